@@ -1,0 +1,139 @@
+/**
+ * The typed syntax tree of the SQL language: statements about streams and tables, and SELECT.
+ * Pure data, produced by the parser, read by the planner, printed by the printer.
+ */
+
+/** Where a piece of the statement stands: offsets in UTF-16 units, line and column counted from 1. */
+export interface Span {
+  start: number;
+  end: number;
+  line: number;
+  column: number;
+}
+
+export type BinaryOp =
+  | '+' | '-' | '*' | '/' | '%' | '&' | '|' | '^'
+  | '=' | '!=' | '<' | '<=' | '>' | '>='
+  | 'AND' | 'OR';
+
+export type Expr =
+  | { kind: 'null'; span: Span }
+  | { kind: 'boolean'; value: boolean; span: Span }
+  /** 64-bit integer literal; out-of-range text saturates. */
+  | { kind: 'integer'; value: bigint; span: Span }
+  | { kind: 'number'; value: number; span: Span }
+  | { kind: 'string'; value: string; span: Span }
+  /** `name`, or `qualifier.name` where the qualifier may be a stream, an alias of one, or a column (decided by the planner). */
+  | { kind: 'column'; qualifier: string | null; name: string; span: Span }
+  /** `*` as a call argument (count(*)) or select item; `qualifier.*` too. */
+  | { kind: 'star'; qualifier: string | null; except: string[]; replace: SelectItem[]; span: Span }
+  | { kind: 'unary'; op: '-' | 'NOT'; operand: Expr; span: Span }
+  | { kind: 'binary'; op: BinaryOp; left: Expr; right: Expr; span: Span }
+  /** `operand IS [NOT] NULL`. */
+  | { kind: 'isNull'; operand: Expr; negated: boolean; span: Span }
+  | { kind: 'between'; operand: Expr; low: Expr; high: Expr; negated: boolean; span: Span }
+  /** `operand [NOT] IN (a, b)` has `list`; `operand IN expr` has `set`. */
+  | { kind: 'in'; operand: Expr; list: Expr[] | null; set: Expr | null; negated: boolean; span: Span }
+  | { kind: 'like'; operand: Expr; pattern: Expr; negated: boolean; span: Span }
+  | { kind: 'case'; operand: Expr | null; whens: { when: Expr; then: Expr }[]; otherwise: Expr | null; span: Span }
+  /** `object->name`, and `a.b.c` from its third part on. `arrow` keeps the spelling, which decides the output name. */
+  | { kind: 'member'; object: Expr; name: string; arrow: boolean; span: Span }
+  /** `object[index]`; a string index selects a member. */
+  | { kind: 'index'; object: Expr; index: Expr; span: Span }
+  /** `object[from:to]`, either bound may be missing. */
+  | { kind: 'slice'; object: Expr; from: Expr | null; to: Expr | null; span: Span }
+  | { kind: 'array'; items: Expr[]; span: Span }
+  | { kind: 'call'; name: string; args: Expr[]; filter: Expr | null; over: Over | null; span: Span };
+
+/** `OVER (PARTITION BY … WHEN …)` of an analytic function or a window. */
+export interface Over {
+  partitionBy: Expr[];
+  when: Expr | null;
+}
+
+export interface SelectItem {
+  expr: Expr;
+  alias: string | null;
+  /** Computed but not emitted. */
+  invisible: boolean;
+}
+
+export type TimeUnit = 'DD' | 'HH' | 'MI' | 'SS' | 'MS';
+
+export type WindowKind = 'tumbling' | 'hopping' | 'sliding' | 'session' | 'count' | 'state';
+
+/** A window as written; argument kinds and ranges are checked by the parser, meaning by the planner. */
+export interface WindowClause {
+  kind: WindowKind;
+  /** Null for count and state windows. */
+  unit: TimeUnit | null;
+  /** Length, hop, delay, timeout, count or interval, in the order written. */
+  args: number[];
+  /** Conditions of a state window: begin, and emit when given. */
+  conditions: Expr[];
+  /** `FILTER (WHERE …)`, evaluated before the window. */
+  filter: Expr | null;
+  over: Over | null;
+  span: Span;
+}
+
+export interface TableRef {
+  name: string;
+  alias: string | null;
+  span: Span;
+}
+
+export type JoinKind = 'INNER' | 'LEFT' | 'RIGHT' | 'FULL' | 'CROSS';
+
+export interface Join {
+  kind: JoinKind;
+  table: TableRef;
+  on: Expr | null;
+}
+
+export interface OrderItem {
+  expr: Expr;
+  descending: boolean;
+}
+
+export interface Select {
+  kind: 'select';
+  items: SelectItem[];
+  from: TableRef;
+  joins: Join[];
+  where: Expr | null;
+  /** Grouping expressions without the window. */
+  groupBy: Expr[];
+  window: WindowClause | null;
+  having: Expr | null;
+  orderBy: OrderItem[];
+  limit: number | null;
+}
+
+/** Type of a declared column. */
+export type FieldType =
+  | { type: 'bigint' | 'float' | 'string' | 'datetime' | 'boolean' | 'bytea' }
+  | { type: 'array'; element: FieldType }
+  | { type: 'struct'; fields: FieldDef[] };
+
+export interface FieldDef {
+  name: string;
+  fieldType: FieldType;
+  default: Expr | null;
+}
+
+/** `CREATE STREAM|TABLE`. Option names are upper case; values are the text between the quotes. */
+export interface CreateSource {
+  kind: 'create';
+  target: 'stream' | 'table';
+  name: string;
+  /** Null when declared without a parenthesised list; empty for `()`: both mean schemaless. */
+  fields: FieldDef[] | null;
+  options: Record<string, string>;
+}
+
+export type Statement =
+  | Select
+  | CreateSource
+  | { kind: 'show'; target: 'streams' | 'tables' }
+  | { kind: 'describe' | 'explain' | 'drop'; target: 'stream' | 'table'; name: string };
