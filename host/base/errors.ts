@@ -1,0 +1,42 @@
+/**
+ * One table of the errors a user can meet: a stable code name, the number of the REST error envelope, the HTTP status.
+ * Anything thrown on purpose is a `HaumeaError`; every other exception is a defect of the program.
+ */
+export const errorTable = {
+  general: { code: 1000, status: 400 },
+  notFound: { code: 1002, status: 404 },
+  connection: { code: 1003, status: 400 },
+  codec: { code: 1004, status: 400 },
+  parse: { code: 2001, status: 400 },
+  plan: { code: 2101, status: 400 },
+  unknownConnector: { code: 2201, status: 400 },
+  stream: { code: 3000, status: 400 },
+  rule: { code: 4000, status: 400 },
+  config: { code: 5000, status: 400 },
+} as const;
+
+export type ErrorKind = keyof typeof errorTable;
+
+/** An expected failure that ends a request, a rule or a start-up; `message` names the field and the reason. */
+export class HaumeaError extends Error {
+  readonly kind: ErrorKind;
+
+  constructor(kind: ErrorKind, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'HaumeaError';
+    this.kind = kind;
+  }
+
+  get code(): number {
+    return errorTable[this.kind].code;
+  }
+
+  get status(): number {
+    return errorTable[this.kind].status;
+  }
+}
+
+/** Returns the text of anything thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
