@@ -1,0 +1,374 @@
+/**
+ * Declared properties: one declaration gives parsing, coercion, defaults, checks, masking and metadata.
+ *
+ *     const spec = { qos: field.int().min(0).max(2).default(0).doc('MQTT quality of service') };
+ *     const conf = parse(spec, { qos: '1' }, { where: 'mqtt source' }); // conf.qos is the number 1
+ */
+import { formatDuration, parseDuration } from './duration.js';
+import { HaumeaError } from './errors.js';
+import { nearest } from './nearest.js';
+import { isSecretName, maskByName, maskText } from './secrets.js';
+
+export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
+
+export type Spec = Readonly<Record<string, Field<unknown>>>;
+
+/** The checked values of a spec. */
+export type Parsed<S extends Spec> = { [K in keyof S]: S[K] extends Field<infer V> ? V : never };
+
+/** Everything a field declares; all but the kind may be missing. */
+interface Declaration {
+  readonly kind: FieldKind;
+  readonly doc?: string;
+  readonly default?: unknown;
+  readonly isRequired?: boolean;
+  readonly isSecret?: boolean;
+  readonly isAdvanced?: boolean;
+  readonly isDeprecated?: boolean;
+  readonly isNullable?: boolean;
+  readonly min?: number;
+  readonly max?: number;
+  readonly values?: readonly string[];
+  readonly aliases?: readonly string[];
+  readonly label?: string;
+  readonly item?: Field<unknown>;
+  readonly fields?: Spec;
+  readonly check?: (value: unknown) => string | undefined;
+}
+
+/** One property. Each method returns a changed copy, so declarations can be shared and refined. */
+export class Field<V> {
+  /** Only there for the compiler: the type of the checked value. */
+  declare readonly value: V;
+
+  constructor(readonly declared: Declaration) {}
+
+  /** Sets the text of metadata and reference pages. */
+  doc(text: string): Field<V> {
+    return this.with({ doc: text });
+  }
+
+  /** Sets the value used when the property is missing; durations take milliseconds. */
+  default(value: NonNullable<V>): Field<NonNullable<V>> {
+    return this.with({ default: value }) as unknown as Field<NonNullable<V>>;
+  }
+
+  /** Refuses input without the property. */
+  required(): Field<NonNullable<V>> {
+    return this.with({ isRequired: true }) as unknown as Field<NonNullable<V>>;
+  }
+
+  /** Sets the lower bound: of the value of numbers and durations (ms), of the length of texts and lists. */
+  min(bound: number): Field<V> {
+    return this.with({ min: bound });
+  }
+
+  /** Sets the upper bound, measured as for `min`. */
+  max(bound: number): Field<V> {
+    return this.with({ max: bound });
+  }
+
+  /** Allows only these texts; letter case of the input does not matter. */
+  oneOf<T extends string>(...values: readonly T[]): Field<undefined extends V ? T | undefined : T> {
+    return this.with({ values }) as unknown as Field<undefined extends V ? T | undefined : T>;
+  }
+
+  /** Adds a check of its own: returns the reason of a refusal, such as `must be an address host:port`. */
+  check(test: (value: NonNullable<V>) => string | undefined): Field<V> {
+    return this.with({ check: test as (value: unknown) => string | undefined });
+  }
+
+  /** Marks a value that is masked wherever it is shown. */
+  secret(): Field<V> {
+    return this.with({ isSecret: true });
+  }
+
+  /** Marks a property that forms hide at first. */
+  advanced(): Field<V> {
+    return this.with({ isAdvanced: true });
+  }
+
+  /** Marks a property that is still understood but no longer recommended. */
+  deprecated(): Field<V> {
+    return this.with({ isDeprecated: true });
+  }
+
+  /** Other names under which the property is accepted. */
+  alias(...names: readonly string[]): Field<V> {
+    return this.with({ aliases: names });
+  }
+
+  /** Sets the caption in forms. */
+  label(text: string): Field<V> {
+    return this.with({ label: text });
+  }
+
+  private with(change: Partial<Declaration>): Field<V> {
+    return new Field<V>({ ...this.declared, ...change });
+  }
+}
+
+export const field = {
+  int: () => new Field<number | undefined>({ kind: 'int' }),
+  float: () => new Field<number | undefined>({ kind: 'float' }),
+  string: () => new Field<string | undefined>({ kind: 'string' }),
+  bool: () => new Field<boolean | undefined>({ kind: 'bool' }),
+  /** Milliseconds; the input is a text such as `10s` or a number of milliseconds. */
+  duration: () => new Field<number | undefined>({ kind: 'duration' }),
+  /** A text that is masked wherever it is shown. */
+  secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
+  /** Properties of its own when `fields` is given, otherwise a free-form object. */
+  object: <S extends Spec = Record<string, Field<unknown>>>(fields?: S) =>
+    new Field<(string extends keyof S ? Record<string, unknown> : Parsed<S>) | undefined>({ kind: 'object', fields }),
+  list: <V = unknown>(item?: Field<V>) => new Field<NonNullable<V>[] | undefined>({ kind: 'list', item }),
+  any: () => new Field<unknown>({ kind: 'any' }),
+};
+
+export interface ParseOptions {
+  /** What the properties belong to, named in errors: `mqtt source`. */
+  readonly where?: string;
+  /** `reject` names unknown properties in an error; `ignore` (default) leaves them out of the result. */
+  readonly unknown?: 'reject' | 'ignore';
+}
+
+/** Checks outside input against a spec; throws a `config` error that names the property and the reason. */
+export function parse<S extends Spec>(spec: S, input: unknown, options: ParseOptions = {}): Parsed<S> {
+  return parseObject(spec, input, '', options) as Parsed<S>;
+}
+
+/** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */
+export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  const names = namesOf(spec);
+  for (const [name, value] of Object.entries(input)) {
+    const declared = spec[names.get(name) ?? names.get(name.toLowerCase()) ?? '']?.declared;
+    if (declared?.isSecret ?? isSecretName(name)) {
+      out[name] = value === '' || value === null || value === undefined ? value : maskText;
+    } else if (declared?.fields !== undefined && isObject(value)) {
+      out[name] = mask(declared.fields, value);
+    } else {
+      out[name] = maskByName(value);
+    }
+  }
+  return out;
+}
+
+/** Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing. */
+export function unmask(
+  input: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(input)) {
+    const before = stored?.[name];
+    if (value === maskText && before !== undefined) out[name] = before;
+    else if (isObject(value)) out[name] = unmask(value, isObject(before) ? before : undefined);
+    else out[name] = value;
+  }
+  return out;
+}
+
+/** What a form or a reference page needs to know about a property. */
+export interface FieldInfo {
+  readonly name: string;
+  readonly type: FieldKind;
+  readonly doc: string;
+  readonly default: unknown;
+  readonly isRequired: boolean;
+  readonly isSecret: boolean;
+  readonly isAdvanced: boolean;
+  readonly isDeprecated: boolean;
+  readonly min?: number;
+  readonly max?: number;
+  readonly values?: readonly string[];
+  readonly label?: string;
+  readonly item?: FieldKind;
+  readonly fields?: readonly FieldInfo[];
+}
+
+/** Lists the properties of a spec in the order of their declaration; durations show their default as text. */
+export function describe(spec: Spec): FieldInfo[] {
+  return Object.entries(spec).map(([name, { declared }]) => ({
+    name,
+    type: declared.kind,
+    doc: declared.doc ?? '',
+    default:
+      declared.kind === 'duration' && typeof declared.default === 'number'
+        ? formatDuration(declared.default)
+        : declared.default,
+    isRequired: declared.isRequired ?? false,
+    isSecret: declared.isSecret ?? false,
+    isAdvanced: declared.isAdvanced ?? false,
+    isDeprecated: declared.isDeprecated ?? false,
+    min: declared.min,
+    max: declared.max,
+    values: declared.values,
+    label: declared.label,
+    item: declared.item?.declared.kind,
+    fields: declared.fields && describe(declared.fields),
+  }));
+}
+
+function parseObject(spec: Spec, input: unknown, path: string, options: ParseOptions): Record<string, unknown> {
+  if (input !== undefined && input !== null && !isObject(input)) {
+    throw refusal(options, path === '' ? undefined : path, `must be an object, not ${shown(input)}`);
+  }
+  const given = new Map<string, unknown>();
+  const names = namesOf(spec);
+  for (const [name, value] of Object.entries(input ?? {})) {
+    const known = names.get(name) ?? names.get(name.toLowerCase());
+    if (known !== undefined) {
+      // The exact spelling wins over another letter case or an alias of the same property.
+      if (!given.has(known) || name === known) given.set(known, value);
+    } else if (options.unknown === 'reject') {
+      const meant = nearest(name, Object.keys(spec));
+      throw refusal(
+        options,
+        path + name,
+        `is not known${meant === undefined ? '' : `, did you mean ${path}${meant}?`}`,
+      );
+    }
+  }
+  const out: Record<string, unknown> = {};
+  for (const [name, { declared }] of Object.entries(spec)) {
+    out[name] = parseField(declared, given.get(name), path + name, options);
+  }
+  return out;
+}
+
+function parseField(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {
+  if (input === undefined || input === null) {
+    if (declared.isRequired) throw refusal(options, path, 'is required');
+    if (declared.fields !== undefined) {
+      // A nested object brings its members' defaults even when it is missing, unless one of them is required.
+      const isOptional = Object.values(declared.fields).every((member) => !member.declared.isRequired);
+      if (isOptional) return parseObject(declared.fields, declared.default, `${path}.`, options);
+    }
+    return structuredClone(declared.default);
+  }
+  const value = coerce(declared, input, path, options);
+  const size = typeof value === 'string' || Array.isArray(value) ? value.length : value;
+  if (typeof size === 'number') {
+    const what = size === value ? '' : Array.isArray(value) ? ' items' : ' characters';
+    const unit = declared.kind === 'duration' ? 'ms' : what;
+    const given = declared.isSecret ? '' : `, not ${shown(input)}`;
+    if (declared.min !== undefined && size < declared.min) {
+      throw refusal(options, path, `must be at least ${declared.min}${unit}${given}`);
+    }
+    if (declared.max !== undefined && size > declared.max) {
+      throw refusal(options, path, `must be at most ${declared.max}${unit}${given}`);
+    }
+  }
+  const reason = declared.check?.(value);
+  if (reason !== undefined) throw refusal(options, path, reason);
+  return value;
+}
+
+/** Turns the forms in which clients, files and the environment write a value into its type. */
+function coerce(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {
+  const wrong = (expected: string) =>
+    refusal(options, path, `must be ${expected}, not ${declared.isSecret ? 'the given value' : shown(input)}`);
+  switch (declared.kind) {
+    case 'int': {
+      const value = numberOf(input);
+      if (value === undefined || !Number.isSafeInteger(value)) throw wrong('an integer');
+      return value;
+    }
+    case 'float': {
+      const value = numberOf(input);
+      if (value === undefined) throw wrong('a number');
+      return value;
+    }
+    case 'bool': {
+      if (typeof input === 'boolean') return input;
+      if (input === 1 || (typeof input === 'string' && /^(true|1|yes|on)$/i.test(input))) return true;
+      if (input === 0 || (typeof input === 'string' && /^(false|0|no|off|)$/i.test(input))) return false;
+      throw wrong('true or false');
+    }
+    case 'string': {
+      if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'boolean') throw wrong('a text');
+      const text = String(input);
+      if (declared.values === undefined) return text;
+      const allowed = declared.values.find((value) => value.toLowerCase() === text.toLowerCase());
+      if (allowed === undefined) throw wrong(`one of ${declared.values.join(', ')}`);
+      return allowed;
+    }
+    case 'duration': {
+      const ms = parseDuration(input);
+      if (ms === undefined) throw wrong('a duration such as 10s or 500 (milliseconds)');
+      return ms;
+    }
+    case 'list': {
+      const items = typeof input === 'string' ? listOf(input) : input;
+      if (!Array.isArray(items)) throw wrong('a list');
+      const { item } = declared;
+      if (item === undefined) return items;
+      return items.map((value, i) => parseField(item.declared, value, `${path}[${i}]`, options));
+    }
+    case 'object': {
+      const value = typeof input === 'string' ? (jsonOf(input) ?? input) : input;
+      if (!isObject(value)) throw wrong('an object');
+      return declared.fields === undefined ? value : parseObject(declared.fields, value, `${path}.`, options);
+    }
+    case 'any':
+      return input;
+    default:
+      return declared.kind satisfies never;
+  }
+}
+
+function numberOf(input: unknown): number | undefined {
+  if (typeof input === 'number') return Number.isFinite(input) ? input : undefined;
+  if (typeof input !== 'string' || input.trim() === '') return undefined;
+  const value = Number(input);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Reads `["a","b"]`, `[a,b]` and `a,b`, as stream options and the environment write lists. */
+function listOf(text: string): unknown {
+  const trimmed = text.trim();
+  const parsed = jsonOf(trimmed);
+  if (Array.isArray(parsed)) return parsed;
+  const inner = trimmed.startsWith('[') && trimmed.endsWith(']') ? trimmed.slice(1, -1) : trimmed;
+  return inner === '' ? [] : inner.split(',').map((item) => item.trim());
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const nameIndexes = new WeakMap<Spec, Map<string, string>>();
+
+/** Accepted spellings → declared name: the name itself, its aliases, and both in lower case. */
+function namesOf(spec: Spec): Map<string, string> {
+  let index = nameIndexes.get(spec);
+  if (index === undefined) {
+    index = new Map();
+    for (const [name, { declared }] of Object.entries(spec)) {
+      for (const spelling of [name, ...(declared.aliases ?? [])]) {
+        index.set(spelling, name);
+        if (!index.has(spelling.toLowerCase())) index.set(spelling.toLowerCase(), name);
+      }
+    }
+    nameIndexes.set(spec, index);
+  }
+  return index;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function refusal(options: ParseOptions, path: string | undefined, reason: string): HaumeaError {
+  const what = path === undefined ? reason : `property ${path} ${reason}`;
+  return new HaumeaError('config', options.where === undefined ? what : `${options.where}: ${what}`);
+}

@@ -1,0 +1,28 @@
+/** Which properties hold secrets, and what is shown in their place. */
+
+/** What answers and logs show instead of a secret. */
+export const maskText = '******';
+
+const secretNames =
+  /pass(word|wd|phrase)?$|token$|secret|credential|private_?key|(access|api|aes|account)_?key|^authorization$/i;
+
+/** Tells whether a free-form property of this name must not be shown. */
+export function isSecretName(name: string): boolean {
+  return secretNames.test(name);
+}
+
+/** Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth. */
+export function maskByName(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskByName);
+  if (value === null || typeof value !== 'object') return value;
+  const out: Record<string, unknown> = {};
+  for (const [name, item] of Object.entries(value)) {
+    out[name] = isSecretName(name) && isShown(item) ? maskText : maskByName(item);
+  }
+  return out;
+}
+
+/** Empty secrets stay empty, so that a reader sees that none is set. */
+function isShown(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number';
+}
