@@ -1,0 +1,161 @@
+// Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
+// steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts).
+//
+//   node (128 bytes)
+//   0    kind u32          NodeKind
+//   4    parent u32        node, or 0 for a root
+//   8    firstChild u32
+//   12   nextSibling u32
+//   16   program u32       expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
+//   20   state u32         block of the operator's own, 0 none
+//   24   flags u32         NodeFlag
+//   28   heapIndex u32     position + 1 in the timer heap (flow/timers.ts), 0 none
+//   32   memory u64        bytes held by the node and its state
+//   40   recordsIn u64
+//   48   recordsOut u64
+//   56   exceptions u64
+//   64   lastExceptionOff u32, 68 lastExceptionLen u32, 72 lastExceptionAt f64 (epoch ms)
+//   80   lastInvocation f64 (epoch ms, 0 never)
+//   88   deadline f64      epoch ms of the next tick
+//   96   host u32          handle of the host, given back with each output
+//   100  spec u32          immutable description, 0 none
+//   104  specSize u32
+//   108  stateSize u32
+//   112  busyUs f64        time spent in this node without its children, microseconds, sampled
+import { alloc, allocZeroed, free } from '../mem/alloc';
+import * as ctx from './context';
+import { pushTo, beginOf, endOf } from './kinds';
+
+export namespace NodeKind {
+  export const SOURCE: u32 = 1;
+  export const FILTER: u32 = 2;
+  export const EVENT_TIME: u32 = 3;
+  export const WINDOW: u32 = 4;
+  export const SORT: u32 = 5;
+  export const LIMIT: u32 = 6;
+  export const ENCODE: u32 = 7;
+}
+
+export namespace NodeFlag {
+  /** Errors of rows travel on as error rows and are reported at the sink; otherwise they are counted and dropped. */
+  export const SEND_ERROR: u32 = 1;
+  /** The batches of this node are parts of messages (window results), bracketed by begin and end. */
+  export const MESSAGES: u32 = 2;
+}
+
+export const NODE_SIZE: u32 = 128;
+export const N_KIND: usize = 0;
+export const N_PARENT: usize = 4;
+export const N_CHILD: usize = 8;
+export const N_SIBLING: usize = 12;
+export const N_PROGRAM: usize = 16;
+export const N_STATE: usize = 20;
+export const N_FLAGS: usize = 24;
+export const N_HEAP: usize = 28;
+export const N_MEMORY: usize = 32;
+export const N_IN: usize = 40;
+export const N_OUT: usize = 48;
+export const N_EXCEPTIONS: usize = 56;
+export const N_EXC_OFF: usize = 64;
+export const N_EXC_LEN: usize = 68;
+export const N_EXC_AT: usize = 72;
+export const N_LAST: usize = 80;
+export const N_DEADLINE: usize = 88;
+export const N_HOST: usize = 96;
+export const N_SPEC: usize = 100;
+export const N_SPEC_SIZE: usize = 104;
+export const N_STATE_SIZE: usize = 108;
+export const N_BUSY: usize = 112;
+
+const MAX_EXCEPTION_TEXT: u32 = 512;
+
+/** Makes a node below `parent` (0: a root), after its last child. Returns 0 when memory is exhausted. */
+export function nodeNew(kind: u32, parent: usize): usize {
+  const node = allocZeroed(NODE_SIZE, 0);
+  if (!node) return 0;
+  store<u64>(node, NODE_SIZE, N_MEMORY);
+  store<u32>(node, kind, N_KIND);
+  store<u32>(node, <u32>parent, N_PARENT);
+  if (parent) {
+    let last = <usize>load<u32>(parent, N_CHILD);
+    if (!last) store<u32>(parent, <u32>node, N_CHILD);
+    else {
+      while (load<u32>(last, N_SIBLING)) last = <usize>load<u32>(last, N_SIBLING);
+      store<u32>(last, <u32>node, N_SIBLING);
+    }
+  }
+  return node;
+}
+
+/** Unlinks the node from its parent and frees the node itself; its kind has freed state, spec and program before. */
+export function nodeRelease(node: usize): void {
+  const parent = <usize>load<u32>(node, N_PARENT);
+  if (parent) {
+    let at = <usize>load<u32>(parent, N_CHILD);
+    if (at == node) store<u32>(parent, load<u32>(node, N_SIBLING), N_CHILD);
+    else {
+      while (at && <usize>load<u32>(at, N_SIBLING) != node) at = <usize>load<u32>(at, N_SIBLING);
+      if (at) store<u32>(at, load<u32>(node, N_SIBLING), N_SIBLING);
+    }
+  }
+  free(<usize>load<u32>(node, N_EXC_OFF), MAX_EXCEPTION_TEXT, 0);
+  free(node, NODE_SIZE, 0);
+}
+
+/** Address of the byte counter that the node's own allocations are charged to. */
+// @ts-ignore: decorator
+@inline export function accountOf(node: usize): usize {
+  return node + N_MEMORY;
+}
+
+/** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
+export function emit(node: usize): void {
+  const n = ctx.selLen;
+  if (n == 0) return;
+  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const errors = ctx.rowErrors;
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    store<u64>(child, load<u64>(child, N_IN) + n, N_IN);
+    store<f64>(child, ctx.nowMs, N_LAST);
+    pushTo(child);
+    ctx.setBatch(cols, rows, sel, n, errors);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+}
+
+/** Opens a message: all batches until `endMessage` are rows of it. */
+export function beginMessage(node: usize): void {
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    beginOf(child);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+}
+
+/** Closes the message. With `failedOff` != 0 the message is replaced by that error text. */
+export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    endOf(child, failedOff, failedLen);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+}
+
+/** Counts `count` exceptions and keeps the text of the last one. */
+export function addException(node: usize, textOff: usize, textLen: u32, count: u32): void {
+  store<u64>(node, load<u64>(node, N_EXCEPTIONS) + count, N_EXCEPTIONS);
+  store<f64>(node, ctx.nowMs, N_EXC_AT);
+  let to = <usize>load<u32>(node, N_EXC_OFF);
+  if (!to) {
+    to = alloc(MAX_EXCEPTION_TEXT, 0);
+    if (!to) return;
+    store<u32>(node, <u32>to, N_EXC_OFF);
+  }
+  const len = min(textLen, MAX_EXCEPTION_TEXT);
+  memory.copy(to, textOff, len);
+  store<u32>(node, len, N_EXC_LEN);
+}

@@ -1,0 +1,88 @@
+// Memory of everything that outlives a batch. Blocks have no header: the owner knows the size it asked for.
+//
+// Size classes: multiples of 16 up to 1 KiB, then four steps for each power of two. A freed block goes to the free
+// list of its class and serves the next request of that class; fresh blocks are cut from the end of the heap, which
+// grows the Wasm memory by at least 1 MiB at a time.
+//
+// Accounting: `acct` is the address of a u64 that counts the bytes held (0: nobody's). Every alloc adds, every free
+// subtracts, so the figure of a rule is exact.
+
+const SMALL_CLASSES: u32 = 64;
+const FREE_LISTS: usize = memory.data(4 * (64 + 4 * 22), 16);
+const PAGE: usize = 65536;
+
+let top: usize = (__heap_base + 63) & ~63;
+let limit: usize = <usize>memory.size() << 16;
+let inUse: u64 = 0;
+
+/** Bytes handed out and not freed, all owners. */
+export function bytesInUse(): u64 {
+  return inUse;
+}
+
+// @ts-ignore: decorator
+@inline function classOf(size: u32): u32 {
+  if (size <= 1024) return size == 0 ? 0 : (size - 1) >> 4;
+  const up = size - 1;
+  const log = 31 - clz(up); // >= 10
+  return SMALL_CLASSES + ((log - 10) << 2) + ((up >> (log - 2)) & 3);
+}
+
+// @ts-ignore: decorator
+@inline function classSize(cls: u32): u32 {
+  if (cls < SMALL_CLASSES) return (cls + 1) << 4;
+  const k = cls - SMALL_CLASSES;
+  const log = 10 + (k >> 2);
+  return (<u32>1 << log) + (((k & 3) + 1) << (log - 2));
+}
+
+/** Bytes a request of this size really takes. */
+export function roundedSize(size: u32): u32 {
+  return classSize(classOf(size));
+}
+
+/**
+ * Returns a block of at least `size` bytes, 16-byte aligned, content undefined; 0 when the memory limit is reached
+ * (the caller turns that into an error of its rule).
+ */
+export function alloc(size: u32, acct: usize): usize {
+  if (size > 0x7fffffff) return 0;
+  const cls = classOf(size);
+  const real = classSize(cls);
+  const list = FREE_LISTS + (<usize>cls << 2);
+  let ptr = <usize>load<u32>(list);
+  if (ptr) {
+    store<u32>(list, load<u32>(ptr));
+  } else {
+    if (<u64>top + real > <u64>limit) {
+      const want = (<u64>top + real - limit + PAGE - 1) >> 16;
+      const pages = <i32>max(want, 16);
+      if (memory.grow(pages) < 0 && (want >= 16 || memory.grow(<i32>want) < 0)) return 0;
+      limit = <usize>memory.size() << 16;
+    }
+    ptr = top;
+    top += real;
+  }
+  inUse += real;
+  if (acct) store<u64>(acct, load<u64>(acct) + real);
+  return ptr;
+}
+
+/** As `alloc`, filled with zeros. */
+export function allocZeroed(size: u32, acct: usize): usize {
+  const ptr = alloc(size, acct);
+  if (ptr) memory.fill(ptr, 0, size);
+  return ptr;
+}
+
+/** Gives a block back; `size` and `acct` as in the call that made it. Freeing 0 does nothing. */
+export function free(ptr: usize, size: u32, acct: usize): void {
+  if (!ptr) return;
+  const cls = classOf(size);
+  const real = classSize(cls);
+  const list = FREE_LISTS + (<usize>cls << 2);
+  store<u32>(ptr, load<u32>(list));
+  store<u32>(list, <u32>ptr);
+  inUse -= real;
+  if (acct) store<u64>(acct, load<u64>(acct) - real);
+}

@@ -1,0 +1,80 @@
+/**
+ * The engine as the control plane sees it: plan, start, stop and look at rules. REST, the command line and the store
+ * know nothing else of planner and data plane.
+ */
+import type { StreamDefinition } from '../sql/source-def.js';
+
+/** Options of a rule with their defaults filled in; durations in milliseconds. */
+export interface RuleOptions {
+  isEventTime: boolean;
+  lateToleranceMs: number;
+  concurrency: number;
+  bufferLength: number;
+  sendMetaToSink: boolean;
+  sendNilField: boolean;
+  sendError: boolean;
+  qos: number;
+  checkpointIntervalMs: number;
+  restartStrategy: { attempts: number; delayMs: number; multiplier: number; maxDelayMs: number; jitterFactor: number };
+  debug: boolean;
+  logFilename: string;
+  cron: string;
+  durationMs: number;
+  /** Options that are accepted and kept, by name. */
+  other: Record<string, unknown>;
+}
+
+/** A rule as the user wrote it, checked for form. */
+export interface RuleDefinition {
+  id: string;
+  name: string;
+  sql: string;
+  /** One entry for each sink: type and properties. */
+  actions: { type: string; props: Record<string, unknown> }[];
+  options: RuleOptions;
+  triggered: boolean;
+}
+
+export type RuleState =
+  | 'starting' | 'running' | 'stopping' | 'stopped' | 'stopped by error' | 'stopped: waiting for next schedule.';
+
+export interface RuleStatus {
+  status: RuleState;
+  message: string;
+  lastStartTimestamp: number;
+  lastStopTimestamp: number;
+  nextStartTimestamp: number;
+  /** Totals and per-operator metrics, names as the interface has them, in order. */
+  metrics: Record<string, number | string>;
+}
+
+/** What the engine needs to know of stored definitions. */
+export interface Catalog {
+  source(name: string): StreamDefinition | undefined;
+  /** Properties of a source configuration key; undefined when there is none. */
+  confKey(source: string, key: string): Record<string, unknown> | undefined;
+  connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
+}
+
+export interface Engine {
+  /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
+  check(rule: RuleDefinition): { sources: string[] };
+  explain(rule: RuleDefinition): string;
+  /** Output columns by index. */
+  outputFields(rule: RuleDefinition): string[];
+  /** Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is refused. */
+  define(rule: RuleDefinition): void;
+  start(id: string): void;
+  /** Resolves when the sinks are flushed. */
+  stop(id: string): Promise<void>;
+  restart(id: string): Promise<void>;
+  /** Stops and forgets the rule. */
+  remove(id: string): Promise<void>;
+  state(id: string): RuleState | undefined;
+  status(id: string): Promise<RuleStatus>;
+  topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
+  /** Names of known rules that read the stream and are not stopped. */
+  usersOf(stream: string): string[];
+  /** Stops everything within the time given. */
+  close(timeoutMs: number): Promise<void>;
+}

@@ -1,0 +1,143 @@
+/**
+ * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
+ * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
+ */
+import type { ColumnType, ColumnUse, NodePlan, Program, ConstValue } from './ir.js';
+
+/** Numbers that stand for kernel objects; 0 is never valid. */
+export type StreamHandle = number;
+export type NodeHandle = number;
+
+/** How the bytes given to `feed` are cut into messages. */
+export type Framing =
+  /** MQTT control packets; PUBLISH becomes messages, all others are handed to `onPacket`. */
+  | 'mqtt'
+  /** Line feed after each message (a carriage return before it is dropped); empty lines are messages too. */
+  | 'lines'
+  /** u32 little-endian payload length, u32 metadata length, metadata (a JSON object or nothing), payload. */
+  | 'frames';
+
+export interface StreamSpec {
+  framing: Framing;
+  /** MQTT protocol level: 4 (3.1.1) or 5; only with framing mqtt. */
+  mqttVersion?: 4 | 5;
+  format: 'json' | 'binary' | 'rows';
+  /** Declared columns, or null for a schemaless stream. */
+  schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
+  /** STRICT_VALIDATION. */
+  strict: boolean;
+  /** Whole numbers of undeclared columns are 64-bit integers (`useInt64ForWholeNumber`). */
+  wholeNumbersAreInts: boolean;
+  /** Deepest nesting accepted; deeper payloads are errors. */
+  maxDepth: number;
+  /** Longest message accepted, bytes; longer ones are counted as errors and skipped. */
+  maxMessageBytes: number;
+}
+
+/** Output of an encode node: complete messages, unless `partial`. */
+export interface OutputChunk {
+  /** Host handle given when the node was made. */
+  host: number;
+  /** The bytes; a view into Wasm memory, valid only during the callback. */
+  bytes: Uint8Array;
+  /** With framing `messages`: end offset of each message within `bytes`; a view, too. */
+  ends: Uint32Array | null;
+  messages: number;
+  rows: number;
+  /** The last message goes on in the next chunk of this node. */
+  partial: boolean;
+}
+
+export interface HostCalls {
+  /** Takes the output of the node; called while `feed` and `tick` run, must not call the kernel. */
+  onOutput(chunk: OutputChunk): void;
+  /** MQTT packets other than QoS 0/1 PUBLISH, in order; a view valid during the call. */
+  onPacket(stream: StreamHandle, packet: Uint8Array): void;
+  /** QoS 1 messages taken over: packet ids to acknowledge once the results are accepted. */
+  onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
+  /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
+  call(fn: number, args: HostColumns): void;
+}
+
+/** Argument columns of a host call and the column to fill. */
+export interface HostColumns {
+  readonly count: number;
+  readonly argCount: number;
+  /** Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined` when missing. */
+  get(i: number, k: number): unknown;
+  set(k: number, value: unknown): void;
+  fail(k: number, message: string): void;
+}
+
+export interface NodeCounters {
+  recordsIn: number;
+  recordsOut: number;
+  exceptions: number;
+  lastException: string;
+  /** Epoch milliseconds, 0 never. */
+  lastExceptionAt: number;
+  lastInvocation: number;
+  memoryBytes: number;
+  /** Time spent in the node itself, microseconds (sampled). */
+  busyUs: number;
+}
+
+export interface StreamCounters extends NodeCounters {
+  messages: number;
+  bytes: number;
+  /** Payloads that did not decode. */
+  decodeErrors: number;
+  oversized: number;
+}
+
+/** A node of a rule's plan with its columns and functions resolved to this stream. */
+export interface LinkedNode {
+  plan: NodePlan;
+  /** For operands over a source batch: column i of the rule is column columnMap[i] of the stream. */
+  columnMap: number[] | null;
+  /** Given back with outputs. */
+  host: number;
+}
+
+export interface Kernel {
+  openStream(spec: StreamSpec): StreamHandle;
+  closeStream(stream: StreamHandle): void;
+  /** Adds columns to what the stream decodes (counted) and returns their index in the batch, in order. */
+  useColumns(stream: StreamHandle, columns: ColumnUse[]): number[];
+  /** Takes back one use of each column. */
+  releaseColumns(stream: StreamHandle, indexes: number[]): void;
+
+  /**
+   * Adds an operator below a stream or a node. An equal stateless node that exists there already is used again.
+   * Every call counts; `releaseNode` undoes one and frees node and state with the last.
+   */
+  addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, node: LinkedNode): NodeHandle;
+  releaseNode(node: NodeHandle): void;
+
+  /** Where to put input: at most this many bytes, then `feed`. The view dies with the next kernel call. */
+  inputBuffer(stream: StreamHandle): Uint8Array;
+  /**
+   * Takes `length` bytes from the start of the input buffer (after what the last call left over), runs all rules of the
+   * stream and hands out their output. The unfinished rest of the last message is kept for the next call.
+   * @param now wall clock, epoch ms
+   */
+  feed(stream: StreamHandle, length: number, now: number): void;
+  /** Ends the input: an unfinished last line is a message; batched outputs are sent. */
+  endInput(stream: StreamHandle, now: number): void;
+  /** Drops a half-received message (connection lost). */
+  resetInput(stream: StreamHandle): void;
+
+  /** Earliest time that a window, a lateness or a linger is due, epoch ms; Infinity when none. */
+  nextDeadline(): number;
+  tick(now: number): void;
+  /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
+  flush(node: NodeHandle): void;
+
+  counters(node: NodeHandle): NodeCounters;
+  streamCounters(stream: StreamHandle): StreamCounters;
+  /** Bytes held by all kernel objects, and size of the Wasm memory. */
+  memory(): { inUse: number; total: number };
+
+  /** Evaluates a program without columns on one row and returns the operand's value (constant folding). */
+  evaluate(program: Program, result: number): { value: ConstValue } | { error: string };
+}

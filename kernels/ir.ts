@@ -1,0 +1,157 @@
+/**
+ * What the planner hands to the data plane: a rule as sources, a tree of operators and the programs of their
+ * expressions. Plain data (structured-clonable); names of columns and operations are still symbolic. The data plane
+ * links it to the streams that run there, then `kernels/` writes it into Wasm memory.
+ */
+import type { AggregateName, OpName } from './gen/ops.js';
+
+/** Type of a declared column as the decoder needs it; `any`: whatever the payload holds, numbers as doubles. */
+export type ColumnType =
+  | { type: 'any' | 'bigint' | 'float' | 'string' | 'datetime' | 'boolean' | 'bytea' }
+  | { type: 'array'; element: ColumnType }
+  | { type: 'struct'; fields: { name: string; type: ColumnType }[] };
+
+/** A column that a rule needs from a stream. */
+export type ColumnUse =
+  /** A field of the payload. */
+  | { kind: 'field'; name: string; type: ColumnType }
+  /** The whole payload as one object (`SELECT *` on a schemaless stream). */
+  | { kind: 'row' }
+  /** The raw payload as BYTES (format binary, column `self`). */
+  | { kind: 'self' }
+  /** Metadata of the message: topic, qos, messageId, …; a connector's keys. */
+  | { kind: 'meta'; key: string }
+  /** All metadata as one object (`meta(*)`). */
+  | { kind: 'metaAll' }
+  /** Arrival time, epoch milliseconds as I64. */
+  | { kind: 'arrival' };
+
+/**
+ * An operand of an operation: a u16. 0x0000+i temporary register, 0x4000+i column i of the operator's input batch,
+ * 0x8000+i constant i of the program, 0xffff none.
+ */
+export type Operand = number;
+export const reg = (i: number): Operand => i;
+export const col = (i: number): Operand => 0x4000 + i;
+export const constant = (i: number): Operand => 0x8000 + i;
+export const NONE: Operand = 0xffff;
+
+export type ConstValue =
+  | { tag: 'null' }
+  | { tag: 'bool'; value: boolean }
+  | { tag: 'i64'; value: bigint }
+  | { tag: 'f64'; value: number }
+  | { tag: 'str'; value: string }
+  | { tag: 'array'; items: ConstValue[] }
+  | { tag: 'object'; members: [string, ConstValue][] };
+
+/** One operation over the selected rows of a batch: `dst := op(a, b, c, …args)`. */
+export interface Op {
+  op: OpName;
+  /** Temporary register that takes the result. */
+  dst: number;
+  a?: Operand;
+  b?: Operand;
+  c?: Operand;
+  /** Operands of operations with any number of arguments. */
+  args?: Operand[];
+  /** Meaning by operation: a flag, a count, the number of a host function. */
+  imm?: number;
+}
+
+export interface Program {
+  ops: Op[];
+  consts: ConstValue[];
+}
+
+/** Which batch an operator reads: source i of the rule, or the output of an earlier node. */
+export type NodeInput = { source: number } | { node: number };
+
+export interface AggregatePlan {
+  fn: AggregateName;
+  /** Operands over the window's input rows; constants for parameters such as a percentile. */
+  args: Operand[];
+  /** `FILTER (WHERE …)` of the aggregate: operand that must be true. */
+  filter?: Operand;
+}
+
+export type WindowPlan =
+  | { kind: 'tumbling'; unitMs: number; lengthMs: number }
+  | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
+  | { kind: 'sliding'; lengthMs: number; delayMs: number; /** OVER (WHEN …) */ trigger?: Operand }
+  | { kind: 'session'; maxMs: number; timeoutMs: number }
+  | { kind: 'count'; length: number; step: number }
+  /** No window: every input row is a window of its own (an aggregate without a window). */
+  | { kind: 'row' };
+
+export type NodePlan =
+  /** Keeps the rows for which `condition` is true. */
+  | { kind: 'filter'; input: NodeInput; program: Program; condition: Operand; name: string }
+  /**
+   * Orders rows by timestamp and releases them as the watermark passes. `inputs`: one for each stream of the rule;
+   * `columns`: how many columns of the batch to keep (column i of the output is column i of the input).
+   */
+  | { kind: 'eventTime'; input: NodeInput; timestamp: Operand; lateToleranceMs: number; columns: number; name: string }
+  /**
+   * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
+   * `aggs`; otherwise all rows of the window with `keep`. In both, three more columns follow: window start, window end
+   * (epoch ms, I64; event time or clock) and the time of the triggering row or tick.
+   * `program` is evaluated on arriving rows and computes what keys, keep and aggs refer to.
+   */
+  | {
+      kind: 'window';
+      input: NodeInput;
+      program: Program | null;
+      window: WindowPlan;
+      isEventTime: boolean;
+      /** Timestamp of a row, epoch ms; needed with event time. */
+      timestamp?: Operand;
+      grouped: boolean;
+      keys: Operand[];
+      keep: Operand[];
+      aggs: AggregatePlan[];
+      /** Windows without rows send a message too (see the SQL semantics about empty windows). */
+      sendEmpty: boolean;
+      name: string;
+    }
+  /** Orders the rows of a message; carries `columns` columns through unchanged. */
+  | { kind: 'sort'; input: NodeInput; program: Program | null; keys: { operand: Operand; descending: boolean }[]; columns: number; name: string }
+  /** Passes the first `count` rows of each message. */
+  | { kind: 'limit'; input: NodeInput; count: number; name: string }
+  /** Computes the output columns and writes them as bytes for one sink (or several with equal wishes). */
+  | { kind: 'encode'; input: NodeInput; program: Program | null; output: OutputPlan; actions: number[]; name: string };
+
+/** What the rows of the rule look like on the wire. */
+export interface OutputPlan {
+  shape:
+    /** Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null. */
+    | { kind: 'fields'; fields: { name: string; operand: Operand; plain: boolean }[] }
+    /** One operand that is an object: the row (`SELECT *` without a schema). */
+    | { kind: 'object'; operand: Operand };
+  /** json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted). */
+  format: 'json' | 'rows' | 'none';
+  /** One message for each row instead of an array. */
+  sendSingle: boolean;
+  /** Computed nulls are sent as null instead of being left out. */
+  sendNil: boolean;
+  /** Rows without members are not sent (only with sendSingle). */
+  omitIfEmpty: boolean;
+  /** An error takes the place of a failed row or message. */
+  sendError: boolean;
+  /** Rows gathered into one message before it is sent; 0 or 1: none. */
+  batchSize: number;
+  /** Longest wait of a gathered row, ms; 0: no limit. */
+  lingerMs: number;
+  /** lines: a line feed after each message. messages: the ends of the messages are reported beside the bytes. */
+  framing: 'lines' | 'messages';
+}
+
+/** A rule, ready for the data plane. */
+export interface RulePlan {
+  sources: { stream: string; columns: ColumnUse[] }[];
+  nodes: NodePlan[];
+  /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
+  topology: { sources: string[]; edges: Record<string, string[]> };
+  /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
+  outputFields: string[];
+}
