@@ -1,0 +1,117 @@
+/** Builds dist/: the kernel by asc, the host by esbuild, and the files both need beside them. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from './setup.mjs';
+import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
+
+const dist = join(root, 'dist');
+const kernel = join(root, 'kernels/build/haumea.wasm');
+const kernelStamp = join(root, 'kernels/build/.stamp');
+
+/** Bundles started as a process or thread of their own; each lazy `import()` becomes a chunk beside them. */
+const entries = {
+  main: 'host/main.ts',
+  worker: 'host/run/worker.ts',
+  'snapshot-worker': 'host/meta/snapshot-worker.ts',
+};
+
+/** Packages loaded from node_modules when used: optional ones that may be missing. */
+const external = ['aedes', 'bufferutil', 'utf-8-validate'];
+
+/** A chunk stays this long after it fell out of use: a running server may still load it. */
+const oldChunkMs = 3_600_000;
+
+/** Builds kernel and host, whatever is current already. */
+export async function buildAll() {
+  const stamp = sourceStamp();
+  const started = performance.now();
+  await Promise.all([buildKernel(), buildHost()]);
+  copyAside();
+  markCurrent(stamp);
+  console.error(`haumea: built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** Compiles the kernel unless one of the same sources is there. */
+export async function buildKernel() {
+  if (!existsSync(join(root, 'assembly/index.ts'))) return;
+  const wanted = contentStamp('assembly', 'asconfig.json', 'node_modules/assemblyscript/package.json');
+  if (existsSync(kernel) && existsSync(kernelStamp) && readFileSync(kernelStamp, 'utf8') === wanted) return;
+  mkdirSync(dirname(kernel), { recursive: true });
+  // A temporary name, so that nobody loads a half-written kernel.
+  const temporary = `kernels/build/haumea.${process.pid}.wasm`;
+  const asc = join(root, 'node_modules/assemblyscript/bin/asc.js');
+  await command(process.execPath, [asc, 'assembly/index.ts', '--target', 'release', '--outFile', temporary], 'asc');
+  renameSync(join(root, temporary), kernel);
+  writeFileSync(kernelStamp, wanted);
+}
+
+/** Bundles the host. */
+export async function buildHost() {
+  const { build } = await import('esbuild');
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(join(root, path)))),
+    outdir: dist,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'none',
+    logLevel: 'warning',
+    write: false,
+    // Packages in the older module form call require() for builtins.
+    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+  });
+  const written = new Set(result.outputFiles.map((file) => file.path));
+  for (const file of result.outputFiles) place(file.path, file.contents);
+  prune(join(dist, 'chunks'), written);
+}
+
+/** Puts beside the bundle what it reads at run time. */
+function copyAside() {
+  place(join(dist, 'sql-wasm.wasm'), readFileSync(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm')));
+  if (existsSync(kernel)) place(join(dist, 'haumea.wasm'), readFileSync(kernel));
+}
+
+/** Writes a file in one step, and only when its content differs. */
+function place(path, contents) {
+  if (existsSync(path) && statSync(path).size === contents.length && readFileSync(path).equals(contents)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  writeFileSync(temporary, contents);
+  renameSync(temporary, path);
+}
+
+function prune(folder, wanted) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (!wanted.has(path) && Date.now() - statSync(path).mtimeMs > oldChunkMs) rmSync(path, { force: true });
+  }
+}
+
+function command(program, args, name) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 2, 2] });
+    child.on('error', reject);
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${name} failed with exit code ${code}`))));
+  });
+}
+
+if (process.argv[1] && pathToFileURL(process.argv[1]).href === import.meta.url) {
+  await buildAll().catch((error) => {
+    console.error(`haumea: ${error.message}`);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,26 @@
+/** `npm run check`: types, lint and format, generated files, import directions. Runs all and names each that fails. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './setup.mjs';
+
+const node = process.execPath;
+const checks = [
+  ['types', [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'tsconfig.json']],
+  ['lint and format', [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--max-diagnostics=50']],
+  ['generated files', [join(root, 'tools/gen.mjs'), '--check']],
+  ['import directions', ['--import', 'tsx', join(root, 'test/arch/imports.test.ts')]],
+];
+
+const failed = [];
+for (const [name, args] of checks) {
+  const script = args.at(0)?.startsWith('--') ? args[2] : args[0];
+  if (!existsSync(script)) {
+    failed.push(`${name} (${script} is missing)`);
+    continue;
+  }
+  console.log(`check: ${name}`);
+  if (spawnSync(node, args, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push(name);
+}
+console.log(failed.length === 0 ? 'check: all passed' : `check: failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;

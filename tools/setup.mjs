@@ -1,0 +1,76 @@
+/**
+ * Makes a fresh clone ready: installs packages when missing or outdated, builds what is stale, then runs a script.
+ * Plain Node without packages, because it runs before any is installed.
+ *
+ *     node tools/setup.mjs                     install and build only
+ *     node tools/setup.mjs test/run.ts ...     the same, then run the script with these arguments
+ *     node tools/setup.mjs --no-build ...      install only, then run the script
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const oldestNode = 20;
+const lockFile = join(root, 'package-lock.json');
+const installed = join(root, 'node_modules', '.package-lock.json');
+const installStamp = join(root, 'node_modules', '.haumea-install');
+
+/** Installs and builds as needed; costs a few milliseconds when everything is current. */
+export async function prepare({ build = true } = {}) {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major < oldestNode) throw new Error(`Node ${oldestNode} or newer is needed, this is ${process.version}`);
+  installIfNeeded();
+  if (!build) return;
+  const { isStale } = await import('./stamp.mjs');
+  if (!isStale()) return;
+  const { buildAll } = await import('./build.mjs');
+  await buildAll();
+}
+
+/** Compares the lock file with the one of the last installation; a manual `npm ci` counts as one. */
+function installIfNeeded() {
+  const wanted = createHash('sha256').update(readFileSync(lockFile)).digest('hex');
+  if (existsSync(installStamp) && readFileSync(installStamp, 'utf8') === wanted) return;
+  if (!(existsSync(installed) && statSync(installed).mtimeMs >= statSync(lockFile).mtimeMs)) {
+    console.error('haumea: installing packages');
+    const npm = process.env.npm_execpath;
+    const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+    const result = npm?.endsWith('.js')
+      ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
+      : spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+    if (result.status !== 0) throw new Error(`npm ${args[0]} failed${result.error ? `: ${result.error.message}` : ''}`);
+  }
+  writeFileSync(installStamp, wanted);
+}
+
+/** Runs a script of the checkout in a process of its own and ends with its exit code. */
+function run(script, args) {
+  const loader = script.endsWith('.ts')
+    ? ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href]
+    : [];
+  const child = spawn(process.execPath, [...loader, join(root, script), ...args], { stdio: 'inherit' });
+  // The terminal sends Ctrl-C to the whole group: the child decides how to end.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? (signal === null ? 1 : 128);
+  });
+}
+
+if (process.argv[1] && pathToFileURL(process.argv[1]).href === import.meta.url) {
+  const args = process.argv.slice(2);
+  const build = args[0] !== '--no-build';
+  if (!build) args.shift();
+  try {
+    await prepare({ build });
+    const [script, ...rest] = args;
+    if (script !== undefined) run(script, rest);
+  } catch (error) {
+    console.error(`haumea: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
