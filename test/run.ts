@@ -1,0 +1,115 @@
+/**
+ * Runs every test file in a process of its own, two at a time, and ends with the line `N passed, N failed`.
+ *
+ *     npm test                    all
+ *     npm test -- unit/meta sql   the files whose path contains one of the words
+ */
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const parallel = 2;
+/** A file runs in a few seconds; a hung one must not stop the rest. */
+const fileTimeoutMs = 120_000;
+const isCi = process.env.CI === 'true';
+
+interface Result {
+  readonly file: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly ms: number;
+  /** Why tests were left out, as the file printed it. */
+  readonly skips: readonly string[];
+  readonly output: string;
+}
+
+/** Lists test files below a folder, sorted, so that runs compare. */
+function testFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => relative(root, join(folder, name)))
+    .sort();
+}
+
+function runFile(file: string): Promise<Result> {
+  return new Promise((resolve) => {
+    const started = performance.now();
+    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, FORCE_COLOR: '0' },
+    });
+    let output = '';
+    const take = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    const timer = setTimeout(() => {
+      output += `\nstopped after ${fileTimeoutMs / 1000} s\n`;
+      child.kill('SIGKILL');
+    }, fileTimeoutMs);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      const counts = totals(output);
+      const failed = counts.total - counts.passed - counts.skipped;
+      resolve({
+        file,
+        passed: counts.passed,
+        // A crash, a time-out or a file that reports nothing is a failure of its own.
+        failed: failed === 0 && (code !== 0 || counts.total === 0) ? 1 : failed,
+        skipped: counts.skipped,
+        ms: performance.now() - started,
+        skips: [...output.matchAll(/^SKIP (.*)$/gm)].map((match) => match[1] as string),
+        output,
+      });
+    });
+  });
+}
+
+/** Reads the sums that uvu prints; a file may hold several suites but prints them once. */
+function totals(output: string): { total: number; passed: number; skipped: number } {
+  const last = (word: string) =>
+    Number([...output.matchAll(new RegExp(`^ {2}${word}: +(\\d+)`, 'gm'))].at(-1)?.[1] ?? 0);
+  return { total: last('Total'), passed: last('Passed'), skipped: last('Skipped') };
+}
+
+function report(result: Result): void {
+  const mark = result.failed > 0 ? 'FAIL' : 'ok  ';
+  const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
+  console.log(`${mark} ${result.file} (${result.passed} passed${skipped}, ${(result.ms / 1000).toFixed(1)} s)`);
+  for (const reason of result.skips) console.log(`     skipped: ${reason}`);
+  if (result.failed > 0) console.log(result.output.replace(/^/gm, '     '));
+}
+
+const words = process.argv.slice(2);
+const files = testFiles(join(root, 'test')).filter(
+  (file) => words.length === 0 || words.some((word) => file.includes(word)),
+);
+const results: Result[] = [];
+const queue = [...files];
+await Promise.all(
+  Array.from({ length: parallel }, async () => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+      const result = await runFile(file);
+      results.push(result);
+      report(result);
+    }
+  }),
+);
+
+const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
+const skipped = sum((result) => result.skipped);
+// Where everything is installed nothing may be left out unseen.
+const failed = sum((result) => result.failed) + (isCi ? skipped : 0);
+if (files.length === 0) console.log(`no test file matches ${words.join(' ')}`);
+const failing = results.filter((result) => result.failed > 0).map((result) => result.file);
+if (failing.length > 0) console.log(`failed: ${failing.join(', ')}`);
+if (isCi && skipped > 0) console.log(`${skipped} skipped tests count as failed here`);
+console.log(
+  `${sum((result) => result.passed)} passed, ${failed} failed${skipped > 0 && !isCi ? `, ${skipped} skipped` : ''}`,
+);
+process.exitCode = failed > 0 || files.length === 0 ? 1 : 0;
