@@ -48,7 +48,10 @@ export type ConstValue =
 /** One operation over the selected rows of a batch: `dst := op(a, b, c, …args)`. */
 export interface Op {
   op: OpName;
-  /** Temporary register that takes the result. */
+  /**
+   * Temporary register that takes the result, 0 … 511. Along the path from a source to a sink the numbers only rise
+   * (never restart, not even below a window): nodes are shared and a parent's registers must survive its children.
+   */
   dst: number;
   a?: Operand;
   b?: Operand;

@@ -1,0 +1,46 @@
+// Column blocks for batches that operators produce (released rows, window results, sorted rows). Such a batch lives
+// only while it is emitted, so all operators share one stack of blocks: acquire before filling, release after emit,
+// last in first out.
+import { alloc } from '../mem/alloc';
+import { BATCH_ROWS, COL_SIZE, COL_HAS_RAW, COL_UNIFORM, Tag } from '../mem/layout';
+
+const MAX_BLOCKS: u32 = 4096;
+let blocks: usize = 0;
+let made: u32 = 0;
+let used: u32 = 0;
+
+/** Selection of all rows, 0 … BATCH_ROWS-1. */
+export let identity: usize = 0;
+
+export function stageInit(): void {
+  blocks = alloc(MAX_BLOCKS * 4, 0);
+  identity = alloc(BATCH_ROWS * 4, 0);
+  for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(identity + (i << 2), i);
+}
+
+/**
+ * Returns the address of a u32 array of `count` column blocks (usable as `ctx.cols`), headers set to MIXED and without
+ * raw text; 0 when memory or the block limit is exhausted.
+ */
+export function stageAcquire(count: u32): usize {
+  if (used + count > MAX_BLOCKS) return 0;
+  while (made < used + count) {
+    const block = alloc(COL_SIZE, 0);
+    if (!block) return 0;
+    store<u32>(blocks + (made << 2), <u32>block);
+    made++;
+  }
+  const at = blocks + (used << 2);
+  used += count;
+  for (let i: u32 = 0; i < count; i++) {
+    const block = <usize>load<u32>(at + (i << 2));
+    store<u8>(block, Tag.MIXED, COL_UNIFORM);
+    store<u8>(block, 0, COL_HAS_RAW);
+  }
+  return at;
+}
+
+/** Gives back the blocks acquired last. */
+export function stageRelease(count: u32): void {
+  used -= count;
+}
