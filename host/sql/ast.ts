@@ -12,9 +12,22 @@ export interface Span {
 }
 
 export type BinaryOp =
-  | '+' | '-' | '*' | '/' | '%' | '&' | '|' | '^'
-  | '=' | '!=' | '<' | '<=' | '>' | '>='
-  | 'AND' | 'OR';
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
+  | '&'
+  | '|'
+  | '^'
+  | '='
+  | '!='
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | 'AND'
+  | 'OR';
 
 export type Expr =
   | { kind: 'null'; span: Span }

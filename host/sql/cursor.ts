@@ -1,0 +1,148 @@
+/**
+ * The parser's place in the token sequence, with the checks every production uses and the limits that keep any
+ * statement from exhausting the stack of the parser or of the passes that walk its tree.
+ */
+import type { HaumeaError } from '../base/errors.js';
+import type { Expr, Span } from './ast.js';
+import { parseErrorAt, quoteFragment, type Place } from './errors.js';
+import { reservedWords, softWords } from './keywords.js';
+import { Lexer, type Token } from './lexer.js';
+
+/** Deepest nesting of brackets, calls, operators and column types. */
+export const MAX_NESTING = 500;
+
+/** Greatest height of an expression tree: a chain `a + b + …` grows it without nesting. */
+export const MAX_TREE_HEIGHT = 1000;
+
+export class Cursor {
+  token: Token;
+  /** End offset of the last consumed token. */
+  lastEnd = 0;
+  private readonly lexer: Lexer;
+  private ahead: Token | null = null;
+  private depth = 0;
+  /** Heights of the trees built so far; leaves are not listed. */
+  private readonly heights = new Map<Expr, number>();
+
+  constructor(text: string) {
+    this.lexer = new Lexer(text);
+    this.token = this.lexer.next();
+  }
+
+  /** Consumes the current token and returns it. */
+  advance(): Token {
+    const { token } = this;
+    this.lastEnd = token.end;
+    this.token = this.ahead ?? this.lexer.next();
+    this.ahead = null;
+    return token;
+  }
+
+  /** Returns the token after the current one. */
+  peek(): Token {
+    this.ahead ??= this.lexer.next();
+    return this.ahead;
+  }
+
+  atWord(upper: string): boolean {
+    return this.token.kind === 'word' && this.token.upper === upper;
+  }
+
+  atSymbol(symbol: string): boolean {
+    return this.token.kind === 'symbol' && this.token.text === symbol;
+  }
+
+  acceptWord(upper: string): boolean {
+    if (!this.atWord(upper)) return false;
+    this.advance();
+    return true;
+  }
+
+  acceptSymbol(symbol: string): boolean {
+    if (!this.atSymbol(symbol)) return false;
+    this.advance();
+    return true;
+  }
+
+  expectWord(upper: string, expected: string = upper): void {
+    if (!this.acceptWord(upper)) throw this.unexpected(expected);
+  }
+
+  expectSymbol(symbol: string, expected: string = quoteFragment(symbol)): void {
+    if (!this.acceptSymbol(symbol)) throw this.unexpected(expected);
+  }
+
+  /** Tells whether the current token can be a name where reserved words are excluded. */
+  atName(): boolean {
+    return this.token.kind === 'quoted' || (this.token.kind === 'word' && !reservedWords.has(this.token.upper));
+  }
+
+  /** Tells whether the current token can be an alias without AS. */
+  atBareAlias(): boolean {
+    return this.atName() && !softWords.has(this.token.upper);
+  }
+
+  expectName(expected: string): string {
+    if (!this.atName()) throw this.unexpected(expected);
+    return this.advance().text;
+  }
+
+  /** Reads the name after a dot or an arrow, where a reserved word counts too if it follows without a gap. */
+  expectMemberName(): string {
+    const { token } = this;
+    if (token.kind === 'string') return this.advance().text;
+    if (token.kind === 'word' && token.start === this.lastEnd) return this.advance().text;
+    return this.expectName('a member name');
+  }
+
+  /** Consumes closing semicolons and insists on the end of the text. */
+  expectEnd(expected = 'the end of the statement'): void {
+    while (this.acceptSymbol(';'));
+    if (this.token.kind !== 'end') throw this.unexpected(expected);
+  }
+
+  /** Builds the error for the current token. */
+  unexpected(expected: string): HaumeaError {
+    const { token } = this;
+    return parseErrorAt(token, `found ${this.describe(token)}, expected ${expected}`);
+  }
+
+  private describe(token: Token): string {
+    if (token.kind === 'end') return 'the end of the statement';
+    if (token.kind === 'string') return `the string ${quoteFragment(token.text)}`;
+    return quoteFragment(this.lexer.text.slice(token.start, token.end));
+  }
+
+  /** Builds an error about a place already passed. */
+  errorAt(place: Place, what: string): HaumeaError {
+    return parseErrorAt(place, what);
+  }
+
+  /** Runs a production one level deeper. */
+  nested<T>(production: () => T): T {
+    if (++this.depth > MAX_NESTING) {
+      throw parseErrorAt(this.token, `nested more than ${MAX_NESTING} levels deep`);
+    }
+    const result = production();
+    this.depth--;
+    return result;
+  }
+
+  /** Returns the span from a token or span to the end of the last consumed token. */
+  spanFrom(first: Span | Token): Span {
+    return { start: first.start, end: this.lastEnd, line: first.line, column: first.column };
+  }
+
+  /** Registers a node over its operands and checks the height of the tree. */
+  built<T extends Expr>(node: T, operands: readonly (Expr | null)[]): T {
+    let height = 0;
+    for (const operand of operands) {
+      if (operand !== null) height = Math.max(height, this.heights.get(operand) ?? 0);
+    }
+    if (++height > MAX_TREE_HEIGHT) {
+      throw parseErrorAt(node.span, `the expression has more than ${MAX_TREE_HEIGHT} operators on one path`);
+    }
+    this.heights.set(node, height);
+    return node;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Windows as they stand in GROUP BY. Counts and lengths are checked here, so that the planner meets only sound numbers.
+ */
+import type { Expr, TimeUnit, WindowClause, WindowKind } from './ast.js';
+import type { Cursor } from './cursor.js';
+import { isTimeUnit, timeUnitMs, windowKinds } from './keywords.js';
+import { parseExpr, parseFilterAndOver } from './parse-expression.js';
+
+interface Argument {
+  name: string;
+  isOptional?: boolean;
+  mayBeZero?: boolean;
+}
+
+/** Whole-number arguments of each kind, after the time unit where there is one. */
+const argumentsOf: Readonly<Record<Exclude<WindowKind, 'state'>, readonly Argument[]>> = {
+  tumbling: [{ name: 'length' }],
+  hopping: [{ name: 'length' }, { name: 'hop' }],
+  sliding: [
+    { name: 'length', mayBeZero: true },
+    { name: 'delay', isOptional: true, mayBeZero: true },
+  ],
+  session: [{ name: 'longest duration' }, { name: 'timeout' }],
+  count: [{ name: 'count' }, { name: 'interval', isOptional: true }],
+};
+
+/** Tells whether a window begins at the current token. */
+export function atWindow(cursor: Cursor): boolean {
+  if (cursor.token.kind !== 'word' || !windowKinds.has(cursor.token.upper)) return false;
+  const next = cursor.peek();
+  return next.kind === 'symbol' && next.text === '(';
+}
+
+/** Reads a window call with its FILTER and OVER clauses. */
+export function parseWindow(cursor: Cursor): WindowClause {
+  const first = cursor.advance();
+  const kind = windowKinds.get(first.upper) ?? 'tumbling';
+  cursor.advance();
+  let unit: TimeUnit | null = null;
+  let args: number[] = [];
+  let conditions: Expr[] = [];
+  if (kind === 'state') {
+    conditions = [parseExpr(cursor)];
+    if (cursor.acceptSymbol(',')) conditions.push(parseExpr(cursor));
+  } else {
+    if (kind !== 'count') unit = parseUnit(cursor, first.upper);
+    args = parseNumbers(cursor, kind, unit);
+  }
+  cursor.expectSymbol(')', `")" after the last argument of ${first.upper}`);
+  const { filter, over } = parseFilterAndOver(cursor);
+  return { kind, unit, args, conditions, filter, over, span: cursor.spanFrom(first) };
+}
+
+function parseUnit(cursor: Cursor, window: string): TimeUnit {
+  const { upper } = cursor.token;
+  if (!isTimeUnit(upper)) throw cursor.unexpected(`a time unit (DD, HH, MI, SS or MS) as first argument of ${window}`);
+  cursor.advance();
+  cursor.expectSymbol(',', '"," after the time unit');
+  return upper;
+}
+
+function parseNumbers(cursor: Cursor, kind: Exclude<WindowKind, 'state'>, unit: TimeUnit | null): number[] {
+  const largest = Math.floor(Number.MAX_SAFE_INTEGER / (unit === null ? 1 : timeUnitMs[unit]));
+  const args: number[] = [];
+  for (const argument of argumentsOf[kind]) {
+    if (args.length > 0) {
+      if (argument.isOptional && !cursor.atSymbol(',')) break;
+      cursor.expectSymbol(',', `"," and the ${argument.name}`);
+    }
+    const { token } = cursor;
+    const least = argument.mayBeZero ? 0 : 1;
+    const value = token.kind === 'integer' ? Number(token.text) : Number.NaN;
+    if (!(value >= least && value <= largest)) {
+      throw cursor.unexpected(`the ${argument.name}, a whole number from ${least} to ${largest}`);
+    }
+    const previous = args[0];
+    if (kind === 'count' && previous !== undefined && value > previous) {
+      throw cursor.unexpected(`an interval of at most the count ${previous}`);
+    }
+    cursor.advance();
+    args.push(value);
+  }
+  return args;
+}

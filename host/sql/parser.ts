@@ -1,0 +1,41 @@
+/**
+ * The doors of the SQL front: text in, syntax tree out. Every failure is a `HaumeaError` of kind `parse` that names line,
+ * column, what was found and what was expected. Time is linear in the text; nesting is bounded.
+ */
+import type { CreateSource, Expr, Select, Statement } from './ast.js';
+import { Cursor } from './cursor.js';
+import { parseCreateBody, parseSourceStatement } from './parse-ddl.js';
+import { parseExpr } from './parse-expression.js';
+import { parseSelectBody } from './parse-select.js';
+
+/** Parses any statement. */
+export function parseStatement(text: string): Statement {
+  return parseWhole(text, (cursor) =>
+    cursor.atWord('SELECT') ? parseSelectBody(cursor) : parseSourceStatement(cursor),
+  );
+}
+
+/** Parses a SELECT. */
+export function parseSelect(text: string): Select {
+  return parseWhole(text, parseSelectBody);
+}
+
+/** Parses CREATE STREAM or CREATE TABLE. */
+export function parseCreate(text: string): CreateSource {
+  return parseWhole(text, parseCreateBody);
+}
+
+/** Parses a lone expression, as rule graphs and options hold them. */
+export function parseExpression(text: string): Expr {
+  const cursor = new Cursor(text);
+  const expr = parseExpr(cursor);
+  cursor.expectEnd('an operator or the end of the expression');
+  return expr;
+}
+
+function parseWhole<T>(text: string, production: (cursor: Cursor) => T): T {
+  const cursor = new Cursor(text);
+  const tree = production(cursor);
+  cursor.expectEnd();
+  return tree;
+}

@@ -1,0 +1,180 @@
+/**
+ * Ways through an expression tree for the passes of the planner. The parser bounds the height of trees, so recursion is
+ * safe here.
+ */
+import type { Expr, Over, Select, SelectItem } from './ast.js';
+
+/** Calls `visit` for every direct operand, in source order; `FILTER`, `OVER` and `REPLACE` parts included. */
+export function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
+  switch (expr.kind) {
+    case 'null':
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'string':
+    case 'column':
+      return;
+    case 'star':
+      for (const item of expr.replace) visit(item.expr);
+      return;
+    case 'unary':
+    case 'isNull':
+      visit(expr.operand);
+      return;
+    case 'binary':
+      visit(expr.left);
+      visit(expr.right);
+      return;
+    case 'between':
+      visit(expr.operand);
+      visit(expr.low);
+      visit(expr.high);
+      return;
+    case 'in':
+      visit(expr.operand);
+      expr.list?.forEach(visit);
+      if (expr.set !== null) visit(expr.set);
+      return;
+    case 'like':
+      visit(expr.operand);
+      visit(expr.pattern);
+      return;
+    case 'case':
+      if (expr.operand !== null) visit(expr.operand);
+      for (const branch of expr.whens) {
+        visit(branch.when);
+        visit(branch.then);
+      }
+      if (expr.otherwise !== null) visit(expr.otherwise);
+      return;
+    case 'member':
+      visit(expr.object);
+      return;
+    case 'index':
+      visit(expr.object);
+      visit(expr.index);
+      return;
+    case 'slice':
+      visit(expr.object);
+      if (expr.from !== null) visit(expr.from);
+      if (expr.to !== null) visit(expr.to);
+      return;
+    case 'array':
+      expr.items.forEach(visit);
+      return;
+    case 'call':
+      expr.args.forEach(visit);
+      if (expr.filter !== null) visit(expr.filter);
+      expr.over?.partitionBy.forEach(visit);
+      if (expr.over?.when) visit(expr.over.when);
+      return;
+    default:
+      return impossible(expr);
+  }
+}
+
+/** Visits an expression and everything below it, parents first; a visitor that returns false skips what is below. */
+export function walk(expr: Expr, visit: (expr: Expr) => boolean | void): void {
+  if (visit(expr) === false) return;
+  forEachChild(expr, (child) => walk(child, visit));
+}
+
+/** Tells whether the expression or anything below it satisfies the test. */
+export function some(expr: Expr, test: (expr: Expr) => boolean): boolean {
+  if (test(expr)) return true;
+  let found = false;
+  forEachChild(expr, (child) => {
+    found ||= some(child, test);
+  });
+  return found;
+}
+
+/**
+ * Rebuilds an expression bottom up: `change` sees every node after its operands were changed and returns the node to
+ * stand there. Unchanged subtrees are shared with the input, which is never modified.
+ */
+export function transform(expr: Expr, change: (expr: Expr) => Expr): Expr {
+  return change(mapChildren(expr, (child) => transform(child, change)));
+}
+
+/** Replaces every direct operand; returns the same object when nothing changed. */
+export function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
+  let isChanged = false;
+  const one = (child: Expr): Expr => {
+    const mapped = map(child);
+    if (mapped !== child) isChanged = true;
+    return mapped;
+  };
+  const maybe = (child: Expr | null): Expr | null => (child === null ? null : one(child));
+  const copy = rebuild(expr, one, maybe);
+  return isChanged ? copy : expr;
+}
+
+function rebuild(expr: Expr, one: (child: Expr) => Expr, maybe: (child: Expr | null) => Expr | null): Expr {
+  switch (expr.kind) {
+    case 'null':
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'string':
+    case 'column':
+      return expr;
+    case 'star':
+      return { ...expr, replace: expr.replace.map((item): SelectItem => ({ ...item, expr: one(item.expr) })) };
+    case 'unary':
+    case 'isNull':
+      return { ...expr, operand: one(expr.operand) };
+    case 'binary':
+      return { ...expr, left: one(expr.left), right: one(expr.right) };
+    case 'between':
+      return { ...expr, operand: one(expr.operand), low: one(expr.low), high: one(expr.high) };
+    case 'in':
+      return { ...expr, operand: one(expr.operand), list: expr.list?.map(one) ?? null, set: maybe(expr.set) };
+    case 'like':
+      return { ...expr, operand: one(expr.operand), pattern: one(expr.pattern) };
+    case 'case': {
+      const operand = maybe(expr.operand);
+      // biome-ignore lint/suspicious/noThenProperty: a piece of the syntax tree, never awaited
+      const whens = expr.whens.map((branch) => ({ when: one(branch.when), then: one(branch.then) }));
+      return { ...expr, operand, whens, otherwise: maybe(expr.otherwise) };
+    }
+    case 'member':
+      return { ...expr, object: one(expr.object) };
+    case 'index':
+      return { ...expr, object: one(expr.object), index: one(expr.index) };
+    case 'slice':
+      return { ...expr, object: one(expr.object), from: maybe(expr.from), to: maybe(expr.to) };
+    case 'array':
+      return { ...expr, items: expr.items.map(one) };
+    case 'call': {
+      const args = expr.args.map(one);
+      const filter = maybe(expr.filter);
+      const over: Over | null =
+        expr.over === null ? null : { partitionBy: expr.over.partitionBy.map(one), when: maybe(expr.over.when) };
+      return { ...expr, args, filter, over };
+    }
+    default:
+      return impossible(expr);
+  }
+}
+
+/** Calls `visit` for every expression that stands directly in a clause of a SELECT, in source order. */
+export function forEachExpression(select: Select, visit: (expr: Expr) => void): void {
+  for (const item of select.items) visit(item.expr);
+  for (const join of select.joins) if (join.on !== null) visit(join.on);
+  if (select.where !== null) visit(select.where);
+  select.groupBy.forEach(visit);
+  const { window } = select;
+  if (window !== null) {
+    window.conditions.forEach(visit);
+    if (window.filter !== null) visit(window.filter);
+    window.over?.partitionBy.forEach(visit);
+    if (window.over?.when) visit(window.over.when);
+  }
+  if (select.having !== null) visit(select.having);
+  for (const item of select.orderBy) visit(item.expr);
+}
+
+function impossible(expr: never): never {
+  throw new TypeError(`unknown expression ${JSON.stringify(expr)}`);
+}
