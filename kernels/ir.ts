@@ -38,6 +38,8 @@ export const NONE: Operand = 0xffff;
 
 export type ConstValue =
   | { tag: 'null' }
+  /** No value at all, as of an absent column; `nested.merge` takes it to remove a member. */
+  | { tag: 'missing' }
   | { tag: 'bool'; value: boolean }
   | { tag: 'i64'; value: bigint }
   | { tag: 'f64'; value: number }
@@ -109,6 +111,11 @@ export type NodePlan =
       isEventTime: boolean;
       /** Timestamp of a row, epoch ms; needed with event time. */
       timestamp?: Operand;
+      /**
+       * WHERE of a window that must see all rows: rows for which it is not true count, trigger and open windows but are
+       * not part of them; an error in it is an error of the window's message.
+       */
+      where?: Operand;
       grouped: boolean;
       keys: Operand[];
       keep: Operand[];
@@ -127,9 +134,15 @@ export type NodePlan =
 /** What the rows of the rule look like on the wire. */
 export interface OutputPlan {
   shape:
-    /** Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null. */
-    | { kind: 'fields'; fields: { name: string; operand: Operand; plain: boolean }[] }
-    /** One operand that is an object: the row (`SELECT *` without a schema). */
+    /**
+     * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
+     * `omitNull`: an expression without a name, whose null is left out even with `sendNil`.
+     */
+    | { kind: 'fields'; fields: { name: string; operand: Operand; plain: boolean; omitNull?: boolean }[] }
+    /**
+     * One operand that is an object: the row (`SELECT *` without a schema). With sendSingle an array of objects is one
+     * message as it stands (sink property dataField); anything else is an error.
+     */
     | { kind: 'object'; operand: Operand };
   /** json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted). */
   format: 'json' | 'rows' | 'none';
@@ -149,12 +162,26 @@ export interface OutputPlan {
   framing: 'lines' | 'messages';
 }
 
+/** An operator of the topology and the parts of the plan that do its work. */
+export interface OperatorPlan {
+  name: string;
+  part: 'source' | 'decoder' | 'operator' | 'transform' | 'encode' | 'sink';
+  /** Index of the source that it belongs to (parts source and decoder). */
+  source?: number;
+  /** Index of the action that it belongs to (parts transform, encode and sink). */
+  action?: number;
+  /** Nodes from first to last: rows come in at the first and go out of the last. Empty for sources and decoders. */
+  nodes: number[];
+}
+
 /** A rule, ready for the data plane. */
 export interface RulePlan {
   sources: { stream: string; columns: ColumnUse[] }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };
+  /** Where the figures of the topology's operators come from, in the order of the topology. */
+  operators: OperatorPlan[];
   /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
   outputFields: string[];
 }
