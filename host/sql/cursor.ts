@@ -4,7 +4,7 @@
  */
 import type { HaumeaError } from '../base/errors.js';
 import type { Expr, Span } from './ast.js';
-import { parseErrorAt, quoteFragment, type Place } from './errors.js';
+import { type Place, parseErrorAt, quoteFragment } from './errors.js';
 import { reservedWords, softWords } from './keywords.js';
 import { Lexer, type Token } from './lexer.js';
 

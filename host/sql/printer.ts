@@ -13,8 +13,9 @@ import type {
   Select,
   SelectItem,
   Statement,
+  TableRef,
+  WindowClause,
 } from './ast.js';
-import type { TableRef, WindowClause } from './ast.js';
 import { reservedWords, softWords } from './keywords.js';
 
 const OR = 1;

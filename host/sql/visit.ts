@@ -69,12 +69,12 @@ export function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
       if (expr.over?.when) visit(expr.over.when);
       return;
     default:
-      return impossible(expr);
+      impossible(expr);
   }
 }
 
 /** Visits an expression and everything below it, parents first; a visitor that returns false skips what is below. */
-export function walk(expr: Expr, visit: (expr: Expr) => boolean | void): void {
+export function walk(expr: Expr, visit: (expr: Expr) => boolean | undefined): void {
   if (visit(expr) === false) return;
   forEachChild(expr, (child) => walk(child, visit));
 }
