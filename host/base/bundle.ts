@@ -16,3 +16,15 @@ const sourceFolder = new URL('../../', here);
 export function programFile(bundled: string, source: string): URL {
   return isBundled ? new URL(bundled, bundleFolder) : new URL(source, sourceFolder);
 }
+
+/**
+ * Returns the address to start a worker thread at. Threads of Node 20 don't inherit the TypeScript loader, so from
+ * sources they start at a few words that register it first.
+ */
+export function threadEntry(bundled: string, source: string): URL {
+  const entry = programFile(bundled, source);
+  if (isBundled) return entry;
+  const loader = import.meta.resolve('tsx/esm/api');
+  const start = `import { register } from '${loader}'; register(); await import('${entry.href}');`;
+  return new URL(`data:text/javascript,${encodeURIComponent(start)}`);
+}

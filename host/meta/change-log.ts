@@ -1,0 +1,156 @@
+/**
+ * The journal of definitions: an append-only file of changes, each with its length and checksum. A change is
+ * acknowledged when fdatasync returned; changes that arrive meanwhile share the next one (group commit).
+ *
+ *     file    │ magic "HAUMEAC1" │ record │ record │ …
+ *     record  │ u32 payload length │ u32 CRC-32 of the payload │ payload: JSON [[kind, key, value or null], …] │
+ *
+ * Numbers are little-endian. The changes of one record are applied together or not at all.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from '../base/crc32.js';
+
+/** Sets (text) or deletes (null) the value of a key. */
+export type Change = readonly [kind: string, key: string, value: string | null];
+
+const magic = Buffer.from('HAUMEAC1');
+const headerBytes = 8;
+/** A length beyond this is damage, not a record. */
+const maxRecordBytes = 1 << 28;
+
+export interface ReadResult {
+  readonly records: readonly (readonly Change[])[];
+  /** Length of the part that is whole. */
+  readonly goodBytes: number;
+  /** What follows it; empty unless a write was torn or the file is damaged. */
+  readonly tail: Buffer;
+}
+
+/** Reads the records of a journal up to the first that is not whole. */
+export function readRecords(bytes: Buffer): ReadResult {
+  const records: Change[][] = [];
+  let at = 0;
+  if (bytes.subarray(0, magic.length).equals(magic)) {
+    at = magic.length;
+    for (;;) {
+      const record = recordAt(bytes, at);
+      if (record === undefined) break;
+      records.push(record.changes);
+      at = record.end;
+    }
+  }
+  return { records, goodBytes: at, tail: bytes.subarray(at) };
+}
+
+function recordAt(bytes: Buffer, at: number): { changes: Change[]; end: number } | undefined {
+  if (bytes.length - at < headerBytes) return undefined;
+  const length = bytes.readUInt32LE(at);
+  const end = at + headerBytes + length;
+  if (length > maxRecordBytes || end > bytes.length) return undefined;
+  const payload = bytes.subarray(at + headerBytes, end);
+  if (crc32(payload) !== bytes.readUInt32LE(at + 4)) return undefined;
+  try {
+    return { changes: JSON.parse(payload.toString()) as Change[], end };
+  } catch {
+    return undefined;
+  }
+}
+
+function encodeRecord(changes: readonly Change[]): Buffer {
+  const payload = Buffer.from(JSON.stringify(changes));
+  const record = Buffer.allocUnsafe(headerBytes + payload.length);
+  record.writeUInt32LE(payload.length, 0);
+  record.writeUInt32LE(crc32(payload), 4);
+  payload.copy(record, headerBytes);
+  return record;
+}
+
+interface Waiting {
+  readonly record: Buffer;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Appends to one journal file. */
+export class ChangeLog {
+  readonly path: string;
+  readonly #file: FileHandle;
+  #size: number;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  private constructor(path: string, file: FileHandle, size: number) {
+    this.path = path;
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Opens a journal for appending behind `goodBytes`, cutting what follows; creates it when `goodBytes` is 0. */
+  static async open(path: string, goodBytes: number): Promise<ChangeLog> {
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      await file.truncate(goodBytes);
+      if (goodBytes === 0) await file.write(magic, 0, magic.length, 0);
+      await file.sync();
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return new ChangeLog(path, file, Math.max(goodBytes, magic.length));
+  }
+
+  /** Bytes that are safely on disk. */
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
+  /** Resolves when the changes are on disk; rejects when they could not be written, and then none of them is. */
+  append(changes: readonly Change[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ record: encodeRecord(changes), resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  /** Resolves when nothing is waiting to be written. */
+  async settle(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.settle();
+    await this.#file.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    // One turn of the event loop, so that the changes of requests that arrive together share a write.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#writeGroup(Buffer.concat(group.map((item) => item.record)));
+        for (const item of group) item.resolve();
+      } catch (error) {
+        // Half a record may be in the file; it must go before the next one is written behind it.
+        await this.#file.truncate(this.#size).catch(() => {});
+        // Later changes may build on those that failed; they are undone in the reverse order.
+        const failed = [...group, ...this.#waiting].reverse();
+        this.#waiting = [];
+        for (const item of failed) item.reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeGroup(bytes: Buffer): Promise<void> {
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#size + done);
+      done += bytesWritten;
+    }
+    await this.#file.datasync();
+    this.#size += bytes.length;
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * The store on one machine: values in memory, every change appended to a journal before it is acknowledged, the whole
+ * written to a SQLite file when the journal has grown and at a clean stop.
+ *
+ *     sqliteKV.db                 all changes of the journals below its generation
+ *     sqliteKV.db.changes-000007  journal number 7; replayed at start when the generation is 7 or less
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { threadEntry } from '../base/bundle.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { ChangeLog, readRecords } from './change-log.js';
+import { type Kinds, readDatabase, syncFolder } from './database.js';
+import type { Store, StoreChange } from './store.js';
+
+export interface StoreOptions {
+  /** Path of the SQLite file. */
+  readonly path: string;
+  readonly log: Logger;
+  /** The journal is folded into the database when it is larger than this and than the database content. */
+  readonly snapshotBytes?: number;
+}
+
+const defaultSnapshotBytes = 1 << 20;
+
+/** Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { path, log } = options;
+  mkdirSync(dirname(path), { recursive: true });
+  const kinds: Kinds = new Map();
+  let generation = 0;
+  if (existsSync(path)) {
+    try {
+      const content = await readDatabase(path);
+      for (const [kind, rows] of content.kinds) kinds.set(kind, rows);
+      generation = content.generation;
+      // The other engine's file stays as it was: ours will take its name.
+      const original = `${path}.before-haumea`;
+      if (!content.isOwn && !existsSync(original)) await copyFile(path, original);
+    } catch (error) {
+      const aside = freeName(`${path}.damaged`);
+      renameSync(path, aside);
+      log.error(`${reasonOf(error)}; it was kept as ${aside}, definitions come from the journal only`);
+    }
+  }
+  let goodBytes = 0;
+  let last = generation;
+  for (const number of journalNumbers(path)) {
+    const name = journalName(path, number);
+    if (number < generation) {
+      rmSync(name);
+      continue;
+    }
+    const { records, goodBytes: good, tail } = readRecords(readFileSync(name));
+    for (const changes of records) for (const change of changes) apply(kinds, change);
+    if (tail.length > 0) {
+      writeFileSync(`${name}.cut`, tail);
+      log.warn(`cut ${tail.length} bytes of an unfinished change from ${name}, kept as ${name}.cut`);
+    }
+    last = number;
+    goodBytes = good;
+  }
+  return new JournalStore(options, kinds, last, goodBytes);
+}
+
+class JournalStore implements Store {
+  readonly #path: string;
+  readonly #log: Logger;
+  readonly #snapshotBytes: number;
+  readonly #kinds: Kinds;
+  /** Ordered keys of a kind, until one is added or removed. */
+  readonly #ordered = new Map<string, string[]>();
+  /** Number of the journal that takes changes. */
+  #generation: number;
+  /** Length of its whole part, until it is opened by the first change. */
+  #goodBytes: number;
+  #journal: Promise<ChangeLog> | undefined;
+  #snapshotSize = 0;
+  #snapshot: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: StoreOptions, kinds: Kinds, generation: number, goodBytes: number) {
+    this.#path = options.path;
+    this.#log = options.log;
+    this.#snapshotBytes = options.snapshotBytes ?? defaultSnapshotBytes;
+    this.#kinds = kinds;
+    this.#generation = generation;
+    this.#goodBytes = goodBytes;
+    this.#snapshotSize = sizeOf(kinds);
+  }
+
+  get(kind: string, key: string): string | undefined {
+    return this.#kinds.get(kind)?.get(key);
+  }
+
+  list(kind: string): [string, string][] {
+    const rows = this.#kinds.get(kind);
+    return rows === undefined ? [] : this.keys(kind).map((key) => [key, rows.get(key) as string]);
+  }
+
+  keys(kind: string): string[] {
+    let keys = this.#ordered.get(kind);
+    if (keys === undefined) {
+      keys = [...(this.#kinds.get(kind)?.keys() ?? [])].sort();
+      this.#ordered.set(kind, keys);
+    }
+    return [...keys];
+  }
+
+  put(kind: string, key: string, value: string): Promise<void> {
+    return this.batch([[kind, key, value]]);
+  }
+
+  delete(kind: string, key: string): Promise<void> {
+    return this.batch([[kind, key, null]]);
+  }
+
+  async batch(changes: readonly StoreChange[]): Promise<void> {
+    if (this.#isClosed)
+      throw new HaumeaError('general', 'the server is stopping, definitions can no longer be changed');
+    if (changes.length === 0) return;
+    const before = changes.map(([kind, key]): StoreChange => [kind, key, this.get(kind, key) ?? null]);
+    for (const change of changes) this.#apply(change);
+    try {
+      const journal = await this.#openJournal();
+      await journal.append(changes);
+      this.#foldIfLarge(journal);
+    } catch (error) {
+      for (const change of before.reverse()) this.#apply(change);
+      throw new HaumeaError('general', `the change could not be saved: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#snapshot;
+    if (journalNumbers(this.#path).length > 0) await this.#fold();
+    await (await this.#journal?.catch(() => undefined))?.close();
+  }
+
+  #apply(change: StoreChange): void {
+    const [kind, key, value] = change;
+    const isKnown = this.#kinds.get(kind)?.has(key) ?? false;
+    apply(this.#kinds, change);
+    if (isKnown !== (value !== null)) this.#ordered.delete(kind);
+  }
+
+  #openJournal(): Promise<ChangeLog> {
+    if (this.#journal === undefined) {
+      const name = journalName(this.#path, this.#generation);
+      const opening = ChangeLog.open(name, this.#goodBytes).then(async (journal) => {
+        await syncFolder(dirname(name));
+        return journal;
+      });
+      this.#journal = opening;
+      // A disk that was full may have room at the next change.
+      opening.catch(() => {
+        if (this.#journal === opening) this.#journal = undefined;
+      });
+    }
+    return this.#journal;
+  }
+
+  #foldIfLarge(journal: ChangeLog): void {
+    if (this.#snapshot !== undefined || this.#isClosed) return;
+    if (journal.sizeBytes < Math.max(this.#snapshotBytes, 2 * this.#snapshotSize)) return;
+    this.#snapshot = this.#fold().finally(() => {
+      this.#snapshot = undefined;
+    });
+  }
+
+  /** Starts the next journal, writes everything known into the database file and removes the journals it contains. */
+  async #fold(): Promise<void> {
+    const contained = this.#generation;
+    const old = this.#journal;
+    try {
+      this.#generation++;
+      this.#goodBytes = 0;
+      this.#journal = undefined;
+      // What waits in the old journal is in the copy below already; it is removed only after it settled.
+      await (await old)?.close();
+      this.#snapshotSize = sizeOf(this.#kinds);
+      await writeInThread(this.#path, this.#kinds, this.#generation);
+      for (const number of journalNumbers(this.#path)) {
+        if (number <= contained) rmSync(journalName(this.#path, number), { force: true });
+      }
+    } catch (error) {
+      // The journals stay and are replayed in order: nothing is lost, the next attempt comes with more changes.
+      this.#log.error(`the database ${this.#path} could not be written: ${reasonOf(error)}`);
+    }
+  }
+}
+
+/** Copies the values to a thread that writes them. */
+function writeInThread(path: string, kinds: Kinds, generation: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(threadEntry('snapshot-worker.mjs', 'host/meta/snapshot-worker.ts'), {
+      workerData: { path, kinds, generation },
+    });
+    worker.once('message', ({ error }: { error: string | undefined }) => {
+      if (error === undefined) resolve();
+      else reject(new Error(error));
+    });
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`the writing thread ended with code ${code}`)));
+  });
+}
+
+function apply(kinds: Kinds, [kind, key, value]: StoreChange): void {
+  if (value === null) {
+    kinds.get(kind)?.delete(key);
+    return;
+  }
+  let rows = kinds.get(kind);
+  if (rows === undefined) {
+    rows = new Map();
+    kinds.set(kind, rows);
+  }
+  rows.set(key, value);
+}
+
+function journalName(path: string, number: number): string {
+  return `${path}.changes-${String(number).padStart(6, '0')}`;
+}
+
+/** Numbers of the journals that exist, ascending. */
+function journalNumbers(path: string): number[] {
+  const prefix = `${basename(path)}.changes-`;
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+    .map((name) => Number(name.slice(prefix.length)))
+    .sort((a, b) => a - b);
+}
+
+function freeName(wanted: string): string {
+  for (let i = 0; ; i++) {
+    const name = i === 0 ? wanted : join(dirname(wanted), `${basename(wanted)}-${i}`);
+    if (!existsSync(name)) return name;
+  }
+}
+
+/** Characters of all keys and values: about the size of the database. */
+function sizeOf(kinds: Kinds): number {
+  let size = 0;
+  for (const rows of kinds.values()) for (const [key, value] of rows) size += key.length + value.length;
+  return size;
+}

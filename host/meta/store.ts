@@ -1,0 +1,22 @@
+/** Where definitions live, as the repositories see it: texts by kind and key. */
+
+/** Sets (text) or deletes (null) the value of a key. */
+export type StoreChange = readonly [kind: string, key: string, value: string | null];
+
+/**
+ * Durable definitions. A change is visible to readers at once; its promise resolves when it is on disk. When it can't
+ * be written the promise rejects and the value is as it was before.
+ */
+export interface Store {
+  get(kind: string, key: string): string | undefined;
+  /** Keys and values of a kind, ordered by key. */
+  list(kind: string): [key: string, value: string][];
+  /** Keys of a kind, in order. */
+  keys(kind: string): string[];
+  put(kind: string, key: string, value: string): Promise<void>;
+  delete(kind: string, key: string): Promise<void>;
+  /** Applies all changes or, when they can't be written, none. */
+  batch(changes: readonly StoreChange[]): Promise<void>;
+  /** Resolves when everything is on disk and the files are closed. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,200 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import initSqlJs from 'sql.js';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Logger, silent } from '../../../host/base/log.js';
+import { textOf } from '../../../host/meta/database.js';
+import { openStore } from '../../../host/meta/journal-store.js';
+import type { Store } from '../../../host/meta/store.js';
+import { temporaryFolder } from '../../harness.js';
+
+const place = () => join(temporaryFolder(), 'sqliteKV.db');
+
+/** Stores that a test leaves open to stand for a process that was killed; closed when all is over. */
+const abandoned: Store[] = [];
+
+async function open(path: string, log: Logger = silent, snapshotBytes?: number): Promise<Store> {
+  const store = await openStore({ path, log, snapshotBytes });
+  abandoned.push(store);
+  return store;
+}
+
+test.after(async () => {
+  for (const store of abandoned) await store.close();
+});
+
+/** A logger that keeps its lines. */
+function listener(): { log: Logger; lines: string[] } {
+  const lines: string[] = [];
+  const take = (line: string) => lines.push(line);
+  return { lines, log: { debug: take, info: take, warn: take, error: take } };
+}
+
+test('keeps changes over a clean stop in a real SQLite file', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'b', '{"x":"ü"}');
+  await store.put('rule', 'a', '1');
+  await store.put('rule', 'c', '2');
+  await store.delete('rule', 'c');
+  await store.close();
+  assert.equal(readdirSync(join(path, '..')), ['sqliteKV.db']);
+  const sql = await initSqlJs();
+  const db = new sql.Database(readFileSync(path));
+  assert.equal(db.exec('SELECT key, val FROM rule ORDER BY key')[0]?.values, [
+    ['a', '1'],
+    ['b', '{"x":"ü"}'],
+  ]);
+  const again = await open(path);
+  assert.equal(again.list('rule'), [
+    ['a', '1'],
+    ['b', '{"x":"ü"}'],
+  ]);
+  await again.close();
+});
+
+test('writes nothing when nothing is defined', async () => {
+  const path = place();
+  const store = await open(path);
+  assert.equal(store.keys('rule'), []);
+  await store.close();
+  assert.equal(readdirSync(join(path, '..')), []);
+});
+
+test('replays the journal when there was no clean stop', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.batch([
+    ['stream', 's', '1'],
+    ['rule', 'r', '2'],
+  ]);
+  await store.delete('stream', 's');
+  const again = await open(path);
+  assert.equal(again.keys('stream'), []);
+  assert.is(again.get('rule', 'r'), '2');
+});
+
+test('cuts a torn tail and goes on behind what is whole', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'whole', '1');
+  const journal = `${path}.changes-000000`;
+  const whole = readFileSync(journal);
+  await store.put('rule', 'torn', '2');
+  const both = readFileSync(journal);
+  for (const end of [whole.length + 1, whole.length + 8, both.length - 1]) {
+    writeFileSync(journal, both.subarray(0, end));
+    const { log, lines } = listener();
+    const again = await open(path, log);
+    assert.equal(again.keys('rule'), ['whole']);
+    assert.match(lines.join('\n'), /cut \d+ bytes/);
+  }
+  const again = await open(path);
+  await again.put('rule', 'next', '3');
+  const last = await open(path);
+  assert.equal(last.keys('rule'), ['next', 'whole']);
+});
+
+test('ignores rubbish behind the journal', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'r', '1');
+  appendFileSync(`${path}.changes-000000`, Buffer.alloc(4096, 0xff));
+  const again = await open(path);
+  assert.equal(again.keys('rule'), ['r']);
+});
+
+test('sets a damaged database aside and names it', async () => {
+  const path = place();
+  writeFileSync(path, 'this is no database, but somebody may want it back');
+  const { log, lines } = listener();
+  const store = await open(path, log);
+  assert.match(lines.join('\n'), new RegExp(`the database ${path} is damaged`));
+  assert.match(readFileSync(`${path}.damaged`, 'utf8'), /want it back/);
+  await store.put('rule', 'r', '1');
+  await store.close();
+  writeFileSync(path, 'damaged again');
+  await open(path);
+  assert.ok(existsSync(`${path}.damaged-1`));
+});
+
+test('folds the journal into the database when it grows', async () => {
+  const path = place();
+  const store = await open(path, silent, 2000);
+  for (let i = 0; i < 200; i++) await store.put('rule', `r${i % 7}`, `${i}`.padStart(100, ' '));
+  await store.close();
+  const again = await open(path);
+  assert.equal(
+    again.list('rule').map(([, value]) => Number(value)),
+    [196, 197, 198, 199, 193, 194, 195],
+  );
+  assert.equal(readdirSync(join(path, '..')), ['sqliteKV.db']);
+});
+
+test('keeps what was acknowledged when the process ends while folding', async () => {
+  const path = place();
+  const store = await open(path, silent, 500);
+  for (let i = 0; i < 60; i++) {
+    await store.put('rule', `r${i}`, 'x'.repeat(50));
+    if (i % 10 === 0) {
+      const again = await open(copyOf(path));
+      assert.is(again.keys('rule').length, i + 1);
+    }
+  }
+  await store.close();
+});
+
+/** Copies the folder of a store as it is on disk at this moment. */
+function copyOf(path: string): string {
+  const folder = join(path, '..');
+  const target = temporaryFolder();
+  for (const name of readdirSync(folder)) writeFileSync(join(target, name), readFileSync(join(folder, name)));
+  return join(target, 'sqliteKV.db');
+}
+
+test('changes that arrive together share a write', async () => {
+  const path = place();
+  const store = await open(path);
+  const started = performance.now();
+  await Promise.all(Array.from({ length: 2000 }, (_, i) => store.put('rule', `r${i}`, `${i}`)));
+  assert.ok(performance.now() - started < 2000);
+  const again = await open(path);
+  assert.is(again.keys('rule').length, 2000);
+});
+
+test('undoes a change that could not be written', async () => {
+  const blocked = join(temporaryFolder(), 'gone');
+  const lost = await open(join(blocked, 'db'));
+  rmSync(blocked, { recursive: true });
+  let reason = '';
+  await lost.put('rule', 'r', '1').catch((error: Error) => {
+    reason = error.message;
+  });
+  assert.match(reason, /the change could not be saved/);
+  assert.is(lost.get('rule', 'r'), undefined);
+  mkdirSync(blocked);
+  await lost.put('rule', 'r', '2');
+  assert.is(lost.get('rule', 'r'), '2');
+});
+
+test('reads the values of an eKuiper database and keeps the original', async () => {
+  const path = place();
+  const sql = await initSqlJs();
+  const db = new sql.Database();
+  db.run("CREATE TABLE 'stream'('key' VARCHAR(255) PRIMARY KEY, 'val' BLOB)");
+  const text = `{"streamType":0,"statement":"${'x'.repeat(300)}"}`;
+  const size = text.length;
+  const inner = [0x0c, 0x00, 0xfe, size >> 8, size & 255];
+  const message = inner.length + size;
+  const gob = Buffer.concat([Buffer.from([0xfe, message >> 8, message & 255, ...inner]), Buffer.from(text)]);
+  db.run("INSERT INTO 'stream' VALUES ('demo', ?)", [gob]);
+  writeFileSync(path, db.export());
+  const store = await open(path);
+  assert.is(store.get('stream', 'demo'), text);
+  assert.ok(existsSync(`${path}.before-haumea`));
+  await store.close();
+  assert.is(textOf(Buffer.from('plain text')), 'plain text');
+});
+
+test.run();
