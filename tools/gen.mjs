@@ -105,6 +105,26 @@ export type AggregateName = keyof typeof aggregates;
 `,
 );
 
+// Function files, sorted by path: the order gives host functions their numbers.
+const functionsDir = join(root, 'host/functions');
+const functionFiles = readdirSync(functionsDir, { withFileTypes: true })
+  .filter((d) => d.isDirectory() && d.name !== 'gen')
+  .flatMap((d) => readdirSync(join(functionsDir, d.name)).map((file) => `${d.name}/${file}`))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.slice(0, -3))
+  .sort();
+const functionConst = (file) => file.replace(/[^a-zA-Z0-9]+(.)/g, (_all, next) => next.toUpperCase());
+emit(
+  'host/functions/gen/index.ts',
+  `${head('host/functions/<category>/<name>.ts')}import type { FunctionDefinition } from '../define.js';
+${functionFiles.map((file) => `import ${functionConst(file)} from '../${file}.js';`).join('\n')}
+
+export const definitions: readonly FunctionDefinition[] = [
+${functionFiles.map((file) => `  ${functionConst(file)},`).join('\n')}
+];
+`,
+);
+
 if (stale.length > 0) {
   console.error(`not current, run "npm run gen": ${stale.join(', ')}`);
   process.exit(1);

@@ -1,0 +1,19 @@
+import { defineFunction } from '../define.js';
+
+const types = ['bigint', 'float', 'string', 'boolean', 'datetime', 'bytea'];
+
+export default defineFunction({
+  name: 'cast',
+  category: 'conversion',
+  args: [
+    { name: 'value', type: 'any' },
+    { name: 'type', type: 'string' },
+  ],
+  returns: 'any',
+  nulls: 'propagate',
+  doc: 'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted.',
+  example: 'cast(temp, "bigint")',
+  check: ([, type]) =>
+    typeof type === 'string' && types.includes(type) ? undefined : `argument 2 must be one of ${types.join(', ')}`,
+  special: 'cast',
+});

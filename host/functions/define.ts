@@ -1,0 +1,111 @@
+/**
+ * The form in which SQL functions are declared. Each function is a file of its own, `host/functions/<category>/<name>.ts`,
+ * with a default export made by `defineFunction`; `npm run gen` lists the files in `gen/index.ts`.
+ */
+import type { HostColumns } from '../../kernels/api.js';
+import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
+
+/** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
+export type ArgType = 'any' | 'number' | 'int' | 'string' | 'boolean' | 'datetime';
+
+export interface ArgSpec {
+  name: string;
+  type: ArgType;
+  /** May be left out; only the last arguments can be optional. */
+  optional?: boolean;
+  /** Any number of further arguments of this kind (one at least, unless optional as well); only the last argument. */
+  variadic?: boolean;
+}
+
+/** Value of a literal argument; undefined when the argument is any other expression. */
+export type LiteralArg = null | boolean | bigint | number | string | undefined;
+
+/** What the planner itself does about a function: host/plan/specials.ts has an entry for each. */
+export type Special =
+  | 'cast'
+  | 'meta'
+  | 'tstamp'
+  | 'eventTime'
+  | 'windowStart'
+  | 'windowEnd'
+  | 'windowTrigger'
+  | 'ruleId';
+
+/** How the function gets its value: exactly one of these. */
+export type Implementation =
+  /** An operation of the kernel: the arguments become its operands in order, the rest its `args`. */
+  | { op: OpName; imm?: number }
+  /** A host function over whole columns, for what needs a host library. */
+  | { call: (columns: HostColumns) => void }
+  /** An aggregate of the window kernels. */
+  | { aggregate: AggregateName }
+  /** The planner replaces the call. */
+  | { special: Special };
+
+export interface FunctionDetails {
+  name: string;
+  /** Further names with the same meaning. */
+  aliases?: string[];
+  category: string;
+  args: ArgSpec[];
+  /** Type of the result as shown to users. */
+  returns: string;
+  /** `propagate`: null when any argument is null; `handles`: the implementation decides. */
+  nulls: 'propagate' | 'handles';
+  doc: string;
+  example: string;
+  /** Gives another value each time: never folded, never shared between expressions. */
+  isVolatile?: boolean;
+  /** Checks literal arguments; returns the reason for a refusal. */
+  check?: (args: readonly LiteralArg[]) => string | undefined;
+}
+
+export type FunctionDefinition = FunctionDetails & { implementation: Implementation };
+
+/** Declares a function; the four kinds of implementation are mutually exclusive. */
+export function defineFunction(details: FunctionDetails & Implementation): FunctionDefinition {
+  const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check } = details;
+  const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check };
+  if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
+  if ('call' in details) return { ...shared, implementation: { call: details.call } };
+  if ('aggregate' in details) return { ...shared, implementation: { aggregate: details.aggregate } };
+  return { ...shared, implementation: { special: details.special } };
+}
+
+/** Smallest and largest number of arguments; null: any number. */
+export function arity(args: readonly ArgSpec[]): { min: number; max: number | null } {
+  const last = args.at(-1);
+  return {
+    min: args.filter((arg) => !arg.optional).length,
+    max: last?.variadic ? null : args.length,
+  };
+}
+
+/**
+ * Makes a host function out of one that works on the values of a row. With `propagate`, rows with a null or missing
+ * argument give null without a call. What it throws becomes the row's error.
+ */
+export function perRow(
+  nulls: 'propagate' | 'handles',
+  compute: (...args: unknown[]) => unknown,
+): (columns: HostColumns) => void {
+  return (columns) => {
+    const args = new Array<unknown>(columns.argCount);
+    for (let k = 0; k < columns.count; k++) {
+      let hasNull = false;
+      for (let i = 0; i < args.length; i++) {
+        args[i] = columns.get(i, k);
+        hasNull ||= args[i] === null || args[i] === undefined;
+      }
+      if (hasNull && nulls === 'propagate') {
+        columns.set(k, null);
+        continue;
+      }
+      try {
+        columns.set(k, compute(...args));
+      } catch (error) {
+        columns.fail(k, error instanceof Error ? error.message : String(error));
+      }
+    }
+  };
+}

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'isnull',
+  category: 'logic',
+  args: [{ name: 'value', type: 'any' }],
+  returns: 'boolean',
+  nulls: 'handles',
+  doc: 'True when the value is null or missing.',
+  example: 'isnull(a)',
+  op: 'logic.isNull',
+});

@@ -1,0 +1,95 @@
+/** All functions by name: which there are, what they are given and which number a host function has in the kernel. */
+import type { HostColumns } from '../../kernels/api.js';
+import { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/nearest.js';
+import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
+import { definitions } from './gen/index.js';
+import { plannedFunctions } from './planned.js';
+
+const byName = new Map<string, FunctionDefinition>();
+const hostCalls: ((columns: HostColumns) => void)[] = [];
+const hostNumbers = new Map<FunctionDefinition, number>();
+
+for (const definition of definitions) {
+  for (const name of [definition.name, ...(definition.aliases ?? [])]) byName.set(name, definition);
+  if ('call' in definition.implementation) {
+    hostNumbers.set(definition, hostCalls.length);
+    hostCalls.push(definition.implementation.call);
+  }
+}
+
+/** Returns the function of this name in any letter case, or undefined when it is unknown or cannot run yet. */
+export function findFunction(name: string): FunctionDefinition | undefined {
+  return byName.get(name.toLowerCase());
+}
+
+/** Names of all functions of the language, those that cannot run yet included. */
+export function functionNames(): string[] {
+  return [...new Set([...byName.keys(), ...Object.keys(plannedFunctions)])].sort();
+}
+
+/**
+ * Checks a call's name, number of arguments and literal arguments and returns the function.
+ * Throws a `plan` error that names the function: unknown, not supported yet, or wrongly called.
+ */
+export function resolveFunction(name: string, args: readonly LiteralArg[]): FunctionDefinition {
+  const key = name.toLowerCase();
+  const definition = byName.get(key);
+  if (definition === undefined) {
+    const planned = plannedFunctions[key];
+    if (planned !== undefined && Object.hasOwn(plannedFunctions, key)) {
+      checkCount(key, args.length, planned[0], planned[1]);
+      throw new HaumeaError('plan', `function ${key} is not supported yet`);
+    }
+    const meant = nearest(key, functionNames());
+    throw new HaumeaError('plan', `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`);
+  }
+  const { min, max } = arity(definition.args);
+  checkCount(key, args.length, min, max);
+  for (const [i, value] of args.entries()) {
+    const spec = definition.args[Math.min(i, definition.args.length - 1)];
+    if (spec === undefined || matches(spec.type, value)) continue;
+    throw new HaumeaError('plan', `function ${key}: argument ${i + 1} (${spec.name}) must be a ${spec.type}`);
+  }
+  const reason = definition.check?.(args);
+  if (reason !== undefined) throw new HaumeaError('plan', `function ${key}: ${reason}`);
+  return definition;
+}
+
+/** Number under which the kernel calls a host function. */
+export function hostNumber(definition: FunctionDefinition): number {
+  const number = hostNumbers.get(definition);
+  if (number === undefined) throw new Error(`function ${definition.name} is not a host function`);
+  return number;
+}
+
+/** Runs a host function by its number over a batch, for `HostCalls.call` of the kernel. */
+export function callHost(number: number, columns: HostColumns): void {
+  const call = hostCalls[number];
+  if (call === undefined) throw new Error(`no host function has number ${number}`);
+  call(columns);
+}
+
+function checkCount(name: string, count: number, min: number, max: number | null): void {
+  if (count >= min && (max === null || count <= max)) return;
+  const wanted = max === null ? `at least ${min}` : max === min ? `${min}` : `${min} to ${max}`;
+  throw new HaumeaError('plan', `function ${name} takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`);
+}
+
+function matches(type: string, value: LiteralArg): boolean {
+  if (value === undefined || value === null) return true;
+  switch (type) {
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint';
+    case 'int':
+      return typeof value === 'bigint';
+    case 'string':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'datetime':
+      return typeof value !== 'boolean' && typeof value !== 'string';
+    default:
+      return true;
+  }
+}
