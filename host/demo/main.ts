@@ -1,0 +1,235 @@
+/**
+ * `haumea demo`: the whole job on one machine. An embedded MQTT broker, a simulated fleet that publishes to it, the
+ * engine as a process of its own, one stream and two rules made through its REST interface, their results read back
+ * from the broker and shown live. Everything is removed at the end.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import { Fleet } from './fleet.js';
+import { type DemoFigures, Screen } from './screen.js';
+
+const VEHICLES = 200;
+const RATE = 5000;
+const TICK_MS = 20;
+
+const HELP = `usage: haumea demo [--seconds N] [--rate N]
+
+  --seconds N   stop by itself after so many seconds (default: Ctrl-C ends it)
+  --rate N      messages a second of the fleet (default ${RATE})
+`;
+
+/** Runs the demo; returns the exit code. */
+export async function main(argv: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: argv,
+    options: { seconds: { type: 'string', default: '0' }, rate: { type: 'string', default: String(RATE) }, help: { type: 'boolean' } },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const seconds = positive('seconds', values.seconds);
+  const rate = positive('rate', values.rate);
+  const { Aedes } = await import('aedes').catch((cause) => {
+    throw new HaumeaError('connection', 'the demo needs the package "aedes" (npm install aedes)', { cause });
+  });
+  const broker = await Aedes.createBroker();
+  const brokerServer = createServer(broker.handle);
+  await listen(brokerServer, 0);
+  const brokerPort = (brokerServer.address() as AddressInfo).port;
+
+  const folder = mkdtempSync(join(tmpdir(), 'haumea-demo-'));
+  const restPort = await freePort(9081);
+  const dataPort = await freePort(10081);
+  const engine = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, 'serve', '--data', folder], {
+    env: {
+      ...process.env,
+      KUIPER__BASIC__RESTIP: '127.0.0.1',
+      KUIPER__BASIC__RESTPORT: String(restPort),
+      KUIPER__SOURCE__HTTPSERVERIP: '127.0.0.1',
+      KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort),
+      KUIPER__BASIC__CONSOLELOG: 'false',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  engine.stderr.on('data', (chunk) => {
+    errors = (errors + chunk).slice(-2000);
+  });
+  const base = `http://127.0.0.1:${restPort}`;
+  let isEnding = false;
+  const ended = new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+    if (seconds > 0) setTimeout(resolve, seconds * 1000).unref();
+  });
+  const crashed = new Promise<never>((_, reject) => {
+    engine.once('exit', () => {
+      if (!isEnding) reject(new HaumeaError('general', `the engine has ended: ${errors.trim()}`));
+    });
+  });
+  crashed.catch(() => undefined);
+  try {
+    await Promise.race([answering(base), crashed]);
+    await call(base, 'PUT', '/metadata/sources/mqtt/confKeys/demo', { server: `tcp://127.0.0.1:${brokerPort}`, qos: 0 });
+    await call(base, 'POST', '/streams', {
+      sql: 'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
+    });
+    const sink = (topic: string): object[] => [{ mqtt: { server: `tcp://127.0.0.1:${brokerPort}`, topic, qos: 0 } }];
+    await call(base, 'POST', '/rules', {
+      id: 'averages',
+      sql: 'SELECT vehicle, count(*) AS n, avg(speed) AS avg_speed, max(temp) AS max_temp FROM fleet GROUP BY vehicle, TUMBLINGWINDOW(ss, 2)',
+      actions: sink('result/averages'),
+    });
+    await call(base, 'POST', '/rules', {
+      id: 'alerts',
+      sql: 'SELECT vehicle, speed, temp FROM fleet WHERE speed > 120',
+      actions: sink('result/alerts'),
+    });
+    process.stdout.write(
+      `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${base}\n`,
+    );
+    const hints = [
+      `curl ${base}/rules`,
+      `curl ${base}/rules/alerts/status`,
+      `curl ${base}/rules/averages/explain`,
+      `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"log":{}}]}'`,
+      'Ctrl-C ends the demo and removes everything.',
+    ];
+    const screen = new Screen(process.stdout, process.stdout.isTTY ? ['Try in another terminal:', ...hints] : []);
+    if (!process.stdout.isTTY) process.stdout.write(`Try in another terminal:\n${hints.map((h) => `  ${h}\n`).join('')}`);
+    const stop = runFleet(broker, screen, rate);
+    await Promise.race([ended, crashed]);
+    stop();
+    return 0;
+  } catch (error) {
+    process.stderr.write(`haumea demo: ${reasonOf(error)}\n`);
+    return 1;
+  } finally {
+    isEnding = true;
+    if (engine.exitCode === null) {
+      const gone = new Promise((resolve) => engine.once('exit', resolve));
+      engine.kill('SIGTERM');
+      const force = setTimeout(() => engine.kill('SIGKILL'), 5000);
+      await gone;
+      clearTimeout(force);
+    }
+    await new Promise<void>((resolve) => broker.close(() => resolve()));
+    brokerServer.close();
+    rmSync(folder, { recursive: true, force: true });
+    process.stdout.write('demo ended, everything removed\n');
+  }
+}
+
+interface Broker {
+  publish(packet: object, done: (error?: Error) => void): void;
+  subscribe(topic: string, deliver: (packet: { payload: Buffer | string }, done: () => void) => void, done: () => void): void;
+}
+
+/** Publishes the fleet's messages and shows what comes back; returns how to stop it. */
+function runFleet(broker: unknown, screen: Screen, rate: number): () => void {
+  const { publish, subscribe } = bind(broker as Broker);
+  const fleet = new Fleet(VEHICLES);
+  const figures: DemoFigures = { inRate: 0, outRate: 0, totalIn: 0, totalOut: 0, averages: [], alerts: [] };
+  subscribe('result/averages', (payload) => {
+    const rows = JSON.parse(payload) as DemoFigures['averages'];
+    figures.totalOut += rows.length;
+    figures.averages = rows.sort((a, b) => b.avg_speed - a.avg_speed);
+  });
+  subscribe('result/alerts', (payload) => {
+    for (const row of JSON.parse(payload) as { vehicle: string; speed: number }[]) {
+      figures.totalOut++;
+      figures.alerts.unshift(`${new Date().toLocaleTimeString()}  ${row.vehicle} at ${row.speed} km/h`);
+    }
+    figures.alerts.length = Math.min(figures.alerts.length, 6);
+  });
+  const started = performance.now();
+  const sender = setInterval(() => {
+    const due = Math.floor(((performance.now() - started) / 1000) * rate) - figures.totalIn;
+    for (let i = 0; i < due; i++) {
+      const { vehicle, payload } = fleet.report(VEHICLES / rate);
+      publish(`fleet/${vehicle}/state`, payload);
+    }
+    figures.totalIn += Math.max(0, due);
+  }, TICK_MS);
+  let lastIn = 0;
+  let lastOut = 0;
+  let lastAt = performance.now();
+  const painter = setInterval(() => {
+    const now = performance.now();
+    figures.inRate = ((figures.totalIn - lastIn) * 1000) / (now - lastAt);
+    figures.outRate = ((figures.totalOut - lastOut) * 1000) / (now - lastAt);
+    lastIn = figures.totalIn;
+    lastOut = figures.totalOut;
+    lastAt = now;
+    screen.show(figures);
+  }, 1000);
+  return () => {
+    clearInterval(sender);
+    clearInterval(painter);
+  };
+}
+
+function bind(broker: Broker) {
+  return {
+    publish(topic: string, payload: string): void {
+      broker.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined);
+    },
+    subscribe(topic: string, take: (payload: string) => void): void {
+      broker.subscribe(topic, (packet, done) => {
+        take(packet.payload.toString());
+        done();
+      }, () => undefined);
+    },
+  };
+}
+
+async function answering(base: string): Promise<void> {
+  const started = performance.now();
+  for (;;) {
+    try {
+      await (await fetch(`${base}/ping`)).arrayBuffer();
+      return;
+    } catch (cause) {
+      if (performance.now() - started > 15_000) throw new HaumeaError('connection', `the engine does not answer at ${base}`, { cause });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+async function call(base: string, method: string, path: string, body: object): Promise<void> {
+  const response = await fetch(base + path, { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  const text = await response.text();
+  if (!response.ok) throw new HaumeaError('general', `${method} ${path}: ${text.trim()}`);
+}
+
+function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve());
+  });
+}
+
+/** The wished port when it is free, else any. */
+async function freePort(wished: number): Promise<number> {
+  const server = createServer();
+  try {
+    await listen(server, wished);
+  } catch {
+    await listen(server, 0);
+  }
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new HaumeaError('general', `--${option}: "${text}" is not a number`);
+  return value;
+}
