@@ -117,12 +117,19 @@ export const field = {
   duration: () => new Field<number | undefined>({ kind: 'duration' }),
   /** A text that is masked wherever it is shown. */
   secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
-  /** Properties of its own when `fields` is given, otherwise a free-form object. */
-  object: <S extends Spec = Record<string, Field<unknown>>>(fields?: S) =>
-    new Field<(string extends keyof S ? Record<string, unknown> : Parsed<S>) | undefined>({ kind: 'object', fields }),
+  /** A free-form object. */
+  map: () => new Field<Record<string, unknown> | undefined>({ kind: 'object' }),
+  /** Properties of its own: always there, with their defaults. Without `fields` the same as `map`. */
+  object: objectField,
   list: <V = unknown>(item?: Field<V>) => new Field<NonNullable<V>[] | undefined>({ kind: 'list', item }),
   any: () => new Field<unknown>({ kind: 'any' }),
 };
+
+function objectField(): Field<Record<string, unknown> | undefined>;
+function objectField<S extends Spec>(fields: S): Field<Parsed<S>>;
+function objectField(fields?: Spec): Field<unknown> {
+  return new Field<unknown>({ kind: 'object', fields });
+}
 
 export interface ParseOptions {
   /** What the properties belong to, named in errors: `mqtt source`. */
@@ -239,11 +246,7 @@ function parseObject(spec: Spec, input: unknown, path: string, options: ParseOpt
 function parseField(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {
   if (input === undefined || input === null) {
     if (declared.isRequired) throw refusal(options, path, 'is required');
-    if (declared.fields !== undefined) {
-      // A nested object brings its members' defaults even when it is missing, unless one of them is required.
-      const isOptional = Object.values(declared.fields).every((member) => !member.declared.isRequired);
-      if (isOptional) return parseObject(declared.fields, declared.default, `${path}.`, options);
-    }
+    if (declared.fields !== undefined) return parseObject(declared.fields, declared.default, `${path}.`, options);
     return structuredClone(declared.default);
   }
   const value = coerce(declared, input, path, options);

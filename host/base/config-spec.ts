@@ -1,0 +1,193 @@
+/** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
+import { field } from './field.js';
+
+const tls = () =>
+  field.object({
+    certfile: field.string().doc('Certificate file (PEM)'),
+    keyfile: field.string().doc('Private key file (PEM)'),
+  });
+
+/** Options of a rule; the section `rule` of the configuration changes the defaults for all rules. */
+export const ruleOptionSpec = {
+  debug: field.bool().default(false).doc('Log more about this rule'),
+  logFilename: field.string().default('').doc('Log file of this rule'),
+  isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
+  lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
+  concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator'),
+  bufferLength: field.int().min(0).default(1024).doc('Messages that wait between operators'),
+  sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
+  sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
+  sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
+  qos: field.int().default(0).doc('0 at most once, 1 at least once, 2 exactly once'),
+  checkpointInterval: field.duration().min(0).default(300_000).doc('Time between two checkpoints when qos is above 0'),
+  restartStrategy: field
+    .object({
+      attempts: field.int().min(0).default(0).doc('Restarts after a failure; 0 does not restart'),
+      delay: field.duration().min(0).default(1000).doc('Time before the first restart'),
+      multiplier: field.float().min(0).default(2).doc('Factor on the delay of each further restart'),
+      maxDelay: field.duration().min(0).default(30_000).doc('Longest time before a restart'),
+      jitterFactor: field.float().min(0).default(0.1).doc('Random part of the delay'),
+    })
+    .doc('What happens after a failure'),
+  cron: field.string().default('').doc('Start times of a periodic rule'),
+  duration: field.duration().min(0).default(0).doc('Run time of a periodic rule; 0 is unlimited'),
+  cronDatetimeRange: field.list().doc('Periods in which the rule runs'),
+  planOptimizeStrategy: field.object().doc('Choices of the planner'),
+  notifySub: field.bool().default(false).doc('Tell memory subscribers when the rule ends'),
+  disableBufferFullDiscard: field.bool().default(false).doc('Wait instead of dropping when a buffer is full'),
+  enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop'),
+  forceExitTimeout: field.duration().min(0).doc('Longest time a stop may take'),
+  experiment: field.object().doc('Options under trial'),
+};
+
+const basic = {
+  logLevel: field.string().oneOf('debug', 'info', 'warn', 'error', 'fatal', 'panic').default('info').doc('Log level'),
+  debug: field.bool().default(false).doc('Same as log level debug'),
+  consoleLog: field.bool().default(false).doc('Log to the console'),
+  fileLog: field.bool().default(true).doc('Log to a file in the log folder'),
+  logDisableTimestamp: field.bool().default(false).doc('Leave the time out of log lines'),
+  syslog: field.object({
+    enable: field.bool().default(false).doc('Log to syslog'),
+    network: field.string().oneOf('', 'udp', 'tcp').default('udp').doc('Protocol of the syslog server'),
+    address: field.string().default('localhost:514').doc('Address of the syslog server'),
+    level: field.string().oneOf('debug', 'info', 'warn', 'error').default('info').doc('Level sent to syslog'),
+    tag: field.string().default('kuiper').doc('Name in syslog messages'),
+  }),
+  rotateTime: field.int().min(0).default(24).doc('Hours after which a new log file begins; 0 never'),
+  maxAge: field.int().min(0).default(72).doc('Hours that log files are kept; 0 for ever'),
+  rotateSize: field.int().min(0).default(10_485_760).doc('Bytes after which a new log file begins; 0 never'),
+  rotateCount: field.int().min(0).default(3).doc('Number of old log files kept; 0 keeps all'),
+  ip: field.string().default('0.0.0.0').doc('Address of the command line service'),
+  port: field.int().min(0).max(65_535).default(20_498).doc('Port of the command line service'),
+  restIp: field.string().default('0.0.0.0').doc('Address of the REST service'),
+  restPort: field.int().min(0).max(65_535).default(9081).doc('Port of the REST service'),
+  restTls: tls().doc('TLS of the REST service'),
+  timezone: field
+    .string()
+    .default('Local')
+    .check(timeZoneReason)
+    .doc('Time zone of all date functions: Local or an IANA name'),
+  authentication: field.bool().default(false).doc('Ask for a token in REST requests'),
+  prometheus: field.bool().default(false).doc('Serve metrics to Prometheus'),
+  prometheusPort: field.int().min(0).max(65_535).default(20_499).doc('Port of the metrics, may be the REST port'),
+  pprof: field.bool().default(false).doc('Accepted for compatibility'),
+  pprofIp: field.string().default('').doc('Accepted for compatibility'),
+  pprofPort: field.int().min(0).max(65_535).default(6060).doc('Accepted for compatibility'),
+  pluginHosts: field.string().default('https://packages.emqx.net').doc('Hosts of prebuilt plugins'),
+  ignoreCase: field.bool().default(false).doc('Names in SQL match in any letter case'),
+  sql: field.object({
+    maxConnections: field.int().min(0).default(0).doc('Connections to one database; 0 is unlimited'),
+  }),
+  rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
+  enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility'),
+  aesKey: field.secret().default('').doc('Key for encrypted properties, base64'),
+  gracefulShutdownTimeout: field.duration().min(0).default(10_000).doc('Longest time a stop of the server may take'),
+  connection: field.object({
+    backoffMaxElapsedDuration: field.duration().min(0).default(180_000).doc('How long a connection is retried'),
+  }),
+  ResourceProfileConfig: field.object({
+    enable: field.bool().default(false).doc('Measure the CPU time of rules'),
+    interval: field.duration().min(1).default(5000).doc('Time between two measurements'),
+  }),
+  metricsDumpConfig: field.object({
+    enable: field.bool().default(false).doc('Keep metrics in files'),
+    retainedDuration: field.duration().min(0).default(21_600_000).doc('How long metrics files are kept'),
+  }),
+  enableRestAuditLog: field.bool().default(false).doc('Log each change made by REST'),
+  enablePrivateNet: field.bool().default(false).doc('Allow requests to loopback and private addresses'),
+  allowExternalFileAccess: field.bool().default(true).doc('Allow files outside of the data folder'),
+  cfgStorageType: field
+    .string()
+    .oneOf('', 'file', 'kv', 'sqlite', 'fdb')
+    .default('kv')
+    .doc('Accepted for compatibility'),
+};
+
+const sink = {
+  enableCache: field.bool().default(false).doc('Keep results that could not be sent'),
+  memoryCacheThreshold: field.int().min(0).default(1024).doc('Messages kept in memory'),
+  maxDiskCache: field.int().min(0).default(1_024_000).doc('Messages kept on disk'),
+  bufferPageSize: field.int().min(1).default(256).doc('Messages written to disk together'),
+  resendInterval: field.duration().min(0).default(0).doc('Time between two messages sent again'),
+  cleanCacheAtStop: field.bool().default(false).doc('Forget what is kept when the rule stops'),
+  resendAlterQueue: field.bool().default(false).doc('Send again beside new messages, not before them'),
+  resendPriority: field.int().min(-1).max(1).default(0).doc('1 sends kept messages first, -1 last'),
+  resendIndicatorField: field.string().default('').doc('Field that marks messages sent again'),
+};
+
+const source = {
+  httpServerIp: field.string().default('0.0.0.0').doc('Address of the data server (HTTP push, event streams)'),
+  httpServerPort: field.int().min(0).max(65_535).default(10_081).doc('Port of the data server'),
+  httpServerTls: tls().doc('TLS of the data server'),
+};
+
+const store = {
+  type: field.string().oneOf('sqlite').default('sqlite').doc('Where definitions are kept'),
+  extStateType: field.string().default('sqlite').doc('Where states for other programs are kept'),
+  redis: field.object({
+    host: field.string().default('localhost').doc('Redis host'),
+    port: field.int().min(0).max(65_535).default(6379).doc('Redis port'),
+    password: field.secret().default('').doc('Redis password'),
+    timeout: field.duration().min(0).default(1000).doc('Redis time limit'),
+    connectionSelector: field.string().default('').doc('Redis connection to use'),
+  }),
+  sqlite: field.object({
+    name: field.string().default('').doc('Name of the database file in the data folder; empty is sqliteKV.db'),
+  }),
+  pebble: field.object({
+    name: field.string().default('pebble').doc('Accepted for compatibility'),
+    path: field.string().default('').doc('Accepted for compatibility'),
+  }),
+  fdb: field.object({ path: field.string().default('').doc('Accepted for compatibility') }),
+};
+
+const portable = {
+  pythonBin: field.string().default('python').doc('Python program of portable plugins'),
+  initTimeout: field.duration().min(0).default(60_000).doc('Longest start of a plugin'),
+  sendTimeout: field.duration().min(0).default(5000).doc('Longest sending to a plugin'),
+  recvTimeout: field.duration().min(0).default(5000).doc('Longest answer of a plugin'),
+};
+
+const openTelemetry = {
+  serviceName: field.string().default('kuiperd-service').doc('Name in traces'),
+  enableRemoteCollector: field.bool().default(false).doc('Send traces to a collector'),
+  remoteEndpoint: field.string().default('localhost:4318').doc('Address of the collector'),
+  localTraceCapacity: field.int().min(0).default(2048).doc('Traces kept in memory'),
+  enableLocalStorage: field.bool().default(false).doc('Keep traces in the data folder'),
+};
+
+const security = {
+  encryption: field.object({
+    algorithm: field.string().default('').doc('Algorithm of encrypted properties'),
+    key: field.secret().default('').doc('Key of encrypted properties'),
+    properties: field.object().doc('Settings of the algorithm'),
+  }),
+  tls: field.object().doc('TLS settings of all clients'),
+};
+
+export const configSpec = {
+  basic: field.object(basic).doc('The server'),
+  rule: field.object(ruleOptionSpec).doc('Default options of rules'),
+  sink: field.object(sink).doc('Default cache of sinks'),
+  source: field.object(source).doc('The data server'),
+  store: field.object(store).doc('Where definitions and states are kept'),
+  portable: field.object(portable).doc('Portable plugins'),
+  connection: field
+    .object({
+      backoffMaxElapsedDuration: field.duration().min(0).default(180_000).doc('How long a connection is retried'),
+    })
+    .doc('Shared connections'),
+  security: field.object(security).doc('Encryption'),
+  openTelemetry: field.object(openTelemetry).doc('Tracing'),
+};
+
+/** Says why a time zone name can't be used. */
+export function timeZoneReason(name: string): string | undefined {
+  if (name === '' || name === 'Local') return undefined;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return undefined;
+  } catch {
+    return `is no known time zone: ${JSON.stringify(name)}`;
+  }
+}

@@ -1,0 +1,171 @@
+/** Reads the configuration: the file, then the environment over it, checked against the table of config-spec.ts. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { configSpec } from './config-spec.js';
+import { HaumeaError, reasonOf } from './errors.js';
+import { type Field, type Parsed, parse, type Spec } from './field.js';
+import { nearest } from './nearest.js';
+
+export type Config = Parsed<typeof configSpec>;
+
+/** Folders of the program, absolute. */
+export interface Folders {
+  readonly etc: string;
+  readonly data: string;
+  readonly log: string;
+}
+
+export interface ConfigRequest {
+  /** Configuration file; without it `kuiper.yaml` of the etc folder, which may be missing. */
+  readonly file?: string;
+  readonly etc?: string;
+  readonly data?: string;
+  readonly log?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly folders: Folders;
+}
+
+/** Variables of the main configuration file begin with its name. */
+const envPrefix = 'KUIPER__';
+
+/** Loads the configuration; throws a `config` error that names the file or variable, the key and the reason. */
+export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> {
+  const base = resolve(request.env.KuiperBaseKey || '.');
+  const data = resolve(base, request.data ?? 'data');
+  const folders = {
+    etc: resolve(base, request.etc ?? 'etc'),
+    data,
+    log:
+      request.log !== undefined
+        ? resolve(base, request.log)
+        : request.data !== undefined
+          ? join(data, 'log')
+          : join(base, 'log'),
+  };
+  const named = request.file === undefined ? undefined : resolve(request.file);
+  const file = named ?? join(folders.etc, 'kuiper.yaml');
+  const tree = named !== undefined || existsSync(file) ? await readYaml(file) : {};
+  const fromFile = parse(configSpec, tree, { where: file, unknown: 'reject' });
+  const { tree: overrides, isEmpty } = readEnvironment(request.env);
+  if (isEmpty) return { config: fromFile, folders };
+  const merged = parse(configSpec, merge(tree, overrides), { where: 'environment', unknown: 'reject' });
+  return { config: merged, folders };
+}
+
+/** Reads a YAML file whose top level is a mapping. */
+export async function readYaml(path: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new HaumeaError('config', `the file ${path} can't be read: ${reasonOf(error)}`, { cause: error });
+  }
+  const yaml = await import('yaml');
+  let tree: unknown;
+  try {
+    tree = yaml.parse(text);
+  } catch (error) {
+    throw new HaumeaError('config', `the file ${path} is no YAML: ${reasonOf(error)}`, { cause: error });
+  }
+  if (tree === null || tree === undefined) return {};
+  if (!isTree(tree)) throw new HaumeaError('config', `the file ${path} must hold a mapping of keys to values`);
+  return tree;
+}
+
+/** Collects `KUIPER__…` variables into the form of the file, with the names the table gives them. */
+function readEnvironment(env: ConfigRequest['env']): { tree: Record<string, unknown>; isEmpty: boolean } {
+  const tree: Record<string, unknown> = {};
+  let isEmpty = true;
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith(envPrefix) || value === undefined) continue;
+    isEmpty = false;
+    const path = declaredPath(name);
+    let node = tree;
+    for (const step of path.slice(0, -1)) {
+      node[step] ??= {};
+      node = node[step] as Record<string, unknown>;
+    }
+    node[path.at(-1) as string] = value;
+  }
+  return { tree, isEmpty };
+}
+
+/** Finds the key that a variable names: `KUIPER__BASIC__RESTPORT` → basic, restPort. */
+function declaredPath(variable: string): string[] {
+  const path: string[] = [];
+  let spec: Spec | undefined = configSpec;
+  for (const step of variable.slice(envPrefix.length).split('__')) {
+    // Below a free-form object any name is allowed.
+    if (spec === undefined) {
+      path.push(step.toLowerCase());
+      continue;
+    }
+    const names: string[] = Object.keys(spec);
+    const name: string | undefined = names.find((known) => known.toLowerCase() === step.toLowerCase());
+    if (name === undefined) {
+      const meant = nearest(step, names);
+      const known = [...path, ''].join('.');
+      throw new HaumeaError(
+        'config',
+        `environment variable ${variable} names no known key${meant === undefined ? '' : `, did you mean ${known}${meant}?`}`,
+      );
+    }
+    path.push(name);
+    spec = (spec[name] as Field<unknown>).declared.fields;
+  }
+  return path;
+}
+
+/**
+ * Collects the variables of a source's configuration keys: with the prefix MQTT_SOURCE, `MQTT_SOURCE__DEFAULT__SERVER`
+ * gives `{ default: { server: … } }`. Values are typed by their look.
+ */
+export function keysFromEnvironment(
+  prefix: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, Record<string, unknown>> {
+  const tree: Record<string, Record<string, unknown>> = {};
+  for (const [name, value] of Object.entries(env)) {
+    const [file, key, ...steps] = name.split('__');
+    const last = steps.pop()?.toLowerCase();
+    if (file !== prefix || key === undefined || last === undefined || value === undefined) continue;
+    let node = tree[key.toLowerCase()] ?? {};
+    tree[key.toLowerCase()] = node;
+    for (const step of steps) {
+      node[step.toLowerCase()] ??= {};
+      node = node[step.toLowerCase()] as Record<string, unknown>;
+    }
+    node[last] = typedByLook(value);
+  }
+  return tree;
+}
+
+function typedByLook(text: string): unknown {
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if (/^-?\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text))) return Number(text);
+  if (text.startsWith('[') && text.endsWith(']')) {
+    const inner = text.slice(1, -1).trim();
+    return inner === '' ? [] : inner.split(',').map((item) => typedByLook(item.trim()));
+  }
+  return text;
+}
+
+/** Lays the environment over the file; keys of the file match in any letter case. */
+function merge(file: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
+  const out = { ...file };
+  for (const [name, value] of Object.entries(over)) {
+    const existing = Object.keys(out).find((key) => key.toLowerCase() === name.toLowerCase());
+    const before = existing === undefined ? undefined : out[existing];
+    if (existing !== undefined) delete out[existing];
+    out[name] = isTree(value) && isTree(before) ? merge(before, value) : value;
+  }
+  return out;
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { keysFromEnvironment, loadConfig } from '../../../host/base/config.js';
+import { temporaryFolder } from '../../harness.js';
+
+const folder = temporaryFolder();
+let count = 0;
+
+function yaml(text: string): string {
+  const path = join(folder, `${count++}.yaml`);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function refusal(file: string | undefined, env: Record<string, string> = {}): Promise<string> {
+  try {
+    await loadConfig({ file, env: { KuiperBaseKey: folder, ...env } });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'accepted';
+}
+
+test('has a default for every key', async () => {
+  const { config, folders } = await loadConfig({ env: { KuiperBaseKey: folder } });
+  assert.is(config.basic.restPort, 9081);
+  assert.is(config.basic.gracefulShutdownTimeout, 10_000);
+  assert.is(config.source.httpServerPort, 10_081);
+  assert.is(config.rule.bufferLength, 1024);
+  assert.is(config.store.sqlite.name, '');
+  assert.is(config.basic.metricsDumpConfig.retainedDuration, 21_600_000);
+  assert.equal(folders, { etc: join(folder, 'etc'), data: join(folder, 'data'), log: join(folder, 'log') });
+});
+
+test('reads the file, and the environment over it', async () => {
+  const file = yaml('basic:\n  restPort: 1\n  debug: true\n  rulePatrolInterval: 5s\nsource:\n  httpServerPort: 2\n');
+  const env = { KUIPER__BASIC__RESTPORT: '3', KUIPER__SINK__ENABLECACHE: 'true', KUIPER__STORE__SQLITE__NAME: 'x.db' };
+  const { config } = await loadConfig({ file, env });
+  assert.is(config.basic.restPort, 3);
+  assert.is(config.basic.debug, true);
+  assert.is(config.basic.rulePatrolInterval, 5000);
+  assert.is(config.source.httpServerPort, 2);
+  assert.is(config.sink.enableCache, true);
+  assert.is(config.store.sqlite.name, 'x.db');
+});
+
+test('names unknown keys and the one that was probably meant', async () => {
+  assert.match(
+    await refusal(yaml('basic:\n  restPrt: 1\n')),
+    /yaml: property basic.restPrt is not known, did you mean basic.restPort\?/,
+  );
+  assert.match(await refusal(yaml('bassic: {}\n')), /property bassic is not known, did you mean basic\?/);
+  assert.match(
+    await refusal(undefined, { KUIPER__BASIC__RESTPRT: '1' }),
+    /environment variable KUIPER__BASIC__RESTPRT names no known key, did you mean basic.restPort\?/,
+  );
+});
+
+test('names bad values', async () => {
+  assert.match(
+    await refusal(yaml('basic:\n  restPort: many\n')),
+    /property basic.restPort must be an integer, not "many"/,
+  );
+  assert.match(await refusal(yaml('basic:\n  timezone: Mars/Base\n')), /basic.timezone is no known time zone/);
+  assert.match(await refusal(undefined, { KUIPER__BASIC__RESTPORT: '70000' }), /basic.restPort must be at most 65535/);
+  assert.match(await refusal(yaml('basic: [1, 2')), /is no YAML/);
+  assert.match(await refusal(yaml('just text')), /must hold a mapping/);
+  assert.match(await refusal(join(folder, 'absent.yaml')), /can't be read/);
+});
+
+test('collects configuration keys of sources from the environment', () => {
+  const env = {
+    MQTT_SOURCE__DEFAULT__SERVER: 'tcp://h:1',
+    MQTT_SOURCE__DEFAULT__QOS: '2',
+    MQTT_SOURCE__OWN__LIST: '[a,1]',
+  };
+  assert.equal(keysFromEnvironment('MQTT_SOURCE', env), {
+    default: { server: 'tcp://h:1', qos: 2 },
+    own: { list: ['a', 1] },
+  });
+});
+
+test.run();
