@@ -1,0 +1,90 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HaumeaError } from '../../../host/base/errors.js';
+import { parseExpression, parseStatement } from '../../../host/sql/parser.js';
+
+const complaints: [string, string][] = [
+  ['', 'line 1 column 1: found the end of the statement, expected SELECT, CREATE, SHOW, DESCRIBE, EXPLAIN or DROP'],
+  ['SELECT FROM demo', 'line 1 column 8: found "FROM", expected an expression'],
+  ['SELECT a\n  FROM demo\n WHERE > 1', 'line 3 column 8: found ">", expected an expression'],
+  ['SELECT a b c FROM demo', 'line 1 column 12: found "c", expected FROM'],
+  ['SELECT a FROM', 'line 1 column 14: found the end of the statement, expected the name of a stream or table'],
+  ['SELECT a FROM s t u', 'line 1 column 19: found "u", expected the end of the statement'],
+  ['SELECT a FROM s LIMIT x', 'line 1 column 23: found "x", expected a whole number of rows after LIMIT'],
+  ['SELECT a AS "q" FROM s', 'line 1 column 13: found the string "q", expected a name after AS'],
+  ["SELECT 'a FROM s", "line 1 column 8: the string that begins here has no end, expected a closing '"],
+  ['SELECT `a FROM s', 'line 1 column 8: the name that begins here has no end, expected a closing back-quote'],
+  ['SELECT a /* FROM s', 'line 1 column 10: the comment that begins here has no end, expected */'],
+  ['SELECT a ? b FROM s', 'line 1 column 10: found "?", which has no meaning here'],
+  ['SELECT 1a FROM s', 'line 1 column 8: found "1a", which is no number'],
+  ['SELECT 1e999 FROM s', 'line 1 column 8: the number 1e999 is out of range'],
+  ['SELECT "\\d" FROM s', 'line 1 column 9: found the unknown escape "\\d", write \\\\ for a backslash'],
+  ['SELECT "\\xff" FROM s', 'line 1 column 9: found byte escapes that are no valid UTF-8'],
+  ['SELECT DISTINCT a FROM s', 'line 1 column 8: SELECT DISTINCT is not supported'],
+  ['SELECT * AS x FROM s', 'line 1 column 10: found "AS", expected "," or FROM: a star has no alias'],
+  ['SELECT a IS 1 FROM s', 'line 1 column 13: found "1", expected NULL or NOT NULL'],
+  ['SELECT a[2:1] FROM s', 'line 1 column 10: the slice [2:1] is empty, its end must be greater than its start'],
+  [
+    'SELECT CASE WHEN a THEN 1 END FROM s',
+    'line 1 column 18: WHEN of a CASE without operand needs a condition, such as a comparison',
+  ],
+  [
+    'SELECT tumblingwindow(ss, 1) FROM s',
+    'line 1 column 8: found the window TUMBLINGWINDOW, which may only be an item of GROUP BY',
+  ],
+  [
+    'SELECT a FROM s GROUP BY COUNTWINDOW(2), COUNTWINDOW(3)',
+    'line 1 column 42: found "COUNTWINDOW", expected no second window: GROUP BY has one already',
+  ],
+  [
+    'SELECT a FROM s GROUP BY TUMBLINGWINDOW(xx, 1)',
+    'line 1 column 41: found "xx", expected a time unit (DD, HH, MI, SS or MS) as first argument of TUMBLINGWINDOW',
+  ],
+  [
+    'SELECT a FROM s GROUP BY COUNTWINDOW(2, 5)',
+    'line 1 column 41: found "5", expected an interval of at most the count 2',
+  ],
+  ['SELECT a FROM s LEFT t', 'line 1 column 22: found "t", expected JOIN after LEFT'],
+  [
+    'SELECT a FROM s CROSS JOIN t ON x = y',
+    'line 1 column 30: found "ON", expected no condition: a CROSS JOIN pairs all rows',
+  ],
+  ['CREATE STREM s', 'line 1 column 8: found "STREM", expected STREAM or TABLE'],
+  ['CREATE STREAM s', 'line 1 column 16: found the end of the statement, expected "(" and the columns, or WITH'],
+  [
+    'CREATE STREAM s (a INTEGR) WITH ()',
+    'line 1 column 20: found "INTEGR", expected a column type (BIGINT, FLOAT, STRING, DATETIME, BOOLEAN, BYTEA, ARRAY or STRUCT)',
+  ],
+  [
+    'CREATE STREAM s () WITH (TYPE=mqtt)',
+    'line 1 column 31: found "mqtt", expected a string, a whole number, TRUE or FALSE as value of TYPE',
+  ],
+  ['CREATE STREAM s () WITH (TYPE="a", type="b")', 'line 1 column 36: the option TYPE is given twice'],
+  [
+    'CREATE STREAM s (a BIGINT DEFAULT b) WITH ()',
+    'line 1 column 35: the value after DEFAULT must be a number, a string, TRUE or FALSE',
+  ],
+];
+
+for (const [text, message] of complaints) {
+  test(`complains about ${text.replaceAll('\n', ' ') || 'an empty statement'}`, () => {
+    try {
+      parseStatement(text);
+    } catch (error) {
+      assert.instance(error, HaumeaError);
+      assert.is(error instanceof HaumeaError && error.kind, 'parse');
+      assert.is(error instanceof Error && error.message, message);
+      return;
+    }
+    assert.unreachable('it was accepted');
+  });
+}
+
+test('long fragments are cut in messages', () => {
+  assert.throws(
+    () => parseExpression(`a ${'x'.repeat(500)}`),
+    (error: Error) => error.message.length < 140,
+  );
+});
+
+test.run();
