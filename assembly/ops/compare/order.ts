@@ -1,0 +1,122 @@
+// = != < <= > >=
+import * as ctx from '../../flow/context';
+import { COL_TAGS, COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { bytesEqual } from '../../value/bytes';
+import { Cmp, compareValues } from '../../value/compare';
+import { operandError } from '../../value/error';
+import { OP_A, OP_B, constOf, isConst, program, strideOf, tagsOf, valsOf } from '../operand';
+import { dstOf, give, giveBool, isDense, map2, setUniform, uniformOf } from '../rows';
+import { Kind, compareDense } from './dense';
+
+/** Bit set of the outcomes that make each kind true: 1 less, 2 equal, 4 greater, 8 unordered. */
+// @ts-ignore: decorator
+@inline function truthOf(kind: u32): u32 {
+  switch (kind) {
+    case Kind.EQ: return 2;
+    case Kind.NE: return 1 | 4 | 8;
+    case Kind.LT: return 1;
+    case Kind.LE: return 1 | 2;
+    case Kind.GT: return 4;
+    default: return 2 | 4;
+  }
+}
+
+function symbol(kind: u32): string {
+  switch (kind) {
+    case Kind.EQ: return '=';
+    case Kind.NE: return '!=';
+    case Kind.LT: return '<';
+    case Kind.LE: return '<=';
+    case Kind.GT: return '>';
+    default: return '>=';
+  }
+}
+
+/** Gives the outcome of one comparison: null on a side is false, different kinds are an error. */
+export function giveComparison(kind: u32, tagA: u8, a: u64, tagB: u8, b: u64): void {
+  if (isNull(tagA) || (isNull(tagB) && tagA < Tag.ARRAY)) {
+    giveBool(false);
+    return;
+  }
+  // Booleans have no order, only equality.
+  const order = tagA == Tag.BOOL && kind > Kind.NE ? Cmp.MISMATCH : compareValues(tagA, a, tagB, b);
+  if (order == Cmp.MISMATCH) give(Tag.ERROR, operandError(tagA, a, symbol(kind), tagB, b));
+  else giveBool((truthOf(kind) & (1 << (order + 1))) != 0);
+}
+
+/** Equality of a column of strings with a string: lengths first, then 16 bytes at a time. */
+function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
+  if (isConst(a)) {
+    const t = a;
+    a = b;
+    b = t;
+  }
+  if (!isConst(b) || isConst(a) || uniformOf(a) != Tag.STR || uniformOf(b) != Tag.STR) return false;
+  const dst = dstOf(op);
+  const to = dst + COL_VALS;
+  const vals = valsOf(program, a);
+  const text = load<u64>(constOf(program, b));
+  const len = lenOf(text);
+  const off = offOf(text);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const val = load<u64>(vals + at);
+    store<u64>(to + at, <u64>((lenOf(val) == len && bytesEqual(offOf(val), off, len)) == wanted));
+  }
+  setUniform(dst, Tag.BOOL);
+  return true;
+}
+
+// Columns with a null here and there: most rows hold two doubles, the rest takes the general way.
+// @ts-ignore: decorator
+@inline function giveFast(kind: u32, tagA: u8, a: u64, tagB: u8, b: u64): void {
+  if (tagA == Tag.F64 && tagB == Tag.F64) {
+    const x = reinterpret<f64>(a);
+    const y = reinterpret<f64>(b);
+    switch (kind) {
+      case Kind.EQ: giveBool(x == y); return;
+      case Kind.NE: giveBool(x != y); return;
+      case Kind.LT: giveBool(x < y); return;
+      case Kind.LE: giveBool(x <= y); return;
+      case Kind.GT: giveBool(x > y); return;
+      default: giveBool(x >= y); return;
+    }
+  }
+  giveComparison(kind, tagA, a, tagB, b);
+}
+
+export function compareEq(op: usize): void {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  if (compareDense(op, Kind.EQ, a, b) || equalString(op, a, b, true)) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.EQ, tagA, a, tagB, b));
+}
+
+export function compareNe(op: usize): void {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  if (compareDense(op, Kind.NE, a, b) || equalString(op, a, b, false)) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.NE, tagA, a, tagB, b));
+}
+
+export function compareLt(op: usize): void {
+  if (compareDense(op, Kind.LT, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.LT, tagA, a, tagB, b));
+}
+
+export function compareLe(op: usize): void {
+  if (compareDense(op, Kind.LE, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.LE, tagA, a, tagB, b));
+}
+
+export function compareGt(op: usize): void {
+  if (compareDense(op, Kind.GT, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.GT, tagA, a, tagB, b));
+}
+
+export function compareGe(op: usize): void {
+  if (compareDense(op, Kind.GE, load<u16>(op, OP_A), load<u16>(op, OP_B))) return;
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveFast(Kind.GE, tagA, a, tagB, b));
+}

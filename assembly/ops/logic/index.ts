@@ -1,0 +1,106 @@
+// Truth: AND, OR, NOT, IS NULL, CASE, coalesce.
+import * as ctx from '../../flow/context';
+import { COL_VALS, Tag, isNull } from '../../mem/layout';
+import { operandError, valueError, wrapError } from '../../value/error';
+import { OP_A, OP_B, isConst, program, valsOf } from '../operand';
+import {
+  argCount, argTag, argVal, dstOf, give, giveBool, giveNull, isDense, map1, map2Raw, mapArgs, setUniform, uniformOf,
+} from '../rows';
+
+/** Two columns of booleans. */
+// @ts-ignore: decorator
+@inline function dense(op: usize, isAnd: bool): bool {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  if (!isDense() || isConst(a) || isConst(b)) return false;
+  if (uniformOf(a) != Tag.BOOL || uniformOf(b) != Tag.BOOL) return false;
+  const dst = dstOf(op);
+  const to = dst + COL_VALS;
+  const x = valsOf(program, a);
+  const y = valsOf(program, b);
+  const n = <usize>((ctx.rows + 1) & ~1) << 3;
+  for (let i: usize = 0; i < n; i += 16) {
+    const p = v128.load(x + i);
+    const q = v128.load(y + i);
+    v128.store(to + i, isAnd ? v128.and(p, q) : v128.or(p, q));
+  }
+  setUniform(dst, Tag.BOOL);
+  return true;
+}
+
+// The left side decides alone where it can: what is wrong on the right then does not count. `decisive` is the value that
+// decides (false for AND, true for OR).
+function giveLogic(name: string, decisive: u64, tagA: u8, a: u64, tagB: u8, b: u64): void {
+  if (tagA == Tag.ERROR) give(tagA, a);
+  else if (tagA == Tag.BOOL && a == decisive) give(Tag.BOOL, a);
+  else if (tagA >= Tag.ARRAY) give(Tag.ERROR, operandError(tagA, a, name, tagB, b));
+  else if (tagB == Tag.ERROR) give(tagB, b);
+  else if (isNull(tagA) || isNull(tagB)) giveBool(false);
+  else if (tagA == Tag.BOOL && tagB == Tag.BOOL) give(Tag.BOOL, b);
+  else give(Tag.ERROR, operandError(tagA, a, name, tagB, b));
+}
+
+export function logicAnd(op: usize): void {
+  if (dense(op, true)) return;
+  map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLogic('AND', 0, tagA, a, tagB, b));
+}
+
+export function logicOr(op: usize): void {
+  if (dense(op, false)) return;
+  map2Raw(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => giveLogic('OR', 1, tagA, a, tagB, b));
+}
+
+export function logicNot(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.BOOL) give(tag, val ^ 1);
+    else if (isNull(tag)) giveNull();
+    else give(Tag.ERROR, valueError('NOT expects a boolean, but found ', tag, val));
+  });
+}
+
+export function logicIsNull(op: usize): void {
+  map1(op, (tag: u8, _val: u64): void => giveBool(isNull(tag)));
+}
+
+export function logicIsNotNull(op: usize): void {
+  map1(op, (tag: u8, _val: u64): void => giveBool(!isNull(tag)));
+}
+
+// @ts-ignore: decorator
+@inline function giveArg(i: u32): void {
+  const tag = argTag(i);
+  if (tag == Tag.MISSING) giveNull();
+  else give(tag, argVal(i));
+}
+
+export function logicCase(op: usize): void {
+  mapArgs(op, (): void => {
+    let i: u32 = 0;
+    while (i + 1 < argCount) {
+      const tag = argTag(i);
+      if (tag == Tag.ERROR) {
+        give(tag, wrapError('evaluate case expression error: ', argVal(i)));
+        return;
+      }
+      if (tag == Tag.BOOL && argVal(i) != 0) {
+        giveArg(i + 1);
+        return;
+      }
+      i += 2;
+    }
+    if (i < argCount) giveArg(i);
+    else giveNull();
+  });
+}
+
+export function logicCoalesce(op: usize): void {
+  mapArgs(op, (): void => {
+    for (let i: u32 = 0; i < argCount; i++) {
+      if (!isNull(argTag(i))) {
+        giveArg(i);
+        return;
+      }
+    }
+    giveNull();
+  });
+}

@@ -1,0 +1,26 @@
+// Copies.
+import * as ctx from '../../flow/context';
+import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS } from '../../mem/layout';
+import { OP_A, OP_DST, blockOf, constOf, isConst, program } from '../operand';
+import { setUniform } from '../rows';
+
+/** dst := a with its tags as they are; the source text of numbers comes along. */
+export function moveMove(op: usize): void {
+  const a = load<u16>(op, OP_A);
+  const dst = blockOf(load<u16>(op, OP_DST));
+  const rows = ctx.rows;
+  if (isConst(a)) {
+    const slot = constOf(program, a);
+    const val = load<u64>(slot);
+    for (let i: u32 = 0; i < rows; i++) store<u64>(dst + (<usize>i << 3), val, COL_VALS);
+    setUniform(dst, load<u8>(slot, 8));
+    return;
+  }
+  const src = blockOf(a);
+  memory.copy(dst + COL_VALS, src + COL_VALS, <usize>rows << 3);
+  memory.copy(dst + COL_TAGS, src + COL_TAGS, rows);
+  const hasRaw = load<u8>(src, COL_HAS_RAW);
+  if (hasRaw) memory.copy(dst + COL_RAW, src + COL_RAW, <usize>rows << 3);
+  store<u8>(dst, load<u8>(src, COL_UNIFORM), COL_UNIFORM);
+  store<u8>(dst, hasRaw, COL_HAS_RAW);
+}

@@ -1,0 +1,288 @@
+// Drivers of the ops: they own the loop over the selected rows, constants and the tags of the result; an op supplies
+// what happens to one value. Fast paths over whole columns stand beside the ops that have them.
+import * as ctx from '../flow/context';
+import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
+import {
+  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, OP_DST, P_ARGS,
+  blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf,
+} from './operand';
+
+/** What the function of a row gave: set by `give`. */
+export let outTag: u8 = 0;
+export let outVal: u64 = 0;
+
+/** Sets the result of the row. */
+// @ts-ignore: decorator
+@inline export function give(tag: u8, val: u64): void {
+  outTag = tag;
+  outVal = val;
+}
+
+// @ts-ignore: decorator
+@inline export function giveNull(): void {
+  give(Tag.NULL, 0);
+}
+
+// @ts-ignore: decorator
+@inline export function giveBool(value: bool): void {
+  give(Tag.BOOL, <u64>value);
+}
+
+// @ts-ignore: decorator
+@inline export function giveF64(value: f64): void {
+  give(Tag.F64, reinterpret<u64>(value));
+}
+
+// @ts-ignore: decorator
+@inline export function giveI64(value: i64): void {
+  give(Tag.I64, <u64>value);
+}
+
+// @ts-ignore: decorator
+@inline export function dstOf(op: usize): usize {
+  return blockOf(load<u16>(op, OP_DST));
+}
+
+/** Tag of all selected rows of the operand, or MIXED. */
+// @ts-ignore: decorator
+@inline export function uniformOf(operand: u32): u8 {
+  return isConst(operand) ? load<u8>(constOf(program, operand), 8) : load<u8>(blockOf(operand), COL_UNIFORM);
+}
+
+/** Worth computing all rows of the batch at once: what stands in rows that are not selected does no harm. */
+// @ts-ignore: decorator
+@inline export function isDense(): bool {
+  return (ctx.selLen << 2) >= ctx.rows;
+}
+
+/** Every row of the result has this tag. */
+// @ts-ignore: decorator
+@inline export function setUniform(dst: usize, tag: u8): void {
+  memory.fill(dst + COL_TAGS, tag, BATCH_ROWS);
+  store<u8>(dst, tag, COL_UNIFORM);
+  store<u8>(dst, 0, COL_HAS_RAW);
+}
+
+/** The result's tags are in place; `same` as collected by the loop. */
+// @ts-ignore: decorator
+@inline export function setHeader(dst: usize, uniform: u8): void {
+  store<u8>(dst, uniform, COL_UNIFORM);
+  store<u8>(dst, 0, COL_HAS_RAW);
+}
+
+// @ts-ignore: decorator
+@inline function put(dst: usize, row: u32): void {
+  store<u8>(dst + row, outTag, COL_TAGS);
+  store<u64>(dst + (<usize>row << 3), outVal, COL_VALS);
+}
+
+/** Collects the tags of a column: start with the first tag, merge each. */
+// @ts-ignore: decorator
+@inline function merge(uniform: u8, tag: u8): u8 {
+  return uniform == tag ? tag : Tag.MIXED;
+}
+
+/** dst := f(a) for each selected row; an error stays itself. */
+export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
+  const dst = dstOf(op);
+  const a = load<u16>(op, OP_A);
+  const vals = valsOf(program, a);
+  const tags = tagsOf(program, a);
+  const stride = strideOf(a);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    const i = row * stride;
+    const tag = load<u8>(tags + i);
+    const val = load<u64>(vals + (i << 3));
+    if (tag == Tag.ERROR) give(tag, val);
+    else f(tag, val);
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
+/** dst := f(a, b) for each selected row; an error on the left or else on the right is the result. */
+export function map2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  const aVals = valsOf(program, a);
+  const aTags = tagsOf(program, a);
+  const aStride = strideOf(a);
+  const bVals = valsOf(program, b);
+  const bTags = tagsOf(program, b);
+  const bStride = strideOf(b);
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    const i = row * aStride;
+    const j = row * bStride;
+    const tagA = load<u8>(aTags + i);
+    const tagB = load<u8>(bTags + j);
+    const valA = load<u64>(aVals + (i << 3));
+    const valB = load<u64>(bVals + (j << 3));
+    if (tagA == Tag.ERROR) give(tagA, valA);
+    else if (tagB == Tag.ERROR) give(tagB, valB);
+    else f(tagA, valA, tagB, valB);
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
+/** As `map2`, but `f` sees errors: for ops whose left side may decide alone. */
+export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  const aVals = valsOf(program, a);
+  const aTags = tagsOf(program, a);
+  const aStride = strideOf(a);
+  const bVals = valsOf(program, b);
+  const bTags = tagsOf(program, b);
+  const bStride = strideOf(b);
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    const i = row * aStride;
+    const j = row * bStride;
+    f(load<u8>(aTags + i), load<u64>(aVals + (i << 3)), load<u8>(bTags + j), load<u64>(bVals + (j << 3)));
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
+/** dst := f(a, b, c) for each selected row; an error in `a` is the result, `f` sees those of b and c. NONE is MISSING. */
+export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64) => void): void {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  const c = load<u16>(op, OP_C);
+  const aVals = valsOf(program, a);
+  const aTags = tagsOf(program, a);
+  const aStride = strideOf(a);
+  const bVals = valsOf(program, b);
+  const bTags = tagsOf(program, b);
+  const bStride = strideOf(b);
+  const cVals = valsOf(program, c);
+  const cTags = tagsOf(program, c);
+  const cStride = strideOf(c);
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    const i = row * aStride;
+    const j = row * bStride;
+    const l = row * cStride;
+    const tagA = load<u8>(aTags + i);
+    const valA = load<u64>(aVals + (i << 3));
+    if (tagA == Tag.ERROR) give(tagA, valA);
+    else f(tagA, valA, load<u8>(bTags + j), load<u64>(bVals + (j << 3)), load<u8>(cTags + l), load<u64>(cVals + (l << 3)));
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
+// ---- any number of arguments ---------------------------------------------------------------------------------
+// The arguments of a row are gathered into slots, so that the function of the row reads them without knowing where
+// they come from.
+
+const MAX_ARGS: u32 = 1024;
+/** Arguments of the row: slots of 16 bytes (payload, tag). */
+export const argSlots: usize = memory.data(1024 * 16, 16);
+export let argCount: u32 = 0;
+
+// @ts-ignore: decorator
+@inline export function argTag(i: u32): u8 {
+  return load<u8>(argSlots + (<usize>i << 4), 8);
+}
+
+// @ts-ignore: decorator
+@inline export function argVal(i: u32): u64 {
+  return load<u64>(argSlots + (<usize>i << 4));
+}
+
+/** Index of the first argument that is an error, or argCount. */
+// @ts-ignore: decorator
+@inline export function firstArgError(): u32 {
+  let i: u32 = 0;
+  while (i < argCount && argTag(i) != Tag.ERROR) i++;
+  return i;
+}
+
+function gather(op: usize, row: u32): void {
+  const args = <usize>load<u32>(program, P_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  for (let i: u32 = 0; i < argCount; i++) {
+    const operand = load<u16>(args + (<usize>i << 1));
+    const at = row * strideOf(operand);
+    const slot = argSlots + (<usize>i << 4);
+    store<u64>(slot, load<u64>(valsOf(program, operand) + (at << 3)));
+    store<u64>(slot, <u64>load<u8>(tagsOf(program, operand) + at), 8);
+  }
+}
+
+/** dst := f(args) for each selected row; `f` reads the slots and sees errors. */
+export function mapArgs(op: usize, f: () => void): void {
+  mapAArgs(op, f, false);
+}
+
+/** As `mapArgs` with operand a as well: `f(a)`. An error in `a` is the result. */
+export function mapA(op: usize, f: (tag: u8, val: u64) => void): void {
+  const dst = dstOf(op);
+  const a = load<u16>(op, OP_A);
+  const vals = valsOf(program, a);
+  const tags = tagsOf(program, a);
+  const stride = strideOf(a);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    const i = row * stride;
+    const tag = load<u8>(tags + i);
+    const val = load<u64>(vals + (i << 3));
+    if (tag == Tag.ERROR) give(tag, val);
+    else {
+      gather(op, row);
+      f(tag, val);
+    }
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
+/** As `mapArgs`; the first argument that is an error is the result. */
+export function mapArgsStrict(op: usize, f: () => void): void {
+  mapAArgs(op, f, true);
+}
+
+function mapAArgs(op: usize, f: () => void, strict: bool): void {
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    gather(op, row);
+    const failed = strict ? firstArgError() : argCount;
+    if (failed < argCount) give(Tag.ERROR, argVal(failed));
+    else f();
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}

@@ -1,0 +1,60 @@
+// Programs in memory and the loop that runs them. An op works on all selected rows before the next one starts.
+import { alloc, free } from '../mem/alloc';
+import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_OFF, offOf, lenOf } from '../mem/layout';
+import { dispatch } from '../gen/dispatch';
+import { OP_SIZE, P_OPS, P_CONSTS, P_ARGS, P_SIZE, P_ACCT, program, setProgram } from './operand';
+
+/**
+ * Copies an encoded program (kernels/program.ts) of `len` bytes and makes its offsets absolute. The bytes are charged
+ * to the counter at `acct`, which must live as long as the program. Returns 0 when memory is exhausted.
+ */
+export function programNew(ptr: usize, len: u32, acct: usize): usize {
+  const made = alloc(len, acct);
+  if (!made) return 0;
+  memory.copy(made, ptr, len);
+  store<u32>(made, load<u32>(made, P_OPS) + <u32>made, P_OPS);
+  store<u32>(made, load<u32>(made, P_CONSTS) + <u32>made, P_CONSTS);
+  store<u32>(made, load<u32>(made, P_ARGS) + <u32>made, P_ARGS);
+  store<u32>(made, len, P_SIZE);
+  store<u32>(made, <u32>acct, P_ACCT);
+  const consts = <usize>load<u32>(made, P_CONSTS);
+  const count = load<u32>(made, 4);
+  for (let i: u32 = 0; i < count; i++) relocate(consts + (i << 4), <u32>made);
+  return made;
+}
+
+/** Adds `base` to the offsets of the value in a slot or member and of everything below it. */
+function relocate(slot: usize, base: u32): void {
+  const tag = load<u8>(slot, SLOT_TAG);
+  if (tag < Tag.STR || tag == Tag.TIME) return;
+  store<u32>(slot, load<u32>(slot) + base);
+  const payload = load<u64>(slot);
+  const off = offOf(payload);
+  const n = lenOf(payload);
+  if (tag == Tag.ARRAY) {
+    for (let i: u32 = 0; i < n; i++) relocate(off + i * SLOT_SIZE, base);
+  } else if (tag == Tag.OBJECT) {
+    for (let i: u32 = 0; i < n; i++) {
+      const member = off + i * MEMBER_SIZE;
+      store<u32>(member, load<u32>(member, MEMBER_KEY_OFF) + base, MEMBER_KEY_OFF);
+      relocate(member, base);
+    }
+  }
+}
+
+export function programFree(made: usize): void {
+  if (made) free(made, load<u32>(made, P_SIZE), <usize>load<u32>(made, P_ACCT));
+}
+
+/** Runs all ops of the program over the selected rows of the current batch (flow/context.ts). */
+export function vmRun(made: usize): void {
+  const outer = program;
+  setProgram(made);
+  let op = <usize>load<u32>(made, P_OPS);
+  const end = op + load<u32>(made) * OP_SIZE;
+  while (op < end) {
+    dispatch(op);
+    op += OP_SIZE;
+  }
+  setProgram(outer);
+}

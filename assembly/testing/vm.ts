@@ -1,0 +1,31 @@
+// Exports of the test build of the program interpreter: nothing here is part of the kernel.
+import { alloc } from '../mem/alloc';
+import { BATCH_ROWS, COL_SIZE } from '../mem/layout';
+import * as ctx from '../flow/context';
+export { alloc, bytesInUse } from '../mem/alloc';
+export { contextInit, scratchReset } from '../flow/context';
+export { programNew, programFree, vmRun } from '../ops/vm';
+
+/** Prepares `columns` column blocks and a selection as the current batch. */
+export function batchInit(columns: u32): void {
+  const cols = alloc(columns * 4, 0);
+  const sel = alloc(BATCH_ROWS * 4, 0);
+  for (let i: u32 = 0; i < columns; i++) store<u32>(cols + (i << 2), <u32>alloc(COL_SIZE, 0));
+  ctx.setBatch(cols, 0, sel, 0, 0);
+}
+
+export function batchSize(rows: u32, selected: u32): void {
+  ctx.setBatch(ctx.cols, rows, ctx.sel, selected, 0);
+}
+
+export function columnAt(i: u32): usize {
+  return <usize>load<u32>(ctx.cols + (i << 2));
+}
+
+export function selectionAt(): usize {
+  return ctx.sel;
+}
+
+export function registerAt(i: u32): usize {
+  return ctx.registers + i * COL_SIZE;
+}

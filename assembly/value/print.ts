@@ -1,0 +1,46 @@
+// Text of any value as text functions, errors and casts show it: `1.5`, `[1 a]`, `map[k:v]`, `<nil>`.
+import {
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+} from '../mem/layout';
+import { textByte, textBytes, textI64, textLiteral } from './text';
+import { putFloat } from './float';
+
+/** Appends the value to the text under way (value/text.ts). */
+export function printValue(tag: u8, val: u64): void {
+  switch (tag) {
+    case Tag.BOOL: textLiteral(val ? 'true' : 'false'); return;
+    case Tag.I64: textI64(<i64>val); return;
+    case Tag.F64: putFloat(reinterpret<f64>(val)); return;
+    case Tag.STR:
+    case Tag.BYTES:
+    case Tag.ERROR: textBytes(offOf(val), lenOf(val)); return;
+    case Tag.TIME: textI64(<i64>val); return;
+    case Tag.ARRAY: {
+      const off = offOf(val);
+      const n = lenOf(val);
+      textByte(0x5b);
+      for (let i: u32 = 0; i < n; i++) {
+        if (i) textByte(0x20);
+        const slot = off + i * SLOT_SIZE;
+        printValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
+      }
+      textByte(0x5d);
+      return;
+    }
+    case Tag.OBJECT: {
+      const off = offOf(val);
+      const n = lenOf(val);
+      textLiteral('map[');
+      for (let i: u32 = 0; i < n; i++) {
+        if (i) textByte(0x20);
+        const member = off + i * MEMBER_SIZE;
+        textBytes(<usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
+        textByte(0x3a);
+        printValue(load<u8>(member, MEMBER_TAG), load<u64>(member));
+      }
+      textByte(0x5d);
+      return;
+    }
+    default: textLiteral('<nil>');
+  }
+}
