@@ -105,6 +105,7 @@ export function printExpr(expr: Expr): string {
       const bounds = `${operand(expr.low, ADDITIVE)} AND ${operand(expr.high, ADDITIVE)}`;
       return `${operand(expr.operand, COMPARISON)} ${not(expr.negated)}BETWEEN ${bounds}`;
     }
+    // The set of IN is an operand without parentheses: with them it would read back as a list of one value.
     case 'in': {
       const values = expr.set === null ? `(${printList(expr.list ?? [])})` : operand(expr.set, UNARY);
       return `${operand(expr.operand, COMPARISON)} ${not(expr.negated)}IN ${values}`;
