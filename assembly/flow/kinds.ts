@@ -1,11 +1,70 @@
-// What each kind of operator does with a batch, with the begin and end of a message, with a timer and when it is freed.
-// Adding a kind: a file of its own and one line in each switch.
+// What each kind of operator does when it is made, with a batch, with the begin and end of a message, with a timer and
+// when it is freed. Adding a kind: a file of its own and one line in each switch.
+import { NodeKind, N_KIND } from './node';
+import { encodeBegin, encodeEnd, encodeFlush, encodeFree, encodeOpen, encodePush, encodeTick } from './encode';
+import { filterBegin, filterEnd, filterFree, filterOpen, filterPush } from './filter';
+import { limitBegin, limitEnd, limitPush } from './limit';
+
+/** Makes the state of a new node from its spec; false when memory is exhausted. */
+export function openOf(node: usize): bool {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.FILTER: return filterOpen(node);
+    case NodeKind.ENCODE: return encodeOpen(node);
+    default: return true;
+  }
+}
 
 /** Gives the current batch to the operator. */
-export function pushTo(node: usize): void {}
+export function pushTo(node: usize): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.FILTER: filterPush(node); break;
+    case NodeKind.LIMIT: limitPush(node); break;
+    case NodeKind.ENCODE: encodePush(node); break;
+    default: break;
+  }
+}
 
 /** Tells the operator that a message begins. */
-export function beginOf(node: usize): void {}
+export function beginOf(node: usize): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.FILTER: filterBegin(node); break;
+    case NodeKind.LIMIT: limitBegin(node); break;
+    case NodeKind.ENCODE: encodeBegin(node); break;
+    default: break;
+  }
+}
 
 /** Tells the operator that the message ends; see `endMessage`. */
-export function endOf(node: usize, failedOff: usize, failedLen: u32): void {}
+export function endOf(node: usize, failedOff: usize, failedLen: u32): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.FILTER: filterEnd(node, failedOff, failedLen); break;
+    case NodeKind.LIMIT: limitEnd(node, failedOff, failedLen); break;
+    case NodeKind.ENCODE: encodeEnd(node, failedOff, failedLen); break;
+    default: break;
+  }
+}
+
+/** Tells the operator that its deadline (flow/timers.ts) has come. */
+export function tickOf(node: usize, now: f64): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.ENCODE: encodeTick(node); break;
+    default: break;
+  }
+}
+
+/** Lets the operator send what it holds back only to save messages. */
+export function flushOf(node: usize): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.ENCODE: encodeFlush(node); break;
+    default: break;
+  }
+}
+
+/** Frees the state of the operator. */
+export function freeOf(node: usize): void {
+  switch (load<u32>(node, N_KIND)) {
+    case NodeKind.FILTER: filterFree(node); break;
+    case NodeKind.ENCODE: encodeFree(node); break;
+    default: break;
+  }
+}

@@ -24,6 +24,7 @@
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import * as ctx from './context';
+import { hostClock } from './host';
 import { pushTo, beginOf, endOf } from './kinds';
 
 export namespace NodeKind {
@@ -41,6 +42,26 @@ export namespace NodeFlag {
   export const SEND_ERROR: u32 = 1;
   /** The batches of this node are parts of messages (window results), bracketed by begin and end. */
   export const MESSAGES: u32 = 2;
+}
+
+/** The node at work, for the report when the kernel fails. */
+export let current: usize = 0;
+
+export function setCurrent(node: usize): void {
+  current = node;
+}
+
+/** One batch in this many is timed. */
+const SAMPLE_EVERY: u32 = 64;
+let sampleCount: u32 = 0;
+let isSampled: bool = false;
+/** Time spent in the children of the node at work, microseconds; only in a timed batch. */
+let childrenUs: f64 = 0;
+
+/** Decides whether the batch that begins is timed. */
+export function nextSample(): void {
+  isSampled = (sampleCount++ & (SAMPLE_EVERY - 1)) == 0;
+  childrenUs = 0;
 }
 
 export const NODE_SIZE: u32 = 128;
@@ -108,6 +129,26 @@ export function nodeRelease(node: usize): void {
   return node + N_MEMORY;
 }
 
+function pushTimed(node: usize): void {
+  const outer = childrenUs;
+  childrenUs = 0;
+  const start = hostClock();
+  pushTo(node);
+  const took = hostClock() - start;
+  store<f64>(node, load<f64>(node, N_BUSY) + (took - childrenUs) * SAMPLE_EVERY, N_BUSY);
+  childrenUs = outer + took;
+}
+
+/** Hands the current batch to one node. */
+// @ts-ignore: decorator
+@inline export function give(node: usize, count: u32): void {
+  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+  store<f64>(node, ctx.nowMs, N_LAST);
+  current = node;
+  if (isSampled) pushTimed(node);
+  else pushTo(node);
+}
+
 /** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
 export function emit(node: usize): void {
   const n = ctx.selLen;
@@ -119,12 +160,11 @@ export function emit(node: usize): void {
   const errors = ctx.rowErrors;
   let child = <usize>load<u32>(node, N_CHILD);
   while (child) {
-    store<u64>(child, load<u64>(child, N_IN) + n, N_IN);
-    store<f64>(child, ctx.nowMs, N_LAST);
-    pushTo(child);
+    give(child, n);
     ctx.setBatch(cols, rows, sel, n, errors);
     child = <usize>load<u32>(child, N_SIBLING);
   }
+  current = node;
 }
 
 /** Opens a message: all batches until `endMessage` are rows of it. */

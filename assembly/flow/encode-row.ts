@@ -1,0 +1,318 @@
+// Writes one row of the current batch as JSON or in the engine's own binary form.
+//
+// `rowsPrepare` looks once per batch at what the columns hold and keeps the result in a table; `rowBound` and
+// `rowWrite` then work from the table alone.
+//
+//   spec of an encode node
+//   0    shape u8            0 fields, 1 object
+//   1    format u8           0 json, 1 rows, 2 none
+//   2    flags u8            EncodeFlag
+//   3    framing u8          0 lines, 1 messages
+//   4    fieldCount u32
+//   8    batchSize u32
+//   12   literalLen u32      bytes of all names with their punctuation
+//   16   lingerMs f64
+//   24   operand u32         object shape: the row
+//   28   0 u32
+//   32   fields, 16 bytes each: nameOff u32 (from spec) | nameLen u32 | operand u16 | rule u8 (NullRule) | 0 u8, u32
+//        names: json `,"name":` with escapes, rows: the bare name; 16 readable bytes behind each
+import { alloc, free } from '../mem/alloc';
+import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
+import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
+import { fail, failNotFinite, failNotObject, failOff } from './failure';
+import { ROW_OBJECT, rowSizeBound, rowWriteValue, rowWriteHead } from './rows-format';
+
+export const E_SHAPE: usize = 0;
+export const E_FORMAT: usize = 1;
+export const E_FLAGS: usize = 2;
+export const E_FRAMING: usize = 3;
+const E_FIELDS: usize = 4;
+export const E_BATCH_SIZE: usize = 8;
+const E_LITERALS: usize = 12;
+export const E_LINGER: usize = 16;
+const E_OPERAND: usize = 24;
+const E_FIELD: usize = 32;
+const FIELD: u32 = 16;
+
+export namespace Format {
+  export const JSON: u8 = 0;
+  export const ROWS: u8 = 1;
+  export const NONE: u8 = 2;
+}
+
+export namespace EncodeFlag {
+  export const SINGLE: u8 = 1;
+  export const OMIT_EMPTY: u8 = 2;
+  export const SEND_ERROR: u8 = 4;
+}
+
+/** What becomes of a field without a value. */
+namespace NullRule {
+  /** Null is kept, missing left out (a column named by itself). */
+  export const KEEP_NULL: u8 = 0;
+  /** Both are left out (a computed value). */
+  export const OMIT: u8 = 1;
+  /** Both are written as null. */
+  export const SEND: u8 = 2;
+}
+
+/** How a field is written in this batch. */
+namespace Mode {
+  /** Anything: the tag of each row decides. */
+  export const ANY: u32 = 0;
+  /** Numbers, most of them with their source text. */
+  export const RAW: u32 = 1;
+  export const F64: u32 = 2;
+  export const I64: u32 = 3;
+  export const STR: u32 = 4;
+}
+
+//   table entry (40 bytes)
+//   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
+//   32 tag u32 (of all rows, when the mode is not ANY)
+const T_MODE: usize = 0;
+const T_NAME: usize = 4;
+const T_NAME_LEN: usize = 8;
+const T_RULE: usize = 12;
+const T_VALS: usize = 16;
+const T_TAGS: usize = 20;
+const T_RAW: usize = 24;
+const T_STRIDE: usize = 28;
+const T_TAG: usize = 32;
+const ENTRY: u32 = 40;
+/** Longest text of a number, with room for a wide store behind it. */
+const NUMBER_BOUND: u32 = 32;
+
+let table: usize = 0;
+let tableSize: u32 = 0;
+let tableEnd: usize = 0;
+/** Entries whose size depends on the row come first in this list of u32. */
+let isObject: bool = false;
+let isJson: bool = true;
+let fixedBound: u32 = 0;
+let hasVariable: bool = false;
+
+/** Reads the columns of the current batch; false when memory is exhausted. */
+export function rowsPrepare(spec: usize, program: usize): bool {
+  const n = load<u32>(spec, E_FIELDS);
+  isObject = load<u8>(spec, E_SHAPE) == 1;
+  isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
+  const count: u32 = isObject ? 1 : n;
+  if (count * ENTRY > tableSize) {
+    const bigger = alloc(count * ENTRY, 0);
+    if (!bigger) return false;
+    free(table, tableSize, 0);
+    table = bigger;
+    tableSize = count * ENTRY;
+  }
+  tableEnd = table + count * ENTRY;
+  hasVariable = false;
+  // Braces, and 16 bytes that wide stores write behind the end.
+  fixedBound = load<u32>(spec, E_LITERALS) + 32 + (isJson ? 0 : 9 * count);
+  if (isObject) {
+    entry(table, program, load<u32>(spec, E_OPERAND));
+    store<u32>(table, Mode.ANY);
+    return true;
+  }
+  let field = spec + E_FIELD;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    entry(at, program, load<u16>(field, 8));
+    store<u32>(at, <u32>spec + load<u32>(field), T_NAME);
+    store<u32>(at, load<u32>(field, 4), T_NAME_LEN);
+    store<u32>(at, load<u8>(field, 10), T_RULE);
+    field += FIELD;
+  }
+  return true;
+}
+
+function entry(at: usize, program: usize, operand: u32): void {
+  let mode = Mode.ANY;
+  let raw: usize = 0;
+  let uniform: u8 = Tag.MIXED;
+  if (!isConst(operand)) {
+    const block = blockOf(operand);
+    uniform = load<u8>(block, COL_UNIFORM);
+    const hasRaw = load<u8>(block, COL_HAS_RAW) != 0;
+    if (hasRaw) raw = block + COL_RAW;
+    if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : Mode.F64;
+    else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
+    else if (uniform == Tag.STR) mode = Mode.STR;
+  }
+  store<u32>(at, mode, T_MODE);
+  store<u32>(at, <u32>valsOf(program, operand), T_VALS);
+  store<u32>(at, <u32>tagsOf(program, operand), T_TAGS);
+  store<u32>(at, <u32>raw, T_RAW);
+  store<u32>(at, strideOf(operand), T_STRIDE);
+  store<u32>(at, uniform, T_TAG);
+  fixedBound += NUMBER_BOUND;
+  if (mode == Mode.ANY || mode == Mode.STR) hasVariable = true;
+}
+
+/** Bytes that `rowWrite` writes at most, wide stores included. */
+// @ts-ignore: decorator
+@inline export function rowBound(row: u32): u64 {
+  return hasVariable ? variableBound(row) : fixedBound;
+}
+
+function variableBound(row: u32): u64 {
+  let bound: u64 = fixedBound;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    const mode = load<u32>(at, T_MODE);
+    if (mode == Mode.STR) {
+      // Each byte may become \u00xx.
+      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>row << 3))) * 6;
+    } else if (mode == Mode.ANY) {
+      const i = row * load<u32>(at, T_STRIDE);
+      const tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
+      if (tag >= Tag.STR) {
+        const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+        bound += isJson ? jsonSizeBound(tag, val) : rowSizeBound(tag, val);
+      }
+    }
+  }
+  return bound;
+}
+
+/** Writes the row at `to` and returns its end; 0 when it fails, the reason then stands in flow/failure.ts. */
+// @ts-ignore: decorator
+@inline export function rowWrite(to: usize, row: u32): usize {
+  if (isObject) return writeObject(to, row);
+  return isJson ? writeFields(to, row) : writeFieldsBinary(to, row);
+}
+
+function writeFields(to: usize, row: u32): usize {
+  let p = to;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    const mode = load<u32>(at, T_MODE);
+    let tag: u8;
+    let i = row;
+    if (mode != Mode.ANY) {
+      tag = <u8>load<u32>(at, T_TAG);
+    } else {
+      i *= load<u32>(at, T_STRIDE);
+      tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
+      if (tag <= Tag.NULL) {
+        const rule = <u8>load<u32>(at, T_RULE);
+        if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
+      } else if (tag == Tag.ERROR) {
+        const text = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+        fail(offOf(text), lenOf(text));
+        return 0;
+      }
+    }
+    const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    p = copyName(p, at);
+    if (mode == Mode.STR) {
+      p = jsonWriteString(p, offOf(val), lenOf(val));
+      continue;
+    }
+    const raw = <usize>load<u32>(at, T_RAW);
+    if (raw && (mode == Mode.RAW || tag == Tag.F64 || tag == Tag.I64)) {
+      const text = load<u64>(raw + (<usize>i << 3));
+      const len = lenOf(text);
+      if (len) {
+        v128.store(p, v128.load(offOf(text)));
+        if (len > 16) v128.store(p, v128.load(offOf(text), 16), 16);
+        p += len;
+        continue;
+      }
+    }
+    p = writeValue(p, tag, val);
+    if (!p) return 0;
+  }
+  return close(to, p);
+}
+
+// @ts-ignore: decorator
+@inline function copyName(to: usize, at: usize): usize {
+  const from = <usize>load<u32>(at, T_NAME);
+  const len = load<u32>(at, T_NAME_LEN);
+  v128.store(to, v128.load(from));
+  for (let i: u32 = 16; i < len; i += 16) v128.store(to + i, v128.load(from + i));
+  return to + len;
+}
+
+/** Turns the comma before the first member into the opening brace and closes the object. */
+// @ts-ignore: decorator
+@inline function close(to: usize, p: usize): usize {
+  if (p == to) p++;
+  store<u8>(to, 0x7b);
+  store<u8>(p, 0x7d);
+  return p + 1;
+}
+
+function writeValue(p: usize, tag: u8, val: u64): usize {
+  switch (tag) {
+    case Tag.F64: {
+      if ((val & 0x7ff0000000000000) == 0x7ff0000000000000) {
+        failNotFinite(reinterpret<f64>(val));
+        return 0;
+      }
+      return jsonWriteF64(p, reinterpret<f64>(val));
+    }
+    case Tag.I64: return jsonWriteI64(p, <i64>val);
+    case Tag.STR: return jsonWriteString(p, offOf(val), lenOf(val));
+    case Tag.BOOL: {
+      if (val) {
+        store<u32>(p, 0x65757274); // true
+        return p + 4;
+      }
+      store<u32>(p, 0x736c6166); // fals
+      store<u8>(p, 0x65, 4);
+      return p + 5;
+    }
+    case Tag.MISSING:
+    case Tag.NULL: {
+      store<u32>(p, 0x6c6c756e); // null
+      return p + 4;
+    }
+    default: return jsonWriteValue(p, tag, val);
+  }
+}
+
+/** The row is one value: an object, or (dataField) an array of objects. */
+function writeObject(to: usize, row: u32): usize {
+  const i = row * load<u32>(table, T_STRIDE);
+  const tag = load<u8>(<usize>load<u32>(table, T_TAGS) + i);
+  const val = load<u64>(<usize>load<u32>(table, T_VALS) + (<usize>i << 3));
+  if (tag == Tag.ERROR) {
+    fail(offOf(val), lenOf(val));
+    return 0;
+  }
+  if (tag != Tag.OBJECT && tag != Tag.ARRAY) {
+    failNotObject();
+    return 0;
+  }
+  return isJson ? jsonWriteValue(to, tag, val) : rowWriteValue(to, tag, val);
+}
+
+function writeFieldsBinary(to: usize, row: u32): usize {
+  let p = to + ROW_OBJECT;
+  let count: u32 = 0;
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    const i = row * load<u32>(at, T_STRIDE);
+    let tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
+    const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    if (tag <= Tag.NULL) {
+      const rule = <u8>load<u32>(at, T_RULE);
+      if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
+      tag = Tag.NULL;
+    } else if (tag == Tag.ERROR) {
+      fail(offOf(val), lenOf(val));
+      return 0;
+    }
+    const nameLen = load<u32>(at, T_NAME_LEN);
+    store<u32>(p, nameLen);
+    memory.copy(p + 4, <usize>load<u32>(at, T_NAME), nameLen);
+    p = rowWriteValue(p + 4 + nameLen, tag, val);
+    count++;
+  }
+  rowWriteHead(to, Tag.OBJECT, count);
+  return p;
+}
+
+/** True when the row at `from` … `end`, as written, has no members. */
+export function rowIsEmpty(from: usize, end: usize): bool {
+  return isJson ? end - from == 2 : end - from == ROW_OBJECT && load<u32>(from, 1) == 0;
+}

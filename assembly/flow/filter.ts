@@ -1,0 +1,213 @@
+// Keeps the rows for which a condition is true. Null and missing drop the row silently; an error, or a value that is no
+// boolean, sends the row on as an error row (NodeFlag.SEND_ERROR) or counts it as an exception and drops it.
+//
+//   spec    condition u32
+//   state   begun u32 | failOff u32 | failLen u32 | 0 u32      only below a window
+//
+// Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
+// a failing row replaces the whole message by the error.
+import * as ctx from './context';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage } from './node';
+import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
+import { stageAcquire, stageRelease } from './stage';
+import { selectionPop, selectionPush } from './selection';
+import { allocZeroed, free } from '../mem/alloc';
+import { COL_UNIFORM, Tag, offOf, lenOf, setAt, span, tagAt, valAt } from '../mem/layout';
+import { isConst, blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+
+const STATE_SIZE: u32 = 16;
+const S_BEGUN: usize = 0;
+const S_FAIL_OFF: usize = 4;
+const S_FAIL_LEN: usize = 8;
+
+/** Makes the state of a filter; false when memory is exhausted. */
+export function filterOpen(node: usize): bool {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
+  const state = allocZeroed(STATE_SIZE, accountOf(node));
+  store<u32>(node, <u32>state, N_STATE);
+  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  return state != 0;
+}
+
+export function filterBegin(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  store<u64>(state, 0);
+  store<u64>(state, 0, 8);
+}
+
+export function filterEnd(node: usize, failedOff: usize, failedLen: u32): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const ownOff = <usize>load<u32>(state, S_FAIL_OFF);
+  const off = ownOff ? ownOff : failedOff;
+  const len = ownOff ? load<u32>(state, S_FAIL_LEN) : failedLen;
+  if (!load<u32>(state, S_BEGUN)) {
+    if (!off) return;
+    beginMessage(node);
+  }
+  endMessage(node, off, len);
+}
+
+/** Sends the narrowed batch on; below a window after the begin that was held back. */
+// @ts-ignore: decorator
+@inline function pass(node: usize): void {
+  if (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) {
+    const state = <usize>load<u32>(node, N_STATE);
+    if (!load<u32>(state, S_BEGUN)) {
+      store<u32>(state, 1, S_BEGUN);
+      beginMessage(node);
+    }
+  }
+  emit(node);
+}
+
+export function filterPush(node: usize): void {
+  const flags = load<u32>(node, N_FLAGS);
+  if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), S_FAIL_OFF)) return;
+  const condition = load<u32>(<usize>load<u32>(node, N_SPEC));
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (ctx.rowErrors) {
+    pushWithErrors(node, program, condition);
+    return;
+  }
+  if (program) vmRun(program);
+  const kept = selectionPush();
+  if (!kept) {
+    noMemory(node, ctx.selLen);
+    return;
+  }
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  let n: u32 = 0;
+  if (!isConst(condition) && load<u8>(blockOf(condition), COL_UNIFORM) == Tag.BOOL) {
+    const vals = valsOf(program, condition);
+    for (let i: u32 = 0; i < selLen; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      store<u32>(kept + (<usize>n << 2), row);
+      n += load<u8>(vals + (<usize>row << 3));
+    }
+  } else {
+    const tags = tagsOf(program, condition);
+    const vals = valsOf(program, condition);
+    const stride = strideOf(condition);
+    for (let i: u32 = 0; i < selLen; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      const tag = load<u8>(tags + row * stride);
+      if (tag == Tag.BOOL) {
+        store<u32>(kept + (<usize>n << 2), row);
+        n += load<u8>(vals + ((row * stride) << 3));
+      } else if (tag > Tag.NULL) {
+        // A failing row: start again on the path that marks them; the condition's values stand.
+        selectionPop();
+        judge(node, program, condition, sel, selLen, 0);
+        return;
+      }
+    }
+  }
+  if (n) {
+    ctx.setSelection(kept, n);
+    pass(node);
+  }
+  selectionPop();
+}
+
+/** Counts rows that are lost because there is no memory to narrow the batch. */
+function noMemory(node: usize, lost: u32): void {
+  failNoMemory();
+  addException(node, failOff, failLen, lost);
+}
+
+/** Rows that failed in an earlier step pass unseen; the others are judged. */
+function pushWithErrors(node: usize, program: usize, condition: u32): void {
+  const clean = selectionPush();
+  if (!clean) {
+    noMemory(node, ctx.selLen);
+    return;
+  }
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
+  if (n && program) {
+    ctx.setSelection(clean, n);
+    vmRun(program);
+    ctx.setSelection(sel, selLen);
+  }
+  judge(node, program, condition, sel, selLen, ctx.rowErrors);
+  selectionPop();
+}
+
+/** Writes the selected rows that did not fail to `to` and returns how many they are. */
+export function withoutErrors(sel: usize, selLen: u32, rowErrors: usize, to: usize): u32 {
+  let n: u32 = 0;
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    store<u32>(to + (<usize>n << 2), row);
+    n += <u32>(tagAt(rowErrors, row) != Tag.ERROR);
+  }
+  return n;
+}
+
+/** The way for batches with failing rows: decides row by row and marks the failures. */
+function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: u32, before: usize): void {
+  const flags = load<u32>(node, N_FLAGS);
+  const kept = selectionPush();
+  const marks = stageAcquire(1);
+  if (!kept || !marks) {
+    noMemory(node, selLen);
+    if (marks) stageRelease(1);
+    if (kept) selectionPop();
+    return;
+  }
+  const errors = <usize>load<u32>(marks);
+  const tags = tagsOf(program, condition);
+  const vals = valsOf(program, condition);
+  const stride = strideOf(condition);
+  let n: u32 = 0;
+  let failed: u32 = 0;
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    if (before && tagAt(before, row) == Tag.ERROR) {
+      setAt(errors, row, Tag.ERROR, valAt(before, row));
+      store<u32>(kept + (<usize>(n++) << 2), row);
+      failed++;
+      continue;
+    }
+    const tag = load<u8>(tags + row * stride);
+    if (tag <= Tag.NULL) continue;
+    const val = load<u64>(vals + ((row * stride) << 3));
+    if (tag == Tag.BOOL) {
+      setAt(errors, row, Tag.NULL, 0);
+      store<u32>(kept + (<usize>n << 2), row);
+      n += <u32>val;
+      continue;
+    }
+    if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+    else failNotBoolean();
+    addException(node, failOff, failLen, 1);
+    if (flags & NodeFlag.MESSAGES) {
+      const state = <usize>load<u32>(node, N_STATE);
+      store<u32>(state, <u32>failOff, S_FAIL_OFF);
+      store<u32>(state, failLen, S_FAIL_LEN);
+      n = 0;
+      break;
+    }
+    if (flags & NodeFlag.SEND_ERROR) {
+      setAt(errors, row, Tag.ERROR, span(failOff, failLen));
+      store<u32>(kept + (<usize>(n++) << 2), row);
+      failed++;
+    }
+  }
+  if (n) {
+    const rowErrors = ctx.rowErrors;
+    ctx.setSelection(kept, n);
+    ctx.setRowErrors(failed ? errors : 0);
+    pass(node);
+    ctx.setRowErrors(rowErrors);
+  }
+  stageRelease(1);
+  selectionPop();
+}
+
+export function filterFree(node: usize): void {
+  free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
+}

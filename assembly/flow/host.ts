@@ -1,0 +1,11 @@
+// What the kernel asks of the host. All calls are made while the host is inside a call of its own and must not come back.
+
+/** Hands out `count` segments (flow/output.ts); their bytes are free again when it returns. */
+// @ts-ignore: decorator
+@external("host", "output")
+export declare function hostOutput(segments: usize, count: u32): void;
+
+/** Monotonic clock, microseconds. */
+// @ts-ignore: decorator
+@external("host", "clock")
+export declare function hostClock(): f64;

@@ -1,0 +1,29 @@
+// Row selections of operators that narrow a batch. A selection lives while it is emitted, so all operators share one
+// stack of blocks: push before filling, pop after emit.
+import { alloc } from '../mem/alloc';
+import { BATCH_ROWS } from '../mem/layout';
+
+/** A batch of more nested operators than this is not narrowed any further; the planner never comes near. */
+const MAX_DEPTH: u32 = 64;
+/** One more row than a batch has: branch-free narrowing stores behind the last kept row. */
+const BLOCK: u32 = BATCH_ROWS * 4 + 16;
+const BLOCKS: usize = memory.data(4 * 64, 16);
+let depth: u32 = 0;
+
+/** Returns room for the row numbers of one batch (u32 each); 0 when memory or the depth is exhausted. */
+export function selectionPush(): usize {
+  if (depth == MAX_DEPTH) return 0;
+  const slot = BLOCKS + (<usize>depth << 2);
+  let block = <usize>load<u32>(slot);
+  if (!block) {
+    block = alloc(BLOCK, 0);
+    if (!block) return 0;
+    store<u32>(slot, <u32>block);
+  }
+  depth++;
+  return block;
+}
+
+export function selectionPop(): void {
+  depth--;
+}

@@ -1,0 +1,129 @@
+// Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
+import { accountOf, current, emit, give, nextSample, nodeNew, nodeRelease, setCurrent, NodeFlag, NodeKind } from './node';
+import { N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
+import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
+import * as ctx from './context';
+import { flushOf, freeOf, openOf, tickOf } from './kinds';
+import { withoutErrors } from './filter';
+import { outFlush, outputInit } from './output';
+import { selectionPop, selectionPush } from './selection';
+import { identity, stageInit } from './stage';
+import { clearDeadline, takeDue } from './timers';
+import { alloc, free } from '../mem/alloc';
+import { programFree, programNew, vmRun } from '../ops/vm';
+
+/** Prepares the kernel; false when the first memory is not to be had. */
+export function kernelInit(): bool {
+  contextInit();
+  stageInit();
+  return registers != 0 && identity != 0 && outputInit();
+}
+
+/**
+ * Adds a node below `parent` with the program of `programLen` bytes (0: none) and the spec of `specLen` bytes; both are
+ * copied. Returns 0 when memory is exhausted; nothing is left behind then.
+ */
+export function nodeAdd(
+  kind: u32, parent: usize, flags: u32, host: u32, program: usize, programLen: u32, spec: usize, specLen: u32,
+): usize {
+  const node = nodeNew(kind, parent);
+  if (!node) return 0;
+  if (kind == NodeKind.WINDOW || (parent && load<u32>(parent, N_FLAGS) & NodeFlag.MESSAGES)) flags |= NodeFlag.MESSAGES;
+  store<u32>(node, flags, N_FLAGS);
+  store<u32>(node, host, N_HOST);
+  let isMade = true;
+  if (specLen) {
+    const copy = alloc(specLen, accountOf(node));
+    if (copy) memory.copy(copy, spec, specLen);
+    else isMade = false;
+    store<u32>(node, <u32>copy, N_SPEC);
+    store<u32>(node, copy ? specLen : 0, N_SPEC_SIZE);
+  }
+  if (isMade && programLen) {
+    const made = programNew(program, programLen, accountOf(node));
+    store<u32>(node, <u32>made, N_PROGRAM);
+    isMade = made != 0;
+  }
+  if (isMade && openOf(node)) return node;
+  nodeRemove(node);
+  return 0;
+}
+
+/** Frees a node without children, with all it holds. */
+export function nodeRemove(node: usize): void {
+  clearDeadline(node);
+  freeOf(node);
+  programFree(<usize>load<u32>(node, N_PROGRAM));
+  free(<usize>load<u32>(node, N_SPEC), load<u32>(node, N_SPEC_SIZE), accountOf(node));
+  nodeRelease(node);
+}
+
+/**
+ * Hands the current batch of a source to the rules. Rows that did not decode (ctx.rowErrors) reach only rules that send
+ * errors; the source has counted them.
+ */
+export function emitRoot(root: usize): void {
+  nextSample();
+  const errors = ctx.rowErrors;
+  if (!errors) {
+    emit(root);
+    return;
+  }
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const clean = selectionPush();
+  if (!clean) return;
+  const cleanLen = withoutErrors(sel, n, errors, clean);
+  store<u64>(root, load<u64>(root, N_OUT) + cleanLen, N_OUT);
+  let child = <usize>load<u32>(root, N_CHILD);
+  while (child) {
+    if (load<u32>(child, N_FLAGS) & NodeFlag.SEND_ERROR) {
+      setBatch(cols, rows, sel, n, errors);
+      if (n) give(child, n);
+    } else {
+      setBatch(cols, rows, clean, cleanLen, 0);
+      if (cleanLen) give(child, cleanLen);
+    }
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+  selectionPop();
+}
+
+/** Runs all nodes that are due and hands out what they wrote. */
+export function tick(now: f64): void {
+  setNow(now);
+  for (let node = takeDue(now); node; node = takeDue(now)) {
+    scratchReset();
+    nextSample();
+    setBatch(0, 0, 0, 0, 0);
+    setCurrent(node);
+    store<f64>(node, now, N_LAST);
+    tickOf(node, now);
+  }
+  setCurrent(0);
+  outFlush();
+}
+
+/** Sends what the node gathered. */
+export function flush(node: usize, now: f64): void {
+  setNow(now);
+  setCurrent(node);
+  flushOf(node);
+  setCurrent(0);
+  outFlush();
+}
+
+/** The node at work; after a failure of the kernel the one that failed. */
+export function currentNode(): usize {
+  return current;
+}
+
+/** Runs a program without columns on one row; its registers then hold the results (constant folding). */
+export function evaluate(program: usize, now: f64): void {
+  scratchReset();
+  setNow(now);
+  setBatch(0, 1, identity, 1, 0);
+  vmRun(program);
+}
