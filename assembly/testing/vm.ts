@@ -1,6 +1,7 @@
 // Exports of the test build of the program interpreter: nothing here is part of the kernel.
 import { alloc } from '../mem/alloc';
 import { BATCH_ROWS, COL_SIZE } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
 import * as ctx from '../flow/context';
 export { alloc, bytesInUse } from '../mem/alloc';
 export { contextInit, scratchReset } from '../flow/context';
@@ -28,4 +29,9 @@ export function selectionAt(): usize {
 
 export function registerAt(i: u32): usize {
   return ctx.registers + i * COL_SIZE;
+}
+
+/** Scratch memory of the batch. */
+export function scratchAlloc(size: u32): usize {
+  return poolAlloc(ctx.scratch, size);
 }

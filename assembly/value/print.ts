@@ -4,6 +4,7 @@ import {
 } from '../mem/layout';
 import { textByte, textBytes, textI64, textLiteral } from './text';
 import { putFloat } from './float';
+import { putTime } from './time';
 
 /** Appends the value to the text under way (value/text.ts). */
 export function printValue(tag: u8, val: u64): void {
@@ -14,7 +15,7 @@ export function printValue(tag: u8, val: u64): void {
     case Tag.STR:
     case Tag.BYTES:
     case Tag.ERROR: textBytes(offOf(val), lenOf(val)); return;
-    case Tag.TIME: textI64(<i64>val); return;
+    case Tag.TIME: putTime(<i64>val); return;
     case Tag.ARRAY: {
       const off = offOf(val);
       const n = lenOf(val);

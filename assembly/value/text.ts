@@ -4,6 +4,7 @@ import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { span } from '../mem/layout';
 import * as ctx from '../flow/context';
+import { MAX_I64_TEXT, printI64 } from '../text/i64';
 
 let buffer: usize = 0;
 let size: u32 = 0;
@@ -74,22 +75,8 @@ export function textLiteral(s: string): void {
 
 /** Appends `n` in decimal. */
 export function textI64(n: i64): void {
-  const to = textRoom(24);
-  if (!to) return;
-  let at = to;
-  let u = <u64>n;
-  if (n < 0) {
-    store<u8>(at++, 0x2d);
-    u = 0 - u;
-  }
-  let digits: u32 = 1;
-  for (let rest = u; rest >= 10; rest /= 10) digits++;
-  for (let i = digits; i > 0; i--) {
-    const q = u / 10;
-    store<u8>(at + i - 1, 0x30 + <u8>(u - q * 10));
-    u = q;
-  }
-  textLen += <u32>(at - to) + digits;
+  const to = textRoom(MAX_I64_TEXT);
+  if (to) textGrow(<u32>(printI64(to, n) - to));
 }
 
 /** The text as payload of a STR or ERROR value in scratch memory; the empty text when memory is exhausted. */

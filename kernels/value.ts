@@ -1,0 +1,232 @@
+/**
+ * Kernel values as JavaScript values and back. A value is a tag and an 8-byte payload (assembly/mem/layout.ts).
+ */
+
+/** Tags of values. */
+export const Tag = {
+  missing: 0,
+  null: 1,
+  bool: 2,
+  i64: 3,
+  f64: 4,
+  str: 5,
+  bytes: 6,
+  time: 7,
+  array: 8,
+  object: 9,
+  error: 10,
+  mixed: 255,
+} as const;
+
+export const columnVals = 64;
+export const columnTags = 64 + 8192;
+export const columnSize = 64 + 8192 + 1024 + 8192;
+const slotSize = 16;
+const memberSize = 24;
+
+/** A datetime: microseconds since the epoch. */
+export class Instant {
+  constructor(readonly micros: bigint) {}
+}
+
+/** An error in the place of a value. */
+export class ValueError {
+  constructor(readonly message: string) {}
+}
+
+/**
+ * What a value is to JavaScript: `undefined` is missing, bigint an int64, number a double; arrays and objects hold such
+ * values.
+ */
+export type Value =
+  | undefined
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Instant
+  | ValueError
+  | Value[]
+  | { [key: string]: Value };
+
+const utf8 = new TextEncoder();
+
+/** Reads and writes values in one Wasm memory; views are renewed when the memory grows. */
+export class ValueAccess {
+  private buffer: Buffer;
+  private data: DataView;
+
+  /**
+   * @param memory memory of the kernel
+   * @param alloc returns the address of scratch bytes (8-byte aligned, valid for the batch), 0 when memory is exhausted
+   */
+  constructor(
+    private readonly memory: WebAssembly.Memory,
+    private readonly alloc: (size: number) => number,
+  ) {
+    this.buffer = Buffer.from(memory.buffer);
+    this.data = new DataView(memory.buffer);
+  }
+
+  /** Memory as a view, good until the next call that may allocate. */
+  view(): DataView {
+    this.renew();
+    return this.data;
+  }
+
+  /** Memory as bytes, good until the next call that may allocate. */
+  bytes(): Buffer {
+    this.renew();
+    return this.buffer;
+  }
+
+  private renew(): void {
+    if (this.data.buffer === this.memory.buffer) return;
+    this.buffer = Buffer.from(this.memory.buffer);
+    this.data = new DataView(this.memory.buffer);
+  }
+
+  /** Reads the value whose payload stands at `at`. Bytes are copied. */
+  read(tag: number, at: number): Value {
+    this.renew();
+    return this.readAt(tag, at);
+  }
+
+  private readAt(tag: number, at: number): Value {
+    const data = this.data;
+    switch (tag) {
+      case Tag.missing:
+        return undefined;
+      case Tag.null:
+        return null;
+      case Tag.bool:
+        return data.getUint32(at, true) !== 0;
+      case Tag.i64:
+        return data.getBigInt64(at, true);
+      case Tag.f64:
+        return data.getFloat64(at, true);
+      case Tag.time:
+        return new Instant(data.getBigInt64(at, true));
+      default:
+        break;
+    }
+    const off = data.getUint32(at, true);
+    const count = data.getUint32(at + 4, true);
+    switch (tag) {
+      case Tag.str:
+        return this.text(off, count);
+      case Tag.bytes:
+        return new Uint8Array(this.buffer.subarray(off, off + count));
+      case Tag.error:
+        return new ValueError(this.text(off, count));
+      case Tag.array:
+        return Array.from({ length: count }, (_, i) => {
+          const slot = off + i * slotSize;
+          return this.readAt(data.getUint8(slot + 8), slot);
+        });
+      case Tag.object: {
+        const object: { [key: string]: Value } = {};
+        for (let i = 0; i < count; i++) {
+          const member = off + i * memberSize;
+          const key = this.text(data.getUint32(member + 16, true), data.getUint32(member + 12, true));
+          // A plain assignment of "__proto__" would not make a member.
+          Object.defineProperty(object, key, {
+            value: this.readAt(data.getUint8(member + 8), member),
+            enumerable: true,
+            configurable: true,
+            writable: true,
+          });
+        }
+        return object;
+      }
+      default:
+        throw new RangeError(`no value has tag ${tag}`);
+    }
+  }
+
+  private text(off: number, len: number): string {
+    return this.buffer.toString('utf8', off, off + len);
+  }
+
+  /** Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. */
+  write(at: number, value: Value): number {
+    this.renew();
+    if (value === undefined) return this.plain(at, Tag.missing, 0n);
+    if (value === null) return this.plain(at, Tag.null, 0n);
+    switch (typeof value) {
+      case 'boolean':
+        return this.plain(at, Tag.bool, value ? 1n : 0n);
+      case 'bigint':
+        return this.plain(at, Tag.i64, value);
+      case 'number':
+        this.data.setFloat64(at, value, true);
+        return Tag.f64;
+      case 'string':
+        return this.span(at, Tag.str, utf8.encode(value));
+      default:
+        break;
+    }
+    if (value instanceof Uint8Array) return this.span(at, Tag.bytes, value);
+    if (value instanceof Instant) return this.plain(at, Tag.time, value.micros);
+    if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
+    if (Array.isArray(value)) {
+      const off = this.take(value.length * slotSize);
+      value.forEach((item, i) => {
+        const slot = off + i * slotSize;
+        const tag = this.write(slot, item);
+        this.data.setUint32(slot + 8, tag, true);
+        this.data.setUint32(slot + 12, 0, true);
+      });
+      return this.head(at, Tag.array, off, value.length);
+    }
+    return this.object(at, value);
+  }
+
+  private object(at: number, value: { [key: string]: Value }): number {
+    const members = Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => ({ key: utf8.encode(key), item }))
+      .sort((a, b) => Buffer.compare(a.key, b.key));
+    const off = this.take(members.length * memberSize);
+    members.forEach(({ key, item }, i) => {
+      const member = off + i * memberSize;
+      const keyOff = this.copy(key);
+      const tag = this.write(member, item);
+      this.data.setUint32(member + 8, tag, true);
+      this.data.setUint32(member + 12, key.length, true);
+      this.data.setUint32(member + 16, keyOff, true);
+      this.data.setUint32(member + 20, 0, true);
+    });
+    return this.head(at, Tag.object, off, members.length);
+  }
+
+  private plain(at: number, tag: number, payload: bigint): number {
+    this.data.setBigInt64(at, payload, true);
+    return tag;
+  }
+
+  private span(at: number, tag: number, bytes: Uint8Array): number {
+    return this.head(at, tag, this.copy(bytes), bytes.length);
+  }
+
+  private head(at: number, tag: number, off: number, count: number): number {
+    this.data.setUint32(at, off, true);
+    this.data.setUint32(at + 4, count, true);
+    return tag;
+  }
+
+  private copy(bytes: Uint8Array): number {
+    const off = this.take(bytes.length);
+    this.buffer.set(bytes, off);
+    return off;
+  }
+
+  private take(size: number): number {
+    const off = this.alloc(size);
+    if (off === 0) throw new RangeError('the memory of the kernel is exhausted');
+    this.renew();
+    return off;
+  }
+}

@@ -1,0 +1,119 @@
+/** The test build of the program interpreter, with a batch to put values into. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Operand, Program } from '../../kernels/ir.js';
+import { encodeProgram } from '../../kernels/program.js';
+import { columnTags, columnVals, Tag, type Value, ValueAccess } from '../../kernels/value.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  alloc(size: number, acct: number): number;
+  bytesInUse(): bigint;
+  scratchAlloc(size: number): number;
+  contextInit(): void;
+  scratchReset(): void;
+  batchInit(columns: number): void;
+  batchSize(rows: number, selected: number): void;
+  columnAt(i: number): number;
+  selectionAt(): number;
+  registerAt(i: number): number;
+  programNew(ptr: number, len: number, acct: number): number;
+  programFree(program: number): void;
+  vmRun(program: number): void;
+}
+
+/** Newest change of any source of the kernels, epoch ms. */
+function newest(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((latest, entry) => Math.max(latest, statSync(`${entry.parentPath}/${entry.name}`).mtimeMs), 0);
+}
+
+/** Compiles `assembly/testing/<name>.ts` unless the module is newer than all sources, and returns its bytes. */
+export function testModule(name: string): Uint8Array<ArrayBuffer> {
+  const out = `kernels/build/test-${name}.wasm`;
+  if (!existsSync(root + out) || statSync(root + out).mtimeMs < newest(`${root}assembly`)) {
+    mkdirSync(`${root}kernels/build`, { recursive: true });
+    const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory', '-o', out];
+    const compiler = `${root}node_modules/assemblyscript/bin/asc.js`;
+    execFileSync(process.execPath, [compiler, `assembly/testing/${name}.ts`, ...flags], { cwd: root, stdio: 'pipe' });
+  }
+  return readFileSync(root + out);
+}
+
+export const maxColumns = 8;
+
+/** Runs programs over one batch. */
+export class VmKernel {
+  readonly exports: Exports;
+  readonly values: ValueAccess;
+
+  constructor(call?: (fn: number, op: number) => void) {
+    const module = new WebAssembly.Module(testModule('vm'));
+    const env = {
+      abort: (_message: number, _file: number, line: number) => {
+        throw new Error(`abort in line ${line}`);
+      },
+    };
+    const imports = { env, host: { call: call ?? (() => {}) } };
+    this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports;
+    this.exports.contextInit();
+    this.exports.batchInit(maxColumns);
+    this.values = new ValueAccess(this.exports.memory, (size) => this.exports.scratchAlloc(size));
+  }
+
+  /** Starts a batch of these columns; `selected` are the row numbers that count. */
+  setBatch(columns: Value[][], rows: number, selected: number[]): void {
+    this.exports.scratchReset();
+    columns.forEach((column, i) => {
+      this.setColumn(this.exports.columnAt(i), column, selected);
+    });
+    const sel = this.exports.selectionAt();
+    selected.forEach((row, k) => {
+      this.values.view().setUint32(sel + k * 4, row, true);
+    });
+    this.exports.batchSize(rows, selected.length);
+  }
+
+  private setColumn(block: number, column: Value[], selected: number[]): void {
+    const tags = column.map((value, row) => {
+      const tag = this.values.write(block + columnVals + row * 8, value);
+      this.values.bytes()[block + columnTags + row] = tag;
+      return tag;
+    });
+    const kinds = new Set(selected.map((row) => tags[row]));
+    const first = kinds.values().next().value;
+    this.values.bytes()[block] = kinds.size === 1 && first !== undefined ? first : Tag.mixed;
+    this.values.bytes()[block + 1] = 0;
+  }
+
+  /** Makes a program in kernel memory. */
+  load(program: Program): number {
+    const bytes = encodeProgram(program);
+    const at = this.exports.alloc(bytes.length, 0);
+    this.values.bytes().set(bytes, at);
+    return this.exports.programNew(at, bytes.length, 0);
+  }
+
+  /** Runs the program over the batch and returns the register's values at the selected rows. */
+  run(program: Program, selected: number[], result: Operand): Value[] {
+    const made = this.load(program);
+    this.exports.vmRun(made);
+    this.exports.programFree(made);
+    return this.register(result, selected);
+  }
+
+  register(index: number, selected: number[]): Value[] {
+    const block = this.exports.registerAt(index);
+    const bytes = this.values.bytes();
+    const uniform = bytes[block];
+    return selected.map((row) => {
+      const tag = bytes[block + columnTags + row] ?? 0;
+      if (uniform !== Tag.mixed && uniform !== tag) throw new Error(`header says ${uniform}, row ${row} has ${tag}`);
+      return this.values.read(tag, block + columnVals + row * 8);
+    });
+  }
+}
