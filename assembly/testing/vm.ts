@@ -35,3 +35,5 @@ export function registerAt(i: u32): usize {
 export function scratchAlloc(size: u32): usize {
   return poolAlloc(ctx.scratch, size);
 }
+export { groupKeyHash, groupKeyEquals, orderCompare } from '../value/key';
+export { compareValues, equalValues } from '../value/compare';
