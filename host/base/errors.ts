@@ -4,6 +4,8 @@
  */
 export const errorTable = {
   general: { code: 1000, status: 400 },
+  /** The resource is there, but not in the state that the request needs. */
+  state: { code: 1001, status: 400 },
   notFound: { code: 1002, status: 404 },
   connection: { code: 1003, status: 400 },
   codec: { code: 1004, status: 400 },

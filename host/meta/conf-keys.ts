@@ -1,0 +1,65 @@
+/** Configuration keys: named sets of connector properties, registered by clients over those that come with the program. */
+import { HaumeaError } from '../base/errors.js';
+import type { DefaultKeys } from './default-keys.js';
+import { kinds } from './kinds.js';
+import type { Store } from './store.js';
+
+export type KeyOwner = 'sources' | 'sinks' | 'connections';
+type Properties = Record<string, unknown>;
+
+export class ConfKeyRepository {
+  readonly #store: Store;
+  readonly #defaults: DefaultKeys;
+
+  constructor(store: Store, defaults: DefaultKeys) {
+    this.#store = store;
+    this.#defaults = defaults;
+  }
+
+  /** Keys of a connector with their properties; undefined when there are none. */
+  list(owner: KeyOwner, connector: string): Record<string, Properties> | undefined {
+    const out: Record<string, Properties> = {};
+    if (owner === 'sources') Object.assign(out, this.#defaults.get(connector));
+    const prefix = `${owner}.${connector}.`;
+    for (const [name, text] of this.#store.list(kinds.confKey)) {
+      if (name.startsWith(prefix)) out[name.slice(prefix.length)] = propertiesOf(name, text);
+    }
+    return Object.keys(out).length === 0 ? undefined : out;
+  }
+
+  get(owner: KeyOwner, connector: string, key: string): Properties | undefined {
+    const name = `${owner}.${connector}.${key}`;
+    const text = this.#store.get(kinds.confKey, name);
+    if (text !== undefined) return propertiesOf(name, text);
+    return owner === 'sources' ? this.#defaults.get(connector)?.[key] : undefined;
+  }
+
+  /** Properties a stream gets that names the key: those of the key over those of `default`. */
+  resolve(connector: string, key: string): Properties | undefined {
+    const own = this.get('sources', connector, key) ?? this.get('sources', connector, key.toLowerCase());
+    const common = this.get('sources', connector, 'default');
+    if (own === undefined) return undefined;
+    return key === 'default' ? own : { ...common, ...own };
+  }
+
+  /** Replaces the properties of a key. */
+  async put(owner: KeyOwner, connector: string, key: string, properties: Properties): Promise<void> {
+    await this.#store.put(kinds.confKey, `${owner}.${connector}.${key}`, JSON.stringify(properties));
+  }
+
+  /** Returns false when the key was not registered. */
+  async delete(owner: KeyOwner, connector: string, key: string): Promise<boolean> {
+    const name = `${owner}.${connector}.${key}`;
+    if (this.#store.get(kinds.confKey, name) === undefined) return false;
+    await this.#store.delete(kinds.confKey, name);
+    return true;
+  }
+}
+
+function propertiesOf(name: string, text: string): Properties {
+  try {
+    return JSON.parse(text) as Properties;
+  } catch (error) {
+    throw new HaumeaError('config', `error unmarshall ${name}, the data in db may be corrupted`, { cause: error });
+  }
+}

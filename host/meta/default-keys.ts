@@ -1,0 +1,81 @@
+/** Configuration keys that are there before a client registers any: built in, from the etc folder, from the environment. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { keysFromEnvironment, readYaml } from '../base/config.js';
+
+/** Properties by key, for each source. */
+export type DefaultKeys = ReadonlyMap<string, Readonly<Record<string, Record<string, unknown>>>>;
+
+const builtIn: Readonly<Record<string, Record<string, unknown>>> = {
+  mqtt: { qos: 1, server: 'tcp://127.0.0.1:1883', protocolVersion: '3.1.1', insecureSkipVerify: false },
+  file: {
+    fileType: 'json',
+    path: 'data',
+    interval: 0,
+    sendInterval: 0,
+    parallel: false,
+    actionAfterRead: 0,
+    moveTo: '/tmp/kuiper/moved',
+    hasHeader: false,
+    ignoreStartLines: 0,
+    ignoreEndLines: 0,
+  },
+  httppull: {
+    url: 'http://localhost',
+    method: 'post',
+    interval: '10s',
+    timeout: '5s',
+    incremental: false,
+    bodyType: 'json',
+    insecureSkipVerify: true,
+    headers: { Accept: 'application/json' },
+    responseType: 'code',
+  },
+  httppush: { method: 'POST' },
+  redis: { addr: '127.0.0.1:6379', datatype: 'string' },
+  simulator: { data: [{ temperature: 22.5, humidity: 50 }], interval: '1s', loop: true },
+};
+
+/** Collects the keys; throws a `config` error naming a file that can't be read. */
+export async function loadDefaultKeys(
+  etc: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<DefaultKeys> {
+  const all = new Map<string, Record<string, Record<string, unknown>>>();
+  for (const [source, props] of Object.entries(builtIn)) all.set(source, { default: props });
+  for (const [source, path] of keyFiles(etc)) {
+    const keys = await readYaml(path);
+    all.set(source, { ...all.get(source), ...(keys as Record<string, Record<string, unknown>>) });
+  }
+  for (const source of all.keys()) {
+    const prefix = source === 'mqtt' ? 'MQTT_SOURCE' : source.toUpperCase();
+    const keys = { ...all.get(source) };
+    for (const [key, props] of Object.entries(keysFromEnvironment(prefix, env))) keys[key] = overlay(keys[key], props);
+    all.set(source, keys);
+  }
+  return all;
+}
+
+/** Finds `mqtt_source.yaml` and `sources/<name>.yaml`. */
+function keyFiles(etc: string): [source: string, path: string][] {
+  const files: [string, string][] = [];
+  const mqtt = join(etc, 'mqtt_source.yaml');
+  if (existsSync(mqtt)) files.push(['mqtt', mqtt]);
+  const folder = join(etc, 'sources');
+  if (existsSync(folder)) {
+    for (const name of readdirSync(folder)) {
+      if (name.endsWith('.yaml')) files.push([name.slice(0, -'.yaml'.length), join(folder, name)]);
+    }
+  }
+  return files;
+}
+
+/** Variables are upper case: a property of the same letters keeps its spelling. */
+function overlay(props: Record<string, unknown> | undefined, over: Record<string, unknown>): Record<string, unknown> {
+  const out = { ...props };
+  for (const [name, value] of Object.entries(over)) {
+    const known = Object.keys(out).find((key) => key.toLowerCase() === name);
+    out[known ?? name] = value;
+  }
+  return out;
+}

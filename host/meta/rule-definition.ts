@@ -1,0 +1,154 @@
+/** Turns the JSON of a rule into the checked form the engine works with. */
+import { ruleOptionSpec } from '../base/config-spec.js';
+import { HaumeaError } from '../base/errors.js';
+import { type Parsed, parse } from '../base/field.js';
+import type { RuleDefinition, RuleOptions } from '../run/api.js';
+import { checkId } from './ids.js';
+
+/** Default options of all rules: section `rule` of the configuration. */
+export type RuleDefaults = Parsed<typeof ruleOptionSpec>;
+
+/** A rule as a client sends it: an object with these members, checked for their types only. */
+export interface RuleJson {
+  readonly id?: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly sql?: string;
+  readonly actions?: readonly Record<string, unknown>[];
+  readonly options?: Record<string, unknown>;
+  readonly tags?: readonly string[];
+  readonly triggered?: boolean;
+  readonly [name: string]: unknown;
+}
+
+/** Options the engine has a member for; the others travel in `other`. */
+const known = new Set<string>([
+  'debug',
+  'logFilename',
+  'isEventTime',
+  'lateTolerance',
+  'concurrency',
+  'bufferLength',
+  'sendMetaToSink',
+  'sendNilField',
+  'sendError',
+  'qos',
+  'checkpointInterval',
+  'restartStrategy',
+  'cron',
+  'duration',
+]);
+
+/** Checks the types of a rule's members; throws a `general` error naming the member. */
+export function readRuleJson(value: unknown): RuleJson {
+  if (!isObject(value)) throw new HaumeaError('general', 'a rule must be a JSON object');
+  for (const name of ['id', 'name', 'version', 'sql'] as const) expectType(value, name, 'string', 'a text');
+  expectType(value, 'triggered', 'boolean', 'true or false');
+  if (value.options !== undefined && value.options !== null && !isObject(value.options)) {
+    throw new HaumeaError('general', 'options must be an object');
+  }
+  const { actions, tags } = value;
+  if (actions !== undefined && actions !== null && !(Array.isArray(actions) && actions.every(isObject))) {
+    throw new HaumeaError('general', 'actions must be a list of objects');
+  }
+  if (tags !== undefined && tags !== null && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
+    throw new HaumeaError('general', 'tags must be a list of texts');
+  }
+  return value as RuleJson;
+}
+
+/** Builds the definition; `id` is that of the path when there is one. Throws `general` errors naming the member. */
+export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id): RuleDefinition {
+  if (id === undefined || id === '') throw new HaumeaError('general', 'the rule id is missing');
+  if (json.id !== undefined && json.id !== '' && json.id !== id) {
+    throw new HaumeaError('general', `the rule id ${json.id} of the body is not the id ${id} of the path`);
+  }
+  checkId(id);
+  if (json.graph !== undefined && json.graph !== null) {
+    if (json.sql) throw new HaumeaError('general', `rule ${id} has both sql and graph`);
+    throw new HaumeaError('general', `rule ${id}: rules with a graph are not supported yet`);
+  }
+  if (!json.sql) throw new HaumeaError('general', `rule ${id} has no sql`);
+  return {
+    id,
+    name: json.name || id,
+    sql: json.sql,
+    actions: readActions(id, json.actions),
+    options: readOptions(id, json.options ?? {}, defaults),
+    triggered: json.triggered ?? true,
+  };
+}
+
+function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['actions'] {
+  if (actions === undefined || actions === null || actions.length === 0) {
+    throw new HaumeaError('general', `rule ${id} has no actions`);
+  }
+  return actions.flatMap((action, i) => {
+    const sinks = Object.entries(action);
+    if (sinks.length === 0) throw new HaumeaError('general', `rule ${id}: actions[${i}] names no sink`);
+    return sinks.map(([type, props]) => {
+      if (props !== null && !isObject(props)) {
+        throw new HaumeaError('general', `rule ${id}: the properties of actions[${i}].${type} must be an object`);
+      }
+      return { type, props: props ?? {} };
+    });
+  });
+}
+
+function readOptions(id: string, given: Record<string, unknown>, defaults: RuleDefaults): RuleOptions {
+  let options: RuleDefaults;
+  try {
+    const merged = { ...defaults, ...withoutNull(given) };
+    if (isObject(given.restartStrategy)) {
+      merged.restartStrategy = { ...defaults.restartStrategy, ...withoutNull(given.restartStrategy) };
+    }
+    options = parse(ruleOptionSpec, merged, { where: `rule ${id} options` });
+  } catch (error) {
+    if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });
+    throw error;
+  }
+  const { restartStrategy } = options;
+  const other: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries({ ...given, ...options })) {
+    if (!known.has(name) && value !== undefined) other[name] = value;
+  }
+  return {
+    isEventTime: options.isEventTime,
+    lateToleranceMs: options.lateTolerance,
+    concurrency: options.concurrency,
+    bufferLength: options.bufferLength,
+    sendMetaToSink: options.sendMetaToSink,
+    sendNilField: options.sendNilField,
+    sendError: options.sendError,
+    qos: options.qos,
+    checkpointIntervalMs: options.checkpointInterval,
+    restartStrategy: {
+      attempts: restartStrategy.attempts,
+      delayMs: restartStrategy.delay,
+      multiplier: restartStrategy.multiplier,
+      maxDelayMs: restartStrategy.maxDelay,
+      jitterFactor: restartStrategy.jitterFactor,
+    },
+    debug: options.debug,
+    logFilename: options.logFilename,
+    cron: options.cron,
+    durationMs: options.duration,
+    other,
+  };
+}
+
+/** A member given as null counts as not given. */
+function withoutNull(given: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+}
+
+function expectType(value: Record<string, unknown>, name: string, type: string, expected: string): void {
+  const member = value[name];
+  if (member !== undefined && member !== null && typeof member !== type) {
+    throw new HaumeaError('general', `${name} must be ${expected}, not ${JSON.stringify(member).slice(0, 60)}`);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,61 @@
+/** Stored rules: the definition as it was sent, and apart from it whether the rule is to run. */
+import { HaumeaError } from '../base/errors.js';
+import { kinds } from './kinds.js';
+import { type RuleJson, readRuleJson } from './rule-definition.js';
+import type { Store } from './store.js';
+
+export class RuleRepository {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  has(id: string): boolean {
+    return this.#store.get(kinds.rule, id) !== undefined;
+  }
+
+  /** Ids of all rules, ordered. */
+  ids(): string[] {
+    return this.#store.keys(kinds.rule);
+  }
+
+  /** Returns a rule as it was sent, with `triggered` as it is now when it was ever given or changed. */
+  get(id: string): RuleJson | undefined {
+    const text = this.#store.get(kinds.rule, id);
+    if (text === undefined) return undefined;
+    let rule: RuleJson;
+    try {
+      rule = readRuleJson(JSON.parse(text));
+    } catch (error) {
+      throw new HaumeaError('general', `error unmarshall ${id}, the data in db may be corrupted`, { cause: error });
+    }
+    const triggered = this.#triggered(id);
+    return triggered === undefined ? rule : { ...rule, triggered };
+  }
+
+  /** Stores the definition; `triggered` only when the client gave it. */
+  async put(id: string, { triggered, ...rule }: RuleJson): Promise<void> {
+    await this.#store.batch([
+      [kinds.rule, id, JSON.stringify({ id, ...rule })],
+      [kinds.ruleState, id, typeof triggered === 'boolean' ? JSON.stringify({ triggered }) : null],
+    ]);
+  }
+
+  async setTriggered(id: string, triggered: boolean): Promise<void> {
+    if (this.#triggered(id) !== triggered) await this.#store.put(kinds.ruleState, id, JSON.stringify({ triggered }));
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#store.batch([
+      [kinds.rule, id, null],
+      [kinds.ruleState, id, null],
+    ]);
+  }
+
+  #triggered(id: string): boolean | undefined {
+    const text = this.#store.get(kinds.ruleState, id);
+    if (text === undefined) return undefined;
+    return (JSON.parse(text) as { triggered: boolean }).triggered;
+  }
+}

@@ -1,0 +1,120 @@
+/** Stored streams and tables. Both share one name space. */
+import { HaumeaError } from '../base/errors.js';
+import type { CreateSource } from '../sql/ast.js';
+import { parseCreate } from '../sql/parser.js';
+import { defineSource, type StreamDefinition } from '../sql/source-def.js';
+import { kinds } from './kinds.js';
+import type { Store } from './store.js';
+
+/** The stored form; version 1 of the interface stored the statement alone. */
+interface SourceRecord {
+  readonly streamType: 0 | 1;
+  /** `scan` or `lookup` for tables, otherwise empty. */
+  readonly streamKind: string;
+  readonly statement: string;
+}
+
+export interface StoredSource {
+  readonly create: CreateSource;
+  readonly definition: StreamDefinition;
+  readonly statement: string;
+}
+
+export class SourceRepository {
+  readonly #store: Store;
+  /** Parsed definitions of the statements they were made of. */
+  readonly #parsed = new Map<string, StoredSource>();
+  /** Definitions that are kept in memory only (option TEMP). */
+  readonly #temporary = new Map<string, StoredSource>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Parses and checks a CREATE statement; throws `stream` errors. */
+  static read(statement: string): StoredSource {
+    try {
+      const create = parseCreate(statement);
+      return { create, definition: defineSource(create), statement };
+    } catch (error) {
+      if (error instanceof HaumeaError) throw new HaumeaError('stream', error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  /** Returns a stored definition; throws a `stream` error when the record can't be read. */
+  get(name: string): StoredSource | undefined {
+    const temporary = this.#temporary.get(name);
+    if (temporary !== undefined) return temporary;
+    const text = this.#store.get(kinds.source, name);
+    if (text === undefined) return undefined;
+    const { statement } = readRecord(name, text);
+    let parsed = this.#parsed.get(name);
+    if (parsed?.statement !== statement) {
+      parsed = SourceRepository.read(statement);
+      this.#parsed.set(name, parsed);
+    }
+    return parsed;
+  }
+
+  has(name: string): boolean {
+    return this.#temporary.has(name) || this.#store.get(kinds.source, name) !== undefined;
+  }
+
+  /** Names of all streams or all tables, ordered; tables may be narrowed to a kind. */
+  names(target: 'stream' | 'table', tableKind?: 'scan' | 'lookup'): string[] {
+    const wanted = target === 'table' ? 1 : 0;
+    const stored = this.#store
+      .list(kinds.source)
+      .filter(([, text]) => {
+        const record = recordOf(text);
+        // A record that can't be read is listed as a stream, so that it can be found and deleted.
+        if (record === undefined) return wanted === 0;
+        return record.streamType === wanted && (tableKind === undefined || record.streamKind === tableKind);
+      })
+      .map(([name]) => name);
+    const temporary = [...this.#temporary.values()]
+      .filter(({ definition }) => definition.kind === target)
+      .filter(({ definition }) => tableKind === undefined || definition.options.tableKind === tableKind)
+      .map(({ definition }) => definition.name);
+    return [...stored, ...temporary].sort();
+  }
+
+  /** Stores a definition over one of the same name; resolves when it is on disk. */
+  async put(source: StoredSource): Promise<void> {
+    const { name, options, kind } = source.definition;
+    if (options.temp) {
+      this.#temporary.set(name, source);
+      return;
+    }
+    const record: SourceRecord = {
+      streamType: kind === 'table' ? 1 : 0,
+      streamKind: options.tableKind ?? '',
+      statement: source.statement,
+    };
+    await this.#store.put(kinds.source, name, JSON.stringify(record));
+  }
+
+  async delete(name: string): Promise<void> {
+    if (this.#temporary.delete(name)) return;
+    this.#parsed.delete(name);
+    await this.#store.delete(kinds.source, name);
+  }
+}
+
+function readRecord(name: string, text: string): SourceRecord {
+  const record = recordOf(text);
+  if (record === undefined) {
+    throw new HaumeaError('stream', `error unmarshall ${name}, the data in db may be corrupted`);
+  }
+  return record;
+}
+
+function recordOf(text: string): SourceRecord | undefined {
+  try {
+    const record = JSON.parse(text) as Partial<SourceRecord> | null;
+    return typeof record?.statement === 'string' ? (record as SourceRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { defineRoutes } from '../route.js';
+
+export const rules = defineRoutes(
+  {
+    method: 'POST',
+    path: '/rules',
+    doc: 'Creates a rule and starts it',
+    status: 201,
+    handle: (request, { rules }) => rules.create(request.json()),
+  },
+  { method: 'GET', path: '/rules', doc: 'All rules with their states', handle: (_request, { rules }) => rules.list() },
+  {
+    method: 'POST',
+    path: '/rules/validate',
+    doc: 'Checks a rule without creating it',
+    handle: (request, { rules }) => rules.validate(request.json()),
+  },
+  {
+    method: 'GET',
+    path: '/rules/status/all',
+    doc: 'States and failures of all rules',
+    handle: (_request, { rules }) => rules.statusOfAll(),
+  },
+  { method: 'GET', path: '/rules/:id', doc: 'The definition', handle: (request, { rules }) => rules.get(request.id()) },
+  {
+    method: 'PUT',
+    path: '/rules/:id',
+    doc: 'Replaces the rule, or creates it',
+    handle: (request, { rules }) => rules.replace(request.id(), request.json()),
+  },
+  {
+    method: 'DELETE',
+    path: '/rules/:id',
+    doc: 'Drops the rule',
+    handle: (request, { rules }) => rules.drop(request.id()),
+  },
+  {
+    method: 'POST',
+    path: '/rules/:id/start',
+    doc: 'Starts',
+    handle: (request, { rules }) => rules.start(request.id()),
+  },
+  { method: 'POST', path: '/rules/:id/stop', doc: 'Stops', handle: (request, { rules }) => rules.stop(request.id()) },
+  {
+    method: 'POST',
+    path: '/rules/:id/restart',
+    doc: 'Restarts',
+    handle: (request, { rules }) => rules.restart(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/rules/:id/status',
+    doc: 'State and metrics',
+    handle: (request, { rules }) => rules.status(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/v2/rules/:id/status',
+    doc: 'As /rules/:id/status',
+    handle: (request, { rules }) => rules.status(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/rules/:id/topo',
+    doc: 'Operators and edges',
+    handle: (request, { rules }) => rules.topology(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/rules/:id/explain',
+    doc: 'The plan',
+    handle: (request, { rules }) => rules.explain(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/rules/:id/schema',
+    doc: 'Output columns',
+    handle: (request, { rules }) => rules.outputSchema(request.id()),
+  },
+);

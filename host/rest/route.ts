@@ -1,0 +1,95 @@
+/** The form of a REST resource: a table of routes with thin handlers. */
+import { HaumeaError } from '../base/errors.js';
+import { checkId } from '../meta/ids.js';
+import type { Services } from './services/services.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Route {
+  readonly method: Method;
+  /** Path with `:name` parameters. */
+  readonly path: string;
+  /** One sentence for the reference. */
+  readonly doc: string;
+  /** Status of a success, 200 when not given. */
+  readonly status?: number;
+  /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
+  handle(request: RestRequest, services: Services): unknown;
+}
+
+/** Declares a resource; only there to have its routes checked. */
+export function defineRoutes(...routes: readonly Route[]): readonly Route[] {
+  return routes;
+}
+
+/** An answer with a status or a content type of its own. */
+export class Reply {
+  constructor(
+    readonly body: unknown,
+    readonly status: number,
+    readonly type?: string,
+  ) {}
+}
+
+/** What handlers see of a request. */
+export class RestRequest {
+  constructor(
+    readonly params: Readonly<Record<string, string>>,
+    readonly query: Readonly<Record<string, string | undefined>>,
+    readonly body: Buffer,
+  ) {}
+
+  /** Returns a path parameter that is an id; throws unless it has the form of one. */
+  id(name = 'id'): string {
+    const id = this.params[name] ?? '';
+    checkId(id);
+    return id;
+  }
+
+  /** Reads the body as JSON whatever its content type. */
+  json(): unknown {
+    if (this.body.length === 0) throw new HaumeaError('general', 'invalid body: it is empty, JSON was expected');
+    try {
+      return JSON.parse(this.body.toString());
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : '';
+      throw new HaumeaError('general', `invalid body: it is no JSON: ${reason}`, { cause: error });
+    }
+  }
+
+  /** Reads the body as a JSON object. */
+  object(): Record<string, unknown> {
+    const value = this.json();
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new HaumeaError('general', 'invalid body: a JSON object was expected');
+    }
+    return value as Record<string, unknown>;
+  }
+
+  /** Returns a text member of the body object; empty when it is missing. */
+  text(name: string): string {
+    const value = this.object()[name];
+    if (value === undefined || value === null) return '';
+    if (typeof value !== 'string') {
+      throw new HaumeaError(
+        'general',
+        `invalid body: ${name} must be a text, not ${JSON.stringify(value).slice(0, 60)}`,
+      );
+    }
+    return value;
+  }
+}
+
+/** Runs a step of a handler; an expected failure gets the context in front, and another kind where `kind` says so. */
+export function inContext<T>(context: string, step: () => T): T {
+  const wrap = (error: unknown): never => {
+    if (!(error instanceof HaumeaError)) throw error;
+    throw new HaumeaError(error.kind, `${context}: ${error.message}`, { cause: error });
+  };
+  try {
+    const result = step();
+    return result instanceof Promise ? (result.catch(wrap) as T) : result;
+  } catch (error) {
+    return wrap(error);
+  }
+}

@@ -1,0 +1,324 @@
+/** Rules: stored definitions and their life in the engine, kept in step. */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { Serial } from '../../base/serial.js';
+import { checkId } from '../../meta/ids.js';
+import { defineRule, type RuleDefaults, type RuleJson, readRuleJson } from '../../meta/rule-definition.js';
+import type { RuleRepository } from '../../meta/rules.js';
+import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
+import { inContext, Reply } from '../route.js';
+
+export interface RuleListItem {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly version: string;
+  readonly trace: boolean;
+  readonly tags: readonly string[] | null;
+}
+
+/** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
+const stateTexts: Readonly<Record<RuleState, string>> = {
+  starting: 'Starting',
+  running: 'Running',
+  stopping: 'Stopping',
+  stopped: 'Stopped',
+  'stopped by error': 'Stopped: canceled by error.',
+  'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
+};
+
+/** Rules brought up between two turns of the event loop at start. */
+const startSlice = 20;
+
+export class RuleService {
+  readonly #rules: RuleRepository;
+  readonly #engine: Engine;
+  readonly #defaults: RuleDefaults;
+  readonly #log: Logger;
+  /** One change of a rule at a time. */
+  readonly #serial = new Serial();
+  /** Stored rules the engine refused at start, with the reason. */
+  readonly #refused = new Map<string, string>();
+  /** Stored rules that the engine has not been given yet. */
+  readonly #waiting = new Set<string>();
+
+  constructor(rules: RuleRepository, engine: Engine, defaults: RuleDefaults, log: Logger) {
+    this.#rules = rules;
+    this.#engine = engine;
+    this.#defaults = defaults;
+    this.#log = log;
+    for (const id of rules.ids()) this.#waiting.add(id);
+  }
+
+  /** Gives all stored rules to the engine, a few at a time, so that requests are answered meanwhile. */
+  async startStored(): Promise<void> {
+    let count = 0;
+    for (const id of [...this.#waiting]) {
+      await this.#bringUp(id);
+      if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  create(body: unknown): Promise<string> {
+    return inContext('create rule error', async () => {
+      const { json, rule } = this.#read(body);
+      await this.#serial.run(rule.id, async () => {
+        if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
+        await this.#install(json, rule);
+      });
+      return `Rule ${rule.id} was created successfully.`;
+    });
+  }
+
+  /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
+  replace(id: string, body: unknown): Promise<string> {
+    return inContext('update rule error', async () => {
+      const { json, rule } = this.#read(body, id);
+      await this.#serial.run(id, async () => {
+        const old = this.#rules.get(id);
+        if (old?.version && !((json.version ?? '') > old.version)) {
+          throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
+        }
+        await this.#install(json, rule);
+      });
+      return `Rule ${id} was updated successfully.`;
+    });
+  }
+
+  list(): RuleListItem[] {
+    return this.#rules.ids().map((id) => {
+      const json = this.#tolerantGet(id);
+      return {
+        id,
+        name: json.name || id,
+        status: this.#stateText(id),
+        version: json.version ?? '',
+        trace: false,
+        tags: json.tags ?? null,
+      };
+    });
+  }
+
+  get(id: string): RuleJson {
+    return inContext('describe rule error', () => this.#stored(id));
+  }
+
+  drop(id: string): Promise<string> {
+    return inContext('delete rule error', () =>
+      this.#serial.run(id, async () => {
+        if (!this.#rules.has(id)) throw notFound(id);
+        await this.#rules.delete(id);
+        this.#refused.delete(id);
+        if (!this.#waiting.delete(id) && this.#engine.state(id) !== undefined) await this.#engine.remove(id);
+        return `Rule ${id} is dropped.`;
+      }),
+    );
+  }
+
+  start(id: string): Promise<string> {
+    return inContext('start rule error', () =>
+      this.#serial.run(id, async () => {
+        await this.#known(id);
+        await this.#rules.setTriggered(id, true);
+        this.#engine.start(id);
+        return `Rule ${id} was started`;
+      }),
+    );
+  }
+
+  stop(id: string): Promise<string> {
+    return inContext('stop rule error', () =>
+      this.#serial.run(id, async () => {
+        await this.#known(id);
+        await this.#rules.setTriggered(id, false);
+        await this.#engine.stop(id);
+        return `Rule ${id} was stopped.`;
+      }),
+    );
+  }
+
+  restart(id: string): Promise<string> {
+    return inContext('restart rule error', () =>
+      this.#serial.run(id, async () => {
+        await this.#known(id);
+        await this.#rules.setTriggered(id, true);
+        await this.#engine.restart(id);
+        return `Rule ${id} was restarted`;
+      }),
+    );
+  }
+
+  status(id: string): Promise<Record<string, string | number>> {
+    return inContext('get rule status error', async () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      const { metrics, status, ...head } = await this.#status(id);
+      return { status: stateTexts[status], ...head, ...metrics };
+    });
+  }
+
+  /** State and latest failure of every rule. */
+  statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
+    return inContext('get rules status error', async () => {
+      const entries = await Promise.all(
+        this.#rules.ids().map(async (id) => {
+          const status = await this.#status(id);
+          return [id, { status: stateTexts[status.status], ...latestException(status) }] as const;
+        }),
+      );
+      return Object.fromEntries(entries);
+    });
+  }
+
+  topology(id: string): { sources: string[]; edges: Record<string, string[]> } {
+    return inContext('get rule topo error', () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      const topology = this.#engine.topology(id);
+      if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
+      return topology;
+    });
+  }
+
+  explain(id: string): string {
+    return inContext('explain rules error', () =>
+      asRuleError(() => this.#engine.explain(this.#define(this.#stored(id), id))),
+    );
+  }
+
+  /** Output columns with their positions; only running rules have them. */
+  outputSchema(id: string): Record<string, { hasIndex: boolean; index: number }> {
+    return inContext('get rule schema error', () => {
+      const rule = this.#define(this.#stored(id), id);
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      const fields = asRuleError(() => this.#engine.outputFields(rule));
+      return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
+    });
+  }
+
+  /** Checks a definition: 422 with the reason as plain text when it is refused. */
+  validate(body: unknown): Reply {
+    try {
+      const { rule } = this.#read(body);
+      const { sources } = asRuleError(() => this.#engine.check(rule));
+      return new Reply({ valid: true, sources }, 200);
+    } catch (error) {
+      if (error instanceof HaumeaError) return new Reply(error.message, 422);
+      throw error;
+    }
+  }
+
+  /** Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. */
+  async #install(json: RuleJson, rule: RuleDefinition): Promise<void> {
+    const { id } = rule;
+    const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
+    asRuleError(() => this.#engine.define(rule));
+    try {
+      await this.#rules.put(id, { ...json, id });
+    } catch (error) {
+      if (old === undefined) await this.#engine.remove(id);
+      else this.#engine.define(this.#define(old, id));
+      throw error;
+    }
+    this.#waiting.delete(id);
+    this.#refused.delete(id);
+    if (!rule.triggered) await this.#engine.stop(id);
+    else if (old === undefined) this.#engine.start(id);
+    else await this.#engine.restart(id);
+  }
+
+  #bringUp(id: string): Promise<void> {
+    return this.#serial.run(id, () => {
+      if (!this.#waiting.delete(id)) return;
+      try {
+        const rule = this.#define(this.#stored(id), id);
+        asRuleError(() => this.#engine.define(rule));
+        if (rule.triggered) this.#engine.start(id);
+      } catch (error) {
+        this.#refused.set(id, reasonOf(error));
+        this.#log.error(`rule ${id} could not be started: ${reasonOf(error)}`);
+      }
+    });
+  }
+
+  /** Makes sure that the engine has the rule; one refused at start gets another chance, its stream may be back. */
+  async #known(id: string): Promise<void> {
+    const json = this.#stored(id);
+    this.#waiting.delete(id);
+    if (this.#engine.state(id) !== undefined) return;
+    asRuleError(() => this.#engine.define(this.#define(json, id)));
+    this.#refused.delete(id);
+  }
+
+  #stored(id: string): RuleJson {
+    const json = this.#rules.get(id);
+    if (json === undefined) throw notFound(id);
+    return json;
+  }
+
+  /** A record that can't be read must not hide the others from a list. */
+  #tolerantGet(id: string): RuleJson {
+    try {
+      return this.#rules.get(id) ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  #read(body: unknown, id?: string): { json: RuleJson; rule: RuleDefinition } {
+    if (id !== undefined) checkId(id);
+    const json = readRuleJson(body);
+    return { json, rule: this.#define(json, id) };
+  }
+
+  #define(json: RuleJson, id?: string): RuleDefinition {
+    return defineRule(json, this.#defaults, id);
+  }
+
+  #stateText(id: string): string {
+    if (this.#refused.has(id)) return stateTexts['stopped by error'];
+    return stateTexts[this.#engine.state(id) ?? 'starting'];
+  }
+
+  async #status(id: string): Promise<RuleStatus> {
+    if (this.#engine.state(id) !== undefined) return this.#engine.status(id);
+    const reason = this.#refused.get(id);
+    return {
+      status: reason === undefined ? 'starting' : 'stopped by error',
+      message: reason ?? '',
+      lastStartTimestamp: 0,
+      lastStopTimestamp: 0,
+      nextStartTimestamp: 0,
+      metrics: {},
+    };
+  }
+}
+
+/** Of the operators of a rule, the one with the latest exception. */
+function latestException({ metrics }: RuleStatus): { last_exception: string; exceptions_total: number } {
+  let latest = 0;
+  let found = { last_exception: '', exceptions_total: 0 };
+  for (const [name, at] of Object.entries(metrics)) {
+    if (!name.endsWith('_last_exception_time') || typeof at !== 'number' || at <= latest) continue;
+    const operator = name.slice(0, -'_last_exception_time'.length);
+    latest = at;
+    found = {
+      last_exception: String(metrics[`${operator}_last_exception`] ?? ''),
+      exceptions_total: Number(metrics[`${operator}_exceptions_total`] ?? 0),
+    };
+  }
+  return found;
+}
+
+/** Whatever is wrong with the query of a rule is answered as a failure of the rule, only unknown connectors apart. */
+function asRuleError<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof HaumeaError) || error.kind === 'unknownConnector') throw error;
+    throw new HaumeaError('general', error.message, { cause: error });
+  }
+}
+
+function notFound(id: string): HaumeaError {
+  return new HaumeaError('notFound', `rule ${id} is not found`);
+}

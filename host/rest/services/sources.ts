@@ -1,0 +1,149 @@
+/** Streams and tables: what a client may do with them. */
+import { HaumeaError } from '../../base/errors.js';
+import { SourceRepository, type StoredSource } from '../../meta/sources.js';
+import {
+  type DescribedSource,
+  describeSchema,
+  describeSource,
+  describeText,
+  type SchemaEntry,
+} from '../../sql/describe.js';
+import { parseStatement } from '../../sql/parser.js';
+import { inContext } from '../route.js';
+
+type Target = 'stream' | 'table';
+
+export interface SourceDetail {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+}
+
+export class SourceService {
+  readonly #sources: SourceRepository;
+  readonly #usersOf: (name: string) => string[];
+
+  /** `usersOf` names the rules that hold a stream. */
+  constructor(sources: SourceRepository, usersOf: (name: string) => string[]) {
+    this.#sources = sources;
+    this.#usersOf = usersOf;
+  }
+
+  /** Runs any statement about streams and tables; returns the text of its answer. */
+  execute(endpoint: Target, sql: string): Promise<string> {
+    return inContext(`${title(endpoint)} command error`, async () => {
+      const statement = parsed(sql);
+      switch (statement.kind) {
+        case 'create':
+          return this.#create(SourceRepository.read(sql));
+        case 'show': {
+          const target = statement.target === 'streams' ? 'stream' : 'table';
+          const names = this.#sources.names(target);
+          return names.length === 0 ? `No ${target} definitions are found.` : names.join('\n');
+        }
+        case 'describe':
+          return describeText(this.#get(statement.target, statement.name).create);
+        case 'drop':
+          return this.#drop(statement.target, statement.name, false);
+        case 'explain':
+          this.#get(statement.target, statement.name);
+          return 'TO BE SUPPORTED';
+        default:
+          throw new HaumeaError('stream', 'the statement must be CREATE, SHOW, DESCRIBE, EXPLAIN or DROP');
+      }
+    });
+  }
+
+  names(target: Target, kind?: string): string[] {
+    return this.#sources.names(target, tableKind(kind));
+  }
+
+  details(target: Target, kind?: string): SourceDetail[] {
+    return this.#sources.names(target, tableKind(kind)).flatMap((name) => {
+      try {
+        const { options } = this.#get(target, name).definition;
+        return [{ name, type: options.type, format: options.format }];
+      } catch {
+        // One record that can't be read must not hide the others; describing it names the reason.
+        return [];
+      }
+    });
+  }
+
+  describe(target: Target, name: string): DescribedSource {
+    return inContext(`describe ${target} error`, () => describeSource(this.#get(target, name).create));
+  }
+
+  schema(target: Target, name: string): Record<string, SchemaEntry> | null {
+    return inContext(`get schema of ${target} error`, () => describeSchema(this.#get(target, name).definition.fields));
+  }
+
+  /** Replaces the definition of the name, or creates it. */
+  replace(target: Target, name: string, sql: string): Promise<string> {
+    return inContext(`${title(target)} command error`, async () => {
+      const statement = parsed(sql);
+      if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
+        throw new HaumeaError('stream', `replace ${name} fails: the sql statement must create the ${target} ${name}`);
+      }
+      const next = SourceRepository.read(sql);
+      if (this.#sources.has(name)) {
+        const { kind, options } = this.#sources.get(name)?.definition ?? next.definition;
+        const refuse = (what: string) => new HaumeaError('stream', `replace ${name} fails: ${what} can't be changed`);
+        if (kind !== target) throw refuse(`the ${kind} ${name}`);
+        if (options.shared !== next.definition.options.shared) throw refuse('SHARED');
+        if (options.temp !== next.definition.options.temp) throw refuse('TEMP');
+      }
+      await this.#sources.put(next);
+      return `${title(target)} ${name} is updated.`;
+    });
+  }
+
+  /** Drops a definition; one that a running rule holds only by force. */
+  drop(target: Target, name: string, isForced: boolean): Promise<string> {
+    return inContext(`delete ${target} error`, () => this.#drop(target, name, isForced));
+  }
+
+  async #create(source: StoredSource): Promise<string> {
+    const { name, kind } = source.definition;
+    if (this.#sources.has(name)) throw new HaumeaError('stream', `create ${kind} fails: ${name} already exists`);
+    await this.#sources.put(source);
+    return `${title(kind)} ${name} is created.`;
+  }
+
+  async #drop(target: Target, name: string, isForced: boolean): Promise<string> {
+    if (!this.#sources.names(target).includes(name)) {
+      throw new HaumeaError('notFound', `drop ${target} fails: ${name} is not found`);
+    }
+    const users = isForced ? [] : this.#usersOf(name);
+    if (users.length > 0) {
+      throw new HaumeaError('general', `${target} ${name} has been referenced by other rules: ${users.join(', ')}`);
+    }
+    await this.#sources.delete(name);
+    return `${title(target)} ${name} is dropped.`;
+  }
+
+  #get(target: Target, name: string): StoredSource {
+    const source = this.#sources.get(name);
+    if (source === undefined || source.definition.kind !== target) {
+      throw new HaumeaError('stream', `${target} ${name} is not found`);
+    }
+    return source;
+  }
+}
+
+function parsed(sql: string): ReturnType<typeof parseStatement> {
+  try {
+    return parseStatement(sql);
+  } catch (error) {
+    if (error instanceof HaumeaError) throw new HaumeaError('stream', error.message, { cause: error });
+    throw error;
+  }
+}
+
+function tableKind(kind: string | undefined): 'scan' | 'lookup' | undefined {
+  return kind === 'scan' || kind === 'lookup' ? kind : undefined;
+}
+
+function title(target: Target): string {
+  return target === 'stream' ? 'Stream' : 'Table';
+}
