@@ -1,0 +1,167 @@
+/** From the syntax tree of a SELECT to the logical plan: names resolved, meaning checked, nothing optimised yet. */
+import { findFunction } from '../functions/registry.js';
+import type { Catalog, RuleDefinition } from '../run/api.js';
+import type { Expr, Select, WindowClause } from '../sql/ast.js';
+import { timeUnitMs } from '../sql/keywords.js';
+import { some } from '../sql/visit.js';
+import { Binder, type Clause } from './bind.js';
+import { notSupported, refuse } from './errors.js';
+import type { Logical, OutputRow, WindowSpec } from './logical.js';
+import { Scope } from './scope.js';
+import { bindSelectList } from './select-list.js';
+import { Source } from './source.js';
+import { childrenOf, type Value, type Values } from './value.js';
+
+export interface Analysis {
+  sources: Source[];
+  root: Extract<Logical, { kind: 'project' }>;
+}
+
+/** Checks the statement of a rule and returns its logical plan. Throws `plan` errors. */
+export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, values: Values): Analysis {
+  const [join] = select.joins;
+  if (join !== undefined) {
+    // The streams are looked up first: an unknown one is the more helpful thing to say.
+    for (const { table } of select.joins) sourceOf(table.name, catalog);
+    sourceOf(select.from.name, catalog);
+    throw notSupported(`${join.kind} JOIN`, join.table.span);
+  }
+  const definition = sourceOf(select.from.name, catalog);
+  const source = new Source(0, definition, select.from, values);
+  const sources = [source];
+  const { isEventTime } = rule.options;
+  if (isEventTime && source.timestamp === null) {
+    throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${source.name}`);
+  }
+  if (isEventTime && definition.options.timestampFormat !== null) {
+    throw notSupported(`option TIMESTAMP_FORMAT of stream ${source.name}`);
+  }
+  checkWindow(select, rule);
+
+  const isAggregate = hasAggregates(select);
+  const isGrouped = isAggregate || select.groupBy.length > 0;
+  const scope = new Scope(sources, select);
+  const window = select.window?.kind ?? null;
+  const binder = new Binder(values, scope, { values, scope, ruleId: rule.id, isEventTime, window, isGrouped });
+  const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
+  const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
+
+  const timestamp = isEventTime && source.timestamp !== null ? source.column(source.timestamp) : null;
+  let root: Logical = { kind: 'source', source };
+  if (timestamp !== null) root = { kind: 'watermark', input: root, timestamp };
+  const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
+  const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
+  if (select.window !== null || isGrouped) {
+    const filter = select.window?.filter ?? null;
+    if (filter !== null) {
+      const condition = binder.bind(filter, rowClause('FILTER'));
+      root = { kind: 'filter', input: root, condition, clause: 'filter' };
+    }
+    if (select.window === null && where !== null) {
+      root = { kind: 'filter', input: root, condition: where, clause: 'where' };
+    }
+    const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
+    const when = select.window?.over?.when ?? null;
+    const trigger = when === null ? null : binder.bind(when, rowClause('OVER (WHEN)'));
+    root = {
+      kind: 'window',
+      input: root,
+      window: select.window === null ? { kind: 'row' } : windowSpec(select.window, trigger),
+      timestamp,
+      where: select.window === null ? null : where,
+      keys,
+      isGrouped,
+      sendEmpty: select.window !== null && where === null && keys.length === 0,
+    };
+    if (select.having !== null) {
+      const condition = binder.bind(select.having, resultClause('HAVING'));
+      checkHaving(condition, keys, select.having);
+      root = { kind: 'filter', input: root, condition, clause: 'having' };
+    }
+  } else {
+    if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
+    if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
+  }
+  if (select.orderBy.length > 0) {
+    const keys = select.orderBy.map(({ expr, descending }) => ({
+      value: binder.bind(expr, resultClause('ORDER BY')),
+      descending,
+    }));
+    root = { kind: 'sort', input: root, keys };
+  }
+  if (select.limit !== null) root = { kind: 'limit', input: root, count: select.limit };
+  return { sources, root: { kind: 'project', input: root, row } };
+}
+
+/** Output columns in the order of the SELECT; columns that `*` brings without a schema are not known. */
+export function outputFieldsOf(row: OutputRow): string[] {
+  return row.entries.map(({ name }) => name);
+}
+
+function sourceOf(name: string, catalog: Catalog) {
+  const definition = catalog.source(name);
+  if (definition !== undefined) return definition;
+  throw refuse(`stream ${name} is not known, check that it was created`);
+}
+
+function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
+  if (window === null) {
+    const [first] = groupBy;
+    if (first !== undefined) throw refuse('GROUP BY needs a window', first.span);
+    return;
+  }
+  if (rule.options.sendMetaToSink) throw refuse('option sendMetaToSink cannot be used with a window');
+  if (window.kind === 'state') throw notSupported('STATEWINDOW', window.span);
+  if (window.kind === 'count' && rule.options.isEventTime) {
+    throw refuse('COUNTWINDOW cannot be used with event time', window.span);
+  }
+  if (window.over === null) return;
+  if (window.over.partitionBy.length > 0) throw notSupported('PARTITION BY of a window', window.span);
+  if (window.kind !== 'sliding') throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
+}
+
+function windowSpec({ kind, unit, args }: WindowClause, trigger: Value | null): WindowSpec {
+  const unitMs = unit === null ? 1 : timeUnitMs[unit];
+  const [first = 0, second] = args;
+  switch (kind) {
+    case 'tumbling':
+      return { kind, unitMs, lengthMs: first * unitMs };
+    case 'hopping':
+      return { kind, unitMs, lengthMs: first * unitMs, hopMs: (second ?? first) * unitMs };
+    case 'sliding':
+      return { kind, lengthMs: first * unitMs, delayMs: (second ?? 0) * unitMs, trigger };
+    case 'session':
+      return { kind, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };
+    case 'count':
+      return { kind, length: first, step: second ?? first };
+    case 'state':
+      throw notSupported('STATEWINDOW');
+    default:
+      return kind satisfies never;
+  }
+}
+
+function isAggregateCall(expr: Expr): boolean {
+  if (expr.kind !== 'call') return false;
+  const definition = findFunction(expr.name);
+  return definition !== undefined && 'aggregate' in definition.implementation;
+}
+
+function hasAggregates(select: Select): boolean {
+  const roots = [...select.items.map(({ expr }) => expr), ...select.orderBy.map(({ expr }) => expr)];
+  if (select.having !== null) roots.push(select.having);
+  return roots.some((root) => some(root, isAggregateCall));
+}
+
+/** A condition on results may use aggregates, grouping expressions and the window, but no columns of single rows. */
+function checkHaving(condition: Value, keys: readonly Value[], having: Expr): void {
+  const seen = new Set<Value>();
+  const isOfRow = (value: Value): boolean => {
+    if (seen.has(value) || keys.includes(value) || value.kind === 'aggregate') return false;
+    seen.add(value);
+    return value.kind === 'column' || childrenOf(value).some(isOfRow);
+  };
+  if (isOfRow(condition)) {
+    throw refuse('HAVING may only use aggregates, grouping expressions and the window', having.span);
+  }
+}

@@ -1,0 +1,264 @@
+/** Resolves the names of an expression and replaces operators and functions by what computes them. */
+import { ops } from '../../kernels/gen/ops.js';
+import type { LiteralArg } from '../functions/define.js';
+import { findFunction, hostNumber, resolveFunction } from '../functions/registry.js';
+import type { BinaryOp, Expr } from '../sql/ast.js';
+import { notSupported, refuse } from './errors.js';
+import type { Place, Scope } from './scope.js';
+import { bindSpecial, type SpecialContext } from './specials.js';
+import type { OpValue, Value, Values } from './value.js';
+
+const binaryOps = {
+  '+': 'arith.add',
+  '-': 'arith.sub',
+  '*': 'arith.mul',
+  '/': 'arith.div',
+  '%': 'arith.mod',
+  '&': 'arith.bitAnd',
+  '|': 'arith.bitOr',
+  '^': 'arith.bitXor',
+  '=': 'compare.eq',
+  '!=': 'compare.ne',
+  '<': 'compare.lt',
+  '<=': 'compare.le',
+  '>': 'compare.gt',
+  '>=': 'compare.ge',
+  AND: 'logic.and',
+  OR: 'logic.or',
+} as const satisfies Record<BinaryOp, string>;
+
+const arithmetic: readonly string[] = ['+', '-', '*', '/', '%'];
+
+/** What a clause allows. */
+export interface Clause {
+  /** How the clause is called in errors. */
+  name: string;
+  place: Place;
+  /** Aggregates may stand here. */
+  hasAggregates: boolean;
+}
+
+export class Binder {
+  constructor(
+    private readonly values: Values,
+    private readonly scope: Scope,
+    private readonly context: Omit<SpecialContext, 'place'>,
+  ) {}
+
+  bind(expr: Expr, clause: Clause): Value {
+    const { values } = this;
+    const bind = (inner: Expr) => this.bind(inner, clause);
+    switch (expr.kind) {
+      case 'null':
+        return values.null();
+      case 'boolean':
+        return values.constant({ tag: 'bool', value: expr.value });
+      case 'integer':
+        return values.constant({ tag: 'i64', value: expr.value });
+      case 'number':
+        return values.constant({ tag: 'f64', value: expr.value });
+      case 'string':
+        return values.text(expr.value);
+      case 'column':
+        return this.bindColumn(expr, clause);
+      case 'star':
+        throw refuse(`* cannot be part of an expression in ${clause.name}`, expr.span);
+      case 'unary':
+        return values.op(expr.op === '-' ? 'arith.neg' : 'logic.not', [bind(expr.operand)]);
+      case 'binary':
+        return values.op(binaryOps[expr.op], [bind(expr.left), bind(expr.right)]);
+      case 'isNull':
+        return values.op(expr.negated ? 'logic.isNotNull' : 'logic.isNull', [bind(expr.operand)]);
+      case 'between':
+        return values.op(expr.negated ? 'compare.notBetween' : 'compare.between', [
+          bind(expr.operand),
+          bind(expr.low),
+          bind(expr.high),
+        ]);
+      case 'in':
+        return this.bindIn(expr, clause);
+      case 'like':
+        checkPattern(expr.pattern);
+        return values.op(expr.negated ? 'compare.notLike' : 'compare.like', [bind(expr.operand), bind(expr.pattern)]);
+      case 'case':
+        return this.bindCase(expr, clause);
+      case 'member':
+        return values.op('nested.member', [bind(expr.object), values.text(expr.name)]);
+      case 'index':
+        return values.op('nested.index', [bind(expr.object), bind(expr.index)]);
+      case 'slice':
+        checkSlice(expr);
+        return values.op('nested.slice', [
+          bind(expr.object),
+          expr.from === null ? null : bind(expr.from),
+          expr.to === null ? null : bind(expr.to),
+        ]);
+      case 'array':
+        return values.op('nested.arrayOf', [], expr.items.map(bind));
+      case 'call':
+        return this.bindCall(expr, clause);
+      default:
+        return expr satisfies never;
+    }
+  }
+
+  private bindColumn(expr: Extract<Expr, { kind: 'column' }>, clause: Clause): Value {
+    const { qualifier, name, span } = expr;
+    const bindItem = (item: { expr: Expr }) => this.bind(item.expr, clause);
+    if (qualifier === null) return this.scope.resolve(name, clause.place, span, bindItem);
+    const source = this.scope.sourceNamed(qualifier);
+    if (source !== undefined) return source.column(name, span);
+    const object = this.scope.resolve(qualifier, clause.place, span, bindItem);
+    return this.values.op('nested.member', [object, this.values.text(name)]);
+  }
+
+  private bindIn(expr: Extract<Expr, { kind: 'in' }>, clause: Clause): Value {
+    const operand = this.bind(expr.operand, clause);
+    if (expr.list !== null) {
+      const list = expr.list.map((item) => this.bind(item, clause));
+      return this.values.op(expr.negated ? 'compare.notIn' : 'compare.in', [operand], list);
+    }
+    if (expr.set === null) throw refuse('IN needs a list or an array', expr.span);
+    if (literalOf(expr.set) !== undefined && expr.set.kind !== 'null') {
+      throw refuse('IN needs a list in parentheses or an array, not a single value', expr.set.span);
+    }
+    return this.values.op(expr.negated ? 'compare.notInArray' : 'compare.inArray', [
+      operand,
+      this.bind(expr.set, clause),
+    ]);
+  }
+
+  private bindCase(expr: Extract<Expr, { kind: 'case' }>, clause: Clause): Value {
+    const operand = expr.operand === null ? null : this.bind(expr.operand, clause);
+    const args: Value[] = [];
+    for (const branch of expr.whens) {
+      if (operand === null && !mayBeCondition(branch.when)) {
+        throw refuse('the WHEN of a CASE without operand must be a condition', branch.when.span);
+      }
+      const when = this.bind(branch.when, clause);
+      args.push(operand === null ? when : this.values.op('compare.eq', [operand, when]));
+      args.push(this.bind(branch.then, clause));
+    }
+    args.push(expr.otherwise === null ? this.values.null() : this.bind(expr.otherwise, clause));
+    return this.values.op('logic.case', [], args);
+  }
+
+  private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
+    const { span } = expr;
+    const definition = resolveFunction(expr.name, expr.args.map(literalOf));
+    const { implementation } = definition;
+    if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
+    if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
+    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
+    if ('special' in implementation) {
+      return bindSpecial(implementation.special, expr, { ...this.context, place: clause.place }, (arg) =>
+        this.bind(arg, clause),
+      );
+    }
+    const args = expr.args.map((arg) => this.bindArg(arg, clause));
+    const isVolatile = definition.isVolatile ?? false;
+    if ('call' in implementation) return this.values.op('call.host', [], args, hostNumber(definition), isVolatile);
+    return this.bindOp(implementation.op, args, implementation.imm ?? 0, isVolatile);
+  }
+
+  /** Gives the arguments to the operands that the operation declares, in order; what is left over goes to `args`. */
+  private bindOp(op: OpValue['op'], args: Value[], imm: number, isVolatile: boolean): Value {
+    const slots = (ops[op].operands as readonly string[]).filter((operand) => operand !== 'args').length;
+    return this.values.op(op, args.slice(0, slots), args.slice(slots), imm, isVolatile);
+  }
+
+  private bindAggregate(
+    expr: Extract<Expr, { kind: 'call' }>,
+    fn: Parameters<Values['aggregate']>[0],
+    clause: Clause,
+  ): Value {
+    const name = expr.name.toLowerCase();
+    if (!clause.hasAggregates) throw refuse(`the aggregate ${name} is not allowed in ${clause.name}`, expr.span);
+    const inner: Clause = { name: `the aggregate ${name}`, place: 'row', hasAggregates: false };
+    const filter =
+      expr.filter === null
+        ? null
+        : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false });
+    if (fn === 'count' && expr.args[0]?.kind === 'star') return this.values.aggregate('countAll', [], filter);
+    return this.values.aggregate(
+      fn,
+      expr.args.map((arg) => this.bindArg(arg, inner)),
+      filter,
+    );
+  }
+
+  /** An argument of a function, which may be `*` for the whole row. */
+  private bindArg(arg: Expr, clause: Clause): Value {
+    if (arg.kind !== 'star') return this.bind(arg, clause);
+    if (arg.except.length > 0 || arg.replace.length > 0) {
+      throw refuse('EXCEPT and REPLACE are not allowed in an argument', arg.span);
+    }
+    const { sources } = this.scope;
+    const source = arg.qualifier === null ? sources[0] : this.scope.sourceNamed(arg.qualifier);
+    if (source === undefined) throw refuse(`unknown stream ${arg.qualifier}`, arg.span);
+    if (arg.qualifier === null && sources.length > 1) throw notSupported('* as an argument in a join', arg.span);
+    return source.row();
+  }
+}
+
+/** The value of a literal; undefined for any other expression. */
+export function literalOf(expr: Expr): LiteralArg {
+  switch (expr.kind) {
+    case 'null':
+      return null;
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'string':
+      return expr.value;
+    case 'unary': {
+      const value = expr.op === '-' ? literalOf(expr.operand) : undefined;
+      return typeof value === 'bigint' || typeof value === 'number' ? -value : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Tells by its form whether an expression can be true or false: columns, members and arithmetic do not count. */
+function mayBeCondition(expr: Expr): boolean {
+  switch (expr.kind) {
+    case 'boolean':
+    case 'isNull':
+    case 'between':
+    case 'in':
+    case 'like':
+    case 'case':
+      return true;
+    case 'unary':
+      return expr.op === 'NOT';
+    case 'binary':
+      return !arithmetic.includes(expr.op);
+    case 'call':
+      return ['boolean', 'any'].includes(findFunction(expr.name)?.returns ?? 'any');
+    default:
+      return false;
+  }
+}
+
+/** A LIKE pattern must be a text, in which brackets (character classes) are closed. */
+function checkPattern(pattern: Expr): void {
+  const literal = literalOf(pattern);
+  if (literal === undefined) return;
+  if (typeof literal !== 'string') throw refuse('the pattern of LIKE must be a text', pattern.span);
+  const open = literal.lastIndexOf('[');
+  if (open >= 0 && literal[open - 1] !== '\\' && !literal.includes(']', open)) {
+    throw refuse('the pattern of LIKE has a [ without ]', pattern.span);
+  }
+}
+
+function checkSlice(expr: Extract<Expr, { kind: 'slice' }>): void {
+  const from = expr.from === null ? undefined : literalOf(expr.from);
+  const to = expr.to === null ? undefined : literalOf(expr.to);
+  for (const bound of [from, to]) {
+    if (bound !== undefined && typeof bound !== 'bigint') throw refuse('slice bounds must be integers', expr.span);
+  }
+  if (typeof from !== 'bigint' || typeof to !== 'bigint') return;
+  const isSameSide = from < 0n === to < 0n;
+  if (isSameSide && from >= to) throw refuse(`the slice [${from}:${to}] starts at or after its end`, expr.span);
+}

@@ -1,0 +1,133 @@
+/**
+ * The logical plan: what a rule does, as a chain of operators from the streams up to the output rows. Rules of
+ * optimisation (rules/) turn one such tree into another with the same meaning.
+ */
+import type { Source } from './source.js';
+import type { Value, Values } from './value.js';
+
+/** A named value of the output row. */
+export interface OutputEntry {
+  name: string;
+  value: Value;
+  /** A column named by itself: its null is sent as null. */
+  isPlain: boolean;
+  /** An expression without a name: its null is never sent. */
+  isUnnamed: boolean;
+}
+
+/** The output row before sinks pick from it. */
+export interface OutputRow {
+  /** In the order of the SELECT; names are unique. */
+  entries: OutputEntry[];
+  /** `*` over a stream without schema: all members of `row` but these and those that entries replace. */
+  star: { source: Source; row: Value; except: string[] } | null;
+}
+
+export type WindowSpec =
+  | { kind: 'tumbling'; unitMs: number; lengthMs: number }
+  | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
+  | { kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null }
+  | { kind: 'session'; maxMs: number; timeoutMs: number }
+  | { kind: 'count'; length: number; step: number }
+  | { kind: 'row' };
+
+export type Logical =
+  | { kind: 'source'; source: Source }
+  /** Event time: orders rows by their timestamp column. */
+  | { kind: 'watermark'; input: Logical; timestamp: Value }
+  | { kind: 'filter'; input: Logical; condition: Value; clause: 'where' | 'filter' | 'having' }
+  | {
+      kind: 'window';
+      input: Logical;
+      window: WindowSpec;
+      /** Event time of a row; null in processing time. */
+      timestamp: Value | null;
+      /** See WindowPlan.where of the plan IR. */
+      where: Value | null;
+      keys: Value[];
+      isGrouped: boolean;
+      sendEmpty: boolean;
+    }
+  | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
+  | { kind: 'limit'; input: Logical; count: number }
+  | { kind: 'project'; input: Logical; row: OutputRow };
+
+/** Operator below, or null for a source. */
+export function inputOf(node: Logical): Logical | null {
+  return node.kind === 'source' ? null : node.input;
+}
+
+/** Operators from the source up to the root. */
+export function chainOf(root: Logical): Logical[] {
+  const chain: Logical[] = [];
+  for (let node: Logical | null = root; node !== null; node = inputOf(node)) chain.push(node);
+  return chain.reverse();
+}
+
+/** Values that an operator itself computes. */
+export function valuesOf(node: Logical): Value[] {
+  switch (node.kind) {
+    case 'source':
+      return [];
+    case 'watermark':
+      return [node.timestamp];
+    case 'filter':
+      return [node.condition];
+    case 'window': {
+      const trigger = node.window.kind === 'sliding' ? node.window.trigger : null;
+      return [node.timestamp, node.where, trigger, ...node.keys].filter((value) => value !== null);
+    }
+    case 'sort':
+      return node.keys.map(({ value }) => value);
+    case 'limit':
+      return [];
+    case 'project':
+      return [...node.row.entries.map(({ value }) => value), ...(node.row.star === null ? [] : [node.row.star.row])];
+    default:
+      return node satisfies never;
+  }
+}
+
+/** Rebuilds the tree with every value replaced by what `change` returns for it. */
+export function mapValues(node: Logical, values: Values, change: (value: Value) => Value): Logical {
+  const done = new Map<Value, Value>();
+  const map = (value: Value) => values.rewrite(value, change, done);
+  const maybe = (value: Value | null) => (value === null ? null : map(value));
+  const visit = (one: Logical): Logical => {
+    switch (one.kind) {
+      case 'source':
+        return one;
+      case 'watermark':
+        return { ...one, input: visit(one.input) };
+      case 'filter':
+        return { ...one, input: visit(one.input), condition: map(one.condition) };
+      case 'window': {
+        const { window } = one;
+        return {
+          ...one,
+          input: visit(one.input),
+          window: window.kind === 'sliding' ? { ...window, trigger: maybe(window.trigger) } : window,
+          where: maybe(one.where),
+          keys: one.keys.map(map),
+        };
+      }
+      case 'sort':
+        return {
+          ...one,
+          input: visit(one.input),
+          keys: one.keys.map((key) => ({ ...key, value: map(key.value) })),
+        };
+      case 'limit':
+        return { ...one, input: visit(one.input) };
+      case 'project':
+        return {
+          ...one,
+          input: visit(one.input),
+          row: { ...one.row, entries: one.row.entries.map((entry) => ({ ...entry, value: map(entry.value) })) },
+        };
+      default:
+        return one satisfies never;
+    }
+  };
+  return visit(node);
+}

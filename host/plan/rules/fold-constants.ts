@@ -1,0 +1,31 @@
+/**
+ * Computes what does not depend on rows, through the kernel itself, so that a folded expression has exactly the value it
+ * would have had at run time. What fails stays as it is: the error belongs to the rows.
+ */
+import type { ConstValue, Op, Program } from '../../../kernels/ir.js';
+import { type Logical, mapValues } from '../logical.js';
+import { Path, ProgramBuilder } from '../program.js';
+import type { OpValue, Value, Values } from '../value.js';
+
+/** Evaluates a program without columns on one row; see Kernel.evaluate. */
+export type Fold = (program: Program, result: number) => { value: ConstValue } | { error: string };
+
+/** Operations that give values for which there is no constant, or that depend on more than their operands. */
+const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>(['call.host', 'cast.toDatetime', 'cast.toBytea']);
+
+export function foldConstants(root: Logical, values: Values, fold: Fold): Logical {
+  return mapValues(root, values, (value) => (isFoldable(value) ? folded(value, values, fold) : value));
+}
+
+function isFoldable(value: Value): value is OpValue {
+  if (value.kind !== 'op' || value.isVolatile || unfoldable.has(value.op)) return false;
+  const operands = [...value.operands.filter((operand) => operand !== null), ...value.args];
+  return operands.length > 0 && operands.every(({ kind }) => kind === 'const');
+}
+
+function folded(value: OpValue, values: Values, fold: Fold): Value {
+  const builder = new ProgramBuilder(Path.ofSource(0, []));
+  const result = builder.operand(value);
+  const outcome = fold(builder.finish(), result);
+  return 'value' in outcome ? values.constant(outcome.value) : value;
+}

@@ -1,0 +1,21 @@
+/** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
+import { chainOf, type Logical, valuesOf } from '../logical.js';
+import { type ColumnValue, childrenOf, type Value } from '../value.js';
+
+/**
+ * Returns the columns of each source in the order of first use.
+ * @param more values that the sinks add
+ */
+export function neededColumns(root: Logical, more: readonly Value[], sources: number): ColumnValue[][] {
+  const columns: ColumnValue[][] = Array.from({ length: sources }, () => []);
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    if (value.kind === 'column') columns[value.source]?.push(value);
+    for (const child of childrenOf(value)) visit(child);
+  };
+  for (const node of chainOf(root)) if (node.kind !== 'project') for (const value of valuesOf(node)) visit(value);
+  for (const value of more) visit(value);
+  return columns;
+}

@@ -1,0 +1,34 @@
+/**
+ * Splits `a AND b` of a filter into a filter b above a filter a: each is a node of its own that other rules with the same
+ * condition on the stream share, and b is computed only for rows that passed a. Conditions that are always true go away.
+ */
+import type { Logical } from '../logical.js';
+import type { Value } from '../value.js';
+
+export function splitFilters(node: Logical): Logical {
+  if (node.kind === 'source') return node;
+  const input = splitFilters(node.input);
+  if (node.kind !== 'filter') return { ...node, input };
+  let result = input;
+  for (const condition of conjuncts(node.condition)) {
+    if (condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value) continue;
+    result = { ...node, input: result, condition };
+  }
+  return result;
+}
+
+/** The parts of a chain of ANDs, from left to right. */
+function conjuncts(condition: Value): Value[] {
+  const parts: Value[] = [];
+  const pending = [condition];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.kind !== 'op' || next.op !== 'logic.and') {
+      parts.push(next);
+      continue;
+    }
+    const [left, right] = next.operands;
+    if (right) pending.push(right);
+    if (left) pending.push(left);
+  }
+  return parts;
+}

@@ -1,0 +1,76 @@
+/** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
+import type { Select, SelectItem, Span } from '../sql/ast.js';
+import { refuse } from './errors.js';
+import type { Source } from './source.js';
+import type { Value } from './value.js';
+
+/** Where an expression is evaluated: on the rows of the streams, or on what the window gives out. */
+export type Place = 'row' | 'window';
+
+export class Scope {
+  private readonly aliases = new Map<string, SelectItem>();
+  private readonly bound = new Map<string, Value>();
+  /** Aliases whose expressions are being bound, the innermost last. */
+  private readonly open: string[] = [];
+
+  constructor(
+    readonly sources: readonly Source[],
+    select: Select,
+  ) {
+    for (const item of select.items) {
+      const items = item.expr.kind === 'star' ? [] : [item];
+      for (const one of items) {
+        if (one.alias === null) continue;
+        if (this.aliases.has(one.alias)) throw refuse(`duplicate alias ${one.alias}`, one.expr.span);
+        this.aliases.set(one.alias, one);
+      }
+    }
+  }
+
+  /** The stream that a qualifier names, or undefined when it is no stream of the rule. */
+  sourceNamed(qualifier: string): Source | undefined {
+    return this.sources.find((source) => source.isNamed(qualifier));
+  }
+
+  /**
+   * The value of an unqualified name. An alias wins over a column, except within its own expression.
+   * @param bind binds the expression of an alias
+   */
+  resolve(name: string, place: Place, span: Span, bind: (item: SelectItem) => Value): Value {
+    const item = this.aliases.get(name);
+    if (item === undefined || this.open.at(-1) === name) return this.columnNamed(name, span);
+    if (this.open.includes(name)) {
+      throw refuse(`the aliases ${[...this.open, name].join(', ')} are defined by each other`, span);
+    }
+    const key = `${place}:${name}`;
+    let value = this.bound.get(key);
+    if (value === undefined) {
+      value = this.bindAlias(name, () => bind(item));
+      this.bound.set(key, value);
+    }
+    return value;
+  }
+
+  /** Binds the expression of an alias, within which the alias's own name means the column. */
+  bindAlias(name: string, bind: () => Value): Value {
+    this.open.push(name);
+    try {
+      return bind();
+    } finally {
+      this.open.pop();
+    }
+  }
+
+  private columnNamed(name: string, span: Span): Value {
+    const [first, ...others] = this.sources;
+    if (first === undefined) throw refuse(`unknown field ${name}`, span);
+    if (others.length === 0) return first.column(name, span);
+    const owners = this.sources.filter((source) => source.has(name));
+    const [owner, second] = owners;
+    if (owner === undefined) throw refuse(`unknown field ${name}`, span);
+    if (second !== undefined) {
+      throw refuse(`the column ${name} may be of stream ${owner.name} or ${second.name}, qualify it`, span);
+    }
+    return owner.column(name, span);
+  }
+}

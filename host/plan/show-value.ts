@@ -1,0 +1,105 @@
+/** Bound expressions as readable text. */
+import type { OpName } from '../../kernels/gen/ops.js';
+import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
+import type { OpValue, Value } from './value.js';
+
+const infix: Partial<Record<OpName, string>> = {
+  'arith.add': '+',
+  'arith.sub': '-',
+  'arith.mul': '*',
+  'arith.div': '/',
+  'arith.mod': '%',
+  'arith.bitAnd': '&',
+  'arith.bitOr': '|',
+  'arith.bitXor': '^',
+  'compare.eq': '=',
+  'compare.ne': '!=',
+  'compare.lt': '<',
+  'compare.le': '<=',
+  'compare.gt': '>',
+  'compare.ge': '>=',
+  'compare.like': 'LIKE',
+  'compare.notLike': 'NOT LIKE',
+  'logic.and': 'AND',
+  'logic.or': 'OR',
+};
+
+export function showValue(value: Value): string {
+  switch (value.kind) {
+    case 'const':
+      return showConst(value.value);
+    case 'column':
+      return showUse(value.use);
+    case 'op':
+      return showOp(value);
+    case 'aggregate': {
+      const filter = value.filter === null ? '' : ` FILTER (WHERE ${showValue(value.filter)})`;
+      return `${value.fn}(${value.args.map(showValue).join(', ')})${filter}`;
+    }
+    case 'window':
+      return `window_${value.part}()`;
+    default:
+      return value satisfies never;
+  }
+}
+
+function showOp({ op, operands, args, imm }: OpValue): string {
+  const symbol = infix[op];
+  const [a, b] = operands;
+  if (symbol !== undefined && a && b) return `${grouped(a)} ${symbol} ${grouped(b)}`;
+  if (op === 'nested.member' && a && b?.kind === 'const' && b.value.tag === 'str') {
+    return `${grouped(a)}->${b.value.value}`;
+  }
+  const shown = [...operands.map((operand) => (operand === null ? '' : showValue(operand))), ...args.map(showValue)];
+  const name = op === 'call.host' ? `host#${imm}` : op.slice(op.indexOf('.') + 1);
+  return `${name}(${shown.join(', ')})`;
+}
+
+function grouped(value: Value): string {
+  const text = showValue(value);
+  return value.kind === 'op' && infix[value.op] !== undefined ? `(${text})` : text;
+}
+
+/** A column of a stream: name, `*` for the row, `meta(key)` and so on. */
+export function showUse(use: ColumnUse): string {
+  switch (use.kind) {
+    case 'field':
+      return use.name;
+    case 'row':
+      return '*';
+    case 'self':
+      return 'self';
+    case 'meta':
+      return `meta(${use.key})`;
+    case 'metaAll':
+      return 'meta(*)';
+    case 'arrival':
+      return 'tstamp()';
+    default:
+      return use satisfies never;
+  }
+}
+
+export function showConst(value: ConstValue): string {
+  switch (value.tag) {
+    case 'null':
+    case 'missing':
+      return value.tag;
+    case 'bool':
+    case 'i64':
+      return String(value.value);
+    case 'f64': {
+      // Tells 3.0 (a float) from 3 (an integer).
+      const text = Object.is(value.value, -0) ? '-0' : String(value.value);
+      return /^-?\d+$/.test(text) ? `${text}.0` : text;
+    }
+    case 'str':
+      return JSON.stringify(value.value);
+    case 'array':
+      return `[${value.items.map(showConst).join(', ')}]`;
+    case 'object':
+      return `{${value.members.map(([name, item]) => `${JSON.stringify(name)}: ${showConst(item)}`).join(', ')}}`;
+    default:
+      return value satisfies never;
+  }
+}

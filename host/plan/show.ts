@@ -1,0 +1,109 @@
+/** A rule's plan as compact readable text, for debugging and tests. */
+import type { NodeInput, NodePlan, Op, Operand, OutputPlan, Program, RulePlan, WindowPlan } from '../../kernels/ir.js';
+import { NONE } from '../../kernels/ir.js';
+import { showConst, showUse } from './show-value.js';
+
+const firstColumn = 0x4000;
+const firstConst = 0x8000;
+
+/** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */
+export function showPlan(plan: RulePlan): string {
+  const lines = plan.sources.map(
+    ({ stream, columns }, i) => `source ${i} ${stream}: ${columns.map((use, c) => `c${c}=${showUse(use)}`).join(' ')}`,
+  );
+  plan.nodes.forEach((node, i) => {
+    lines.push(`#${i} ${node.kind} < ${showInput(node.input)}`);
+    for (const line of showNode(node)) lines.push(`  ${line}`);
+  });
+  return lines.join('\n');
+}
+
+function showInput(input: NodeInput): string {
+  return 'source' in input ? `source ${input.source}` : `#${input.node}`;
+}
+
+function showNode(node: NodePlan): string[] {
+  switch (node.kind) {
+    case 'filter':
+      return [...showOps(node.program), `keep ${shower(node.program)(node.condition)}`];
+    case 'eventTime':
+      return [`by ${shower(null)(node.timestamp)} late ${node.lateToleranceMs}ms columns ${node.columns}`];
+    case 'window': {
+      const show = shower(node.program);
+      const aggs = node.aggs.map(({ fn, args, filter }) => {
+        const condition = filter === undefined ? '' : ` filter ${show(filter)}`;
+        return `${fn}(${args.map(show).join(' ')})${condition}`;
+      });
+      const details = [
+        `window ${showWindow(node.window, show)}`,
+        node.isEventTime && node.timestamp !== undefined ? `event time ${show(node.timestamp)}` : '',
+        node.where === undefined ? '' : `where ${show(node.where)}`,
+        node.grouped ? `grouped by [${node.keys.map(show).join(' ')}]` : '',
+        node.sendEmpty ? 'send empty' : '',
+      ];
+      const columns = [...node.keep.map(show), ...aggs].map((text, i) => `c${i}=${text}`);
+      return [...showOps(node.program), details.filter((text) => text !== '').join(', '), `give ${columns.join(' ')}`];
+    }
+    case 'sort': {
+      const show = shower(node.program);
+      const keys = node.keys.map(({ operand, descending }) => `${show(operand)}${descending ? ' desc' : ''}`);
+      return [...showOps(node.program), `by ${keys.join(', ')} columns ${node.columns}`];
+    }
+    case 'limit':
+      return [`first ${node.count}`];
+    case 'encode':
+      return [...showOps(node.program), ...showOutput(node.output, shower(node.program), node.actions)];
+    default:
+      return node satisfies never;
+  }
+}
+
+function showOutput(output: OutputPlan, show: (operand: Operand) => string, actions: number[]): string[] {
+  const { shape } = output;
+  const body =
+    shape.kind === 'object'
+      ? `object ${show(shape.operand)}`
+      : `{${shape.fields
+          .map(({ name, operand, plain, omitNull }) => `${name}: ${show(operand)}${plain ? '' : omitNull ? '??' : '?'}`)
+          .join(', ')}}`;
+  const flags = [
+    output.format,
+    output.framing,
+    output.sendSingle ? 'single' : '',
+    output.sendNil ? 'nil' : '',
+    output.omitIfEmpty ? 'omitEmpty' : '',
+    output.sendError ? 'errors' : '',
+    output.batchSize > 0 ? `batch ${output.batchSize}` : '',
+    output.lingerMs > 0 ? `linger ${output.lingerMs}ms` : '',
+  ];
+  return [body, `${flags.filter((flag) => flag !== '').join(' ')} > ${actions.join(' ')}`];
+}
+
+function showWindow(window: WindowPlan, show: (operand: Operand) => string): string {
+  const numbers = Object.entries(window).flatMap(([name, value]) =>
+    typeof value === 'number' && name !== 'trigger' ? [`${name} ${value}`] : [],
+  );
+  const trigger = window.kind === 'sliding' && window.trigger !== undefined ? [`when ${show(window.trigger)}`] : [];
+  return [window.kind, ...numbers, ...trigger].join(' ');
+}
+
+function showOps(program: Program | null): string[] {
+  const show = shower(program);
+  return (program?.ops ?? []).map((op) => showOp(op, show));
+}
+
+function showOp({ op, dst, a, b, c, args, imm }: Op, show: (operand: Operand) => string): string {
+  const operands = [a, b, c].filter((operand) => operand !== undefined).map(show);
+  const all = [...operands, ...(args ?? []).map(show)];
+  return `${show(dst)} = ${op} ${all.join(' ')}${imm === undefined ? '' : ` #${imm}`}`;
+}
+
+function shower(program: Program | null): (operand: Operand) => string {
+  return (operand) => {
+    if (operand === NONE) return '_';
+    if (operand < firstColumn) return `r${operand}`;
+    if (operand < firstConst) return `c${operand - firstColumn}`;
+    const value = program?.consts[operand - firstConst];
+    return value === undefined ? `k${operand - firstConst}` : showConst(value);
+  };
+}

@@ -1,0 +1,140 @@
+/** What an action wants of its rows and messages: the sink properties that all connectors share. */
+import { parseDuration } from '../base/duration.js';
+import type { RuleDefinition, RuleOptions } from '../run/api.js';
+import { notSupported, refuse } from './errors.js';
+
+/** How a sink's messages look; actions with equal wishes share one encode node. */
+export interface SinkWishes {
+  format: 'json' | 'rows' | 'none';
+  framing: 'lines' | 'messages';
+  sendSingle: boolean;
+  sendNil: boolean;
+  omitIfEmpty: boolean;
+  sendError: boolean;
+  batchSize: number;
+  lingerMs: number;
+  /** Only these columns, missing ones as null; null: all. */
+  fields: string[] | null;
+  excludeFields: string[];
+  /** Column that is sent in the place of the row. */
+  dataField: string | null;
+}
+
+const knownFormats = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded', 'custom'];
+
+/** Properties that change what is sent and cannot run yet. */
+const unsupported = [
+  'dataTemplate',
+  'compression',
+  'encryption',
+  'enableCache',
+  'schemaId',
+  'resendInterval',
+  'rowkindField',
+  'keyField',
+] as const;
+
+/** Sinks that take rows as they are. */
+const rowSinks = ['memory'];
+/** Sinks that separate messages by line feeds. */
+const lineSinks = ['file'];
+
+/** Reads the common properties of an action. Throws a `plan` error that names the property and the reason. */
+export function sinkWishes(action: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
+  const { type, props } = action;
+  for (const name of unsupported) {
+    if (isSet(props[name])) throw notSupported(`sink property ${name}`);
+  }
+  checkTemplates(type, props);
+  const format = text(props, 'format') ?? 'json';
+  if (!knownFormats.includes(format.toLowerCase())) {
+    throw refuse(`sink property format: ${format} is not known, expected one of ${knownFormats.join(', ')}`);
+  }
+  if (format.toLowerCase() !== 'json') throw notSupported(`sink format ${format}`);
+  const fields = list(props, 'fields');
+  const excludeFields = list(props, 'excludeFields') ?? [];
+  if (fields !== null && excludeFields.length > 0) {
+    throw refuse('sink properties fields and excludeFields cannot both be set');
+  }
+  const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
+  if (dataField !== null && (fields !== null || excludeFields.length > 0)) {
+    throw notSupported('sink property dataField together with fields or excludeFields');
+  }
+  const batchSize = count(props, 'batchSize');
+  const lingerMs = duration(props, 'lingerInterval');
+  const isBatch = batchSize > 1 || lingerMs > 0;
+  if (dataField !== null && isBatch) throw notSupported('sink property dataField together with batchSize');
+  return {
+    format: rowSinks.includes(type) ? 'rows' : type === 'nop' && !flag(props, 'log') ? 'none' : 'json',
+    framing: lineSinks.includes(type) ? 'lines' : 'messages',
+    // A batch is always an array.
+    sendSingle: flag(props, 'sendSingle') && !isBatch,
+    sendNil: options.sendNilField,
+    omitIfEmpty: flag(props, 'omitIfEmpty'),
+    sendError: options.sendError,
+    batchSize,
+    lingerMs,
+    fields,
+    excludeFields,
+    dataField,
+  };
+}
+
+/** Properties whose values may be templates over the row. */
+const dynamic = ['topic', 'url', 'method', 'bodyType', 'headers', 'path', 'key', 'field', 'table', 'tags'];
+
+function checkTemplates(type: string, props: Record<string, unknown>): void {
+  for (const name of dynamic) {
+    const value = props[name];
+    if (value === undefined || !JSON.stringify(value).includes('{{')) continue;
+    throw notSupported(`a template in sink property ${name} (sink ${type})`);
+  }
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && value !== false && value !== 0;
+}
+
+function text(props: Record<string, unknown>, name: string): string | null {
+  const value = props[name];
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string') throw refuse(`sink property ${name} must be a text`);
+  return value;
+}
+
+function flag(props: Record<string, unknown>, name: string): boolean {
+  const value = props[name];
+  if (value === undefined || value === null) return false;
+  if (value === 'true' || value === 'false') return value === 'true';
+  if (typeof value !== 'boolean') throw refuse(`sink property ${name} must be true or false`);
+  return value;
+}
+
+function list(props: Record<string, unknown>, name: string): string[] | null {
+  const value = props[name];
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw refuse(`sink property ${name} must be a list of column names`);
+  }
+  return value.length === 0 ? null : [...new Set<string>(value)];
+}
+
+function count(props: Record<string, unknown>, name: string): number {
+  const value = props[name];
+  if (value === undefined || value === null) return 0;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0) {
+    throw refuse(`sink property ${name} must be a whole number from 0, not ${JSON.stringify(value)}`);
+  }
+  return number;
+}
+
+function duration(props: Record<string, unknown>, name: string): number {
+  const value = props[name];
+  if (value === undefined || value === null || value === '') return 0;
+  const ms = parseDuration(value);
+  if (ms === undefined || ms < 0) {
+    throw refuse(`sink property ${name} must be a duration such as 10s or 500 (milliseconds)`);
+  }
+  return ms;
+}

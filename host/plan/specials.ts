@@ -1,0 +1,131 @@
+/** Functions that the planner replaces: times, metadata, the rule's id, cast. */
+import type { OpName } from '../../kernels/gen/ops.js';
+import type { Special } from '../functions/define.js';
+import type { Expr, WindowKind } from '../sql/ast.js';
+import { notSupported, refuse } from './errors.js';
+import type { Place, Scope } from './scope.js';
+import type { Source } from './source.js';
+import type { Value, Values, WindowPart } from './value.js';
+
+type Call = Extract<Expr, { kind: 'call' }>;
+
+/** What the special functions know of the rule. */
+export interface SpecialContext {
+  values: Values;
+  scope: Scope;
+  ruleId: string;
+  isEventTime: boolean;
+  /** Kind of the rule's window, null without one. */
+  window: WindowKind | null;
+  /** Rows after the window stand for groups. */
+  isGrouped: boolean;
+  place: Place;
+}
+
+const casts: Readonly<Record<string, OpName>> = {
+  bigint: 'cast.toBigint',
+  float: 'cast.toFloat',
+  string: 'cast.toString',
+  boolean: 'cast.toBoolean',
+  datetime: 'cast.toDatetime',
+  bytea: 'cast.toBytea',
+};
+
+/** Returns the value that stands for the call. */
+export function bindSpecial(special: Special, call: Call, context: SpecialContext, bind: (arg: Expr) => Value): Value {
+  const { values } = context;
+  switch (special) {
+    case 'cast': {
+      const [value, type] = call.args;
+      if (value === undefined || type?.kind !== 'string') throw refuse('cast needs a type in quotes', call.span);
+      const op = casts[type.value];
+      if (op === undefined) throw refuse(`cast to ${type.value} is not known`, call.span);
+      return values.op(op, [bind(value)]);
+    }
+    case 'meta':
+      return bindMeta(call, context);
+    case 'tstamp':
+      return isAfterWindow(context) ? values.window('trigger') : onlySource(call, context).arrival();
+    case 'eventTime':
+      if (isAfterWindow(context) && context.isGrouped) return values.window('end');
+      return rowTime(call, context);
+    case 'windowStart':
+      return windowPart('start', call, context);
+    case 'windowEnd':
+      return windowPart('end', call, context);
+    case 'windowTrigger':
+      return windowPart('trigger', call, context);
+    case 'ruleId':
+      return values.text(context.ruleId);
+    default:
+      return special satisfies never;
+  }
+}
+
+function isAfterWindow({ place, window }: SpecialContext): boolean {
+  return place === 'window' && window !== null;
+}
+
+function windowPart(part: WindowPart, call: Call, context: SpecialContext): Value {
+  if (context.window === null) throw refuse(`${call.name.toLowerCase()}() needs a window`, call.span);
+  if (context.place !== 'window') {
+    throw refuse(`${call.name.toLowerCase()}() is not known before the window is complete`, call.span);
+  }
+  return context.values.window(part);
+}
+
+/** The row's own timestamp as epoch milliseconds. */
+function rowTime(call: Call, context: SpecialContext): Value {
+  const source = onlySource(call, context);
+  if (!context.isEventTime || source.timestamp === null) return source.arrival();
+  return context.values.op('cast.toBigint', [source.column(source.timestamp)]);
+}
+
+function onlySource(call: Call, { scope }: SpecialContext): Source {
+  const [source, other] = scope.sources;
+  if (source === undefined || other !== undefined)
+    throw notSupported(`${call.name.toLowerCase()}() in a join`, call.span);
+  return source;
+}
+
+/** `meta(key)`, `meta(stream.key)`, `meta("key")`, `meta(key->member)`, `meta(*)`. */
+function bindMeta(call: Call, context: SpecialContext): Value {
+  const [arg] = call.args;
+  if (arg === undefined) throw refuse(`${call.name} needs a key`, call.span);
+  return metaOf(arg, call, context);
+}
+
+function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
+  const { values, scope } = context;
+  switch (arg.kind) {
+    case 'star':
+      return (arg.qualifier === null ? onlySource(call, context) : sourceNamed(arg.qualifier, arg, scope)).allMeta();
+    case 'string':
+      return onlySource(call, context).meta(arg.value);
+    case 'column': {
+      if (arg.qualifier === null) return onlySource(call, context).meta(arg.name);
+      const source = scope.sourceNamed(arg.qualifier);
+      if (source !== undefined) return source.meta(arg.name);
+      return values.op('nested.member', [onlySource(call, context).meta(arg.qualifier), values.text(arg.name)]);
+    }
+    case 'member':
+      return values.op('nested.member', [metaOf(arg.object, call, context), values.text(arg.name)]);
+    case 'index':
+      if (arg.index.kind === 'string' || arg.index.kind === 'integer') {
+        const index =
+          arg.index.kind === 'string'
+            ? values.text(arg.index.value)
+            : values.constant({ tag: 'i64', value: arg.index.value });
+        return values.op('nested.index', [metaOf(arg.object, call, context), index]);
+      }
+      break;
+    default:
+  }
+  throw refuse(`the argument of ${call.name.toLowerCase()} must be the name of a metadata key`, arg.span);
+}
+
+function sourceNamed(name: string, arg: Expr, scope: Scope): Source {
+  const source = scope.sourceNamed(name);
+  if (source === undefined) throw refuse(`unknown stream ${name}`, arg.span);
+  return source;
+}

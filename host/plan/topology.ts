@@ -1,0 +1,56 @@
+/** Operators under the names of the interface: what topology and status show, and which nodes stand behind each. */
+import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
+import type { RuleDefinition } from '../run/api.js';
+import type { Physical } from './physical.js';
+import type { Source } from './source.js';
+
+/** Connectors that deliver raw bytes: their streams show a decoder. */
+const rawSources = ['mqtt', 'httppush', 'httppull', 'websocket'];
+/** Sinks that take rows: no encode step is shown. */
+const rowSinks = ['memory'];
+
+export function topologyOf(
+  sources: readonly Source[],
+  rule: RuleDefinition,
+  physical: Physical,
+): Pick<RulePlan, 'topology' | 'operators'> {
+  const operators: OperatorPlan[] = [];
+  const edges: Record<string, string[]> = {};
+  const connect = (from: readonly string[], to: string): void => {
+    for (const name of from) edges[name] = [...(edges[name] ?? []), to];
+  };
+  let number = sources.length + 1;
+  let ends: string[] = [];
+  for (const source of sources) {
+    const name = `source_${source.name}`;
+    operators.push({ name, part: 'source', source: source.index, nodes: [] });
+    let end = name;
+    if (rawSources.includes(source.definition.options.type)) {
+      end = `op_${number++}_decoder`;
+      operators.push({ name: end, part: 'decoder', source: source.index, nodes: [] });
+      connect([name], end);
+    }
+    ends.push(end);
+  }
+  for (const { kind, nodes } of physical.steps) {
+    const name = `op_${number++}_${kind}`;
+    operators.push({ name, part: 'operator', nodes });
+    connect(ends, name);
+    ends = [name];
+  }
+  rule.actions.forEach(({ type }, action) => {
+    const node = physical.encoders[action];
+    const nodes = node === undefined ? [] : [node];
+    const sink = `sink_${type}_${action}`;
+    const steps: [string, OperatorPlan['part']][] = [[`op_${type}_${action}_0_transform`, 'transform']];
+    if (!rowSinks.includes(type)) steps.push([`op_${type}_${action}_1_encode`, 'encode']);
+    steps.push([sink, 'sink']);
+    let from = ends;
+    for (const [name, part] of steps) {
+      operators.push({ name, part, action, nodes });
+      connect(from, name);
+      from = [name];
+    }
+  });
+  return { topology: { sources: sources.map(({ name }) => `source_${name}`), edges }, operators };
+}

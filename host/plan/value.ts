@@ -1,0 +1,158 @@
+/**
+ * Bound expressions: what the planner computes with after names are resolved. Equal expressions are one object (interned),
+ * so that common subexpressions of a rule are found by identity and computed once.
+ */
+import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
+import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
+
+/** What a window tells about itself. */
+export type WindowPart = 'start' | 'end' | 'trigger';
+
+interface Common {
+  /** Number of the value within its rule. */
+  readonly id: number;
+  /** Contains an aggregate or a part of a window: can only be computed after the window. */
+  readonly isAfterWindow: boolean;
+}
+
+export type ConstantValue = Common & { readonly kind: 'const'; readonly value: ConstValue };
+export type ColumnValue = Common & { readonly kind: 'column'; readonly source: number; readonly use: ColumnUse };
+export type OpValue = Common & {
+  readonly kind: 'op';
+  readonly op: OpName;
+  /** Operands a, b, c; null where there is none. */
+  readonly operands: readonly (Value | null)[];
+  readonly args: readonly Value[];
+  readonly imm: number;
+  /** Gives another value each time: equal ones stay apart. */
+  readonly isVolatile: boolean;
+};
+export type AggregateValue = Common & {
+  readonly kind: 'aggregate';
+  readonly fn: AggregateName;
+  readonly args: readonly Value[];
+  readonly filter: Value | null;
+};
+export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
+
+export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | WindowValue;
+
+/** Makes the values of one rule. */
+export class Values {
+  private readonly known = new Map<string, Value>();
+  private count = 0;
+
+  constant(value: ConstValue): ConstantValue {
+    return this.intern(`k${constKey(value)}`, false, (common) => ({ ...common, kind: 'const', value }));
+  }
+
+  null(): ConstantValue {
+    return this.constant({ tag: 'null' });
+  }
+
+  text(value: string): ConstantValue {
+    return this.constant({ tag: 'str', value });
+  }
+
+  column(source: number, use: ColumnUse): ColumnValue {
+    const key = `c${source}:${JSON.stringify(use)}`;
+    return this.intern(key, false, (common) => ({ ...common, kind: 'column', source, use }));
+  }
+
+  /** @param isVolatile every call makes a value of its own */
+  op(
+    op: OpName,
+    operands: readonly (Value | null)[],
+    args: readonly Value[] = [],
+    imm = 0,
+    isVolatile = false,
+  ): OpValue {
+    const ids = operands.map((operand) => operand?.id ?? '-').join();
+    const key = `o${op}(${ids};${args.map((arg) => arg.id).join()};${imm}${isVolatile ? `;${this.count}` : ''})`;
+    const isAfterWindow = operands.some((operand) => operand?.isAfterWindow) || args.some((arg) => arg.isAfterWindow);
+    return this.intern(key, isAfterWindow, (common) => ({
+      ...common,
+      kind: 'op',
+      op,
+      operands,
+      args,
+      imm,
+      isVolatile,
+    }));
+  }
+
+  aggregate(fn: AggregateName, args: readonly Value[], filter: Value | null): AggregateValue {
+    const key = `a${fn}(${args.map((arg) => arg.id).join()};${filter?.id ?? '-'})`;
+    return this.intern(key, true, (common) => ({ ...common, kind: 'aggregate', fn, args, filter }));
+  }
+
+  window(part: WindowPart): WindowValue {
+    return this.intern(`w${part}`, true, (common) => ({ ...common, kind: 'window', part }));
+  }
+
+  /**
+   * Rebuilds a value bottom up: `change` sees each value once, after its operands were changed, and returns what stands
+   * there from then on.
+   */
+  rewrite(value: Value, change: (value: Value) => Value, done = new Map<Value, Value>()): Value {
+    const before = done.get(value);
+    if (before !== undefined) return before;
+    const inner = <V extends Value | null>(child: V) => (child === null ? null : this.rewrite(child, change, done));
+    let rebuilt: Value = value;
+    if (value.kind === 'op') {
+      const operands = value.operands.map(inner);
+      const args = value.args.map((arg) => this.rewrite(arg, change, done));
+      const isSame = operands.every((v, i) => v === value.operands[i]) && args.every((v, i) => v === value.args[i]);
+      if (!isSame) rebuilt = this.op(value.op, operands, args, value.imm, value.isVolatile);
+    } else if (value.kind === 'aggregate') {
+      rebuilt = this.aggregate(
+        value.fn,
+        value.args.map((arg) => this.rewrite(arg, change, done)),
+        inner(value.filter),
+      );
+    }
+    const result = change(rebuilt);
+    done.set(value, result);
+    return result;
+  }
+
+  private intern<V extends Value>(key: string, isAfterWindow: boolean, make: (common: Common) => V): V {
+    const found = this.known.get(key);
+    // The key begins with the kind, so what is found is of the kind asked for.
+    if (found !== undefined) return found as V;
+    const value = make({ id: this.count++, isAfterWindow });
+    this.known.set(key, value);
+    return value;
+  }
+}
+
+/** Direct operands of a value. */
+export function childrenOf(value: Value): readonly Value[] {
+  switch (value.kind) {
+    case 'op':
+      return [...value.operands.filter((operand) => operand !== null), ...value.args];
+    case 'aggregate':
+      return value.filter === null ? value.args : [...value.args, value.filter];
+    default:
+      return [];
+  }
+}
+
+/** Text that is equal for equal constants and differs otherwise; -0 is not 0. */
+export function constKey(value: ConstValue): string {
+  switch (value.tag) {
+    case 'null':
+    case 'missing':
+      return value.tag;
+    case 'f64':
+      return `f64:${Object.is(value.value, -0) ? '-0' : value.value}`;
+    case 'array':
+      return `[${value.items.map(constKey).join()}]`;
+    case 'object':
+      return `{${value.members.map(([name, item]) => `${JSON.stringify(name)}:${constKey(item)}`).join()}}`;
+    case 'str':
+      return `str:${JSON.stringify(value.value)}`;
+    default:
+      return `${value.tag}:${value.value}`;
+  }
+}
