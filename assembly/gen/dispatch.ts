@@ -3,6 +3,9 @@ import { moveMove } from '../ops/move/index';
 import { compareEq, compareNe, compareLt, compareLe, compareGt, compareGe, compareBetween, compareNotBetween, compareIn, compareNotIn, compareInArray, compareNotInArray, compareLike, compareNotLike } from '../ops/compare/index';
 import { arithAdd, arithSub, arithMul, arithDiv, arithMod, arithBitAnd, arithBitOr, arithBitXor, arithNeg } from '../ops/arith/index';
 import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce } from '../ops/logic/index';
+import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge } from '../ops/nested/index';
+import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea } from '../ops/cast/index';
+import { callHost } from '../ops/call/index';
 
 /** Runs the operation at `op` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: usize): void {
@@ -38,6 +41,19 @@ export function dispatch(op: usize): void {
     case 68: logicIsNotNull(op); break;
     case 69: logicCase(op); break;
     case 70: logicCoalesce(op); break;
+    case 80: nestedMember(op); break;
+    case 81: nestedIndex(op); break;
+    case 82: nestedSlice(op); break;
+    case 83: nestedArrayOf(op); break;
+    case 84: nestedObjectOf(op); break;
+    case 85: nestedMerge(op); break;
+    case 96: castToBigint(op); break;
+    case 97: castToFloat(op); break;
+    case 98: castToString(op); break;
+    case 99: castToBoolean(op); break;
+    case 100: castToDatetime(op); break;
+    case 101: castToBytea(op); break;
+    case 112: callHost(op); break;
     default: break;
   }
 }

@@ -213,6 +213,12 @@ export let argCount: u32 = 0;
   return load<u64>(argSlots + (<usize>i << 4));
 }
 
+/** The argument is a constant of the program or NONE. */
+// @ts-ignore: decorator
+@inline export function argIsConst(i: u32): bool {
+  return load<u8>(argSlots + (<usize>i << 4), 9) != 0;
+}
+
 /** Index of the first argument that is an error, or argCount. */
 // @ts-ignore: decorator
 @inline export function firstArgError(): u32 {
@@ -228,7 +234,7 @@ function gather(op: usize, row: u32): void {
     const at = row * strideOf(operand);
     const slot = argSlots + (<usize>i << 4);
     store<u64>(slot, load<u64>(valsOf(program, operand) + (at << 3)));
-    store<u64>(slot, <u64>load<u8>(tagsOf(program, operand) + at), 8);
+    store<u32>(slot, <u32>load<u8>(tagsOf(program, operand) + at) | (<u32>isConst(operand) << 8), 8);
   }
 }
 

@@ -1,0 +1,125 @@
+// cast(a, type). Null gives null, and so do empty arrays and objects.
+import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { putFloatPlain } from '../../value/float';
+import { printValue } from '../../value/print';
+import { putKind } from '../../value/error';
+import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
+import { textBegin, textLiteral, textTake } from '../../value/text';
+import { timeOf } from '../../value/time';
+import { give, giveBool, giveF64, giveI64, giveNull, map1 } from '../rows';
+
+const MICROS_PER_MS: i64 = 1000;
+/** Years 0000 to 9999, which is all that RFC 3339 can write. */
+const FIRST_TIME: i64 = -62167219200000000;
+const LAST_TIME: i64 = 253402300799999999;
+
+/** Null, or a collection without elements. */
+// @ts-ignore: decorator
+@inline export function isAbsent(tag: u8, val: u64): bool {
+  return isNull(tag) || ((tag == Tag.ARRAY || tag == Tag.OBJECT) && lenOf(val) == 0);
+}
+
+function giveRefusal(tag: u8, val: u64, type: string): void {
+  textBegin();
+  textLiteral('cannot convert ');
+  putKind(tag, val);
+  textLiteral(' to ');
+  textLiteral(type);
+  give(Tag.ERROR, textTake());
+}
+
+export function castToBigint(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.I64) give(tag, val);
+    else if (tag == Tag.F64) giveI64(truncateF64(reinterpret<f64>(val)));
+    else if (tag == Tag.BOOL) giveI64(<i64>val);
+    else if (tag == Tag.TIME) giveI64(<i64>val / MICROS_PER_MS);
+    else if (isAbsent(tag, val)) giveNull();
+    else if (tag == Tag.STR && readInteger(offOf(val), lenOf(val))) giveI64(intValue);
+    else giveRefusal(tag, val, 'int');
+  });
+}
+
+export function castToFloat(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.F64) give(tag, val);
+    else if (tag == Tag.I64) giveF64(<f64>(<i64>val));
+    else if (tag == Tag.BOOL) giveF64(<f64>val);
+    else if (tag == Tag.TIME) giveF64(<f64>(<i64>val) / <f64>MICROS_PER_MS);
+    else if (isAbsent(tag, val)) giveNull();
+    else if (tag == Tag.STR && readFloat(offOf(val), lenOf(val))) giveF64(floatValue);
+    else giveRefusal(tag, val, 'float64');
+  });
+}
+
+export function castToString(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.STR || tag == Tag.BYTES) {
+      give(Tag.STR, val);
+      return;
+    }
+    if (isAbsent(tag, val)) {
+      giveNull();
+      return;
+    }
+    textBegin();
+    if (tag == Tag.F64) putFloatPlain(reinterpret<f64>(val));
+    else printValue(tag, val);
+    give(Tag.STR, textTake());
+  });
+}
+
+/** 1 or 0 for the texts that stand for a boolean, -1 for others. */
+function booleanOf(at: usize, len: u32): i32 {
+  if (len == 1) {
+    const c = <u32>load<u8>(at);
+    if (c == 0x31 || (c | 0x20) == 0x74) return 1;
+    return c == 0x30 || (c | 0x20) == 0x66 ? 0 : -1;
+  }
+  if (len == 4) {
+    const word = load<u32>(at);
+    // true, TRUE, True
+    return word == 0x65757274 || word == 0x45555254 || word == 0x65757254 ? 1 : -1;
+  }
+  if (len == 5) {
+    const word = load<u32>(at);
+    const last = load<u8>(at, 4);
+    // false, FALSE, False
+    if (last == 0x65) return word == 0x736c6166 || word == 0x736c6146 ? 0 : -1;
+    return last == 0x45 && word == 0x534c4146 ? 0 : -1;
+  }
+  return -1;
+}
+
+export function castToBoolean(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.BOOL) give(tag, val);
+    else if (tag == Tag.I64 || tag == Tag.F64) giveBool(toF64(tag, val) != 0);
+    else if (isAbsent(tag, val)) giveNull();
+    else {
+      const truth = tag == Tag.STR ? booleanOf(offOf(val), lenOf(val)) : -1;
+      if (truth < 0) giveRefusal(tag, val, 'bool');
+      else giveBool(truth != 0);
+    }
+  });
+}
+
+export function castToDatetime(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.TIME) give(tag, val);
+    else if (isAbsent(tag, val)) giveNull();
+    else {
+      const micros = timeOf(tag, val);
+      if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
+      else give(Tag.TIME, <u64>micros);
+    }
+  });
+}
+
+export function castToBytea(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.BYTES || tag == Tag.STR) give(Tag.BYTES, val);
+    else if (isAbsent(tag, val)) giveNull();
+    else giveRefusal(tag, val, 'bytea');
+  });
+}

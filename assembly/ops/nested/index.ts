@@ -1,0 +1,2 @@
+export { nestedMember, nestedIndex, nestedSlice } from './access';
+export { nestedArrayOf, nestedObjectOf, nestedMerge } from './build';

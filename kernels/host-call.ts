@@ -1,0 +1,93 @@
+/**
+ * Functions of the host, called once for a batch: the arguments are read from the kernel's columns, the results written
+ * into its result column, texts and nested values into scratch memory that lives as long as the batch.
+ */
+import type { HostColumns } from './api.js';
+import { Tag, type Value, type ValueAccess, ValueError } from './value.js';
+
+const argumentSize = 16;
+
+/** A function over columns; it must fill every row with `set` or `fail`. */
+export type HostFunction = (columns: HostColumns) => void;
+
+/** What the kernel imports as `host.call`. */
+export type HostCallImport = (
+  fn: number,
+  table: number,
+  argCount: number,
+  sel: number,
+  rows: number,
+  vals: number,
+  tags: number,
+) => void;
+
+/**
+ * Makes the import. `call` runs function `fn` over the columns; when it throws, the rows it had not filled get an error
+ * of the function, so that one bad row or a bug never stops the batch.
+ */
+export function hostCallImport(
+  access: () => ValueAccess,
+  call: (fn: number, columns: HostColumns) => void,
+): HostCallImport {
+  return (fn, table, argCount, sel, rows, vals, tags) => {
+    const columns = new Columns(access(), table, argCount, sel, rows, vals, tags);
+    try {
+      call(fn, columns);
+    } catch (error) {
+      columns.failRest(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    columns.failRest('the function gave no result');
+  };
+}
+
+class Columns implements HostColumns {
+  private readonly done: Uint8Array;
+
+  constructor(
+    private readonly access: ValueAccess,
+    private readonly table: number,
+    readonly argCount: number,
+    private readonly sel: number,
+    readonly count: number,
+    private readonly vals: number,
+    private readonly tags: number,
+  ) {
+    this.done = new Uint8Array(count);
+  }
+
+  get(i: number, k: number): unknown {
+    this.check(i < this.argCount && k < this.count, 'argument', i, k);
+    const view = this.access.view();
+    const entry = this.table + i * argumentSize;
+    const at = view.getUint32(this.sel + k * 4, true) * view.getUint32(entry + 8, true);
+    const tag = view.getUint8(view.getUint32(entry + 4, true) + at);
+    return this.access.read(tag, view.getUint32(entry, true) + at * 8);
+  }
+
+  set(k: number, value: unknown): void {
+    this.check(k < this.count, 'result', 0, k);
+    const row = this.access.view().getUint32(this.sel + k * 4, true);
+    let tag: number = Tag.null;
+    try {
+      tag = this.access.write(this.vals + row * 8, (value === undefined ? null : value) as Value);
+    } finally {
+      this.access.view().setUint8(this.tags + row, tag);
+      this.done[k] = 1;
+    }
+  }
+
+  fail(k: number, message: string): void {
+    this.set(k, new ValueError(message));
+  }
+
+  failRest(message: string): void {
+    for (let k = 0; k < this.count; k++) {
+      if (this.done[k] === 0) this.fail(k, message);
+    }
+  }
+
+  private check(isInside: boolean, what: string, i: number, k: number): void {
+    if (!isInside) throw new RangeError(`no ${what} ${i} in row ${k} of ${this.count} rows`);
+  }
+}
