@@ -6,9 +6,9 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** Returns the checksum of the bytes as an unsigned 32-bit number. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff;
+/** Returns the checksum of the bytes as an unsigned 32-bit number; `before` is that of the bytes in front of them. */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  let crc = before ^ 0xffffffff;
   for (let i = 0; i < bytes.length; i++) {
     crc = (table[(crc ^ (bytes[i] as number)) & 0xff] as number) ^ (crc >>> 8);
   }

@@ -7,7 +7,7 @@
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
-import { isSecretName, maskByName, maskText } from './secrets.js';
+import { isSecretName, isSecretRef, maskByName, maskText } from './secrets.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -150,7 +150,7 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
   for (const [name, value] of Object.entries(input)) {
     const declared = spec[names.get(name) ?? names.get(name.toLowerCase()) ?? '']?.declared;
     if (declared?.isSecret ?? isSecretName(name)) {
-      out[name] = value === '' || value === null || value === undefined ? value : maskText;
+      out[name] = isOpen(value) ? value : maskText;
     } else if (declared?.fields !== undefined && isObject(value)) {
       out[name] = mask(declared.fields, value);
     } else {
@@ -158,6 +158,11 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
     }
   }
   return out;
+}
+
+/** Nothing that needs a mask: no value, or a reference that only says where the value is. */
+function isOpen(value: unknown): boolean {
+  return value === '' || value === null || value === undefined || (typeof value === 'string' && isSecretRef(value));
 }
 
 /** Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing. */

@@ -6,6 +6,14 @@ export const maskText = '******';
 const secretNames =
   /pass(word|wd|phrase)?$|token$|secret|credential|private_?key|(access|api|aes|account)_?key|^authorization$/i;
 
+/**
+ * Tells whether a text is a reference to a secret as a whole (see secret-ref.ts). Such a text says where the secret is
+ * but not what it is: it is shown, so that a reader sees what was set.
+ */
+export function isSecretRef(text: string): boolean {
+  return /^(env|file):\/\/\S/.test(text);
+}
+
 /** Tells whether a free-form property of this name must not be shown. */
 export function isSecretName(name: string): boolean {
   return secretNames.test(name);
@@ -24,5 +32,5 @@ export function maskByName(value: unknown): unknown {
 
 /** Empty secrets stay empty, so that a reader sees that none is set. */
 function isShown(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number';
+  return (typeof value === 'string' && value !== '' && !isSecretRef(value)) || typeof value === 'number';
 }
