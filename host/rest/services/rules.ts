@@ -179,9 +179,10 @@ export class RuleService {
   }
 
   explain(id: string): string {
-    return inContext('explain rules error', () =>
-      asRuleError(() => this.#engine.explain(this.#define(this.#stored(id), id))),
-    );
+    return inContext('explain rules error', () => {
+      const rule = this.#define(this.#stored(id), id);
+      return asRuleError(() => this.#engine.explain(rule));
+    });
   }
 
   /** Output columns with their positions; only running rules have them. */

@@ -1,0 +1,85 @@
+/** `haumea serve`: runs the server until a signal or a client ends it. */
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../base/config.js';
+import { reasonOf } from '../base/errors.js';
+import { createEngine } from '../run/engine.js';
+import { type Server, startServer } from '../server.js';
+import { version } from './version.js';
+
+const help = `usage: haumea serve [options]
+
+  --data DIR      folder of definitions and states (default ./data)
+  --etc DIR       folder of configuration files (default ./etc)
+  --log DIR       folder of log files (default ./log, or DIR/log with --data DIR)
+  --config FILE   configuration file (default kuiper.yaml of the etc folder)
+
+Environment variables beat the file: KUIPER__BASIC__RESTPORT=9081, KUIPER__SOURCE__HTTPSERVERPORT=10081.
+`;
+
+/** Flags of other servers with this interface, with one dash and in words of their own. */
+const singleDash = /^-(etc|data|log|plugins|loadFileType|config)(=.*)?$/;
+
+/** Runs the command; resolves with the exit code when the server has ended. */
+export async function main(argv: string[]): Promise<number> {
+  const values = readArgs(argv);
+  if (values === undefined) return 2;
+  if (values.help) {
+    process.stdout.write(help);
+    return 0;
+  }
+  let end: (reason: string) => void = () => {};
+  const ended = new Promise<string>((resolve) => {
+    end = resolve;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal));
+  const loaded = await loadConfig({
+    file: values.config,
+    etc: values.etc,
+    data: values.data,
+    log: values.log,
+    env: process.env,
+  });
+  const server = await startServer({
+    ...loaded,
+    version,
+    env: process.env,
+    createEngine,
+    onStopRequest: () => end('a request'),
+  });
+  process.stdout.write(`haumea ${version} answers at ${server.url}, data in ${loaded.folders.data}\n`);
+  await ended;
+  return close(server, loaded.config.basic.gracefulShutdownTimeout);
+}
+
+function readArgs(argv: string[]) {
+  try {
+    return parseArgs({
+      args: argv.map((arg) => (singleDash.test(arg) ? `-${arg}` : arg)),
+      options: {
+        data: { type: 'string' },
+        etc: { type: 'string' },
+        log: { type: 'string' },
+        config: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+        plugins: { type: 'string' },
+        loadFileType: { type: 'string' },
+      },
+    }).values;
+  } catch (error) {
+    process.stderr.write(`haumea serve: ${reasonOf(error)}\n\n${help}`);
+    return undefined;
+  }
+}
+
+/** Ends the server; past the time limit the process goes without waiting, definitions are on disk anyway. */
+async function close(server: Server, timeoutMs: number): Promise<number> {
+  const late = setTimeout(() => {
+    process.stderr.write(`haumea: the server did not stop within ${timeoutMs} ms\n`);
+    process.exit(1);
+  }, timeoutMs);
+  await server.close();
+  clearTimeout(late);
+  // Whatever a connector left open must not keep a stopped server alive.
+  setTimeout(() => process.exit(), 200).unref();
+  return 0;
+}

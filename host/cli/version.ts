@@ -1,0 +1,4 @@
+/** Version of the program. */
+import manifest from '../../package.json' with { type: 'json' };
+
+export const version: string = manifest.version;

@@ -1,0 +1,97 @@
+/** An engine that moves no data: checks names, keeps states. For tests of the control plane alone. */
+import { HaumeaError } from '../../host/base/errors.js';
+import type { Catalog, Engine, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
+import { parseSelect } from '../../host/sql/parser.js';
+
+interface Entry {
+  rule: RuleDefinition;
+  state: RuleState;
+  wasStarted: boolean;
+  sources: string[];
+}
+
+const sinks = ['log', 'memory', 'nop', 'mqtt', 'file'];
+
+export class EngineDouble implements Engine {
+  readonly #catalog: Catalog;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  check(rule: RuleDefinition): { sources: string[] } {
+    const source = parseSelect(rule.sql).from.name;
+    if (this.#catalog.source(source) === undefined) throw new HaumeaError('plan', `stream ${source} is not found`);
+    const unknown = rule.actions.find(({ type }) => !sinks.includes(type));
+    if (unknown !== undefined) throw new HaumeaError('unknownConnector', `sink ${unknown.type} not found`);
+    return { sources: [source] };
+  }
+
+  explain(rule: RuleDefinition): string {
+    return `plan of ${this.check(rule).sources.join(', ')}`;
+  }
+
+  outputFields(rule: RuleDefinition): string[] {
+    return this.check(rule).sources;
+  }
+
+  define(rule: RuleDefinition): void {
+    const { sources } = this.check(rule);
+    const old = this.#entries.get(rule.id);
+    this.#entries.set(rule.id, { state: 'stopped', wasStarted: false, ...old, rule, sources });
+  }
+
+  start(id: string): void {
+    Object.assign(this.#entry(id), { state: 'running', wasStarted: true });
+  }
+
+  async stop(id: string): Promise<void> {
+    this.#entry(id).state = 'stopped';
+  }
+
+  async restart(id: string): Promise<void> {
+    this.start(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#entries.delete(id);
+  }
+
+  state(id: string): RuleState | undefined {
+    return this.#entries.get(id)?.state;
+  }
+
+  async status(id: string): Promise<RuleStatus> {
+    const { state } = this.#entry(id);
+    const message = state === 'stopped' ? 'canceled manually' : '';
+    const metrics = {
+      sourceRecordsInTotal: 7,
+      source_s_0_last_exception_time: 5,
+      source_s_0_last_exception: 'bad row',
+      source_s_0_exceptions_total: 2,
+    };
+    return { status: state, message, lastStartTimestamp: 1, lastStopTimestamp: 0, nextStartTimestamp: 0, metrics };
+  }
+
+  topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {
+    const { wasStarted, sources } = this.#entry(id);
+    return wasStarted ? { sources: sources.map((name) => `source_${name}`), edges: {} } : undefined;
+  }
+
+  usersOf(stream: string): string[] {
+    return [...this.#entries.values()]
+      .filter(({ state, sources }) => state !== 'stopped' && sources.includes(stream))
+      .map(({ rule }) => rule.id);
+  }
+
+  async close(): Promise<void> {
+    this.#entries.clear();
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw new Error(`the engine was not given the rule ${id}`);
+    return entry;
+  }
+}

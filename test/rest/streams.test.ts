@@ -1,0 +1,89 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startControlPlane } from './control-plane.js';
+
+const plane = await startControlPlane();
+test.after(() => plane.close());
+
+const sql = (name: string, fields = 'a BIGINT, b FLOAT', more = '') =>
+  `CREATE STREAM ${name} (${fields}) WITH (DATASOURCE="t/${name}", TYPE="memory", FORMAT="json"${more})`;
+
+test('creates, lists, describes, replaces and drops a stream', async () => {
+  const created = await plane.request('POST', '/streams', { sql: sql('demo') });
+  assert.is(created.status, 201);
+  assert.is(created.text, 'Stream demo is created.');
+  assert.equal((await plane.request('GET', '/streams')).json, ['demo']);
+  assert.equal((await plane.request('GET', '/streamdetails')).json, [{ name: 'demo', type: 'memory', format: 'json' }]);
+  const described = (await plane.request('GET', '/streams/demo')).json;
+  assert.is(described.Name, 'demo');
+  assert.equal(described.StreamFields[0], { Name: 'a', FieldType: { Type: 1 } });
+  assert.is((await plane.request('GET', '/streams/demo/schema')).json.b.type, 'float');
+  const replaced = await plane.request('PUT', '/streams/demo', { sql: sql('demo', 'c STRING') });
+  assert.is(replaced.text, 'Stream demo is updated.');
+  assert.equal(Object.keys((await plane.request('GET', '/streams/demo/schema')).json), ['c']);
+  assert.is((await plane.request('DELETE', '/streams/demo')).text, 'Stream demo is dropped.');
+  assert.equal((await plane.request('GET', '/streams')).json, []);
+});
+
+test('reads the body as JSON whatever its type says', async () => {
+  const body = JSON.stringify({ sql: sql('typed') });
+  for (const type of ['application/x-www-form-urlencoded', 'text/plain', '']) {
+    const created = await plane.request('POST', '/streams', body, type === '' ? {} : { 'content-type': type });
+    assert.is(created.status, 201);
+    await plane.request('DELETE', '/streams/typed');
+  }
+});
+
+test('keeps tables apart from streams, in one name space', async () => {
+  const table = 'CREATE TABLE tab (id BIGINT) WITH (DATASOURCE="t", TYPE="memory", KIND="lookup", KEY="id")';
+  assert.is((await plane.request('POST', '/streams', { sql: table })).text, 'Table tab is created.');
+  assert.equal((await plane.request('GET', '/tables')).json, ['tab']);
+  assert.equal((await plane.request('GET', '/tables?kind=scan')).json, []);
+  assert.equal((await plane.request('GET', '/tables?kind=lookup')).json, ['tab']);
+  assert.is((await plane.request('POST', '/streams', { sql: sql('tab') })).status, 400);
+  assert.is((await plane.request('DELETE', '/streams/tab')).status, 404);
+  assert.is((await plane.request('DELETE', '/tables/tab')).text, 'Table tab is dropped.');
+});
+
+const refusals: [string, string, unknown, number, number, RegExp][] = [
+  ['POST', '/streams', { sql: 'CREATE STREM demo' }, 400, 3000, /STREM/],
+  ['POST', '/streams', { sql: 'CREATE STREAM b () WITH (DATASOURCE="t", TYPO="memory")' }, 400, 3000, /TYPO/],
+  ['POST', '/streams', { sql: 'SELECT 1 FROM a' }, 400, 3000, /must be CREATE/],
+  ['POST', '/streams', { sql: 5 }, 400, 1000, /sql must be a text/],
+  ['POST', '/streams', {}, 400, 3000, /./],
+  ['POST', '/streams', '', 400, 1000, /invalid body: it is empty/],
+  ['POST', '/streams', '<xml/>', 400, 1000, /invalid body: it is no JSON/],
+  ['GET', '/streams/none', undefined, 400, 3000, /^describe stream error: stream none is not found/],
+  ['GET', '/tables/none', undefined, 400, 3000, /^describe table error.*none/],
+  ['DELETE', '/streams/none', undefined, 404, 1002, /none/],
+  ['GET', '/streams/a%20b', undefined, 400, 1000, /'a b' contains invalid characters/],
+  ['PUT', '/streams/x', { sql: sql('y') }, 400, 3000, /must create the stream x/],
+  ['PUT', '/streams/x', '{bad', 400, 1000, /invalid body/],
+];
+
+for (const [method, path, body, status, code, message] of refusals) {
+  test(`${method} ${path} refuses ${JSON.stringify(body)}`, async () => {
+    const answer = await plane.request(method, path, body);
+    assert.is(answer.status, status);
+    assert.match(answer.type, /^application\/json/);
+    assert.is(answer.json.error, code);
+    assert.match(answer.json.message, message);
+  });
+}
+
+test('does not drop a stream that a running rule reads, unless forced', async () => {
+  await plane.request('POST', '/streams', { sql: sql('used') });
+  await plane.request('POST', '/rules', { id: 'user', sql: 'SELECT * FROM used', actions: [{ log: {} }] });
+  const refused = await plane.request('DELETE', '/streams/used');
+  assert.is(refused.status, 400);
+  assert.match(refused.json.message, /used has been referenced by other rules: user/);
+  assert.is((await plane.request('DELETE', '/streams/used?force=true')).status, 200);
+});
+
+test('can not change SHARED of a stream', async () => {
+  await plane.request('POST', '/streams', { sql: sql('shared') });
+  const answer = await plane.request('PUT', '/streams/shared', { sql: sql('shared', 'a BIGINT', ', SHARED="true"') });
+  assert.match(answer.json.message, /SHARED can't be changed/);
+});
+
+test.run();
