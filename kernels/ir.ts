@@ -84,8 +84,14 @@ export type WindowPlan =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }
   | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
   | { kind: 'sliding'; lengthMs: number; delayMs: number; /** OVER (WHEN …) */ trigger?: Operand }
-  | { kind: 'session'; maxMs: number; timeoutMs: number }
+  /** `unitMs`: natural unit of the alignment of the longest duration; without it the largest unit that divides it. */
+  | { kind: 'session'; maxMs: number; timeoutMs: number; unitMs?: number }
   | { kind: 'count'; length: number; step: number }
+  /**
+   * Opens with a row for which `begin` is true and ends with the row for which `emit` is true, both included. Without
+   * `emit`: from one row for which `begin` is true to the row before the next.
+   */
+  | { kind: 'state'; begin: Operand; emit?: Operand }
   /** No window: every input row is a window of its own (an aggregate without a window). */
   | { kind: 'row' };
 

@@ -1,0 +1,70 @@
+// Texts of the errors of aggregates, in the words that clients of the reference engine know.
+import { Agg } from '../gen/aggregates';
+import { Tag } from '../mem/layout';
+import { textBegin, textLiteral, textTake } from '../value/text';
+import { kindName, putKind } from '../value/error';
+
+/** Name of the aggregate in SQL. */
+function sqlName(fn: u32): string {
+  switch (fn) {
+    case Agg.SUM: return 'sum';
+    case Agg.AVG: return 'avg';
+    case Agg.MIN: return 'min';
+    case Agg.MAX: return 'max';
+    case Agg.STDDEV: return 'stddev';
+    case Agg.STDDEVS: return 'stddevs';
+    case Agg.VAR: return 'var';
+    case Agg.VARS: return 'vars';
+    case Agg.MEDIAN: return 'median';
+    case Agg.PERCENTILE_CONT: return 'percentile_cont';
+    case Agg.PERCENTILE_DISC: return 'percentile_disc';
+    case Agg.DEDUPLICATE: return 'deduplicate';
+    default: return 'aggregate';
+  }
+}
+
+function begin(fn: u32): void {
+  textBegin();
+  textLiteral('call func ');
+  textLiteral(sqlName(fn));
+  textLiteral(' error: ');
+}
+
+/** A value of a kind that does not go with the values before it (`have`; MISSING: it is the first). */
+export function kindError(fn: u32, have: u8, tag: u8, payload: u64): u64 {
+  begin(fn);
+  if (have == Tag.MISSING) textLiteral('found invalid arg ');
+  else {
+    textLiteral('requires ');
+    textLiteral(kindName(have));
+    textLiteral(' but found ');
+  }
+  putKind(tag, payload);
+  return textTake();
+}
+
+/** A value that is no number in an aggregate of numbers. */
+export function numberError(fn: u32, tag: u8, payload: u64): u64 {
+  begin(fn);
+  textLiteral('requires float64 slice but found ');
+  putKind(tag, payload);
+  return textTake();
+}
+
+/** A percentile outside 0 … 1. */
+export function rangeError(fn: u32): u64 {
+  begin(fn);
+  textLiteral(fn == Agg.PERCENTILE_CONT ? 'percentile' : 'PopulationVariance');
+  textLiteral(' exec with error: Input is outside of range.');
+  return textTake();
+}
+
+/** A parameter of the wrong kind. */
+export function parameterError(fn: u32, kind: string, tag: u8, payload: u64): u64 {
+  begin(fn);
+  textLiteral('the second parameter requires ');
+  textLiteral(kind);
+  textLiteral(' but found ');
+  putKind(tag, payload);
+  return textTake();
+}

@@ -1,0 +1,284 @@
+// Groups of a window: a hash table from the printed key to the group's kept values and aggregate states.
+//
+//   set     table u32 (slots hash u32 | group u32) | mask u32 | count u32 | first u32 | last u32 | nullGroup u32
+//           24 errorOff u32 | errorLen u32 | 32 groups pool | 64 values pool | 96 acct u32 | 100 rows u32
+//   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | tags (agg/spec.ts)
+//
+// Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
+// with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
+import { alloc, free } from '../mem/alloc';
+import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
+import { Tag, lenOf, offOf } from '../mem/layout';
+import {
+  S_KEYS, S_KEEPS, S_ENTRY_SIZE, S_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt,
+} from './spec';
+import { bytesEqual } from '../value/bytes';
+import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
+
+export const SET_SIZE: u32 = 112;
+const TABLE: usize = 0;
+const MASK: usize = 4;
+export const SET_COUNT: usize = 8;
+export const SET_FIRST: usize = 12;
+const LAST: usize = 16;
+const NULL_GROUP: usize = 20;
+export const SET_ERROR: usize = 24;
+export const SET_ERROR_LEN: usize = 28;
+const GROUPS_POOL: usize = 32;
+export const SET_VALUES: usize = 64;
+const ACCT: usize = 96;
+/** Rows taken in since the set was emptied. */
+export const SET_ROWS: usize = 100;
+
+export const GROUP_NEXT: usize = 12;
+const SHORT: u32 = 16;
+const FIRST_SLOTS: u32 = 16;
+const EDGE: usize = memory.data(32, 16);
+
+export function setInit(set: usize, acct: usize): void {
+  memory.fill(set, 0, SET_SIZE);
+  poolInit(set + GROUPS_POOL, 128, acct);
+  poolInit(set + SET_VALUES, 128, acct);
+  store<u32>(set, <u32>acct, ACCT);
+  memory.fill(EDGE, 0xff, 16);
+}
+
+function tableBytes(set: usize): u32 {
+  return (load<u32>(set, MASK) + 1) << 3;
+}
+
+/** Empties the set and keeps memory that the next window is likely to need again. */
+export function setReset(set: usize): void {
+  const table = <usize>load<u32>(set, TABLE);
+  const count = load<u32>(set, SET_COUNT);
+  if (table) {
+    // A table much larger than this window needed goes back, so that one peak doesn't hold memory for ever.
+    if (load<u32>(set, MASK) + 1 > (count + FIRST_SLOTS) << 3) {
+      free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
+      store<u32>(set, 0, TABLE);
+      store<u32>(set, 0, MASK);
+    } else memory.fill(table, 0, tableBytes(set));
+  }
+  poolReset(set + GROUPS_POOL);
+  poolReset(set + SET_VALUES);
+  memory.fill(set + SET_COUNT, 0, GROUPS_POOL - SET_COUNT);
+  store<u32>(set, 0, SET_ROWS);
+}
+
+export function setFree(set: usize): void {
+  const table = <usize>load<u32>(set, TABLE);
+  if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
+  poolFree(set + GROUPS_POOL);
+  poolFree(set + SET_VALUES);
+  memory.fill(set, 0, GROUPS_POOL);
+}
+
+/** Notes the error that the whole message fails with; the first one counts. */
+export function setError(set: usize, payload: u64): void {
+  if (load<u32>(set, SET_ERROR)) return;
+  const len = min(lenOf(payload), 4096);
+  const to = poolBytesCopy(set + SET_VALUES, offOf(payload), len);
+  store<u32>(set, <u32>to, SET_ERROR);
+  store<u32>(set, len, SET_ERROR_LEN);
+}
+
+// @ts-ignore: decorator
+@inline function mix(lo: u64, hi: u64, len: u32): u32 {
+  let h = (lo ^ <u64>len) * 0x9e3779b97f4a7c15 + rotl<u64>(hi * 0xc2b2ae3d27d4eb4f, 29);
+  h ^= h >> 32;
+  h *= 0xd6e8feb86659fd93;
+  return <u32>(h >> 32);
+}
+
+function hashLong(off: usize, len: u32): u32 {
+  let lo: u64 = 0x51;
+  let hi: u64 = 0xa7;
+  const end = off + len - 16;
+  for (let at = off; at < end; at += 16) {
+    lo = (lo ^ load<u64>(at)) * 0x9e3779b97f4a7c15;
+    hi = (hi ^ load<u64>(at, 8)) * 0xc2b2ae3d27d4eb4f;
+    lo ^= lo >> 29;
+    hi ^= hi >> 31;
+  }
+  return mix(lo ^ load<u64>(end), hi ^ load<u64>(end, 8), len);
+}
+
+function grow(set: usize): bool {
+  const old = <usize>load<u32>(set, TABLE);
+  const slots = old ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS;
+  const acct = <usize>load<u32>(set, ACCT);
+  const table = alloc(slots << 3, acct);
+  if (!table) return false;
+  memory.fill(table, 0, slots << 3);
+  if (old) free(old, tableBytes(set), acct);
+  store<u32>(set, <u32>table, TABLE);
+  store<u32>(set, slots - 1, MASK);
+  let group = <usize>load<u32>(set, SET_FIRST);
+  while (group) {
+    if (group != <usize>load<u32>(set, NULL_GROUP)) place(set, group, load<u32>(group));
+    group = <usize>load<u32>(group, GROUP_NEXT);
+  }
+  return true;
+}
+
+function place(set: usize, group: usize, hash: u32): void {
+  const table = <usize>load<u32>(set, TABLE);
+  const mask = load<u32>(set, MASK);
+  let i = hash & mask;
+  while (load<u32>(table + (<usize>i << 3), 4)) i = (i + 1) & mask;
+  store<u32>(table + (<usize>i << 3), hash);
+  store<u32>(table + (<usize>i << 3), <u32>group, 4);
+}
+
+function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u32): usize {
+  const size = load<u32>(spec, S_ENTRY_SIZE);
+  const group = poolAlloc(set + GROUPS_POOL, size);
+  if (!group) return 0;
+  memory.fill(group, 0, size);
+  store<u32>(group, hash);
+  store<u32>(group, len, 4);
+  let key = group + 16;
+  if (len <= SHORT) memory.copy(key, off, len);
+  else {
+    key = poolBytesCopy(set + SET_VALUES, off, len);
+    if (!key) return 0;
+  }
+  store<u32>(group, <u32>key, 8);
+  const last = <usize>load<u32>(set, LAST);
+  if (last) store<u32>(last, <u32>group, GROUP_NEXT);
+  else store<u32>(set, <u32>group, SET_FIRST);
+  store<u32>(set, <u32>group, LAST);
+  store<u32>(set, load<u32>(set, SET_COUNT) + 1, SET_COUNT);
+  return group;
+}
+
+/** True when the group was made by the last find. */
+export let isNew: bool = false;
+
+/** Returns the group of a key, made when there is none; 0 when memory is exhausted. */
+export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize {
+  isNew = false;
+  let key = i64x2.splat(0);
+  let hash: u32;
+  if (len <= SHORT) {
+    key = v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
+    hash = mix(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
+  } else hash = hashLong(off, len);
+  const table = <usize>load<u32>(set, TABLE);
+  if (table) {
+    const mask = load<u32>(set, MASK);
+    let i = hash & mask;
+    for (;;) {
+      const slot = table + (<usize>i << 3);
+      const group = <usize>load<u32>(slot, 4);
+      if (!group) break;
+      if (load<u32>(slot) == hash && load<u32>(group, 4) == len) {
+        if (len <= SHORT) {
+          if (!v128.any_true(v128.xor(v128.load(group, 16), key))) return group;
+        } else if (bytesEqual(<usize>load<u32>(group, 8), off, len)) return group;
+      }
+      i = (i + 1) & mask;
+    }
+  }
+  if (load<u32>(set, SET_COUNT) * 2 >= load<u32>(set, MASK)) {
+    if (!grow(set)) return 0;
+  }
+  const group = newGroup(spec, set, hash, off, len);
+  if (!group) return 0;
+  place(set, group, hash);
+  isNew = true;
+  return group;
+}
+
+/** The group of rows whose only key is null or missing, and the only group of a window without keys. */
+export function findNullGroup(spec: usize, set: usize): usize {
+  isNew = false;
+  let group = <usize>load<u32>(set, NULL_GROUP);
+  if (group) return group;
+  group = newGroup(spec, set, 0, EDGE, 0);
+  store<u32>(set, <u32>group, NULL_GROUP);
+  isNew = true;
+  return group;
+}
+
+/** Copies the kept values of the group's first row; text that is the key itself is not copied again. */
+function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
+  const count = load<u32>(spec, S_KEEPS);
+  const keeps = keepsAt(spec);
+  const tags = group + load<u32>(spec, S_TAGS_AT);
+  const single = load<u32>(spec, S_KEYS) == 1 ? load<u16>(keysAt(spec)) : 0xffff;
+  for (let i: u32 = 0; i < count; i++) {
+    const input = load<u16>(keeps + (<usize>i << 1));
+    const bind = bindOf(input);
+    const tag = bindTag(bind, row);
+    const payload = bindVal(bind, row);
+    if (tag == Tag.ERROR) setError(set, payload);
+    store<u8>(tags + i, tag);
+    const kept =
+      tag == Tag.STR && input == single
+        ? <u64>load<u32>(group, 8) | (<u64>load<u32>(group, 4) << 32)
+        : copyValue(set + SET_VALUES, tag, payload);
+    store<u64>(group + GROUP_HEAD + (<usize>i << 3), kept);
+  }
+}
+
+/** Writes the group of each selected row to `groups`; false when memory is exhausted. */
+export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
+  const keyCount = load<u32>(spec, S_KEYS);
+  if (keyCount == 0) {
+    const group = findNullGroup(spec, set);
+    if (!group) return false;
+    if (isNew) keepRow(spec, set, group, load<u32>(sel));
+    for (let i: u32 = 0; i < n; i++) store<u32>(groups + (<usize>i << 2), <u32>group);
+    return true;
+  }
+  const keys = keysAt(spec);
+  if (keyCount == 1) {
+    const bind = bindOf(load<u16>(keys));
+    const isText = bindUniform(bind) == Tag.STR;
+    for (let i: u32 = 0; i < n; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      const tag = isText ? Tag.STR : bindTag(bind, row);
+      const payload = bindVal(bind, row);
+      let group: usize;
+      if (tag == Tag.STR) group = findGroup(spec, set, offOf(payload), lenOf(payload));
+      else if (tag <= Tag.NULL) group = findNullGroup(spec, set);
+      else {
+        if (tag == Tag.ERROR) setError(set, payload);
+        keyText(tag, payload);
+        group = findGroup(spec, set, keyOff, keyLen);
+      }
+      if (!group) return false;
+      if (isNew) keepRow(spec, set, group, row);
+      store<u32>(groups + (<usize>i << 2), <u32>group);
+    }
+    return true;
+  }
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    keyBegin();
+    for (let k: u32 = 0; k < keyCount; k++) {
+      const bind = bindOf(load<u16>(keys + (<usize>k << 1)));
+      const tag = bindTag(bind, row);
+      const payload = bindVal(bind, row);
+      if (tag == Tag.ERROR) setError(set, payload);
+      keyAdd(tag, payload);
+    }
+    const group = findGroup(spec, set, keyOff, keyLen);
+    if (!group) return false;
+    if (isNew) keepRow(spec, set, group, row);
+    store<u32>(groups + (<usize>i << 2), <u32>group);
+  }
+  return true;
+}
+
+/** Writes a group of its own for each selected row to `groups`; false when memory is exhausted. */
+export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
+  for (let i: u32 = 0; i < n; i++) {
+    const group = newGroup(spec, set, 0, EDGE, 0);
+    if (!group) return false;
+    keepRow(spec, set, group, load<u32>(sel + (<usize>i << 2)));
+    store<u32>(groups + (<usize>i << 2), <u32>group);
+  }
+  return true;
+}

@@ -1,0 +1,22 @@
+// Growing lists of values inside the state of an aggregate: off u32 | count u32 | capacity u32 | 0 u32, the items being
+// slots, so that a list is the content of an ARRAY as it stands.
+import { poolAlloc } from '../mem/pool';
+import { SLOT_SIZE, SLOT_TAG } from '../mem/layout';
+
+/** Adds a value that the pool (or something that lives as long) holds; false when memory is exhausted. */
+export function listPush(pool: usize, list: usize, tag: u8, payload: u64): bool {
+  const count = load<u32>(list, 4);
+  if (count == load<u32>(list, 8)) {
+    const capacity = count ? count << 1 : 4;
+    const to = poolAlloc(pool, capacity * SLOT_SIZE);
+    if (!to) return false;
+    memory.copy(to, <usize>load<u32>(list), count * SLOT_SIZE);
+    store<u32>(list, <u32>to);
+    store<u32>(list, capacity, 8);
+  }
+  const slot = <usize>load<u32>(list) + count * SLOT_SIZE;
+  store<u64>(slot, payload);
+  store<u64>(slot, <u64>tag, SLOT_TAG);
+  store<u32>(list, count + 1, 4);
+  return true;
+}

@@ -1,0 +1,75 @@
+// Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/align.ts).
+import * as ctx from '../flow/context';
+import { resume } from './batch';
+import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKind } from '../agg/spec';
+import { alignedEnd } from './align';
+import { isVoid, sendAll, sendRange, takeIn } from './content';
+import { sendNoMemory } from './output';
+import { rowsDropBefore } from './rows';
+import { timeOfRow } from './times';
+import { W_END, W_ROWS, W_START } from './state';
+
+/**
+ * Empty windows sent in a row before the rest of a gap is skipped: one wrong timestamp years ahead must not keep the
+ * engine busy with empty messages.
+ */
+const MAX_EMPTY: u32 = 1000;
+
+// @ts-ignore: decorator
+@inline function stepOf(spec: usize): f64 {
+  return load<u32>(spec, S_KIND) == WindowKind.HOPPING ? load<f64>(spec, S_STEP) : load<f64>(spec, S_LENGTH);
+}
+
+/** Sets the first window so that `ms` lies in it. */
+export function alignedStart(spec: usize, state: usize, ms: f64): void {
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, S_UNIT), stepOf(spec), load<f64>(spec, S_ZONE)), W_END);
+  // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
+  const start = ms - (load<f64>(spec, S_LENGTH) - stepOf(spec));
+  store<f64>(state, start > 0 ? start : load<f64>(state, W_END) - load<f64>(spec, S_LENGTH), W_START);
+}
+
+/** Takes the selected rows in, sending the windows that end before them. */
+export function alignedPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let i: u32 = 0;
+  while (i < n) {
+    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
+    if (load<f64>(state, W_END) == 0) alignedStart(spec, state, ms);
+    if (ms >= load<f64>(state, W_END)) {
+      alignedFire(node, spec, state, ms);
+      resume();
+    }
+    const end = load<f64>(state, W_END);
+    let j = i + 1;
+    while (j < n && timeOfRow(load<u32>(sel + (<usize>j << 2))) < end) j++;
+    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) sendNoMemory(node);
+    i = j;
+  }
+}
+
+/** Sends the windows that end at or before `ms`. */
+export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
+  const step = stepOf(spec);
+  const length = load<f64>(spec, S_LENGTH);
+  const isHopping = load<u32>(spec, S_KIND) == WindowKind.HOPPING;
+  const sendsEmpty = (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
+  let empty: u32 = 0;
+  let end = load<f64>(state, W_END);
+  if (end == 0) return;
+  while (end <= ms) {
+    if (isVoid(spec, state) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
+      end += (floor((ms - end) / step) + 1) * step;
+      store<f64>(state, end - length, W_START);
+      break;
+    }
+    const start = load<f64>(state, W_START);
+    if (isHopping) {
+      sendRange(node, spec, state, start, end, end, end - length, end, false);
+      rowsDropBefore(state + W_ROWS, end + step - length);
+    } else sendAll(node, spec, state, start, end, end);
+    end += step;
+    store<f64>(state, end - length, W_START);
+  }
+  store<f64>(state, end, W_END);
+}

@@ -1,0 +1,161 @@
+// What a window takes in and what it sends: incrementally in the groups of its set, or as kept rows that are worked on
+// when the window is sent.
+import { failLen, failNotBoolean, failOff } from '../flow/failure';
+import { N_PROGRAM } from '../flow/node';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { Tag, lenOf, offOf, span } from '../mem/layout';
+import {
+  NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_KIND, S_WHERE, WindowFlag, WindowKind, bindOf, bindTag, bindVal,
+} from '../agg/spec';
+import { SET_COUNT, setError, setReset } from '../agg/group';
+import { accumulate } from '../agg/accumulate';
+import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
+import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsAppend, rowsDrop, rowsFirst, timeAt } from './rows';
+import { W_ROWS, W_SET } from './state';
+
+// @ts-ignore: decorator
+@inline export function isGrouped(spec: usize): bool {
+  return (load<u32>(spec, S_FLAGS) & WindowFlag.GROUPED) != 0;
+}
+
+/** True when the window keeps rows; otherwise it keeps only aggregate states. */
+export function keepsRows(spec: usize): bool {
+  if (!isGrouped(spec)) return true;
+  const kind = load<u32>(spec, S_KIND);
+  if (kind == WindowKind.COUNT) return load<u32>(spec, S_COUNT_LENGTH) != load<u32>(spec, S_COUNT_STEP);
+  return kind == WindowKind.SLIDING || kind == WindowKind.HOPPING;
+}
+
+/** Payload of the error that WHERE gave, 0 when there was none. */
+let whereError: u64 = 0;
+
+/** Decides WHERE for one bound row: 1 in, 0 out, -1 failed (`whereError`). */
+function judge(where: u32, row: u32): i32 {
+  const bind = bindOf(where);
+  const tag = bindTag(bind, row);
+  const payload = bindVal(bind, row);
+  if (tag == Tag.BOOL) return payload != 0 ? 1 : 0;
+  if (tag <= Tag.NULL) return 0;
+  // A failure that was kept with its row has become plain text (window/rows.ts keeps the tag).
+  if (tag == Tag.ERROR) whereError = payload;
+  else {
+    failNotBoolean();
+    whereError = span(failOff, failLen);
+  }
+  return -1;
+}
+
+/**
+ * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except that a counting window keeps them
+ * to count. Returns false when memory is exhausted.
+ */
+export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
+  const where = load<u16>(spec, S_WHERE);
+  const asRows = keepsRows(spec);
+  if (where == NO_INPUT || (asRows && load<u32>(spec, S_KIND) == WindowKind.COUNT)) {
+    return asRows ? rowsAppend(state + W_ROWS, spec, sel, n) : accumulate(spec, state + W_SET, sel, n);
+  }
+  const kept = selectionPush();
+  if (!kept) return false;
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const verdict = judge(where, row);
+    if (verdict < 0 && !asRows) setError(state + W_SET, whereError);
+    if (verdict == 0 || (verdict < 0 && !asRows)) continue;
+    store<u32>(kept + (<usize>count << 2), row);
+    count++;
+  }
+  let ok = true;
+  if (count) ok = asRows ? rowsAppend(state + W_ROWS, spec, kept, count) : accumulate(spec, state + W_SET, kept, count);
+  selectionPop();
+  return ok;
+}
+
+/** True when nothing was taken in since the last window. */
+export function isVoid(spec: usize, state: usize): bool {
+  return keepsRows(spec) ? load<u32>(state + W_ROWS, ROWS_COUNT) == 0 : load<u32>(state + W_SET, SET_COUNT) == 0;
+}
+
+/** Sends the groups taken in, or all kept rows, and forgets them. */
+export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
+  if (keepsRows(spec)) {
+    sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
+    rowsDrop(state + W_ROWS, load<u32>(state + W_ROWS, ROWS_COUNT));
+    return;
+  }
+  sendGroups(node, spec, state + W_SET, start, end, trigger);
+  setReset(state + W_SET);
+}
+
+/** Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. */
+function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
+  const where = load<u16>(spec, S_WHERE);
+  const end = load<u32>(page, PAGE_TO);
+  let n: u32 = 0;
+  for (let i = load<u32>(page, PAGE_FROM); i < end; i++) {
+    const ms = timeAt(page, i);
+    if (ms < from || ms > to || (!closed && ms == to)) continue;
+    if (where != NO_INPUT && judge(where, i) <= 0) continue;
+    store<u32>(sel + (<usize>n << 2), i);
+    n++;
+  }
+  return n;
+}
+
+/**
+ * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows stay.
+ */
+export function sendRange(
+  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool,
+): void {
+  const sel = selectionPush();
+  if (!sel) {
+    sendNoMemory(node);
+    return;
+  }
+  whereError = 0;
+  if (isGrouped(spec)) sendRangeGrouped(node, spec, state, start, end, trigger, from, to, closed, sel);
+  else sendRangeRows(node, spec, state, start, end, trigger, from, to, closed, sel);
+  selectionPop();
+}
+
+function sendRangeGrouped(
+  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
+): void {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const set = state + W_SET;
+  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const n = selectRows(spec, page, from, to, closed, sel);
+    if (whereError) setError(set, whereError);
+    if (n && !accumulate(spec, set, sel, n)) {
+      sendNoMemory(node);
+      setReset(set);
+      return;
+    }
+  }
+  sendGroups(node, spec, set, start, end, trigger);
+  setReset(set);
+}
+
+function sendRangeRows(
+  node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
+): void {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  let isOpen = false;
+  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const n = selectRows(spec, page, from, to, closed, sel);
+    if (whereError) break;
+    if (n == 0) continue;
+    if (!isOpen && !beginRows(node, spec, start, end, trigger)) return;
+    isOpen = true;
+    addRows(node, spec, sel, n);
+  }
+  if (isOpen) endRows(node, spec, whereError);
+  else if (whereError) sendFailure(node, offOf(whereError), lenOf(whereError));
+  else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
+    if (beginRows(node, spec, start, end, trigger)) endRows(node, spec, 0);
+  }
+}

@@ -1,0 +1,219 @@
+// Sends what a window holds: one row for each group, or its rows.
+import * as ctx from '../flow/context';
+import { addException, beginMessage, emit, endMessage } from '../flow/node';
+import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { Agg } from '../gen/aggregates';
+import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt } from '../mem/layout';
+import {
+  AGG_SIZE, GROUP_HEAD, G_FN, S_AGGS, S_FLAGS, S_KEEPS, S_TAGS_AT, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt,
+} from '../agg/spec';
+import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
+import { finish, resultTag, resultVal } from '../agg/finish';
+
+const POINTERS: usize = memory.data(4 * 1024, 16);
+
+/** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
+// @ts-ignore: decorator
+@inline export function outputColumns(spec: usize): u32 {
+  return load<u32>(spec, S_KEEPS) + load<u32>(spec, S_AGGS) + 3;
+}
+
+// @ts-ignore: decorator
+@inline function columnAt(cols: usize, i: u32): usize {
+  return <usize>load<u32>(cols + (<usize>i << 2));
+}
+
+/** Fills a column with one whole number. */
+export function fillTime(col: usize, n: u32, ms: f64): void {
+  const payload = <u64>(<i64>floor(ms));
+  for (let i: u32 = 0; i < n; i++) store<u64>(col + (<usize>i << 3), payload, COL_VALS);
+  memory.fill(col + COL_TAGS, Tag.I64, n);
+  store<u8>(col, Tag.I64, COL_UNIFORM);
+}
+
+function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger: f64): void {
+  fillTime(columnAt(cols, from), n, start);
+  fillTime(columnAt(cols, from + 1), n, end);
+  fillTime(columnAt(cols, from + 2), n, trigger);
+}
+
+/** Notes the tag that all rows of the column have, if they have one. */
+export function noteUniform(col: usize, n: u32): void {
+  const first = load<u8>(col, COL_TAGS);
+  let same = true;
+  for (let i: u32 = 1; i < n; i++) same = same && load<u8>(col + i, COL_TAGS) == first;
+  store<u8>(col, same ? first : Tag.MIXED, COL_UNIFORM);
+  store<u8>(col, 0, COL_HAS_RAW);
+}
+
+/** Sends a message that failed before a row of it was sent. */
+export function sendFailure(node: usize, off: usize, len: u32): void {
+  addException(node, off, len, 1);
+  beginMessage(node);
+  endMessage(node, off, len);
+}
+
+/** As `sendFailure`: memory is exhausted. */
+export function sendNoMemory(node: usize): void {
+  failNoMemory();
+  sendFailure(node, failOff, failLen);
+}
+
+/** Fills `n` rows from the groups at POINTERS. Returns the payload of the first error, 0 when there is none. */
+function fillGroups(spec: usize, cols: usize, n: u32): u64 {
+  const keeps = load<u32>(spec, S_KEEPS);
+  const tagsAt = load<u32>(spec, S_TAGS_AT);
+  for (let k: u32 = 0; k < keeps; k++) {
+    const col = columnAt(cols, k);
+    const at = GROUP_HEAD + (k << 3);
+    for (let i: u32 = 0; i < n; i++) {
+      const group = <usize>load<u32>(POINTERS + (<usize>i << 2));
+      setAt(col, i, load<u8>(group + tagsAt + k), load<u64>(group + at));
+    }
+    noteUniform(col, n);
+  }
+  const aggs = load<u32>(spec, S_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
+    const col = columnAt(cols, keeps + a);
+    for (let i: u32 = 0; i < n; i++) {
+      finish(agg, <usize>load<u32>(POINTERS + (<usize>i << 2)), tagsAt + keeps + a);
+      if (resultTag == Tag.ERROR) return resultVal;
+      setAt(col, i, resultTag, resultVal);
+    }
+    noteUniform(col, n);
+  }
+  return 0;
+}
+
+/** One row without groups: aggregates are missing, collections null. */
+function fillEmpty(spec: usize, cols: usize): void {
+  const keeps = load<u32>(spec, S_KEEPS);
+  for (let k: u32 = 0; k < keeps; k++) {
+    setAt(columnAt(cols, k), 0, Tag.MISSING, 0);
+    store<u8>(columnAt(cols, k), Tag.MISSING, COL_UNIFORM);
+  }
+  const aggs = load<u32>(spec, S_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
+    const tag = load<u16>(agg, G_FN) == Agg.COLLECT ? Tag.NULL : Tag.MISSING;
+    setAt(columnAt(cols, keeps + a), 0, tag, 0);
+    store<u8>(columnAt(cols, keeps + a), tag, COL_UNIFORM);
+  }
+}
+
+/**
+ * Sends the groups of the set as one message; nothing when it has none, unless empty windows are sent. The current batch
+ * is another one afterwards: the caller restores it.
+ */
+export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end: f64, trigger: f64): void {
+  if (load<u32>(set, SET_ERROR)) {
+    sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
+    return;
+  }
+  const isEmpty = load<u32>(set, SET_COUNT) == 0;
+  if (isEmpty && !(load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY)) return;
+  const columns = outputColumns(spec);
+  const cols = stageAcquire(columns);
+  if (!cols) {
+    sendNoMemory(node);
+    return;
+  }
+  beginMessage(node);
+  let failure: u64 = 0;
+  if (isEmpty) {
+    fillEmpty(spec, cols);
+    fillTimes(cols, columns - 3, 1, start, end, trigger);
+    ctx.setBatch(cols, 1, identity, 1, 0);
+    emit(node);
+  }
+  let group = <usize>load<u32>(set, SET_FIRST);
+  while (group && failure == 0) {
+    let n: u32 = 0;
+    while (group && n < BATCH_ROWS) {
+      store<u32>(POINTERS + (<usize>n << 2), <u32>group);
+      group = <usize>load<u32>(group, GROUP_NEXT);
+      n++;
+    }
+    failure = fillGroups(spec, cols, n);
+    if (failure) break;
+    fillTimes(cols, columns - 3, n, start, end, trigger);
+    ctx.setBatch(cols, n, identity, n, 0);
+    emit(node);
+  }
+  if (failure) addException(node, offOf(failure), lenOf(failure), 1);
+  endMessage(node, offOf(failure), lenOf(failure));
+  stageRelease(columns);
+}
+
+// ---- windows that send their rows ---------------------------------------------------------------------------
+
+let rowCols: usize = 0;
+let rowCount: u32 = 0;
+let rowStart: f64 = 0;
+let rowEnd: f64 = 0;
+let rowTrigger: f64 = 0;
+
+/** Opens a message of rows; false when memory is exhausted (the message failed). */
+export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigger: f64): bool {
+  rowCols = stageAcquire(outputColumns(spec));
+  if (!rowCols) {
+    sendNoMemory(node);
+    return false;
+  }
+  rowCount = 0;
+  rowStart = start;
+  rowEnd = end;
+  rowTrigger = trigger;
+  beginMessage(node);
+  return true;
+}
+
+/** Adds the kept values of the bound rows `sel[0 … n)`. */
+export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
+  let done: u32 = 0;
+  while (done < n) {
+    const part = min(n - done, BATCH_ROWS - rowCount);
+    const keeps = load<u32>(spec, S_KEEPS);
+    for (let k: u32 = 0; k < keeps; k++) {
+      const bind = bindOf(load<u16>(keepsAt(spec) + (<usize>k << 1)));
+      const col = columnAt(rowCols, k);
+      for (let i: u32 = 0; i < part; i++) {
+        const row = load<u32>(sel + (<usize>(done + i) << 2));
+        setAt(col, rowCount + i, bindTag(bind, row), bindVal(bind, row));
+      }
+    }
+    rowCount += part;
+    done += part;
+    if (rowCount == BATCH_ROWS) flushRows(node, spec);
+  }
+}
+
+function flushRows(node: usize, spec: usize): void {
+  const n = rowCount;
+  if (n == 0) return;
+  const keeps = load<u32>(spec, S_KEEPS);
+  for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(rowCols, k), n);
+  const cols = rowCols;
+  const start = rowStart;
+  const end = rowEnd;
+  const trigger = rowTrigger;
+  fillTimes(cols, outputColumns(spec) - 3, n, start, end, trigger);
+  ctx.setBatch(cols, n, identity, n, 0);
+  emit(node);
+  // A window below this one may have used these in between.
+  rowCols = cols;
+  rowStart = start;
+  rowEnd = end;
+  rowTrigger = trigger;
+  rowCount = 0;
+}
+
+/** Closes the message of rows; `failure`: payload of the error that takes its place, 0 none. */
+export function endRows(node: usize, spec: usize, failure: u64): void {
+  if (failure) addException(node, offOf(failure), lenOf(failure), 1);
+  else flushRows(node, spec);
+  endMessage(node, offOf(failure), lenOf(failure));
+  stageRelease(outputColumns(spec));
+}

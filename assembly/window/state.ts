@@ -1,0 +1,29 @@
+// State of a window node (N_STATE), the same block for all kinds.
+//
+//   0    group set (agg/group.ts), 112
+//   112  rows (window/rows.ts), 48
+//   160  start f64 | end f64           of the window under way; end 0: none yet
+//   176  first f64 | last f64          times of its first and last row
+//   192  counter u32 | isOpen u32
+//   200  queue u32 | queueFrom u32 | queueTo u32 | queueCapacity u32     times of triggers that wait
+//   216  tick f64                      next aligned end, for the longest duration of a session
+//   224  watermark f64
+//   232  panes u32 | paneCount u32 …   window/panes.ts
+import { SET_SIZE } from '../agg/group';
+
+export const W_SET: usize = 0;
+export const W_ROWS: usize = SET_SIZE;
+export const W_START: usize = 160;
+export const W_END: usize = 168;
+export const W_FIRST: usize = 176;
+export const W_LAST: usize = 184;
+export const W_COUNTER: usize = 192;
+export const W_OPEN: usize = 196;
+export const W_QUEUE: usize = 200;
+export const W_QUEUE_FROM: usize = 204;
+export const W_QUEUE_TO: usize = 208;
+export const W_QUEUE_CAPACITY: usize = 212;
+export const W_TICK: usize = 216;
+export const W_WATERMARK: usize = 224;
+export const W_PANES: usize = 232;
+export const W_SIZE: u32 = 256;

@@ -1,0 +1,134 @@
+// Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
+import * as ctx from '../flow/context';
+import {
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, endMessage,
+} from '../flow/node';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { withoutErrors } from '../flow/filter';
+import { clearDeadline, setDeadline } from '../flow/timers';
+import { allocZeroed, free } from '../mem/alloc';
+import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+import { vmRun } from '../ops/vm';
+import { S_FLAGS, S_KIND, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
+import { setFree, setInit } from '../agg/group';
+import { hold } from './batch';
+import { alignedFire, alignedPush, alignedStart } from './aligned';
+import { sendNoMemory } from './output';
+import { rowsFree, rowsInit } from './rows';
+import { readTimes } from './times';
+import { W_END, W_ROWS, W_SET, W_SIZE } from './state';
+
+// @ts-ignore: decorator
+@inline function isEventTime(spec: usize): bool {
+  return (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME) != 0;
+}
+
+/**
+ * Makes the state of a window node whose spec stands in N_SPEC; `now` is the clock (epoch ms), from which windows of
+ * processing time count; 0: from the first tick. Returns false when memory is exhausted.
+ */
+export function windowOpen(node: usize, now: f64): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  specPrepare(spec);
+  const acct = accountOf(node);
+  const state = allocZeroed(W_SIZE, acct);
+  if (!state) return false;
+  store<u32>(node, <u32>state, N_STATE);
+  store<u32>(node, W_SIZE, N_STATE_SIZE);
+  setInit(state + W_SET, acct);
+  rowsInit(state + W_ROWS, acct);
+  if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
+    if (now > 0) alignedStart(spec, state, floor(now));
+    return setDeadline(node, load<f64>(state, W_END));
+  }
+  return true;
+}
+
+/** Gives the current batch to the window. */
+export function windowPush(node: usize): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  let clean: usize = 0;
+  if (ctx.rowErrors) {
+    clean = selectionPush();
+    if (!clean) {
+      sendNoMemory(node);
+      return;
+    }
+    const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
+    if (n < selLen) passFailures(node, sel, selLen);
+    ctx.setSelection(clean, n);
+  }
+  if (ctx.selLen) {
+    if (program) vmRun(program);
+    readTimes(spec, program, ctx.sel, ctx.selLen);
+    hold(spec, program);
+    push(node, spec, state);
+  }
+  if (clean) selectionPop();
+}
+
+function push(node: usize, spec: usize, state: usize): void {
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.HOPPING:
+      alignedPush(node, spec, state);
+      if (!isEventTime(spec)) setDeadline(node, load<f64>(state, W_END));
+      return;
+  }
+}
+
+/** Rows that failed before the window don't enter it: each failure is a message of its own, at once. */
+function passFailures(node: usize, sel: usize, selLen: u32): void {
+  const errors = ctx.rowErrors;
+  const sends = (load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR) != 0;
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    if (tagAt(errors, row) != Tag.ERROR) continue;
+    const text = valAt(errors, row);
+    addException(node, offOf(text), lenOf(text), 1);
+    if (!sends) continue;
+    beginMessage(node);
+    endMessage(node, offOf(text), lenOf(text));
+  }
+}
+
+/** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
+export function windowTick(node: usize): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.HOPPING:
+      if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
+      alignedFire(node, spec, state, ctx.nowMs);
+      setDeadline(node, load<f64>(state, W_END));
+      return;
+  }
+}
+
+/** No row older than `ms` will come any more (event time). The current batch is not touched. */
+export function windowWatermark(node: usize, ms: f64): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.HOPPING:
+      alignedFire(node, spec, state, ms);
+      return;
+  }
+}
+
+/** Frees everything that the window holds. */
+export function windowFree(node: usize): void {
+  clearDeadline(node);
+  const state = <usize>load<u32>(node, N_STATE);
+  if (!state) return;
+  setFree(state + W_SET);
+  rowsFree(state + W_ROWS);
+  free(state, W_SIZE, accountOf(node));
+  store<u32>(node, 0, N_STATE);
+}
