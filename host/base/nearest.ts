@@ -4,7 +4,8 @@
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
+  // A third of the letters may differ, but never all of them.
+  let bestDistance = Math.min(Math.max(1, Math.floor(wanted.length / 3)), wanted.length - 1) + 1;
   for (const candidate of candidates) {
     const distance = editDistance(wanted, candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {

@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Log, type LogOptions } from '../../../host/base/log.js';
+import { temporaryFolder } from '../../harness.js';
+
+function open(change: Partial<LogOptions> = {}): { log: Log; folder: string; text: () => string } {
+  const folder = temporaryFolder();
+  const log = new Log({
+    level: 'info',
+    console: false,
+    folder,
+    fileName: 'stream.log',
+    hasTimestamp: false,
+    rotateSizeBytes: 0,
+    rotateMs: 0,
+    maxAgeMs: 0,
+    rotateCount: 0,
+    ...change,
+  });
+  return { log, folder, text: () => readFileSync(join(folder, 'stream.log'), 'utf8') };
+}
+
+test('writes levels, details and masks', () => {
+  const { log, text } = open();
+  log.debug('hidden');
+  log.info('started', { port: 9081, password: 'p', props: { token: 't', qos: 1 }, none: undefined });
+  log.close();
+  assert.is(
+    text(),
+    'level=info msg=started port=9081 password=****** props="{\\"token\\":\\"******\\",\\"qos\\":1}"\n',
+  );
+});
+
+test('keeps an event on one line', () => {
+  const { log, text } = open();
+  log.warn('two\nlines', { reason: 'a "b" c' });
+  log.close();
+  assert.is(text(), 'level=warn msg="two\\nlines" reason="a \\"b\\" c"\n');
+});
+
+test('folds repeated lines', () => {
+  const { log, text } = open();
+  for (let i = 0; i < 5; i++) log.info('again');
+  log.info('other');
+  log.close();
+  assert.is(
+    text(),
+    'level=info msg=again\nlevel=info msg="the last line was repeated 4 times"\nlevel=info msg=other\n',
+  );
+});
+
+test('changes its level while running', () => {
+  const { log, text } = open();
+  log.configure({ level: 'debug' });
+  log.debug('now seen');
+  log.configure({ level: 'error' });
+  log.warn('unseen');
+  log.close();
+  assert.is(text(), 'level=debug msg="now seen"\n');
+});
+
+test('puts full files aside and removes the oldest', () => {
+  const { log, folder } = open({ rotateSizeBytes: 100, rotateCount: 2 });
+  for (let i = 0; i < 10; i++) {
+    log.info(`line ${i} ${'x'.repeat(120)}`);
+    log.flush();
+  }
+  log.close();
+  const names = readdirSync(folder);
+  assert.ok(names.includes('stream.log'));
+  assert.ok(names.length <= 3, names.join());
+  assert.match(readFileSync(join(folder, 'stream.log'), 'utf8'), /line 9/);
+});
+
+test('a folder that can not be written ends logging to file, not the program', () => {
+  const { log, folder } = open();
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'a file in its place');
+  log.error('lost');
+  log.error('lost again');
+  log.close();
+  rmSync(folder);
+  mkdirSync(folder);
+});
+
+test.run();

@@ -1,0 +1,76 @@
+/** Small pieces of base: clock, lock, nearest name, checksum, serial steps. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ManualClock } from '../../../host/base/clock.js';
+import { crc32 } from '../../../host/base/crc32.js';
+import { lockFolder } from '../../../host/base/lock-file.js';
+import { nearest } from '../../../host/base/nearest.js';
+import { Serial } from '../../../host/base/serial.js';
+import { temporaryFolder } from '../../harness.js';
+
+test('a manual clock calls what falls due, in order', () => {
+  const clock = new ManualClock(1000);
+  const calls: string[] = [];
+  clock.after(30, () => calls.push(`once ${clock.now()}`));
+  const every = clock.every(20, () => calls.push(`every ${clock.now()}`));
+  clock.after(25, () => calls.push('closed')).close();
+  clock.advance(50);
+  every.close();
+  clock.advance(50);
+  assert.equal(calls, ['every 1020', 'once 1030', 'every 1040']);
+  assert.is(clock.now(), 1100);
+});
+
+test('a folder is locked once, with the pid of the holder', () => {
+  const path = join(temporaryFolder(), 'lock');
+  const lock = lockFolder(path);
+  assert.throws(() => lockFolder(path), new RegExp(`in use by process ${process.pid}`));
+  lock.close();
+  assert.not.ok(existsSync(path));
+  lockFolder(path).close();
+});
+
+test('a lock of a process that is gone, or of another one with its pid, is taken over', () => {
+  const path = join(temporaryFolder(), 'lock');
+  for (const left of ['{"pid":999999999,"started":"1"}', `{"pid":${process.pid},"started":"1"}`, 'rubbish', '']) {
+    writeFileSync(path, left);
+    const lock = lockFolder(path);
+    assert.is(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);
+    lock.close();
+  }
+});
+
+test('the nearest name is suggested only when it is near', () => {
+  assert.is(nearest('restPrt', ['restPort', 'restIp']), 'restPort');
+  assert.is(nearest('serevr', ['server', 'topic']), 'server');
+  assert.is(nearest('RESTPORT', ['restPort']), 'restPort');
+  assert.is(nearest('xyz', ['restPort', 'restIp']), undefined);
+  assert.is(nearest('', ['a']), undefined);
+});
+
+test('checksums are those of zip', () => {
+  assert.is(crc32(Buffer.from('123456789')), 0xcbf43926);
+  assert.is(crc32(Buffer.alloc(0)), 0);
+});
+
+test('steps of one key run one after the other, also behind a failure', async () => {
+  const serial = new Serial();
+  const order: string[] = [];
+  const step = (name: string, fails = false) =>
+    serial.run('k', async () => {
+      order.push(`${name} begins`);
+      await Promise.resolve();
+      order.push(`${name} ends`);
+      if (fails) throw new Error(name);
+    });
+  const results = await Promise.allSettled([step('a'), step('b', true), step('c')]);
+  assert.equal(order, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+  assert.equal(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+});
+
+test.run();
