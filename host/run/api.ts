@@ -36,7 +36,12 @@ export interface RuleDefinition {
 }
 
 export type RuleState =
-  | 'starting' | 'running' | 'stopping' | 'stopped' | 'stopped by error' | 'stopped: waiting for next schedule.';
+  | 'starting'
+  | 'running'
+  | 'stopping'
+  | 'stopped'
+  | 'stopped by error'
+  | 'stopped: waiting for next schedule.';
 
 export interface RuleStatus {
   status: RuleState;

@@ -1,0 +1,147 @@
+/**
+ * The form of a connector: what it declares, what the engine gives it, what it gives back. A connector moves bytes. It
+ * never sees rows, and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
+ */
+import { type Parsed, parse, type Spec } from '../base/field.js';
+import type { Logger } from '../base/log.js';
+import type { Framing, OutputChunk } from '../../kernels/api.js';
+
+export type { Framing, OutputChunk };
+
+/** What a source needs from the engine. */
+export interface SourceContext {
+  /** Name of the stream. */
+  readonly name: string;
+  /** DATASOURCE of the stream. */
+  readonly dataSource: string;
+  readonly log: Logger;
+  /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
+  readonly coalesceMs: number;
+  /** True while the sinks take no more; a source should stop to write then. */
+  readonly isFull: boolean;
+  /** Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause. */
+  write(bytes: Uint8Array): boolean;
+  /** Resolves as soon as input is wanted. */
+  ready(): Promise<void>;
+  /** Says what to call when the sinks take no more and when they do again. */
+  onFlow(pause: () => void, resume: () => void): void;
+  /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
+  onPacket(take: (packet: Uint8Array) => void): void;
+  /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
+  onAcknowledge(take: (packetIds: Uint16Array) => void): void;
+  /** Forgets a half-received message. */
+  resetInput(): void;
+  /** The connection was lost; the engine calls `open` again after a while. */
+  disconnected(reason: string): void;
+  /** Counts a failure that does not end the connection. */
+  exception(reason: string): void;
+  /** All input was written. */
+  end(): void;
+  /** An object that all connectors of this worker share, made at first use. */
+  shared<T>(key: string, make: () => T): T;
+}
+
+export interface Source {
+  /**
+   * Connects; called again after `disconnected` or a failed attempt. Throws HaumeaError `config` for what no repetition
+   * can cure: the rule stops.
+   */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a sink needs from the engine. */
+export interface SinkContext {
+  readonly ruleId: string;
+  readonly log: Logger;
+  /** Gives credit back: so many bytes and messages are with the outside. */
+  accepted(bytes: number, messages: number): void;
+  /** So many messages were lost for good; gives the credit back too. */
+  failed(bytes: number, messages: number, reason: string): void;
+  /** The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. */
+  disconnected(reason: string): void;
+  shared<T>(key: string, make: () => T): T;
+}
+
+export interface Sink {
+  /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
+  open(): Promise<void>;
+  /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
+  write(chunk: OutputChunk): void;
+  /** Resolves when everything written so far is with the outside; rejects when that can't be. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The wire form in which a source gives its input. */
+export interface SourceForm {
+  framing: Framing;
+  mqttVersion?: 4 | 5;
+  /** Overrides the format of the stream: memory topics carry the engine's own rows. */
+  format?: 'json' | 'rows';
+}
+
+export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends Spec> {
+  name: string;
+  doc: string;
+  /** Properties of a connection, the same for source and sink. */
+  connection: C;
+  source?: {
+    /** Properties of a stream. */
+    props: S;
+    form(conf: Parsed<C> & Parsed<S>): SourceForm;
+    create(conf: Parsed<C> & Parsed<S>, context: SourceContext): Source;
+  };
+  sink?: {
+    props: K;
+    create(conf: Parsed<C> & Parsed<K>, context: SinkContext): Sink;
+  };
+}
+
+/** A connector as the engine uses it: properties come unchecked. */
+export interface Connector {
+  readonly name: string;
+  readonly doc: string;
+  readonly connection: Spec;
+  readonly source?: {
+    readonly props: Spec;
+    /** Checks properties; throws HaumeaError `config` that names the property. */
+    check(props: Record<string, unknown>): void;
+    form(props: Record<string, unknown>): SourceForm;
+    create(props: Record<string, unknown>, context: SourceContext): Source;
+  };
+  readonly sink?: {
+    readonly props: Spec;
+    check(props: Record<string, unknown>): void;
+    create(props: Record<string, unknown>, context: SinkContext): Sink;
+  };
+}
+
+/** Declares a connector. */
+export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
+  declared: ConnectorDeclaration<C, S, K>,
+): Connector {
+  const { name, doc, connection, source, sink } = declared;
+  const sourceProps = { ...connection, ...source?.props } as Spec;
+  const sinkProps = { ...connection, ...sink?.props } as Spec;
+  const sourceConf = (props: Record<string, unknown>) =>
+    parse(sourceProps, props, { where: `${name} source` }) as Parsed<C> & Parsed<S>;
+  const sinkConf = (props: Record<string, unknown>) =>
+    parse(sinkProps, props, { where: `${name} sink` }) as Parsed<C> & Parsed<K>;
+  return {
+    name,
+    doc,
+    connection,
+    source: source && {
+      props: sourceProps,
+      check: (props) => void sourceConf(props),
+      form: (props) => source.form(sourceConf(props)),
+      create: (props, context) => source.create(sourceConf(props), context),
+    },
+    sink: sink && {
+      props: sinkProps,
+      check: (props) => void sinkConf(props),
+      create: (props, context) => sink.create(sinkConf(props), context),
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** Files: lines or JSON values read to the end, lines written at the end of a file. */
+import { field } from '../../base/field.js';
+import { commonSink, commonSource, noTemplate } from '../common.js';
+import { defineConnector } from '../define.js';
+import { FileSink } from './sink.js';
+import { FileSource } from './source.js';
+
+export default defineConnector({
+  name: 'file',
+  doc: 'Reads and writes files of the machine the engine runs on.',
+  connection: {},
+  source: {
+    props: {
+      ...commonSource,
+      fileType: field
+        .string()
+        .oneOf('json', 'lines', 'csv', 'raw', 'parquet')
+        .default('json')
+        .check((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
+        .doc('json: an array of objects or objects one after the other; lines: a payload in each line'),
+      path: field.string().default('.').doc('Folder of the files'),
+      interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
+      sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
+      ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
+      ignoreEndLines: field
+        .int()
+        .min(0)
+        .default(0)
+        .check((count) => (count === 0 ? undefined : 'is not supported yet')),
+      decompression: field
+        .string()
+        .oneOf('', 'gzip', 'zstd')
+        .default('')
+        .check((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
+        .doc('Compression of the files'),
+      actionAfterRead: field.int().min(0).max(2).default(0).doc('0 keep the file, 1 delete it, 2 move it to moveTo'),
+      moveTo: field.string().default('').doc('Folder that takes files after reading'),
+      parallel: field.bool().default(false).doc('Accepted for compatibility; files are read one after the other'),
+    },
+    form: (conf) => ({ framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames' }),
+    create: (conf, context) => new FileSource(conf, context),
+  },
+  sink: {
+    props: {
+      ...commonSink,
+      path: field.string().required().check(noTemplate).doc('File to write to; missing folders are made'),
+      fileType: field
+        .string()
+        .oneOf('lines', 'json', 'csv')
+        .default('lines')
+        .check((type) => (type === 'lines' ? undefined : `${type} is not supported yet`))
+        .doc('lines: a line feed after each message'),
+      rollingInterval: field
+        .duration()
+        .min(0)
+        .default(0)
+        .check((ms) => (ms === 0 ? undefined : 'is not supported yet')),
+      rollingSize: field.int().min(0).default(0).doc('A file that reaches this size in bytes is put aside; 0 never'),
+      rollingCount: field.int().min(0).default(1_000_000).doc('Accepted for compatibility'),
+      rollingNamePattern: field
+        .string()
+        .oneOf('', 'prefix', 'suffix', 'none')
+        .default('')
+        .doc('Where the name of a file put aside has its time stamp'),
+    },
+    create: (conf, context) => new FileSink(conf, context),
+  },
+});

@@ -1,0 +1,177 @@
+/** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { createGunzip } from 'node:zlib';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { Source, SourceContext } from '../define.js';
+import { FrameBuffer } from '../frames.js';
+import { JsonSplitter } from './json-splitter.js';
+import { LineSplitter } from './line-splitter.js';
+
+export interface FileSourceConf {
+  fileType: string;
+  path: string;
+  /** ms */
+  interval: number;
+  /** ms */
+  sendInterval: number;
+  ignoreStartLines: number;
+  decompression: string;
+  actionAfterRead: number;
+  moveTo: string;
+}
+
+const chunkBytes = 256 * 1024;
+const lineFeed = 10;
+
+export class FileSource implements Source {
+  #isClosed = false;
+  #stopWaiting: (() => void) | undefined;
+  #reading: Promise<void> | undefined;
+  readonly #path: string;
+
+  constructor(
+    readonly conf: FileSourceConf,
+    readonly context: SourceContext,
+  ) {
+    this.#path = resolve(conf.path, context.dataSource);
+  }
+
+  async open(): Promise<void> {
+    const { conf } = this;
+    if (conf.actionAfterRead === 2 && conf.moveTo === '') {
+      throw new HaumeaError('config', 'file source: property moveTo is required when actionAfterRead is 2');
+    }
+    try {
+      await stat(this.#path);
+      if (conf.actionAfterRead === 2) await mkdir(conf.moveTo, { recursive: true });
+    } catch (error) {
+      throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
+    }
+    this.#reading = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopWaiting?.();
+    await this.#reading;
+  }
+
+  async #run(): Promise<void> {
+    const { interval } = this.conf;
+    for (;;) {
+      try {
+        for (const path of await this.#files()) {
+          await this.#read(path);
+          if (this.#isClosed) return;
+          await this.#afterRead(path);
+        }
+      } catch (error) {
+        this.context.exception(reasonOf(error));
+      }
+      if (this.#isClosed) return;
+      if (interval === 0) {
+        this.context.end();
+        return;
+      }
+      await this.#wait(interval);
+      if (this.#isClosed) return;
+    }
+  }
+
+  /** The file itself, or the files of the folder, oldest first. */
+  async #files(): Promise<string[]> {
+    const info = await stat(this.#path);
+    if (!info.isDirectory()) return [this.#path];
+    const files: { path: string; changed: number }[] = [];
+    for (const entry of await readdir(this.#path, { withFileTypes: true })) {
+      const path = join(this.#path, entry.name);
+      if (entry.isFile()) files.push({ path, changed: (await stat(path)).mtimeMs });
+    }
+    return files.sort((a, b) => a.changed - b.changed || (a.path < b.path ? -1 : 1)).map((file) => file.path);
+  }
+
+  async #read(path: string): Promise<void> {
+    const { conf, context } = this;
+    const raw = createReadStream(path, { highWaterMark: chunkBytes });
+    const input = conf.decompression === 'gzip' ? raw.pipe(createGunzip()) : raw;
+    if (input !== raw) raw.on('error', (error) => input.destroy(error));
+    const isRawLines = conf.fileType === 'lines' && conf.sendInterval === 0;
+    const splitter = isRawLines ? undefined : conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter();
+    const frames = new FrameBuffer();
+    let linesToSkip = conf.ignoreStartLines;
+    let last = lineFeed;
+    try {
+      for await (const data of input as AsyncIterable<Buffer>) {
+        let chunk: Buffer = data;
+        while (linesToSkip > 0 && chunk.length > 0) {
+          const end = chunk.indexOf(lineFeed);
+          if (end >= 0) linesToSkip--;
+          chunk = chunk.subarray(end < 0 ? chunk.length : end + 1);
+        }
+        if (chunk.length === 0) continue;
+        last = chunk[chunk.length - 1]!;
+        if (splitter === undefined) {
+          if (!context.write(chunk)) await this.#ready();
+        } else {
+          await this.#send(splitter.add(chunk), frames);
+        }
+        if (this.#isClosed) return;
+      }
+      if (splitter !== undefined) await this.#send(splitter.end(), frames);
+      // Only the last file may leave its last line open: the next one's first must not be joined to it.
+      else if (last !== lineFeed) context.write(Uint8Array.of(lineFeed));
+    } finally {
+      raw.destroy();
+      input.destroy();
+    }
+  }
+
+  /** Writes messages in one go, or one by one with the pause that was asked for. */
+  async #send(messages: Iterable<Uint8Array>, frames: FrameBuffer): Promise<void> {
+    const { sendInterval } = this.conf;
+    for (const message of messages) {
+      frames.add(message);
+      if (sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
+        await this.#flush(frames);
+        if (sendInterval > 0) await this.#wait(sendInterval);
+        if (this.#isClosed) return;
+      }
+    }
+    await this.#flush(frames);
+  }
+
+  async #flush(frames: FrameBuffer): Promise<void> {
+    if (frames.count === 0) return;
+    const isWanted = this.context.write(frames.bytes);
+    frames.clear();
+    if (!isWanted) await this.#ready();
+  }
+
+  /** Waits for the sinks, or for the end of the source. */
+  async #ready(): Promise<void> {
+    await Promise.race([this.context.ready(), new Promise<void>((resolve) => this.#onStop(resolve))]);
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#onStop(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #onStop(call: () => void): void {
+    if (this.#isClosed) call();
+    else this.#stopWaiting = call;
+  }
+
+  async #afterRead(path: string): Promise<void> {
+    const { actionAfterRead, moveTo } = this.conf;
+    if (actionAfterRead === 1) await rm(path);
+    if (actionAfterRead === 2) await rename(path, join(moveTo, basename(path)));
+  }
+}

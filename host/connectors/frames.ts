@@ -1,0 +1,81 @@
+/** Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, both texts. */
+import type { OutputChunk } from './define.js';
+
+const headerBytes = 8;
+const none = new Uint8Array(0);
+
+/** Collects frames in one growing buffer, so that a batch of messages is one write. */
+export class FrameBuffer {
+  #buffer = Buffer.allocUnsafe(4096);
+  #length = 0;
+  count = 0;
+
+  /** Appends a message; `meta` is the text of a JSON object or nothing. */
+  add(payload: Uint8Array, meta: Uint8Array = none): void {
+    const end = this.#length + headerBytes + meta.length + payload.length;
+    if (end > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(end, this.#buffer.length * 2));
+      this.#buffer.copy(grown, 0, 0, this.#length);
+      this.#buffer = grown;
+    }
+    this.#buffer.writeUInt32LE(payload.length, this.#length);
+    this.#buffer.writeUInt32LE(meta.length, this.#length + 4);
+    this.#buffer.set(meta, this.#length + headerBytes);
+    this.#buffer.set(payload, this.#length + headerBytes + meta.length);
+    this.#length = end;
+    this.count++;
+  }
+
+  get sizeBytes(): number {
+    return this.#length;
+  }
+
+  /** The frames so far; valid until the next `add`. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#length = 0;
+    this.count = 0;
+    // One burst must not hold memory for ever.
+    if (this.#buffer.length > 1 << 20) this.#buffer = Buffer.allocUnsafe(4096);
+  }
+}
+
+/** Cuts output chunks into messages; keeps the start of one that goes on in the next chunk. */
+export class MessageCutter {
+  #start: Uint8Array[] = [];
+  #startBytes = 0;
+
+  /** Calls back with each finished message: a view valid during the call. */
+  cut(chunk: OutputChunk, take: (message: Uint8Array) => void): void {
+    const { bytes, ends, partial } = chunk;
+    const count = ends === null ? 0 : ends.length;
+    let from = 0;
+    for (let i = 0; i < count; i++) {
+      const end = ends![i]!;
+      // A partial message reaches to the end of the chunk, whether or not it is listed.
+      if (partial && end === bytes.length && i === count - 1) break;
+      take(this.#whole(bytes.subarray(from, end)));
+      from = end;
+    }
+    if (partial || (ends === null && from < bytes.length)) {
+      const rest = bytes.subarray(from);
+      if (partial) {
+        this.#start.push(rest.slice());
+        this.#startBytes += rest.length;
+      } else {
+        take(this.#whole(rest));
+      }
+    }
+  }
+
+  #whole(end: Uint8Array): Uint8Array {
+    if (this.#start.length === 0) return end;
+    const whole = Buffer.concat([...this.#start, end], this.#startBytes + end.length);
+    this.#start = [];
+    this.#startBytes = 0;
+    return whole;
+  }
+}

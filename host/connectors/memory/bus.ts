@@ -1,0 +1,58 @@
+/** Distributes blocks of frames to the subscribers of a topic and tells the publisher when all have taken them. */
+
+/** Frames of one publication; `taken` is to be called once by each subscriber. */
+export interface Block {
+  bytes: Buffer;
+  taken(): void;
+}
+
+export interface Subscriber {
+  deliver(block: Block): void;
+}
+
+export class MemoryBus {
+  readonly #subscribers = new Map<Subscriber, string[]>();
+  /** Subscribers by topic; forgotten with each change of subscriptions. */
+  readonly #matches = new Map<string, Subscriber[]>();
+
+  /** Subscribes to a topic in which `+` stands for one level and `#` for all that follow. */
+  subscribe(filter: string, subscriber: Subscriber): void {
+    this.#subscribers.set(subscriber, filter.split('/'));
+    this.#matches.clear();
+  }
+
+  unsubscribe(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    this.#matches.clear();
+  }
+
+  /** Hands out the bytes, which the bus may keep; `done` is called when no subscriber needs them any more. */
+  publish(topic: string, bytes: Buffer, done: () => void): void {
+    const subscribers = this.subscribersOf(topic);
+    let left = subscribers.length;
+    if (left === 0) return done();
+    const taken = () => {
+      if (--left === 0) done();
+    };
+    for (const subscriber of subscribers) subscriber.deliver({ bytes, taken });
+  }
+
+  subscribersOf(topic: string): readonly Subscriber[] {
+    let found = this.#matches.get(topic);
+    if (found === undefined) {
+      const levels = topic.split('/');
+      found = [...this.#subscribers].filter(([, filter]) => matches(filter, levels)).map(([subscriber]) => subscriber);
+      this.#matches.set(topic, found);
+    }
+    return found;
+  }
+}
+
+/** Says whether a topic, split into its levels, falls under a filter. */
+export function matches(filter: readonly string[], levels: readonly string[]): boolean {
+  for (let i = 0; i < filter.length; i++) {
+    if (filter[i] === '#') return true;
+    if (i >= levels.length || (filter[i] !== '+' && filter[i] !== levels[i])) return false;
+  }
+  return filter.length === levels.length;
+}

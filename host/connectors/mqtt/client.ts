@@ -1,0 +1,119 @@
+/** Connection settings in the form of mqtt.js, and the client with our transport below it. */
+import { readFile } from 'node:fs/promises';
+import type { SecureVersion } from 'node:tls';
+import type { IClientOptions, MqttClient } from 'mqtt';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { type Endpoint, Transport, type TransportTap } from './transport.js';
+
+export interface ConnectionConf {
+  server: string;
+  username: string;
+  password: string;
+  protocolVersion: string;
+  clientid: string;
+  insecureSkipVerify: boolean;
+  certificationPath: string;
+  privateKeyPath: string;
+  rootCaPath: string;
+  certificationRaw: string;
+  privateKeyRaw: string;
+  rootCARaw: string;
+  tlsMinVersion: string;
+  /** ms */
+  keepAlive: number;
+}
+
+const connectTimeoutMs = 10_000;
+
+/** Protocol level of a version as configured. */
+export function protocolLevel(version: string): 3 | 4 | 5 {
+  return version === '5' ? 5 : version === '3.1' ? 3 : 4;
+}
+
+/**
+ * Makes a client that does not connect yet and never reconnects by itself: the engine decides about both.
+ * The package is loaded here, so that a server without MQTT rules does not pay for it.
+ */
+export async function makeClient(
+  conf: ConnectionConf,
+  options: IClientOptions,
+  tap: (transport: Transport) => TransportTap | undefined,
+): Promise<MqttClient> {
+  const { default: mqtt } = await import('mqtt');
+  const endpoint = await endpointOf(conf);
+  const level = protocolLevel(conf.protocolVersion);
+  const build = () => {
+    const transport: Transport = new Transport(endpoint, () => tap(transport));
+    return transport;
+  };
+  return new mqtt.MqttClient(build as never, {
+    protocolVersion: level,
+    protocolId: level === 3 ? 'MQIsdp' : 'MQTT',
+    keepalive: Math.max(1, Math.round(conf.keepAlive / 1000)),
+    connectTimeout: connectTimeoutMs,
+    reconnectPeriod: 0,
+    manualConnect: true,
+    resubscribe: false,
+    ...(conf.username === '' ? {} : { username: conf.username }),
+    ...(conf.password === '' ? {} : { password: conf.password }),
+    ...(conf.clientid === '' ? {} : { clientId: conf.clientid }),
+    ...options,
+  });
+}
+
+/** Connects once: resolves with the broker's consent, rejects with the reason of the failure. */
+export function connectOnce(client: MqttClient): Promise<{ hasSession: boolean }> {
+  return new Promise((resolve, reject) => {
+    let reason = 'connection closed';
+    const onConnect = (packet: { sessionPresent?: boolean }) => {
+      forget();
+      resolve({ hasSession: packet.sessionPresent === true });
+    };
+    const onError = (error: Error) => {
+      reason = reasonOf(error);
+      // A refusal by the broker leaves the socket open.
+      client.stream?.destroy();
+    };
+    const onClose = () => {
+      forget();
+      reject(new HaumeaError('connection', reason));
+    };
+    const forget = () => {
+      client.removeListener('connect', onConnect);
+      client.removeListener('error', onError);
+      client.removeListener('close', onClose);
+    };
+    client.on('connect', onConnect);
+    client.on('error', onError);
+    client.on('close', onClose);
+    client.connect();
+  });
+}
+
+async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {
+  const url = new URL(conf.server.includes('://') ? conf.server : `tcp://${conf.server}`);
+  const isTls = ['ssl:', 'tls:', 'mqtts:'].includes(url.protocol);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port);
+  if (!isTls) return { host, port };
+  const load = async (path: string, raw: string) => {
+    if (raw !== '') return Buffer.from(raw, 'base64');
+    if (path === '') return undefined;
+    try {
+      return await readFile(path);
+    } catch (error) {
+      throw new HaumeaError('config', `mqtt: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return {
+    host,
+    port,
+    tls: {
+      cert: await load(conf.certificationPath, conf.certificationRaw),
+      key: await load(conf.privateKeyPath, conf.privateKeyRaw),
+      ca: await load(conf.rootCaPath, conf.rootCARaw),
+      rejectUnauthorized: !conf.insecureSkipVerify,
+      minVersion: conf.tlsMinVersion.replace('tls', 'TLSv') as SecureVersion,
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Writes PUBLISH packets of quality of service 0 for one topic. */
+
+/** Longest variable-length number of the protocol. */
+const maxRemaining = 268_435_455;
+const retainFlag = 1;
+const publishType = 0x30;
+const userProperty = 0x26;
+
+export class PublishEncoder {
+  readonly #head: Buffer;
+  readonly #type: number;
+
+  constructor(topic: string, isRetained: boolean, version: 3 | 4 | 5, properties: Record<string, unknown> = {}) {
+    const name = Buffer.from(topic);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(name.length);
+    this.#head = Buffer.concat([length, name, ...(version === 5 ? [propertiesOf(properties)] : [])]);
+    this.#type = publishType | (isRetained ? retainFlag : 0);
+  }
+
+  /** Bytes of the packet around a payload; undefined when the payload is longer than the protocol allows. */
+  sizeOf(payloadBytes: number): number | undefined {
+    const remaining = this.#head.length + payloadBytes;
+    return remaining > maxRemaining ? undefined : 1 + lengthBytes(remaining) + remaining;
+  }
+
+  /** Writes a packet at the offset and returns its end. */
+  write(target: Buffer, at: number, payload: Uint8Array): number {
+    let end = at;
+    target[end++] = this.#type;
+    let remaining = this.#head.length + payload.length;
+    do {
+      const more = remaining > 127 ? 128 : 0;
+      target[end++] = (remaining & 127) | more;
+      remaining >>>= 7;
+    } while (remaining > 0);
+    target.set(this.#head, end);
+    end += this.#head.length;
+    target.set(payload, end);
+    return end + payload.length;
+  }
+}
+
+function lengthBytes(value: number): number {
+  return value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : value < 1 << 21 ? 3 : 4;
+}
+
+function propertiesOf(properties: Record<string, unknown>): Buffer {
+  const parts = Object.entries(properties).flatMap(([name, value]) => [
+    Buffer.of(userProperty),
+    textOf(name),
+    textOf(String(value)),
+  ]);
+  const body = Buffer.concat(parts);
+  const length: number[] = [];
+  let left = body.length;
+  do {
+    length.push((left & 127) | (left > 127 ? 128 : 0));
+    left >>>= 7;
+  } while (left > 0);
+  return Buffer.concat([Buffer.from(length), body]);
+}
+
+function textOf(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}

@@ -1,0 +1,101 @@
+/** MQTT clients of sinks: sinks with the same connection settings share one. */
+import type { MqttClient } from 'mqtt';
+import { reasonOf } from '../../base/errors.js';
+import { type ConnectionConf, connectOnce, makeClient } from './client.js';
+
+const endTimeoutMs = 500;
+
+export class ClientPool {
+  readonly #clients = new Map<string, SharedClient>();
+
+  /** Returns the client for these settings; each user gives it back. */
+  take(conf: ConnectionConf): SharedClient {
+    const key = keyOf(conf);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = new SharedClient(conf, () => this.#clients.delete(key));
+      this.#clients.set(key, client);
+    }
+    client.users++;
+    return client;
+  }
+}
+
+export class SharedClient {
+  users = 0;
+  mqtt: MqttClient | undefined;
+  #opening: Promise<void> | undefined;
+  readonly #lost = new Map<object, (reason: string) => void>();
+  #reason = 'connection closed';
+  #isEnded = false;
+
+  constructor(
+    readonly conf: ConnectionConf,
+    readonly onUnused: () => void,
+  ) {}
+
+  /** Resolves when the client is connected; `lost` is called when it is no more. */
+  async open(user: object, lost: (reason: string) => void): Promise<void> {
+    if (this.mqtt?.connected !== true) {
+      this.#opening ??= this.#connect().finally(() => {
+        this.#opening = undefined;
+      });
+      await this.#opening;
+    }
+    this.#lost.set(user, lost);
+  }
+
+  async giveBack(user: object): Promise<void> {
+    this.#lost.delete(user);
+    if (--this.users > 0) return;
+    this.onUnused();
+    this.#isEnded = true;
+    const client = this.mqtt;
+    if (client === undefined) return;
+    if (!client.connected) {
+      client.end(true);
+      return;
+    }
+    const timer = setTimeout(() => client.end(true), endTimeoutMs);
+    await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
+    clearTimeout(timer);
+  }
+
+  async #connect(): Promise<void> {
+    if (this.mqtt === undefined) {
+      this.mqtt = await makeClient(this.conf, { clean: true }, () => undefined);
+      this.mqtt.on('error', (error) => {
+        this.#reason = reasonOf(error);
+        this.mqtt?.stream?.destroy();
+      });
+      this.mqtt.on('close', () => {
+        const users = [...this.#lost.values()];
+        this.#lost.clear();
+        for (const lost of users) lost(this.#reason);
+      });
+    }
+    this.#reason = 'connection closed';
+    await connectOnce(this.mqtt);
+    if (this.#isEnded) this.mqtt.end(true);
+  }
+}
+
+/** Settings that make a connection what it is. */
+function keyOf(conf: ConnectionConf): string {
+  return JSON.stringify([
+    conf.server,
+    conf.username,
+    conf.password,
+    conf.protocolVersion,
+    conf.clientid,
+    conf.insecureSkipVerify,
+    conf.certificationPath,
+    conf.privateKeyPath,
+    conf.rootCaPath,
+    conf.certificationRaw,
+    conf.privateKeyRaw,
+    conf.rootCARaw,
+    conf.tlsMinVersion,
+    conf.keepAlive,
+  ]);
+}

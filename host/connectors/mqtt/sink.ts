@@ -1,0 +1,170 @@
+/**
+ * Publishes messages. With QoS 0 the packets are written here, all of one turn in one piece; with QoS 1 and 2 mqtt.js
+ * keeps them until the broker has confirmed. What comes while there is no connection waits.
+ */
+import type { MqttClient } from 'mqtt';
+import { reasonOf } from '../../base/errors.js';
+import type { OutputChunk, Sink, SinkContext } from '../define.js';
+import { MessageCutter } from '../frames.js';
+import { type ConnectionConf, protocolLevel } from './client.js';
+import { PublishEncoder } from './encode.js';
+import { ClientPool, type SharedClient } from './pool.js';
+
+export interface MqttSinkConf extends ConnectionConf {
+  topic: string;
+  qos: number;
+  retained: boolean;
+  properties?: Record<string, unknown>;
+}
+
+/** Messages with QoS 1 or 2 that may be unconfirmed at a time. */
+const maxUnconfirmed = 1000;
+
+interface Waiting {
+  payload: Buffer;
+  /** Credit that goes back when it is confirmed. */
+  bytes: number;
+}
+
+export class MqttSink implements Sink {
+  readonly #client: SharedClient;
+  readonly #encoder: PublishEncoder;
+  readonly #cutter = new MessageCutter();
+  /** QoS 0: packets to write, filled up to #length. */
+  #packets = Buffer.allocUnsafe(16 * 1024);
+  #length = 0;
+  #credit = { bytes: 0, messages: 0 };
+  #isWriting = false;
+  #isScheduled = false;
+  /** QoS 1 and 2: messages not yet handed to mqtt.js. */
+  #queue: Waiting[] = [];
+  #unconfirmed = 0;
+  #onIdle: (() => void)[] = [];
+  #isConnected = false;
+  #isClosed = false;
+
+  constructor(
+    readonly conf: MqttSinkConf,
+    readonly context: SinkContext,
+  ) {
+    const pool = context.shared('mqtt.clients', () => new ClientPool());
+    this.#client = pool.take(conf);
+    this.#encoder = new PublishEncoder(conf.topic, conf.retained, protocolLevel(conf.protocolVersion), conf.properties);
+  }
+
+  async open(): Promise<void> {
+    await this.#client.open(this, (reason) => {
+      this.#isConnected = false;
+      if (!this.#isClosed) this.context.disconnected(reason);
+    });
+    this.#isConnected = true;
+    this.#send();
+  }
+
+  write(chunk: OutputChunk): void {
+    if (this.conf.qos === 0) {
+      this.#credit.bytes += chunk.bytes.length;
+      this.#credit.messages += chunk.messages;
+      this.#cutter.cut(chunk, (message) => this.#add(message));
+    } else {
+      let left = chunk.bytes.length;
+      let last: Waiting | undefined;
+      this.#cutter.cut(chunk, (message) => {
+        last = { payload: Buffer.from(message), bytes: Math.min(left, message.length) };
+        left -= last.bytes;
+        this.#queue.push(last);
+      });
+      if (last === undefined) this.context.accepted(left, 0);
+      else last.bytes += left;
+    }
+    this.#schedule();
+  }
+
+  flush(): Promise<void> {
+    if (this.#isIdle) return Promise.resolve();
+    this.#schedule();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#client.giveBack(this);
+  }
+
+  get #isIdle(): boolean {
+    return this.#length === 0 && !this.#isWriting && this.#queue.length === 0 && this.#unconfirmed === 0;
+  }
+
+  #add(message: Uint8Array): void {
+    const size = this.#encoder.sizeOf(message.length);
+    if (size === undefined) {
+      this.context.failed(0, 0, `a message of ${message.length} bytes is longer than MQTT allows`);
+      return;
+    }
+    if (this.#length + size > this.#packets.length) {
+      const grown = Buffer.allocUnsafe(Math.max(this.#length + size, this.#packets.length * 2));
+      this.#packets.copy(grown, 0, 0, this.#length);
+      this.#packets = grown;
+    }
+    this.#length = this.#encoder.write(this.#packets, this.#length, message);
+  }
+
+  /** Sends at the end of this turn, so that all that the kernel puts out now goes together. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    const client = this.#client.mqtt;
+    if (!this.#isConnected || client === undefined || !client.connected) return;
+    if (this.conf.qos === 0) this.#sendPackets(client);
+    else this.#sendQueue(client);
+  }
+
+  #sendPackets(client: MqttClient): void {
+    if (this.#length === 0 || this.#isWriting) return;
+    const bytes = this.#packets.subarray(0, this.#length);
+    const credit = this.#credit;
+    this.#packets = Buffer.allocUnsafe(Math.min(this.#packets.length, 256 * 1024));
+    this.#length = 0;
+    this.#credit = { bytes: 0, messages: 0 };
+    this.#isWriting = true;
+    client.stream.write(bytes, (error) => {
+      this.#isWriting = false;
+      // With QoS 0 a message on a broken connection may be lost, but not unseen.
+      if (error) this.context.failed(credit.bytes, credit.messages, reasonOf(error));
+      else this.context.accepted(credit.bytes, credit.messages);
+      this.#schedule();
+      this.#checkIdle();
+    });
+  }
+
+  #sendQueue(client: MqttClient): void {
+    const { topic, retained, properties, protocolVersion } = this.conf;
+    const qos = this.conf.qos as 1 | 2;
+    const userProperties =
+      properties !== undefined && protocolLevel(protocolVersion) === 5
+        ? { userProperties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, String(v)])) }
+        : undefined;
+    while (this.#queue.length > 0 && this.#unconfirmed < maxUnconfirmed) {
+      const { payload, bytes } = this.#queue.shift()!;
+      this.#unconfirmed++;
+      client.publish(topic, payload, { qos, retain: retained, properties: userProperties }, (error) => {
+        this.#unconfirmed--;
+        if (error) this.context.failed(bytes, 1, reasonOf(error));
+        else this.context.accepted(bytes, 1);
+        this.#schedule();
+        this.#checkIdle();
+      });
+    }
+  }
+
+  #checkIdle(): void {
+    if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Subscribes to topics. With QoS 0 and 1 the bytes of the socket go straight to the kernel, which takes the PUBLISH
+ * packets and gives all others back for mqtt.js; with QoS 2 mqtt.js does everything and messages come as frames.
+ */
+import type { IPublishPacket, MqttClient } from 'mqtt';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { Source, SourceContext } from '../define.js';
+import { FrameBuffer } from '../frames.js';
+import { type ConnectionConf, connectOnce, makeClient, protocolLevel } from './client.js';
+import { Gathering } from './gather.js';
+import type { Transport } from './transport.js';
+
+export interface MqttSourceConf extends ConnectionConf {
+  qos: number;
+  enableClientSession: boolean;
+  sessionExpiryIntervalSeconds: number;
+  eofMessage: string;
+}
+
+const acknowledgeType = 0x40;
+
+export class MqttSource implements Source {
+  #client: MqttClient | undefined;
+  #transport: Transport | undefined;
+  #isConnected = false;
+  #isClosed = false;
+  #reason = 'connection closed';
+  readonly #isRaw: boolean;
+  readonly #topics: string[];
+  readonly #frames = new FrameBuffer();
+
+  constructor(
+    readonly conf: MqttSourceConf,
+    readonly context: SourceContext,
+  ) {
+    this.#isRaw = conf.qos < 2 && conf.eofMessage === '';
+    this.#topics = context.dataSource
+      .split(',')
+      .map((topic) => topic.trim())
+      .filter((topic) => topic !== '');
+    context.onFlow(
+      () => this.#transport?.hold(true),
+      () => this.#transport?.hold(false),
+    );
+    context.onPacket((packet) => this.#transport?.pass(packet));
+    context.onAcknowledge((packetIds) => this.#acknowledge(packetIds));
+  }
+
+  async open(): Promise<void> {
+    this.#check();
+    this.#client ??= await this.#make();
+    const client = this.#client;
+    this.#reason = 'connection closed';
+    const { hasSession } = await connectOnce(client);
+    if (this.#isClosed) return;
+    this.#isConnected = true;
+    if (this.context.isFull) this.#transport?.hold(true);
+    if (!hasSession || !this.conf.enableClientSession) await this.#subscribe(client);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#isConnected = false;
+    const client = this.#client;
+    if (client === undefined) return;
+    if (!client.connected) {
+      client.end(true);
+      return;
+    }
+    // A broker that does not answer must not hold up the end of the rule.
+    const timer = setTimeout(() => client.end(true), 500);
+    await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
+    clearTimeout(timer);
+  }
+
+  #check(): void {
+    if (this.#topics.length === 0) throw new HaumeaError('config', 'mqtt source: DATASOURCE names no topic');
+    if (this.conf.enableClientSession && this.conf.clientid === '') {
+      throw new HaumeaError('config', 'mqtt source: property clientid is required with enableClientSession');
+    }
+  }
+
+  async #make(): Promise<MqttClient> {
+    const { conf } = this;
+    const isV5 = protocolLevel(conf.protocolVersion) === 5;
+    const expiry = conf.sessionExpiryIntervalSeconds;
+    const client = await makeClient(
+      conf,
+      {
+        clean: !conf.enableClientSession,
+        ...(isV5 && expiry > 0 ? { properties: { sessionExpiryInterval: expiry } } : {}),
+      },
+      (transport) => this.#tap(transport),
+    );
+    client.on('error', (error) => {
+      this.#reason = reasonOf(error);
+      // Whatever mqtt.js can't read makes the rest of the connection unreadable.
+      this.#transport?.destroy();
+    });
+    client.on('disconnect', (packet) => {
+      this.#reason = `the broker ended the connection, reason ${packet.reasonCode ?? 0}`;
+    });
+    client.on('close', () => {
+      if (!this.#isConnected || this.#isClosed) return;
+      this.#isConnected = false;
+      this.context.disconnected(this.#reason);
+    });
+    if (!this.#isRaw) client.handleMessage = (packet, done) => this.#message(packet, done);
+    return client;
+  }
+
+  #tap(transport: Transport): ((bytes: Buffer) => void) | undefined {
+    this.#transport = transport;
+    if (!this.#isRaw) return undefined;
+    this.context.resetInput();
+    const { coalesceMs } = this.context;
+    const gathering = new Gathering();
+    return (bytes) => {
+      if (!this.context.write(bytes)) transport.hold(true);
+      if (coalesceMs > 0 && gathering.note(bytes.length)) transport.gather(coalesceMs);
+    };
+  }
+
+  async #subscribe(client: MqttClient): Promise<void> {
+    const qos = this.conf.qos as 0 | 1 | 2;
+    const wanted = Object.fromEntries(this.#topics.map((topic) => [topic, { qos }]));
+    await new Promise<void>((resolve, reject) => {
+      client.subscribe(wanted, (error, granted) => {
+        const refused = granted?.filter((grant) => grant.qos >= 128).map((grant) => grant.topic) ?? [];
+        if (error !== null && error !== undefined) reject(new HaumeaError('connection', reasonOf(error)));
+        else if (refused.length > 0)
+          reject(new HaumeaError('connection', `subscription refused: ${refused.join(', ')}`));
+        else resolve();
+      });
+    }).catch((error: unknown) => {
+      this.#isConnected = false;
+      this.#transport?.destroy();
+      throw error;
+    });
+  }
+
+  #acknowledge(packetIds: Uint16Array): void {
+    const transport = this.#transport;
+    if (transport === undefined || transport.destroyed) return;
+    const packets = Buffer.allocUnsafe(packetIds.length * 4);
+    packetIds.forEach((id, i) => {
+      packets[i * 4] = acknowledgeType;
+      packets[i * 4 + 1] = 2;
+      packets.writeUInt16BE(id, i * 4 + 2);
+    });
+    transport.write(packets);
+  }
+
+  /** A message that mqtt.js has read; it is acknowledged when `done` is called. */
+  #message(packet: IPublishPacket, done: (error?: Error) => void): void {
+    const { topic, qos, messageId } = packet;
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    if (this.conf.eofMessage !== '' && payload.toString('base64') === this.conf.eofMessage) {
+      this.context.end();
+      return done();
+    }
+    const properties = packet.properties?.userProperties;
+    const meta = { topic, qos, messageId: messageId ?? 0, ...(properties === undefined ? {} : { properties }) };
+    this.#frames.add(payload, Buffer.from(JSON.stringify(meta)));
+    const isWanted = this.context.write(this.#frames.bytes);
+    this.#frames.clear();
+    if (isWanted) done();
+    else void this.context.ready().then(() => done());
+  }
+}

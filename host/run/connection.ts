@@ -1,0 +1,87 @@
+/** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
+import { HaumeaError, reasonOf } from '../base/errors.js';
+
+const firstDelayMs = 200;
+const maxDelayMs = 30_000;
+const jitter = 0.1;
+/** A connection that held this long starts the series of delays anew. */
+const steadyMs = 5000;
+
+/** Delay before attempt number `attempt` (from 1), ms. */
+export function backoffMs(attempt: number): number {
+  const delay = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt - 1, 20));
+  return delay * (1 + jitter * (Math.random() * 2 - 1));
+}
+
+export class Connection {
+  /** 1 connected, 0 connecting, -1 disconnected. */
+  status: 1 | 0 | -1 = 0;
+  /** Epoch ms, 0 never. */
+  lastConnectedAt = 0;
+  lastDisconnectedAt = 0;
+  lastTryAt = 0;
+  lastMessage = '';
+  #attempt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  /**
+   * @param open connects once; see `Source.open`
+   * @param onRefused called with a failure that no repetition can cure
+   * @param onFailure called with any other failed attempt
+   */
+  constructor(
+    readonly open: () => Promise<void>,
+    readonly onRefused: (reason: string) => void,
+    readonly onFailure: (reason: string) => void = () => {},
+  ) {}
+
+  start(): void {
+    this.#try();
+  }
+
+  /** To be called when an open connection is lost. */
+  lost(reason: string): void {
+    if (this.#isStopped || this.status !== 1) return;
+    if (Date.now() - this.lastConnectedAt >= steadyMs) this.#attempt = 0;
+    this.#failed(reason);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    this.status = -1;
+  }
+
+  #try(): void {
+    this.status = 0;
+    this.lastTryAt = Date.now();
+    this.open().then(
+      () => {
+        if (this.#isStopped) return;
+        this.status = 1;
+        this.lastConnectedAt = Date.now();
+      },
+      (error: unknown) => {
+        if (this.#isStopped) return;
+        if (error instanceof HaumeaError && error.kind === 'config') {
+          this.status = -1;
+          this.lastMessage = reasonOf(error);
+          this.lastDisconnectedAt = Date.now();
+          this.onRefused(this.lastMessage);
+        } else {
+          this.onFailure(reasonOf(error));
+          this.#failed(reasonOf(error));
+        }
+      },
+    );
+  }
+
+  #failed(reason: string): void {
+    this.status = -1;
+    this.lastMessage = reason;
+    this.lastDisconnectedAt = Date.now();
+    this.#attempt++;
+    this.#timer = setTimeout(() => this.#try(), backoffMs(this.#attempt));
+  }
+}

@@ -1,0 +1,288 @@
+/** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
+import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
+import { KernelError } from '../../kernels/error.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { loadConnector, loadedConnector } from '../connectors/index.js';
+import type { Heartbeat } from './heartbeat.js';
+import { metricsOf, refreshSinks } from './metrics.js';
+import type { Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
+import { RuleRun } from './rule-run.js';
+import type { SinkRun } from './sink-run.js';
+import { SourceRun } from './source-run.js';
+
+export interface PlaneOptions {
+  /** Makes the kernel, which hands its output to `calls`. */
+  kernel: (calls: HostCalls) => Promise<Kernel> | Kernel;
+  /** Host functions of expressions. */
+  call: (fn: number, args: HostColumns) => void;
+  report: (report: Report) => void;
+  log: Logger;
+  heartbeat: Heartbeat;
+  coalesceMs: number;
+  flushTimeoutMs: number;
+  /** The kernel broke: nothing in it can be trusted any more. */
+  broken: (error: unknown) => void;
+}
+
+/** Longest delay a timer takes. */
+const maxTimerMs = 2 ** 31 - 1;
+
+export class DataPlane implements HostCalls {
+  declare kernel: Kernel;
+  readonly #rules = new Map<number, RuleRun>();
+  /** Runs whose start is under way, and whether they were stopped meanwhile. */
+  readonly #starting = new Map<number, { isStopped: boolean }>();
+  readonly #sources = new Map<string, SourceRun>();
+  readonly #byStream = new Map<StreamHandle, SourceRun>();
+  /** Sinks by the encode node that writes for them. */
+  readonly #outputs = new Map<NodeHandle, Set<SinkRun>>();
+  readonly #shared = new Map<string, unknown>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #isWorking = false;
+  #isBroken = false;
+
+  private constructor(readonly options: PlaneOptions) {}
+
+  static async open(options: PlaneOptions): Promise<DataPlane> {
+    const plane = new DataPlane(options);
+    plane.kernel = await options.kernel(plane);
+    return plane;
+  }
+
+  get log(): Logger {
+    return this.options.log;
+  }
+
+  get coalesceMs(): number {
+    return this.options.coalesceMs;
+  }
+
+  // Control
+
+  /** Starts a rule; reports `started` or `failed`. */
+  async start(start: RuleStart): Promise<void> {
+    const entry = { isStopped: false };
+    this.#starting.set(start.run, entry);
+    try {
+      const loads = start.sinks.map((sink) => loadConnector('sink', sink.type));
+      await Promise.all([...loads, ...start.sources.map((source) => loadConnector('source', source.type))]);
+      this.#starting.delete(start.run);
+      if (entry.isStopped) this.options.report({ kind: 'stopped', run: start.run, metrics: {} });
+      else this.#link(start);
+    } catch (error) {
+      this.#starting.delete(start.run);
+      this.options.report({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
+    }
+  }
+
+  /** Stops a run; reports `stopped` when its sinks are flushed. A run that is not there any more has reported its end. */
+  async stop(run: number): Promise<void> {
+    const starting = this.#starting.get(run);
+    if (starting !== undefined) starting.isStopped = true;
+    const rule = this.#rules.get(run);
+    if (rule === undefined || rule.isEnding) return;
+    const { metrics } = await this.#end(rule, true);
+    this.options.report({ kind: 'stopped', run, metrics });
+  }
+
+  metrics(run: number): Metrics | undefined {
+    const rule = this.#rules.get(run);
+    return rule === undefined || rule.isEnding ? undefined : metricsOf(rule);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
+    clearTimeout(this.#timer);
+  }
+
+  // What rules and sources call
+
+  shared<T>(key: string, make: () => T): T {
+    let made = this.#shared.get(key);
+    if (made === undefined) {
+      made = make();
+      this.#shared.set(key, made);
+    }
+    return made as T;
+  }
+
+  addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void {
+    const takers = this.#outputs.get(node);
+    if (takers === undefined) this.#outputs.set(node, new Set(sinks));
+    else for (const sink of sinks) takers.add(sink);
+  }
+
+  removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void {
+    const takers = this.#outputs.get(node);
+    if (takers === undefined) return;
+    for (const sink of sinks) takers.delete(sink);
+    if (takers.size === 0) this.#outputs.delete(node);
+  }
+
+  work(whose: ReadonlySet<RuleRun>, call: () => void): void {
+    if (this.#isBroken) return;
+    // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
+    if (this.#isWorking) throw new Error('the kernel is at work already');
+    const { heartbeat } = this.options;
+    for (const rule of whose) {
+      heartbeat.enter(rule.run, whose.size);
+      break;
+    }
+    this.#isWorking = true;
+    try {
+      call();
+    } catch (error) {
+      if (!(error instanceof KernelError) || error.isFatal) {
+        this.#isBroken = true;
+        this.options.broken(error);
+      } else {
+        // Out of memory: what was to be done was not done, everything else goes on.
+        this.log.error(reasonOf(error));
+        for (const rule of whose) for (const source of rule.sources) source.exception(reasonOf(error));
+      }
+    } finally {
+      this.#isWorking = false;
+    }
+    if (this.#isBroken) return;
+    heartbeat.leave();
+    this.#arm();
+  }
+
+  failed(rule: RuleRun, reason: string): void {
+    // The kernel may be in the middle of a call.
+    setImmediate(() => {
+      if (rule.isEnding || this.#isBroken) return;
+      void this.#end(rule, false).then(({ metrics }) => {
+        this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
+      });
+    });
+  }
+
+  refused(source: SourceRun, reason: string): void {
+    for (const rule of source.users) this.failed(rule, reason);
+  }
+
+  ended(source: SourceRun): void {
+    for (const rule of source.users) {
+      if (rule.isEnding || !rule.sources.every((other) => other.isEnded)) continue;
+      void this.#end(rule, true).then(({ metrics, reason }) => {
+        if (reason === undefined) this.options.report({ kind: 'ended', run: rule.run, metrics });
+        else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
+      });
+    }
+  }
+
+  // What the kernel calls
+
+  onOutput(chunk: OutputChunk): void {
+    const takers = this.#outputs.get(chunk.node);
+    if (takers === undefined) return;
+    const now = Date.now();
+    for (const sink of takers) sink.write(chunk, now);
+  }
+
+  onPacket(stream: StreamHandle, packet: Uint8Array): void {
+    this.#byStream.get(stream)?.packet(packet);
+  }
+
+  onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void {
+    this.#byStream.get(stream)?.taken(packetIds);
+  }
+
+  call(fn: number, args: HostColumns): void {
+    this.options.call(fn, args);
+  }
+
+  /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */
+  #link(start: RuleStart): void {
+    const rule = new RuleRun(start, this);
+    const fresh: SourceRun[] = [];
+    this.options.heartbeat.enter(start.run, 1);
+    try {
+      const sources: SourceRun[] = [];
+      for (const spec of start.sources) sources.push(this.#source(spec, start.run, fresh));
+      rule.link(start, sources);
+    } catch (error) {
+      rule.release();
+      for (const source of fresh) void this.#drop(source);
+      for (const sink of rule.sinks) void sink.close();
+      throw error;
+    } finally {
+      this.options.heartbeat.leave();
+    }
+    this.#rules.set(rule.run, rule);
+    this.options.report({ kind: 'started', run: rule.run });
+    for (const sink of rule.sinks) sink.start();
+    for (const source of fresh) source.start();
+    // A shared source may have come to its end before this rule came.
+    for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
+    this.#arm();
+  }
+
+  /** Returns the source of a shared stream that runs already, or makes one. */
+  #source(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
+    const key = spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
+    const running = this.#sources.get(key);
+    if (running !== undefined && !running.isEnded) return running;
+    const connector = loadedConnector(spec.type);
+    if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
+    const source = new SourceRun(spec, connector, this, key);
+    this.#sources.set(key, source);
+    this.#byStream.set(source.stream, source);
+    fresh.push(source);
+    return source;
+  }
+
+  /** Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left. */
+  async #end(rule: RuleRun, isGraceful: boolean): Promise<{ metrics: Metrics; reason: string | undefined }> {
+    rule.isEnding = true;
+    if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
+    const metrics = this.#isBroken ? {} : metricsOf(rule);
+    if (!this.#isBroken) rule.release();
+    const unused = rule.sources.filter((source) => source.users.size === 0);
+    await Promise.all(unused.map((source) => this.#drop(source)));
+    let reason: string | undefined;
+    if (isGraceful) {
+      const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(this.options.flushTimeoutMs)));
+      for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
+    }
+    await Promise.all(rule.sinks.map((sink) => sink.close()));
+    this.#rules.delete(rule.run);
+    refreshSinks(metrics, rule);
+    return { metrics, reason };
+  }
+
+  async #drop(source: SourceRun): Promise<void> {
+    if (this.#sources.get(source.key) === source) this.#sources.delete(source.key);
+    this.#byStream.delete(source.stream);
+    try {
+      await source.close();
+    } catch (error) {
+      this.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
+    }
+  }
+
+  /** Sets the one timer to what is due next. A deadline that moved back is found when the timer fires. */
+  #arm(): void {
+    const due = this.kernel.nextDeadline();
+    if (due >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = due;
+    const delay = Math.min(maxTimerMs, Math.max(0, due - Date.now()));
+    this.#timer = setTimeout(() => this.#tick(), delay);
+  }
+
+  #tick(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = Date.now();
+    if (this.kernel.nextDeadline() <= now) this.work(new Set(this.#rules.values()), () => this.kernel.tick(now));
+    else this.#arm();
+  }
+}
+
+/** Throws for host functions until some are registered. */
+export function noHostFunctions(fn: number): never {
+  throw new HaumeaError('plan', `host function ${fn} is not registered`);
+}

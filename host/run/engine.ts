@@ -1,0 +1,62 @@
+/** The engine put together: planner, rules, and the thread that runs them. */
+import { createKernel } from '../../kernels/index.js';
+import type { Kernel } from '../../kernels/api.js';
+import type { Logger } from '../base/log.js';
+import { loadDeclarations } from '../connectors/index.js';
+import { explainRule, type Fold, planRule } from '../plan/index.js';
+import type { Catalog } from './api.js';
+import { noHostFunctions } from './data-plane.js';
+import { Rules } from './rules.js';
+import { Supervisor } from './supervisor.js';
+
+// Declarations are small; with all of them here, properties are checked when a rule is defined.
+await loadDeclarations();
+
+export interface EngineOptions {
+  catalog: Catalog;
+  log: Logger;
+  /** Longest pause between reads that gather the packets of fast senders, ms; 0 never pauses. */
+  coalesceMs?: number;
+  /** How long a stopping rule waits for its sinks, ms. */
+  flushTimeoutMs?: number;
+  /** A data plane without a sign of life for so long is replaced, ms. */
+  hangMs?: number;
+}
+
+const defaultCoalesceMs = 1;
+const defaultFlushTimeoutMs = 5000;
+const defaultHangMs = 10_000;
+
+/** Makes the engine. Its thread starts with the first rule. */
+export function createEngine(options: EngineOptions): Rules {
+  const { catalog, log } = options;
+  let folding: Kernel | undefined;
+  // A kernel of its own on this thread computes constants, without streams; made when the first rule is planned.
+  const fold: Fold = (program, result) => {
+    folding ??= createKernel({
+      onOutput: () => {},
+      onPacket: () => {},
+      onAcknowledge: () => {},
+      call: noHostFunctions,
+    });
+    return folding.evaluate(program, result);
+  };
+  const planner = {
+    plan: (rule: Parameters<typeof planRule>[0]) => planRule(rule, catalog, fold),
+    explain: (rule: Parameters<typeof planRule>[0]) => explainRule(rule, catalog, fold),
+  };
+  return new Rules(
+    catalog,
+    planner,
+    log,
+    (rules) =>
+      new Supervisor({
+        log,
+        coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
+        flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
+        hangMs: options.hangMs ?? defaultHangMs,
+        report: (report) => rules.take(report),
+        lost: (reason, atWork) => rules.lost(reason, atWork),
+      }),
+  );
+}

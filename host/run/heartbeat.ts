@@ -1,0 +1,44 @@
+/**
+ * A few numbers in shared memory by which the supervisor sees that a worker lives and whose work it is at.
+ *
+ *     word 0  beats; stands still when the worker hangs
+ *     word 1  run number of a rule the worker is working for, 0 none
+ *     word 2  how many rules share that work: with 1 the rule is known to be the cause of a hang
+ */
+const words = 3;
+
+export class Heartbeat {
+  readonly #words: Int32Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Int32Array(memory);
+  }
+
+  static allocate(): SharedArrayBuffer {
+    return new SharedArrayBuffer(words * Int32Array.BYTES_PER_ELEMENT);
+  }
+
+  beat(): void {
+    Atomics.add(this.#words, 0, 1);
+  }
+
+  /** Says whose work begins. */
+  enter(run: number, sharers: number): void {
+    this.#words[1] = run;
+    this.#words[2] = sharers;
+  }
+
+  leave(): void {
+    this.#words[1] = 0;
+  }
+
+  get beats(): number {
+    return Atomics.load(this.#words, 0);
+  }
+
+  /** Run at work, and how many rules share the work; undefined between two pieces of work. */
+  get atWork(): { run: number; sharers: number } | undefined {
+    const run = Atomics.load(this.#words, 1);
+    return run === 0 ? undefined : { run, sharers: Atomics.load(this.#words, 2) };
+  }
+}

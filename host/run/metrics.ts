@@ -1,0 +1,175 @@
+/** Turns the counters of a running rule into the figures of its status: totals first, then operator by operator. */
+import type { NodeCounters } from '../../kernels/api.js';
+import type { OperatorPlan } from '../../kernels/ir.js';
+import type { Connection } from './connection.js';
+import type { Metrics } from './protocol.js';
+import type { RunningNode, RuleRun } from './rule-run.js';
+import type { SinkRun } from './sink-run.js';
+
+/** Figures of one operator. */
+interface Figures {
+  recordsIn: number;
+  recordsOut: number;
+  messages: number;
+  latencyUs: number;
+  waiting: number;
+  lastInvocation: number;
+  exceptions: number;
+  lastException: string;
+  lastExceptionAt: number;
+  connection?: Connection;
+}
+
+const nothing: Figures = {
+  recordsIn: 0,
+  recordsOut: 0,
+  messages: 0,
+  latencyUs: 0,
+  waiting: 0,
+  lastInvocation: 0,
+  exceptions: 0,
+  lastException: '',
+  lastExceptionAt: 0,
+};
+
+/** Collects the figures of a rule that is linked. */
+export function metricsOf(rule: RuleRun): Metrics {
+  const { kernel } = rule.host;
+  const nodes = rule.nodes.map((node) => ({ node, figures: nodeFigures(node, kernel.counters(node.handle)) }));
+  const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
+  const sinks = rule.sinks.map(sinkFigures);
+  const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
+  const filters = nodes.filter(({ node }) => node.kind === 'filter');
+  const all = [...sources, ...nodes.map(({ figures }) => figures), ...sinks];
+  const metrics: Metrics = {
+    sourceRecordsInTotal: sum(sources.map((figures) => figures.recordsIn)),
+    sourceRecordsFilteredTotal: sum(filters.map(({ figures }) => figures.recordsIn - figures.recordsOut)),
+    sinkRecordsEnqueuedTotal: sum(rule.sinks.map((sink) => sink.messagesIn)),
+    sinkRecordsOutTotal: sum(rule.sinks.map((sink) => sink.messagesOut)),
+    sinkRecordsFailedTotal: sum(rule.sinks.map((sink) => sink.messagesFailed)),
+    sinkQueueHighWater: Math.max(0, ...rule.sinks.map((sink) => sink.highWater)),
+    exceptionsTotal: sum(all.map((figures) => figures.exceptions)),
+    processLatencyMs: Math.round(sum(nodes.map(({ figures }) => figures.latencyUs))) / 1000,
+    bufferLength: sum(sinks.map((figures) => figures.waiting)),
+    lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
+  };
+  const figuresOf = nodes.map(({ figures }) => figures);
+  for (const operator of rule.operators) {
+    const { name, part } = operator;
+    if (part === 'sink') put(metrics, name, sinks[operator.action ?? -1] ?? nothing);
+    else if (part === 'source') put(metrics, name, sources[operator.source ?? -1] ?? nothing);
+    else if (part === 'decoder')
+      put(metrics, name, { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined });
+    else put(metrics, name, operatorFigures(operator, figuresOf));
+  }
+  return metrics;
+}
+
+/** Brings the sinks' figures up to date in metrics that were taken before the sinks were flushed. */
+export function refreshSinks(metrics: Metrics, rule: RuleRun): void {
+  metrics.sinkRecordsOutTotal = rule.sinks.reduce((total, sink) => total + sink.messagesOut, 0);
+  metrics.sinkRecordsFailedTotal = rule.sinks.reduce((total, sink) => total + sink.messagesFailed, 0);
+  metrics.bufferLength = rule.sinks.reduce((total, sink) => total + sink.waitingMessages, 0);
+  for (const { name, part, action } of rule.operators) {
+    const sink = part === 'sink' ? rule.sinks[action ?? -1] : undefined;
+    if (sink !== undefined) put(metrics, name, sinkFigures(sink));
+  }
+}
+
+/**
+ * Rows come in at the first node of an operator and go out of the last. Transforming and encoding for a sink are one
+ * node here: their rows are shown for both, time and failures once.
+ */
+function operatorFigures(operator: OperatorPlan, figuresOf: readonly Figures[]): Figures {
+  const own = operator.nodes.map((node) => figuresOf[node]).filter((figures) => figures !== undefined);
+  const first = own[0];
+  const last = own.at(-1);
+  if (first === undefined || last === undefined) return nothing;
+  const latest = own.reduce((a, b) => (b.lastExceptionAt > a.lastExceptionAt ? b : a));
+  const isSecond = operator.part === 'encode';
+  return {
+    ...last,
+    recordsIn: first.recordsIn,
+    messages: first.messages,
+    latencyUs: isSecond ? 0 : own.reduce((total, figures) => total + figures.latencyUs, 0),
+    exceptions: isSecond ? 0 : own.reduce((total, figures) => total + figures.exceptions, 0),
+    lastException: isSecond ? '' : latest.lastException,
+    lastExceptionAt: isSecond ? 0 : latest.lastExceptionAt,
+  };
+}
+
+function nodeFigures(node: RunningNode, counters: NodeCounters): Figures {
+  const { base } = node;
+  const exceptions = counters.exceptions - (base?.exceptions ?? 0);
+  return {
+    recordsIn: counters.recordsIn - (base?.recordsIn ?? 0),
+    recordsOut: counters.recordsOut - (base?.recordsOut ?? 0),
+    messages: counters.recordsIn - (base?.recordsIn ?? 0),
+    latencyUs: counters.busyUs - (base?.busyUs ?? 0),
+    waiting: 0,
+    lastInvocation: counters.lastInvocation,
+    exceptions,
+    lastException: exceptions > 0 ? counters.lastException : '',
+    lastExceptionAt: exceptions > 0 ? counters.lastExceptionAt : 0,
+  };
+}
+
+function sourceFigures(rule: RuleRun, i: number): Figures {
+  const source = rule.sources[i]!;
+  const base = rule.sourceBases[i]!;
+  const counters = source.counters;
+  const failed = counters.exceptions - base.exceptions;
+  const isNewer = source.lastExceptionAt >= counters.lastExceptionAt;
+  return {
+    recordsIn: counters.messages - base.messages,
+    recordsOut: counters.recordsOut - base.recordsOut,
+    messages: counters.messages - base.messages,
+    latencyUs: counters.busyUs - base.busyUs,
+    waiting: 0,
+    lastInvocation: counters.lastInvocation,
+    exceptions: failed + source.exceptions,
+    lastException: isNewer ? source.lastException : counters.lastException,
+    lastExceptionAt: Math.max(source.lastExceptionAt, counters.lastExceptionAt),
+    connection: source.connection,
+  };
+}
+
+function sinkFigures(sink: SinkRun): Figures {
+  return {
+    recordsIn: sink.messagesIn,
+    recordsOut: sink.messagesOut,
+    messages: sink.messagesOut,
+    latencyUs: 0,
+    waiting: sink.waitingMessages,
+    lastInvocation: sink.lastInvocation,
+    exceptions: sink.exceptions + sink.messagesFailed,
+    lastException: sink.lastException,
+    lastExceptionAt: sink.lastExceptionAt,
+    connection: sink.connection,
+  };
+}
+
+function put(metrics: Metrics, name: string, figures: Figures): void {
+  const prefix = `${name}_0_`;
+  metrics[`${prefix}records_in_total`] = figures.recordsIn;
+  metrics[`${prefix}records_out_total`] = figures.recordsOut;
+  metrics[`${prefix}messages_processed_total`] = figures.messages;
+  metrics[`${prefix}process_latency_us`] = Math.round(figures.latencyUs);
+  metrics[`${prefix}buffer_length`] = figures.waiting;
+  metrics[`${prefix}last_invocation`] = figures.lastInvocation;
+  metrics[`${prefix}exceptions_total`] = figures.exceptions;
+  metrics[`${prefix}last_exception`] = figures.lastException;
+  metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
+  const { connection } = figures;
+  if (connection === undefined) return;
+  metrics[`${prefix}connection_status`] = connection.status;
+  metrics[`${prefix}connection_last_connected_time`] = connection.lastConnectedAt;
+  metrics[`${prefix}connection_last_disconnected_time`] = connection.lastDisconnectedAt;
+  metrics[`${prefix}connection_last_disconnected_message`] = connection.lastMessage;
+  metrics[`${prefix}connection_last_try_time`] = connection.lastTryAt;
+}
+
+/** Prints an epoch time without its zone and with microseconds; empty for never. */
+function zonelessTime(ms: number): string {
+  return ms === 0 ? '' : `${new Date(ms).toISOString().slice(0, -1)}000`;
+}

@@ -1,0 +1,64 @@
+/** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
+import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
+import type { Level } from '../base/log.js';
+
+/** A stream as the data plane needs it: connector, properties, decoding. */
+export interface SourceSpec {
+  name: string;
+  type: string;
+  dataSource: string;
+  /** Unchecked properties, all layers merged. */
+  props: Record<string, unknown>;
+  /** Rules on an equal shared stream use one source and one decoder. */
+  isShared: boolean;
+  format: 'json' | 'binary';
+  schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
+  strict: boolean;
+}
+
+export interface SinkSpec {
+  type: string;
+  props: Record<string, unknown>;
+}
+
+export interface RuleStart {
+  id: string;
+  /** Number of this run, never used twice: late reports of an earlier run are told apart. */
+  run: number;
+  plan: RulePlan;
+  /** In the order of `plan.sources`. */
+  sources: SourceSpec[];
+  sinks: SinkSpec[];
+  /** Errors go to the sinks in the place of data. */
+  sendError: boolean;
+  /** Bytes a sink may have waiting before the sources are stopped. */
+  sinkLimitBytes: number;
+}
+
+export type Control =
+  | { kind: 'start'; rule: RuleStart }
+  | { kind: 'stop'; run: number }
+  | { kind: 'status'; seq: number; run: number }
+  /** Ends all rules and then the thread. */
+  | { kind: 'close' };
+
+export type Metrics = Record<string, number | string>;
+
+export type Report =
+  | { kind: 'started'; run: number }
+  /** All sources came to their end and the sinks are flushed. */
+  | { kind: 'ended'; run: number; metrics: Metrics }
+  | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
+  | { kind: 'stopped'; run: number; metrics: Metrics }
+  | { kind: 'status'; seq: number; metrics: Metrics | undefined }
+  | { kind: 'log'; level: Level; message: string };
+
+/** Settings of a worker, given at its start. */
+export interface WorkerSettings {
+  /** See `Heartbeat`. */
+  heartbeat: SharedArrayBuffer;
+  /** Longest pause between reads that gather small packets, ms; 0 never pauses. */
+  coalesceMs: number;
+  /** How long a stopping rule waits for its sinks, ms. */
+  flushTimeoutMs: number;
+}

@@ -1,0 +1,98 @@
+/** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
+import type { ColumnType, ConstValue } from '../../kernels/ir.js';
+import { HaumeaError } from '../base/errors.js';
+import { loadedConnector } from '../connectors/index.js';
+import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
+import type { StreamDefinition } from '../sql/source-def.js';
+import type { Catalog, RuleDefinition } from './api.js';
+import type { SinkSpec, SourceSpec } from './protocol.js';
+
+type Props = Record<string, unknown>;
+
+/** Key of the properties that hold for every stream of a connector. */
+const defaultKey = 'default';
+
+/** Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. */
+export function sourceSpec(definition: StreamDefinition, catalog: Catalog): SourceSpec {
+  const { name, options, fields } = definition;
+  const { type, format } = options;
+  const connector = loadedConnector(type);
+  if (connector?.source === undefined) throw new HaumeaError('unknownConnector', `source ${type} not found`);
+  if (format !== 'json' && format !== 'binary') {
+    throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
+  }
+  const defaults = catalog.confKey(type, defaultKey) ?? {};
+  const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
+  if (options.confKey !== null && key === undefined) {
+    throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
+  }
+  const props = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
+  connector.source.check(props);
+  return {
+    name,
+    type,
+    dataSource: options.datasource,
+    props: { ...props, ...options.extra },
+    isShared: options.shared,
+    format,
+    schema: fields === null || format === 'binary' ? null : fields.map(columnOf),
+    strict: options.strictValidation,
+  };
+}
+
+/** Resolves the sinks of a rule; throws HaumeaError `unknownConnector` or `config` with the reason. */
+export function sinkSpecs(rule: RuleDefinition, catalog: Catalog): SinkSpec[] {
+  return rule.actions.map(({ type, props }) => {
+    const connector = loadedConnector(type);
+    if (connector?.sink === undefined) throw new HaumeaError('unknownConnector', `sink ${type} not found`);
+    const resolved = withConnection(props, type, `rule ${rule.id}`, catalog);
+    connector.sink.check(resolved);
+    return { type, props: resolved };
+  });
+}
+
+/** Lays the properties of a named connection over those given. */
+function withConnection(props: Props, type: string, whose: string, catalog: Catalog): Props {
+  const id = props.connectionSelector;
+  if (typeof id !== 'string' || id === '') return props;
+  const connection = catalog.connection(id);
+  if (connection === undefined) throw new HaumeaError('config', `${whose}: connection ${id} not found`);
+  if (connection.typ.toLowerCase() !== type) {
+    throw new HaumeaError('config', `${whose}: connection ${id} is of type ${connection.typ}, expected ${type}`);
+  }
+  return { ...props, ...connection.props };
+}
+
+function columnOf(field: FieldDef): { name: string; type: ColumnType; default?: ConstValue } {
+  const value = field.default === null ? undefined : constantOf(field.default);
+  return { name: field.name, type: typeOf(field.fieldType), ...(value === undefined ? {} : { default: value }) };
+}
+
+function typeOf(fieldType: FieldType): ColumnType {
+  switch (fieldType.type) {
+    case 'array':
+      return { type: 'array', element: typeOf(fieldType.element) };
+    case 'struct':
+      return {
+        type: 'struct',
+        fields: fieldType.fields.map((field) => ({ name: field.name, type: typeOf(field.fieldType) })),
+      };
+    default:
+      return { type: fieldType.type };
+  }
+}
+
+function constantOf(literal: Expr): ConstValue | undefined {
+  switch (literal.kind) {
+    case 'boolean':
+      return { tag: 'bool', value: literal.value };
+    case 'integer':
+      return { tag: 'i64', value: literal.value };
+    case 'number':
+      return { tag: 'f64', value: literal.value };
+    case 'string':
+      return { tag: 'str', value: literal.value };
+    default:
+      return undefined;
+  }
+}

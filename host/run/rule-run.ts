@@ -1,0 +1,124 @@
+/** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
+import type { Kernel, LinkedNode, NodeCounters, NodeHandle, StreamCounters } from '../../kernels/api.js';
+import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
+import type { Logger } from '../base/log.js';
+import { loadedConnector } from '../connectors/index.js';
+import type { RuleStart } from './protocol.js';
+import { SinkRun } from './sink-run.js';
+import type { SourceRun } from './source-run.js';
+
+/** What a rule needs from the data plane. */
+export interface RuleHost {
+  readonly kernel: Kernel;
+  readonly log: Logger;
+  shared<T>(key: string, make: () => T): T;
+  /** Adds one to those who get the output of a node, which rules with equal plans share. */
+  addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
+  removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
+  failed(rule: RuleRun, reason: string): void;
+}
+
+/** A node of the rule in the kernel. */
+export interface RunningNode {
+  readonly kind: NodePlan['kind'];
+  /** Of encode nodes: sinks they write for. */
+  readonly sinks: readonly SinkRun[];
+  readonly handle: NodeHandle;
+  /** What a shared node had counted before this rule came; null for a fresh node. */
+  readonly base: NodeCounters | null;
+}
+
+export class RuleRun {
+  readonly id: string;
+  readonly run: number;
+  readonly operators: RuleStart['plan']['operators'];
+  readonly sources: SourceRun[] = [];
+  readonly sinks: SinkRun[] = [];
+  readonly nodes: RunningNode[] = [];
+  /** Counters of each source when the rule came. */
+  readonly sourceBases: StreamCounters[] = [];
+  /** Set when its end has begun, so that a second cause changes nothing. */
+  isEnding = false;
+  #isReleased = false;
+  readonly #columns: { source: SourceRun; indexes: number[] }[] = [];
+
+  constructor(
+    start: RuleStart,
+    readonly host: RuleHost,
+  ) {
+    this.id = start.id;
+    this.run = start.run;
+    this.operators = start.plan.operators;
+  }
+
+  /** Builds sinks and nodes; on failure `release` undoes what was done. */
+  link(start: RuleStart, sources: readonly SourceRun[]): void {
+    const { plan } = start;
+    const { kernel } = this.host;
+    for (const spec of start.sinks) {
+      const connector = loadedConnector(spec.type);
+      if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
+      this.sinks.push(new SinkRun(spec, connector, this.#sinkHost(), start.sinkLimitBytes));
+    }
+    sources.forEach((source, i) => {
+      this.sources.push(source);
+      source.users.add(this);
+      this.sourceBases.push(source.counters);
+      const uses = plan.sources[i]?.columns ?? [];
+      this.#columns.push({ source, indexes: kernel.useColumns(source.stream, uses) });
+    });
+    for (const node of plan.nodes) this.nodes.push(this.#addNode(node, plan.nodes, start.sendError));
+  }
+
+  /** Sends what encode nodes gathered. */
+  flushNodes(): void {
+    for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
+  }
+
+  /** Gives back all that the rule holds in the kernel and leaves its sources. */
+  release(): void {
+    const { kernel } = this.host;
+    this.#isReleased = true;
+    for (const { handle, sinks } of this.nodes.splice(0).reverse()) {
+      if (sinks.length > 0) this.host.removeOutput(handle, sinks);
+      kernel.releaseNode(handle);
+    }
+    for (const { source, indexes } of this.#columns.splice(0)) kernel.releaseColumns(source.stream, indexes);
+    const full = this.sinks.filter((sink) => sink.isFull).length;
+    for (const source of this.sources) {
+      source.users.delete(this);
+      // A rule that goes must not hold up the others.
+      for (let i = 0; i < full; i++) source.sinkIsFull(false);
+    }
+  }
+
+  #addNode(plan: NodePlan, nodes: readonly NodePlan[], sendError: boolean): RunningNode {
+    const { kernel } = this.host;
+    const { input } = plan;
+    const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
+    const fromSource = 'source' in input ? this.#columns[input.source] : undefined;
+    const numbered = sourceOfColumns(nodes, plan);
+    const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
+    const linked: LinkedNode = { plan, columnMap, host: 0, sendError };
+    const parent =
+      fromSource !== undefined
+        ? { stream: fromSource.source.stream }
+        : { node: this.nodes[(input as { node: number }).node]!.handle };
+    const handle = kernel.addNode(parent, linked);
+    if (sinks.length > 0) this.host.addOutput(handle, sinks);
+    const counters = kernel.counters(handle);
+    return { kind: plan.kind, sinks, handle, base: counters.recordsIn > 0 ? counters : null };
+  }
+
+  #sinkHost() {
+    return {
+      ruleId: this.id,
+      log: this.host.log,
+      shared: <T>(key: string, make: () => T) => this.host.shared(key, make),
+      sinkIsFull: (isFull: boolean) => {
+        if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+      },
+      sinkFailed: (reason: string) => this.host.failed(this, reason),
+    };
+  }
+}

@@ -1,0 +1,325 @@
+/** The rules and their lives: starting, running, stopping, failing and coming back. */
+import type { RulePlan } from '../../kernels/ir.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import type { StreamDefinition } from '../sql/source-def.js';
+import type { Catalog, Engine, RuleDefinition, RuleState, RuleStatus } from './api.js';
+import type { Metrics, Report } from './protocol.js';
+import { sinkSpecs, sourceSpec } from './resolve.js';
+import type { Supervisor } from './supervisor.js';
+
+export interface Planner {
+  plan(rule: RuleDefinition): RulePlan;
+  explain(rule: RuleDefinition): string;
+}
+
+/** A rule that ran so long has recovered: the next failure is its first again. */
+const steadyMs = 60_000;
+/** Deaths of the data plane within `steadyMs` after which a suspect, or every rule, stops. */
+const maxLosses = 3;
+const bytesPerMessage = 1024;
+const minSinkLimitBytes = 64 * 1024;
+
+/** Messages of the status. */
+const canceled = 'canceled manually';
+const done = 'done';
+const expired = 'duration terminated';
+
+interface Entry {
+  definition: RuleDefinition;
+  /** The plan made at definition, until the first start uses it; with the streams it was made for. */
+  planned: { plan: RulePlan; streams: (StreamDefinition | undefined)[] } | undefined;
+  sources: string[];
+  topology: RulePlan['topology'];
+  outputFields: string[];
+  state: RuleState;
+  message: string;
+  /** 0 when it never ran. */
+  run: number;
+  startedAt: number;
+  stoppedAt: number;
+  nextStartAt: number;
+  /** Restarts after failures in a row. */
+  attempt: number;
+  /** Figures of the last run that ended. */
+  metrics: Metrics;
+  timer: NodeJS.Timeout | undefined;
+  onEnd: (() => void)[];
+}
+
+export class Rules implements Engine {
+  readonly #entries = new Map<string, Entry>();
+  readonly #byRun = new Map<number, Entry>();
+  #lastRun = 0;
+  #losses: number[] = [];
+
+  /** @param supervisor made with `take` and `lost` of this object as its callbacks */
+  constructor(
+    readonly catalog: Catalog,
+    readonly planner: Planner,
+    readonly log: Logger,
+    readonly makeSupervisor: (rules: Rules) => Supervisor,
+  ) {}
+
+  #made: Supervisor | undefined;
+  get supervisor(): Supervisor {
+    this.#made ??= this.makeSupervisor(this);
+    return this.#made;
+  }
+
+  // Engine
+
+  check(rule: RuleDefinition): { sources: string[] } {
+    return { sources: this.#plan(rule).plan.sources.map((source) => source.stream) };
+  }
+
+  explain(rule: RuleDefinition): string {
+    return this.planner.explain(rule);
+  }
+
+  outputFields(rule: RuleDefinition): string[] {
+    return this.#plan(rule).plan.outputFields;
+  }
+
+  define(rule: RuleDefinition): void {
+    const planned = this.#plan(rule);
+    const { plan } = planned;
+    const entry = this.#entries.get(rule.id);
+    const change = {
+      definition: rule,
+      planned,
+      sources: plan.sources.map((source) => source.stream),
+      topology: plan.topology,
+      outputFields: plan.outputFields,
+    };
+    if (entry !== undefined) Object.assign(entry, change);
+    else this.#entries.set(rule.id, { ...change, ...fresh() });
+  }
+
+  start(id: string): void {
+    const entry = this.#known(id);
+    if (entry.state === 'starting' || entry.state === 'running') return;
+    entry.attempt = 0;
+    if (entry.state === 'stopping') {
+      entry.onEnd.push(() => this.start(id));
+      return;
+    }
+    this.#start(entry);
+  }
+
+  async stop(id: string): Promise<void> {
+    const entry = this.#known(id);
+    clearTimeout(entry.timer);
+    entry.nextStartAt = 0;
+    await this.#stop(entry, canceled);
+  }
+
+  async restart(id: string): Promise<void> {
+    await this.stop(id);
+    this.start(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    const entry = this.#known(id);
+    this.#entries.delete(id);
+    clearTimeout(entry.timer);
+    await this.#stop(entry, canceled);
+  }
+
+  state(id: string): RuleState | undefined {
+    return this.#entries.get(id)?.state;
+  }
+
+  async status(id: string): Promise<RuleStatus> {
+    const entry = this.#known(id);
+    const { run } = entry;
+    const isLive = entry.state === 'running' || entry.state === 'starting';
+    const metrics = isLive ? await this.supervisor.metrics(run) : undefined;
+    if (metrics !== undefined && entry.run === run && entry.state === 'running') entry.metrics = metrics;
+    return {
+      status: entry.state,
+      message: entry.message,
+      lastStartTimestamp: entry.startedAt,
+      lastStopTimestamp: entry.stoppedAt,
+      nextStartTimestamp: entry.nextStartAt,
+      metrics: entry.metrics,
+    };
+  }
+
+  topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {
+    return this.#entries.get(id)?.topology;
+  }
+
+  usersOf(stream: string): string[] {
+    const users: string[] = [];
+    for (const [id, { sources, state }] of this.#entries) {
+      if (!state.startsWith('stopped') && sources.includes(stream)) users.push(id);
+    }
+    return users;
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    for (const entry of this.#entries.values()) clearTimeout(entry.timer);
+    await this.#made?.close(timeoutMs);
+  }
+
+  // What the supervisor calls
+
+  /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
+  take(report: Report): void {
+    if (report.kind === 'status' || report.kind === 'log') return;
+    const entry = this.#byRun.get(report.run);
+    if (entry === undefined) return;
+    switch (report.kind) {
+      case 'started':
+        if (entry.state === 'starting') entry.state = 'running';
+        return;
+      case 'ended':
+        return this.#ended(entry, 'stopped', done, report.metrics);
+      case 'stopped':
+        return this.#ended(entry, 'stopped', entry.message, report.metrics);
+      case 'failed':
+        if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, report.metrics);
+        else this.#failed(entry, report.reason, report.metrics);
+        return;
+      default:
+        report satisfies never;
+    }
+  }
+
+  /** The thread died with all its runs. The rule at fault meets its restart strategy, all others start again. */
+  lost(reason: string, atWork: { run: number; sharers: number } | undefined): void {
+    const now = Date.now();
+    this.#losses = [...this.#losses.filter((at) => now - at < steadyMs), now];
+    const isRepeated = this.#losses.length >= maxLosses;
+    for (const entry of [...this.#byRun.values()]) {
+      const isAtWork = entry.run === atWork?.run;
+      if (entry.state === 'stopping') {
+        this.#ended(entry, 'stopped', entry.message, entry.metrics);
+      } else if (isAtWork && (atWork.sharers === 1 || isRepeated)) {
+        this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
+      } else if (isAtWork || !isRepeated) {
+        this.#byRun.delete(entry.run);
+        if (isAtWork) this.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
+        this.#startAgain(entry);
+      } else {
+        this.#failed(entry, reason, entry.metrics);
+      }
+    }
+  }
+
+  #known(id: string): Entry {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
+    return entry;
+  }
+
+  /** Plans a rule and checks its sources and sinks. */
+  #plan(rule: RuleDefinition): NonNullable<Entry['planned']> {
+    if (rule.options.cron !== '') throw new HaumeaError('rule', `rule ${rule.id}: option cron is not supported yet`);
+    const plan = this.planner.plan(rule);
+    const streams = plan.sources.map(({ stream }) => this.catalog.source(stream));
+    for (const definition of streams) if (definition !== undefined) sourceSpec(definition, this.catalog);
+    sinkSpecs(rule, this.catalog);
+    return { plan, streams };
+  }
+
+  #start(entry: Entry): void {
+    const { definition } = entry;
+    clearTimeout(entry.timer);
+    entry.nextStartAt = 0;
+    try {
+      const kept = entry.planned;
+      entry.planned = undefined;
+      const isCurrent = kept?.plan.sources.every((source, i) => this.catalog.source(source.stream) === kept.streams[i]);
+      const plan = kept !== undefined && isCurrent ? kept.plan : this.#plan(definition).plan;
+      const sources = plan.sources.map(({ stream }) => {
+        const found = this.catalog.source(stream);
+        if (found === undefined) throw new HaumeaError('stream', `stream ${stream} not found`);
+        return sourceSpec(found, this.catalog);
+      });
+      const sinks = sinkSpecs(definition, this.catalog);
+      entry.topology = plan.topology;
+      const run = ++this.#lastRun;
+      const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
+      const { sendError } = definition.options;
+      const rule = { id: definition.id, run, plan, sources, sinks, sendError, sinkLimitBytes };
+      this.supervisor.post({ kind: 'start', rule });
+      entry.run = run;
+      this.#byRun.set(run, entry);
+    } catch (error) {
+      entry.state = 'stopped by error';
+      entry.message = reasonOf(error);
+      entry.stoppedAt = Date.now();
+      throw error;
+    }
+    entry.state = 'starting';
+    entry.message = '';
+    entry.startedAt = Date.now();
+    const { durationMs } = definition.options;
+    if (durationMs > 0) entry.timer = setTimeout(() => void this.#stop(entry, expired), durationMs).unref();
+  }
+
+  /** Starts a rule of which nobody waits to hear; a failure shows in its status. */
+  #startAgain(entry: Entry): void {
+    try {
+      this.#start(entry);
+    } catch (error) {
+      this.log.error(`rule ${entry.definition.id} can't be started: ${reasonOf(error)}`);
+    }
+  }
+
+  async #stop(entry: Entry, message: string): Promise<void> {
+    if (entry.state === 'stopped by error') {
+      entry.state = 'stopped';
+      entry.message = message;
+    }
+    if (entry.state.startsWith('stopped')) return;
+    const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
+    if (entry.state !== 'stopping') {
+      entry.state = 'stopping';
+      entry.message = message;
+      this.supervisor.post({ kind: 'stop', run: entry.run });
+    }
+    await ended;
+  }
+
+  #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
+    this.#byRun.delete(entry.run);
+    clearTimeout(entry.timer);
+    entry.state = state;
+    entry.message = message;
+    entry.stoppedAt = Date.now();
+    entry.metrics = metrics;
+    for (const call of entry.onEnd.splice(0)) call();
+  }
+
+  #failed(entry: Entry, reason: string, metrics: Metrics): void {
+    const { id, options } = entry.definition;
+    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = options.restartStrategy;
+    if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
+    this.#ended(entry, 'stopped by error', reason, metrics);
+    this.log.error(`rule ${id} stopped by error: ${reason}`);
+    if (entry.attempt >= attempts) return;
+    const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
+    const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
+    entry.attempt++;
+    entry.nextStartAt = Date.now() + Math.round(wait);
+    entry.timer = setTimeout(() => this.#startAgain(entry), wait).unref();
+  }
+}
+
+function fresh() {
+  return {
+    state: 'stopped' as RuleState,
+    message: '',
+    run: 0,
+    startedAt: 0,
+    stoppedAt: 0,
+    nextStartAt: 0,
+    attempt: 0,
+    metrics: {},
+    timer: undefined,
+    onEnd: [],
+  };
+}

@@ -1,0 +1,166 @@
+/** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
+import type { OutputChunk } from '../../kernels/api.js';
+import type { Logger } from '../base/log.js';
+import type { Connector, Sink, SinkContext } from '../connectors/define.js';
+import { Connection } from './connection.js';
+import type { SinkSpec } from './protocol.js';
+
+/** A sink that fails so often in a row without getting anything out ends its rule. */
+const maxStrikes = 5;
+
+export interface SinkHost {
+  readonly ruleId: string;
+  readonly log: Logger;
+  shared<T>(key: string, make: () => T): T;
+  /** The sink takes no more, or does again. */
+  sinkIsFull(isFull: boolean): void;
+  /** The sink can't work. */
+  sinkFailed(reason: string): void;
+}
+
+export class SinkRun implements SinkContext {
+  readonly connection: Connection;
+  messagesIn = 0;
+  rowsIn = 0;
+  messagesOut = 0;
+  messagesFailed = 0;
+  /** Most messages that ever waited. */
+  highWater = 0;
+  exceptions = 0;
+  lastException = '';
+  lastExceptionAt = 0;
+  lastInvocation = 0;
+  isFull = false;
+  #bytesIn = 0;
+  #bytesOut = 0;
+  #strikes = 0;
+  #bytesOutAtLoss = -1;
+  #isClosed = false;
+  #marks: { at: number; call: () => void }[] = [];
+  readonly #sink: Sink;
+
+  constructor(
+    readonly spec: SinkSpec,
+    connector: Connector,
+    readonly host: SinkHost,
+    readonly limitBytes: number,
+  ) {
+    const { sink } = connector;
+    if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.#sink = sink.create(spec.props, this);
+    this.connection = new Connection(
+      () => this.#sink.open(),
+      (reason) => {
+        this.#exception(reason);
+        host.sinkFailed(reason);
+      },
+      (reason) => this.#exception(reason),
+    );
+  }
+
+  start(): void {
+    this.connection.start();
+  }
+
+  get waitingBytes(): number {
+    return this.#bytesIn - this.#bytesOut;
+  }
+
+  get waitingMessages(): number {
+    return this.messagesIn - this.messagesOut - this.messagesFailed;
+  }
+
+  /** Takes output of the kernel; called while it runs. */
+  write(chunk: OutputChunk, now: number): void {
+    this.#bytesIn += chunk.bytes.length;
+    this.messagesIn += chunk.messages;
+    this.rowsIn += chunk.rows;
+    this.lastInvocation = now;
+    this.#sink.write(chunk);
+    const waiting = this.waitingMessages;
+    if (waiting > this.highWater) this.highWater = waiting;
+    if (!this.isFull && this.waitingBytes > this.limitBytes) {
+      this.isFull = true;
+      this.host.sinkIsFull(true);
+    }
+  }
+
+  /** Calls back when all that waits now has left. */
+  whenPassedOn(call: () => void): void {
+    this.#marks.push({ at: this.#bytesIn, call });
+  }
+
+  /** Resolves when everything is out; rejects when the sink can't get it out in time. */
+  async flush(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`)),
+        timeoutMs,
+      );
+    });
+    try {
+      await Promise.race([this.#sink.flush(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.connection.stop();
+    await this.#sink.close();
+    // Whatever is left is lost with the sink.
+    this.messagesFailed = this.messagesIn - this.messagesOut;
+  }
+
+  // What the connector calls
+
+  get ruleId(): string {
+    return this.host.ruleId;
+  }
+
+  get log(): Logger {
+    return this.host.log;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  accepted(bytes: number, messages: number): void {
+    this.messagesOut += messages;
+    this.#credit(bytes);
+  }
+
+  failed(bytes: number, messages: number, reason: string): void {
+    this.messagesFailed += messages;
+    this.#exception(reason);
+    this.#credit(bytes);
+  }
+
+  disconnected(reason: string): void {
+    if (this.#isClosed) return;
+    this.#exception(reason);
+    this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
+    this.#bytesOutAtLoss = this.#bytesOut;
+    if (this.#strikes > maxStrikes) this.host.sinkFailed(reason);
+    else this.connection.lost(reason);
+  }
+
+  #credit(bytes: number): void {
+    this.#bytesOut += bytes;
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.call();
+    if (this.isFull && !this.#isClosed && this.waitingBytes <= this.limitBytes / 2) {
+      this.isFull = false;
+      this.host.sinkIsFull(false);
+    }
+  }
+
+  #exception(reason: string): void {
+    this.exceptions++;
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
+  }
+}

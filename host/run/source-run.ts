@@ -1,0 +1,240 @@
+/** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
+import type { Kernel, StreamCounters, StreamHandle } from '../../kernels/api.js';
+import type { Logger } from '../base/log.js';
+import type { Connector, Source, SourceContext } from '../connectors/define.js';
+import { Connection } from './connection.js';
+import type { SourceSpec } from './protocol.js';
+import type { RuleRun } from './rule-run.js';
+import type { SinkRun } from './sink-run.js';
+
+/** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
+const sliceBytes = 256 * 1024;
+const defaultMaxDepth = 512;
+const defaultMaxMessageBytes = 16 * 1024 * 1024;
+
+/** What a source needs from the data plane. */
+export interface SourceHost {
+  readonly kernel: Kernel;
+  readonly log: Logger;
+  readonly coalesceMs: number;
+  shared<T>(key: string, make: () => T): T;
+  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
+  work(whose: ReadonlySet<RuleRun>, call: () => void): void;
+  /** The source can't run at all. */
+  refused(source: SourceRun, reason: string): void;
+  ended(source: SourceRun): void;
+}
+
+/** QoS 1 packet ids that wait until so many sinks have passed on what came from them. */
+interface Barrier {
+  packetIds: Uint16Array;
+  left: number;
+}
+
+export class SourceRun implements SourceContext {
+  readonly users = new Set<RuleRun>();
+  readonly stream: StreamHandle;
+  readonly connection: Connection;
+  exceptions = 0;
+  lastException = '';
+  lastExceptionAt = 0;
+  isEnded = false;
+  readonly #source: Source;
+  #isClosed = false;
+  /** Full sinks below this source. */
+  #fullSinks = 0;
+  #pause: () => void = () => {};
+  #resume: () => void = () => {};
+  #whenReady: (() => void)[] = [];
+  #takePacket: (packet: Uint8Array) => void = () => {};
+  #takeAcknowledge: (packetIds: Uint16Array) => void = () => {};
+  #barriers: Barrier[] = [];
+  #unacknowledged: Uint16Array[] = [];
+
+  constructor(
+    readonly spec: SourceSpec,
+    connector: Connector,
+    readonly host: SourceHost,
+    readonly key: string,
+  ) {
+    const { source } = connector;
+    if (source === undefined) throw new Error(`${connector.name} is no source`);
+    const form = source.form(spec.props);
+    this.stream = host.kernel.openStream({
+      framing: form.framing,
+      mqttVersion: form.mqttVersion,
+      format: form.format === 'rows' ? 'rows' : spec.format,
+      schema: spec.schema,
+      strict: spec.strict,
+      wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',
+      maxDepth: defaultMaxDepth,
+      maxMessageBytes: defaultMaxMessageBytes,
+    });
+    try {
+      this.#source = source.create(spec.props, this);
+    } catch (error) {
+      host.kernel.closeStream(this.stream);
+      throw error;
+    }
+    this.connection = new Connection(
+      () => this.#source.open(),
+      (reason) => {
+        this.exception(reason);
+        host.refused(this, reason);
+      },
+      (reason) => this.exception(reason),
+    );
+  }
+
+  start(): void {
+    this.connection.start();
+  }
+
+  /** Ends the input and frees the stream; its nodes must be released before. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.connection.stop();
+    for (const call of this.#whenReady.splice(0)) call();
+    this.host.kernel.closeStream(this.stream);
+    await this.#source.close();
+  }
+
+  get counters(): StreamCounters {
+    return this.host.kernel.streamCounters(this.stream);
+  }
+
+  // What the connector calls
+
+  get name(): string {
+    return this.spec.name;
+  }
+
+  get dataSource(): string {
+    return this.spec.dataSource;
+  }
+
+  get log(): Logger {
+    return this.host.log;
+  }
+
+  get coalesceMs(): number {
+    return this.host.coalesceMs;
+  }
+
+  get isFull(): boolean {
+    return this.#fullSinks > 0;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#isClosed || this.isEnded) return true;
+    this.host.work(this.users, () => {
+      const { kernel } = this.host;
+      const now = Date.now();
+      for (let at = 0; at < bytes.length; ) {
+        const room = kernel.inputBuffer(this.stream);
+        const length = Math.min(room.length, bytes.length - at, sliceBytes);
+        if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
+        room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+        kernel.feed(this.stream, length, now);
+        at += length;
+      }
+    });
+    if (this.#unacknowledged.length > 0) this.#acknowledgeLater();
+    return !this.isFull;
+  }
+
+  ready(): Promise<void> {
+    if (!this.isFull || this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => this.#whenReady.push(resolve));
+  }
+
+  onFlow(pause: () => void, resume: () => void): void {
+    this.#pause = pause;
+    this.#resume = resume;
+  }
+
+  onPacket(take: (packet: Uint8Array) => void): void {
+    this.#takePacket = take;
+  }
+
+  onAcknowledge(take: (packetIds: Uint16Array) => void): void {
+    this.#takeAcknowledge = take;
+  }
+
+  resetInput(): void {
+    if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
+    // A new connection starts with new packet ids: late acknowledgements would mean other messages.
+    this.#barriers = [];
+  }
+
+  disconnected(reason: string): void {
+    if (this.#isClosed) return;
+    this.exception(reason);
+    this.resetInput();
+    this.connection.lost(reason);
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
+  }
+
+  end(): void {
+    if (this.#isClosed || this.isEnded) return;
+    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, Date.now()));
+    this.isEnded = true;
+    this.host.ended(this);
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  // What the data plane calls
+
+  /** Control packet of this stream; a view valid during the call. */
+  packet(packet: Uint8Array): void {
+    this.#takePacket(packet);
+  }
+
+  /** QoS 1 messages taken over in the running call of the kernel. */
+  taken(packetIds: Uint16Array): void {
+    this.#unacknowledged.push(packetIds.slice());
+  }
+
+  /** A sink below became full, or took up work again. */
+  sinkIsFull(isFull: boolean): void {
+    this.#fullSinks += isFull ? 1 : -1;
+    if (isFull && this.#fullSinks === 1) this.#pause();
+    if (!isFull && this.#fullSinks === 0) {
+      for (const call of this.#whenReady.splice(0)) call();
+      this.#resume();
+    }
+  }
+
+  /** Acknowledges once every sink has passed on what it has now; at once when nothing waits. */
+  #acknowledgeLater(): void {
+    const waiting = new Set<SinkRun>();
+    for (const rule of this.users) for (const sink of rule.sinks) if (sink.waitingBytes > 0) waiting.add(sink);
+    for (const packetIds of this.#unacknowledged.splice(0)) {
+      const barrier: Barrier = { packetIds, left: waiting.size };
+      this.#barriers.push(barrier);
+      for (const sink of waiting) {
+        sink.whenPassedOn(() => {
+          barrier.left--;
+          this.#acknowledge();
+        });
+      }
+    }
+    this.#acknowledge();
+  }
+
+  #acknowledge(): void {
+    // In order of arrival, as the protocol demands.
+    while (this.#barriers.length > 0 && this.#barriers[0]!.left === 0) {
+      this.#takeAcknowledge(this.#barriers.shift()!.packetIds);
+    }
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Owns the thread of the data plane: starts it when the first rule needs it, carries messages, watches its heartbeat,
+ * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
+ */
+import { Worker } from 'node:worker_threads';
+import { programFile } from '../base/bundle.js';
+import { reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { Heartbeat } from './heartbeat.js';
+import type { Control, Metrics, Report, WorkerSettings } from './protocol.js';
+
+export interface SupervisorOptions {
+  log: Logger;
+  coalesceMs: number;
+  flushTimeoutMs: number;
+  /** A thread without a heartbeat for so long counts as hung, ms. */
+  hangMs: number;
+  /** Takes reports about runs. */
+  report: (report: Report) => void;
+  /** All runs of the thread are gone. `atWork` is the rule at whose work it happened, if it was one. */
+  lost: (reason: string, atWork: { run: number; sharers: number } | undefined) => void;
+}
+
+interface Thread {
+  worker: Worker;
+  heartbeat: Heartbeat;
+  watch: NodeJS.Timeout;
+  exited: Promise<void>;
+}
+
+const statusTimeoutMs = 3000;
+
+export class Supervisor {
+  #thread: Thread | undefined;
+  #waiting: Control[] = [];
+  #seq = 0;
+  readonly #asked = new Map<number, (metrics: Metrics | undefined) => void>();
+  #isClosing = false;
+
+  constructor(readonly options: SupervisorOptions) {}
+
+  /** Sends a message; those of one turn of the event loop go together. */
+  post(control: Control): void {
+    if (this.#waiting.length === 0) {
+      setImmediate(() => {
+        const batch = this.#waiting;
+        this.#waiting = [];
+        if (!this.#isClosing) this.#running().worker.postMessage(batch);
+      });
+    }
+    this.#waiting.push(control);
+  }
+
+  /** Asks for the figures of a run; undefined when the run is gone or the thread does not answer in time. */
+  metrics(run: number): Promise<Metrics | undefined> {
+    if (this.#thread === undefined) return Promise.resolve(undefined);
+    const seq = ++this.#seq;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#answer(seq, undefined), statusTimeoutMs);
+      this.#asked.set(seq, (metrics) => {
+        clearTimeout(timer);
+        resolve(metrics);
+      });
+      this.post({ kind: 'status', seq, run });
+    });
+  }
+
+  /** Ends the thread; its rules get the time given to send what they have. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#isClosing = true;
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    clearInterval(thread.watch);
+    thread.worker.postMessage([...this.#waiting.splice(0), { kind: 'close' } satisfies Control]);
+    const timer = setTimeout(() => void thread.worker.terminate(), timeoutMs);
+    await thread.exited;
+    clearTimeout(timer);
+  }
+
+  /** Thread id of the data plane, for tests and tools; undefined when it does not run. */
+  get threadId(): number | undefined {
+    return this.#thread?.worker.threadId;
+  }
+
+  /** Ends the thread at once, as a crash would. */
+  async kill(): Promise<void> {
+    await this.#thread?.worker.terminate();
+  }
+
+  #running(): Thread {
+    this.#thread ??= this.#start();
+    return this.#thread;
+  }
+
+  #start(): Thread {
+    const memory = Heartbeat.allocate();
+    const { coalesceMs, flushTimeoutMs, log } = this.options;
+    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs };
+    const worker = new Worker(programFile('worker.mjs', 'host/run/worker.ts'), { workerData: settings });
+    const heartbeat = new Heartbeat(memory);
+    let reason = 'the data plane ended unexpectedly';
+    let exited = () => {};
+    const thread: Thread = {
+      worker,
+      heartbeat,
+      watch: this.#watch(worker, heartbeat, (ms) => {
+        reason = `the data plane did not answer for ${ms} ms`;
+      }),
+      exited: new Promise((resolve) => {
+        exited = resolve;
+      }),
+    };
+    worker.on('message', (batch: Report[]) => {
+      for (const report of batch) this.#take(report);
+    });
+    worker.on('error', (error) => {
+      reason = `the data plane failed: ${reasonOf(error)}`;
+    });
+    worker.on('exit', () => {
+      clearInterval(thread.watch);
+      this.#thread = undefined;
+      for (const seq of [...this.#asked.keys()]) this.#answer(seq, undefined);
+      exited();
+      if (this.#isClosing) return;
+      log.error(reason);
+      // What was sent to the dead thread is known to the rules, which start anew.
+      this.#waiting = [];
+      this.options.lost(reason, heartbeat.atWork);
+    });
+    return thread;
+  }
+
+  #watch(worker: Worker, heartbeat: Heartbeat, hung: (ms: number) => void): NodeJS.Timeout {
+    const { hangMs } = this.options;
+    let beats = -1;
+    let since = performance.now();
+    return setInterval(
+      () => {
+        const now = performance.now();
+        if (heartbeat.beats !== beats) {
+          beats = heartbeat.beats;
+          since = now;
+        } else if (now - since >= hangMs) {
+          hung(Math.round(now - since));
+          void worker.terminate();
+        }
+      },
+      Math.max(50, hangMs / 10),
+    ).unref();
+  }
+
+  #take(report: Report): void {
+    if (report.kind === 'status') this.#answer(report.seq, report.metrics);
+    else if (report.kind === 'log') this.options.log[report.level](report.message);
+    else this.options.report(report);
+  }
+
+  #answer(seq: number, metrics: Metrics | undefined): void {
+    this.#asked.get(seq)?.(metrics);
+    this.#asked.delete(seq);
+  }
+}

@@ -1,0 +1,85 @@
+/** Entry of a data plane thread: takes control messages, runs the data plane, reports in batches. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { createKernel } from '../../kernels/index.js';
+import type { Level, Logger } from '../base/log.js';
+import { DataPlane, noHostFunctions } from './data-plane.js';
+import { Heartbeat } from './heartbeat.js';
+import type { Control, Report, WorkerSettings } from './protocol.js';
+
+const beatMs = 250;
+/** Log lines on their way; what comes faster than the control plane takes it is left out and counted. */
+const maxLogLines = 10_000;
+
+const port = parentPort;
+if (port === null) throw new Error('the data plane runs in a worker thread');
+const settings = workerData as WorkerSettings;
+const heartbeat = new Heartbeat(settings.heartbeat);
+setInterval(() => heartbeat.beat(), beatMs);
+
+let reports: Report[] = [];
+let logLines = 0;
+let droppedLines = 0;
+
+function report(item: Report): void {
+  if (reports.length === 0) {
+    setImmediate(() => {
+      const batch = reports;
+      reports = [];
+      logLines = 0;
+      port?.postMessage(batch);
+      if (droppedLines > 0) {
+        const message = `${droppedLines} log lines were left out`;
+        droppedLines = 0;
+        report({ kind: 'log', level: 'warn', message });
+      }
+    });
+  }
+  reports.push(item);
+}
+
+function line(level: Level) {
+  return (message: string) => {
+    if (logLines++ < maxLogLines) report({ kind: 'log', level, message });
+    else droppedLines++;
+  };
+}
+
+const log: Logger = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+
+const plane = DataPlane.open({
+  kernel: (calls) => createKernel(calls),
+  call: noHostFunctions,
+  report,
+  log,
+  heartbeat,
+  coalesceMs: settings.coalesceMs,
+  flushTimeoutMs: settings.flushTimeoutMs,
+  // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
+  broken: (error) =>
+    setImmediate(() => {
+      throw error;
+    }),
+});
+
+async function take(control: Control): Promise<void> {
+  const running = await plane;
+  switch (control.kind) {
+    case 'start':
+      return running.start(control.rule);
+    case 'stop':
+      return running.stop(control.run);
+    case 'status':
+      return report({ kind: 'status', seq: control.seq, metrics: running.metrics(control.run) });
+    case 'close':
+      await running.close();
+      // After the reports that are still waiting.
+      setImmediate(() => setImmediate(() => process.exit(0)));
+      return;
+    default:
+      return control satisfies never;
+  }
+}
+
+port.on('message', (batch: Control[]) => {
+  for (const control of batch) void take(control);
+});

@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { temporaryFolder } from '../../harness.js';
+import { FakeKernel } from './fake-kernel.js';
+import { openPlane, passRule } from './plane.js';
+
+test('reads a file to its end, writes all of it, and says that it is done', async () => {
+  const folder = temporaryFolder();
+  const lines = Array.from({ length: 5000 }, (_, i) => `{"id":${i}}`);
+  writeFileSync(join(folder, 'in.txt'), lines.join('\n'));
+  const { plane, report } = await openPlane();
+  const out = join(folder, 'out.txt');
+  const rule = passRule({ type: 'file', dataSource: 'in.txt', props: { path: folder, fileType: 'lines' } }, [
+    { type: 'file', props: { path: out } },
+  ]);
+  await plane.start(rule);
+  const { metrics } = await report(rule.run, 'ended');
+  assert.equal(readFileSync(out, 'utf8').trimEnd().split('\n'), lines);
+  assert.is(metrics.sourceRecordsInTotal, 5000);
+  assert.is(metrics.sinkRecordsOutTotal, 5000);
+  assert.is(metrics.sink_file_0_0_records_out_total, 5000);
+  assert.is(metrics.source_demo_0_connection_status, 1);
+  await plane.close();
+});
+
+test('reads a JSON array of any layout', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'in.json'), '[ {"a":"]}\\""} ,\n{"b":[1,{"c":2}]}, 5 ,"x,y"]\n');
+  const { plane, report } = await openPlane();
+  const out = join(folder, 'out.txt');
+  const rule = passRule({ type: 'file', dataSource: 'in.json', props: { path: folder } }, [
+    { type: 'file', props: { path: out } },
+  ]);
+  await plane.start(rule);
+  await report(rule.run, 'ended');
+  assert.is(readFileSync(out, 'utf8'), '{"a":"]}\\""}\n{"b":[1,{"c":2}]}\n5\n"x,y"\n');
+  await plane.close();
+});
+
+test('a missing file fails the rule with the reason', async () => {
+  const { plane, report } = await openPlane();
+  const rule = passRule({ type: 'file', dataSource: 'none', props: { path: temporaryFolder() } }, [
+    { type: 'nop', props: {} },
+  ]);
+  await plane.start(rule);
+  assert.match((await report(rule.run, 'failed')).reason, /file source: ENOENT/);
+  await plane.close();
+});
+
+test('a stopped rule leaves nothing in the kernel', async () => {
+  let kernel: FakeKernel | undefined;
+  const { plane, report } = await openPlane((calls) => {
+    kernel = new FakeKernel(calls);
+    return kernel;
+  });
+  const rule = passRule({ type: 'simulator', props: { interval: 1 } }, [{ type: 'nop', props: {} }]);
+  await plane.start(rule);
+  await report(rule.run, 'started');
+  assert.is(kernel?.memory().inUse, 2);
+  await plane.stop(rule.run);
+  await report(rule.run, 'stopped');
+  assert.is(kernel?.memory().inUse, 0);
+  await plane.close();
+});
+
+test.run();

@@ -1,0 +1,113 @@
+/** A data plane in this thread, and rules for it that pass everything from one source to their sinks. */
+import type { HostCalls, Kernel } from '../../../kernels/api.js';
+import type { RulePlan } from '../../../kernels/ir.js';
+import { silent } from '../../../host/base/log.js';
+import { DataPlane, noHostFunctions } from '../../../host/run/data-plane.js';
+import { Heartbeat } from '../../../host/run/heartbeat.js';
+import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
+import { sinkForm } from '../../../host/connectors/index.js';
+import { eventually } from '../../harness.js';
+import { FakeKernel } from './fake-kernel.js';
+
+export interface TestPlane {
+  readonly plane: DataPlane;
+  readonly reports: Report[];
+  /** Waits for the report of the kind about the run. */
+  report<K extends Report['kind']>(run: number, kind: K): Promise<Extract<Report, { kind: K }>>;
+  broken: unknown;
+}
+
+/** Opens a data plane; without a kernel of its own it gets the fake one. */
+export async function openPlane(
+  kernel: (calls: HostCalls) => Kernel = (calls) => new FakeKernel(calls),
+  options: { flushTimeoutMs?: number; coalesceMs?: number } = {},
+): Promise<TestPlane> {
+  const reports: Report[] = [];
+  const opened: { broken: unknown } = { broken: undefined };
+  const plane = await DataPlane.open({
+    kernel,
+    call: noHostFunctions,
+    report: (report) => reports.push(report),
+    log: silent,
+    heartbeat: new Heartbeat(Heartbeat.allocate()),
+    coalesceMs: options.coalesceMs ?? 1,
+    flushTimeoutMs: options.flushTimeoutMs ?? 2000,
+    broken: (error) => {
+      opened.broken = error;
+    },
+  });
+  return Object.assign(opened, {
+    plane,
+    reports,
+    report: <K extends Report['kind']>(run: number, kind: K) =>
+      eventually(`report ${kind} of run ${run}`, () => {
+        if (opened.broken !== undefined) throw opened.broken;
+        return reports.find(
+          (item): item is Extract<Report, { kind: K }> => item.kind === kind && 'run' in item && item.run === run,
+        );
+      }),
+  });
+}
+
+let lastRun = 0;
+
+/** A rule that passes the source's rows to the sinks. */
+export function passRule(
+  source: Partial<SourceSpec> & { type: string },
+  sinks: SinkSpec[],
+  change: Partial<RuleStart> = {},
+): RuleStart {
+  const run = ++lastRun;
+  const form = sinkForm(sinks[0]!.type, sinks[0]!.props);
+  const plan: RulePlan = {
+    sources: [{ stream: 'demo', columns: [{ kind: 'row' }] }],
+    nodes: [
+      {
+        kind: 'encode',
+        input: { source: 0 },
+        program: null,
+        output: {
+          shape: { kind: 'object', operand: 0x4000 },
+          format: form.format,
+          sendSingle: true,
+          sendNil: false,
+          omitIfEmpty: false,
+          sendError: false,
+          batchSize: 0,
+          lingerMs: 0,
+          framing: form.framing,
+        },
+        actions: sinks.map((_sink, i) => i),
+        name: 'op_2_project',
+      },
+    ],
+    topology: { sources: ['source_demo'], edges: {} },
+    operators: [
+      { name: 'source_demo', part: 'source', source: 0, nodes: [] },
+      { name: 'op_2_project', part: 'operator', nodes: [0] },
+      ...sinks.map((sink, i) => ({ name: `sink_${sink.type}_${i}`, part: 'sink' as const, action: i, nodes: [0] })),
+    ],
+    outputFields: [],
+  };
+  return {
+    id: `r${run}`,
+    run,
+    plan,
+    sources: [
+      {
+        name: 'demo',
+        dataSource: '',
+        props: {},
+        isShared: false,
+        format: 'json',
+        schema: null,
+        strict: false,
+        ...source,
+      },
+    ],
+    sinks,
+    sendError: false,
+    sinkLimitBytes: 1 << 20,
+    ...change,
+  };
+}
