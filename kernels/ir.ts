@@ -130,7 +130,10 @@ export type NodePlan =
       sendEmpty: boolean;
       name: string;
     }
-  /** Orders the rows of a message; carries `columns` columns through unchanged. */
+  /**
+   * Orders the rows of a message; carries `columns` columns through unchanged. Linked to a stream (columnMap), the batch
+   * keeps the stream's numbering: as many columns are carried as the map reaches.
+   */
   | { kind: 'sort'; input: NodeInput; program: Program | null; keys: { operand: Operand; descending: boolean }[]; columns: number; name: string }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
@@ -190,4 +193,19 @@ export interface RulePlan {
   operators: OperatorPlan[];
   /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
   outputFields: string[];
+}
+
+/**
+ * The source whose columns a node's operands number, or null when an operator between them made columns of its own.
+ * Filters, limits and sorts pass the columns of their input on, so nodes below them need the column map of the source, too.
+ */
+export function sourceOfColumns(nodes: readonly NodePlan[], node: NodePlan): number | null {
+  let { input } = node;
+  while ('node' in input) {
+    const parent = nodes[input.node];
+    if (parent === undefined) return null;
+    if (parent.kind !== 'filter' && parent.kind !== 'limit' && parent.kind !== 'sort') return null;
+    input = parent.input;
+  }
+  return input.source;
 }

@@ -61,12 +61,13 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
       root = { kind: 'filter', input: root, condition: where, clause: 'where' };
     }
     const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
-    const when = select.window?.over?.when ?? null;
-    const trigger = when === null ? null : binder.bind(when, rowClause('OVER (WHEN)'));
     root = {
       kind: 'window',
       input: root,
-      window: select.window === null ? { kind: 'row' } : windowSpec(select.window, trigger),
+      window:
+        select.window === null
+          ? { kind: 'row' }
+          : windowSpec(select.window, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
       timestamp,
       where: select.window === null ? null : where,
       keys,
@@ -108,10 +109,10 @@ function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
   if (window === null) {
     const [first] = groupBy;
     if (first !== undefined) throw refuse('GROUP BY needs a window', first.span);
+    if (rule.options.sendMetaToSink) throw notSupported('option sendMetaToSink');
     return;
   }
   if (rule.options.sendMetaToSink) throw refuse('option sendMetaToSink cannot be used with a window');
-  if (window.kind === 'state') throw notSupported('STATEWINDOW', window.span);
   if (window.kind === 'count' && rule.options.isEventTime) {
     throw refuse('COUNTWINDOW cannot be used with event time', window.span);
   }
@@ -120,7 +121,8 @@ function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
   if (window.kind !== 'sliding') throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
 }
 
-function windowSpec({ kind, unit, args }: WindowClause, trigger: Value | null): WindowSpec {
+function windowSpec(clause: WindowClause, bind: (condition: Expr) => Value): WindowSpec {
+  const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];
   const [first = 0, second] = args;
   switch (kind) {
@@ -129,13 +131,21 @@ function windowSpec({ kind, unit, args }: WindowClause, trigger: Value | null): 
     case 'hopping':
       return { kind, unitMs, lengthMs: first * unitMs, hopMs: (second ?? first) * unitMs };
     case 'sliding':
-      return { kind, lengthMs: first * unitMs, delayMs: (second ?? 0) * unitMs, trigger };
+      return {
+        kind,
+        lengthMs: first * unitMs,
+        delayMs: (second ?? 0) * unitMs,
+        trigger: over?.when ? bind(over.when) : null,
+      };
     case 'session':
-      return { kind, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };
+      return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };
     case 'count':
       return { kind, length: first, step: second ?? first };
-    case 'state':
-      throw notSupported('STATEWINDOW');
+    case 'state': {
+      const [begin, emit] = conditions.map(bind);
+      if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
+      return { kind, begin, emit: emit ?? null };
+    }
     default:
       return kind satisfies never;
   }

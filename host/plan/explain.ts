@@ -1,5 +1,5 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
-import { chainOf, type Logical, type WindowSpec } from './logical.js';
+import { chainOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
 import { showValue } from './show-value.js';
 import type { ColumnValue, Value } from './value.js';
 
@@ -62,7 +62,9 @@ function showAll(values: readonly Value[]): string {
 
 /** Kind and lengths of a window, lengths in milliseconds or rows. */
 export function showWindow(window: WindowSpec): string {
-  const trigger = window.kind === 'sliding' && window.trigger !== null ? `, trigger:${showValue(window.trigger)}` : '';
   const numbers = Object.entries(window).filter(([, value]) => typeof value === 'number');
-  return [`windowType:${window.kind}`, ...numbers.map(([name, value]) => `${name}:${value}`)].join(', ') + trigger;
+  const parts = [`windowType:${window.kind}`, ...numbers.map(([name, value]) => `${name}:${value}`)];
+  const conditions = windowConditions(window);
+  if (conditions.length > 0) parts.push(`conditions:[ ${showAll(conditions)} ]`);
+  return parts.join(', ');
 }

@@ -27,9 +27,24 @@ export type WindowSpec =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }
   | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
   | { kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null }
-  | { kind: 'session'; maxMs: number; timeoutMs: number }
+  | { kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number }
   | { kind: 'count'; length: number; step: number }
+  | { kind: 'state'; begin: Value; emit: Value | null }
   | { kind: 'row' };
+
+/** Conditions that are part of a window. */
+export function windowConditions(window: WindowSpec): Value[] {
+  if (window.kind === 'sliding') return window.trigger === null ? [] : [window.trigger];
+  if (window.kind === 'state') return window.emit === null ? [window.begin] : [window.begin, window.emit];
+  return [];
+}
+
+function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec {
+  const maybe = (value: Value | null) => (value === null ? null : map(value));
+  if (window.kind === 'sliding') return { ...window, trigger: maybe(window.trigger) };
+  if (window.kind === 'state') return { ...window, begin: map(window.begin), emit: maybe(window.emit) };
+  return window;
+}
 
 export type Logical =
   | { kind: 'source'; source: Source }
@@ -73,10 +88,10 @@ export function valuesOf(node: Logical): Value[] {
       return [node.timestamp];
     case 'filter':
       return [node.condition];
-    case 'window': {
-      const trigger = node.window.kind === 'sliding' ? node.window.trigger : null;
-      return [node.timestamp, node.where, trigger, ...node.keys].filter((value) => value !== null);
-    }
+    case 'window':
+      return [node.timestamp, node.where, ...windowConditions(node.window), ...node.keys].filter(
+        (value) => value !== null,
+      );
     case 'sort':
       return node.keys.map(({ value }) => value);
     case 'limit':
@@ -101,16 +116,14 @@ export function mapValues(node: Logical, values: Values, change: (value: Value) 
         return { ...one, input: visit(one.input) };
       case 'filter':
         return { ...one, input: visit(one.input), condition: map(one.condition) };
-      case 'window': {
-        const { window } = one;
+      case 'window':
         return {
           ...one,
           input: visit(one.input),
-          window: window.kind === 'sliding' ? { ...window, trigger: maybe(window.trigger) } : window,
+          window: mapWindow(one.window, map),
           where: maybe(one.where),
           keys: one.keys.map(map),
         };
-      }
       case 'sort':
         return {
           ...one,

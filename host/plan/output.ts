@@ -42,12 +42,7 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
   const removed = new Set([...row.star.except, ...excludeFields]);
   const missing = values.constant({ tag: 'missing' });
   const args: Value[] = [...removed].flatMap((name) => [values.text(name), missing]);
-  for (const { name, value, isUnnamed } of entries) {
-    // An absent column has to become null here: missing would remove the member.
-    const isKept = sendNil && !isUnnamed && value.kind === 'column';
-    const shown = isKept ? values.op('logic.coalesce', [], [value, values.null()]) : value;
-    args.push(values.text(name), shown);
-  }
+  for (const { name, value } of entries) args.push(values.text(name), value);
   if (args.length === 0) return { kind: 'object', value: row.star.row };
   return { kind: 'object', value: values.op('nested.merge', [row.star.row], args, sendNil ? 0 : 1) };
 }

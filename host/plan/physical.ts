@@ -93,7 +93,7 @@ class Lowering {
         this.push({ kind: 'limit', input: this.path.input, count: node.count, name: 'limit' }, null);
         return;
       default:
-        return node satisfies never;
+        node satisfies never;
     }
   }
 
@@ -206,6 +206,10 @@ function valuesAbove(node: Logical): Value[] {
 }
 
 function windowPlan(window: WindowSpec, operand: (value: Value) => Operand): WindowPlan {
+  if (window.kind === 'state') {
+    const { kind, begin, emit } = window;
+    return emit === null ? { kind, begin: operand(begin) } : { kind, begin: operand(begin), emit: operand(emit) };
+  }
   if (window.kind !== 'sliding') return window;
   const { kind, lengthMs, delayMs, trigger } = window;
   return trigger === null ? { kind, lengthMs, delayMs } : { kind, lengthMs, delayMs, trigger: operand(trigger) };

@@ -24,17 +24,34 @@ const infix: Partial<Record<OpName, string>> = {
   'logic.or': 'OR',
 };
 
+/** Longest text of an expression; shared subexpressions can make it exponentially longer than the statement. */
+const maxLength = 2000;
+
+/** Prints an expression; a very long one is cut off. */
 export function showValue(value: Value): string {
+  return show(value, new Map());
+}
+
+function show(value: Value, done: Map<Value, string>): string {
+  const before = done.get(value);
+  if (before !== undefined) return before;
+  const whole = print(value, (child) => show(child, done));
+  const text = whole.length > maxLength ? `${whole.slice(0, maxLength)}…` : whole;
+  done.set(value, text);
+  return text;
+}
+
+function print(value: Value, show: (child: Value) => string): string {
   switch (value.kind) {
     case 'const':
       return showConst(value.value);
     case 'column':
       return showUse(value.use);
     case 'op':
-      return showOp(value);
+      return showOp(value, show);
     case 'aggregate': {
-      const filter = value.filter === null ? '' : ` FILTER (WHERE ${showValue(value.filter)})`;
-      return `${value.fn}(${value.args.map(showValue).join(', ')})${filter}`;
+      const filter = value.filter === null ? '' : ` FILTER (WHERE ${show(value.filter)})`;
+      return `${value.fn}(${value.args.map(show).join(', ')})${filter}`;
     }
     case 'window':
       return `window_${value.part}()`;
@@ -43,21 +60,18 @@ export function showValue(value: Value): string {
   }
 }
 
-function showOp({ op, operands, args, imm }: OpValue): string {
+function showOp({ op, operands, args, imm }: OpValue, show: (child: Value) => string): string {
   const symbol = infix[op];
+  const grouped = (child: Value) =>
+    child.kind === 'op' && infix[child.op] !== undefined ? `(${show(child)})` : show(child);
   const [a, b] = operands;
   if (symbol !== undefined && a && b) return `${grouped(a)} ${symbol} ${grouped(b)}`;
   if (op === 'nested.member' && a && b?.kind === 'const' && b.value.tag === 'str') {
     return `${grouped(a)}->${b.value.value}`;
   }
-  const shown = [...operands.map((operand) => (operand === null ? '' : showValue(operand))), ...args.map(showValue)];
+  const shown = [...operands.map((operand) => (operand === null ? '' : show(operand))), ...args.map(show)];
   const name = op === 'call.host' ? `host#${imm}` : op.slice(op.indexOf('.') + 1);
   return `${name}(${shown.join(', ')})`;
-}
-
-function grouped(value: Value): string {
-  const text = showValue(value);
-  return value.kind === 'op' && infix[value.op] !== undefined ? `(${text})` : text;
 }
 
 /** A column of a stream: name, `*` for the row, `meta(key)` and so on. */

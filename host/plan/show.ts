@@ -80,11 +80,11 @@ function showOutput(output: OutputPlan, show: (operand: Operand) => string, acti
 }
 
 function showWindow(window: WindowPlan, show: (operand: Operand) => string): string {
-  const numbers = Object.entries(window).flatMap(([name, value]) =>
-    typeof value === 'number' && name !== 'trigger' ? [`${name} ${value}`] : [],
+  const operands = ['trigger', 'begin', 'emit'];
+  const parts = Object.entries(window).flatMap(([name, value]) =>
+    typeof value === 'number' ? [`${name} ${operands.includes(name) ? show(value) : value}`] : [],
   );
-  const trigger = window.kind === 'sliding' && window.trigger !== undefined ? [`when ${show(window.trigger)}`] : [];
-  return [window.kind, ...numbers, ...trigger].join(' ');
+  return [window.kind, ...parts].join(' ');
 }
 
 function showOps(program: Program | null): string[] {

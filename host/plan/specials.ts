@@ -67,7 +67,7 @@ function isAfterWindow({ place, window }: SpecialContext): boolean {
 }
 
 function windowPart(part: WindowPart, call: Call, context: SpecialContext): Value {
-  if (context.window === null) throw refuse(`${call.name.toLowerCase()}() needs a window`, call.span);
+  if (context.window === null) return context.values.null();
   if (context.place !== 'window') {
     throw refuse(`${call.name.toLowerCase()}() is not known before the window is complete`, call.span);
   }
