@@ -1,11 +1,11 @@
 // Exports of the test build of the program interpreter: nothing here is part of the kernel.
 import { alloc } from '../mem/alloc';
 import { BATCH_ROWS, COL_SIZE } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
 import * as ctx from '../flow/context';
 export { alloc, bytesInUse } from '../mem/alloc';
 export { contextInit, scratchReset } from '../flow/context';
 export { programNew, programFree, vmRun } from '../ops/vm';
+export { hostScratch } from '../ops/call/index';
 
 /** Prepares `columns` column blocks and a selection as the current batch. */
 export function batchInit(columns: u32): void {
@@ -19,6 +19,13 @@ export function batchSize(rows: u32, selected: u32): void {
   ctx.setBatch(ctx.cols, rows, ctx.sel, selected, 0);
 }
 
+/** Takes three column blocks as columns 0 to 2 of the batch. */
+export function batchColumns(a: usize, b: usize, c: usize): void {
+  store<u32>(ctx.cols, <u32>a);
+  store<u32>(ctx.cols, <u32>b, 4);
+  store<u32>(ctx.cols, <u32>c, 8);
+}
+
 export function columnAt(i: u32): usize {
   return <usize>load<u32>(ctx.cols + (i << 2));
 }
@@ -29,11 +36,6 @@ export function selectionAt(): usize {
 
 export function registerAt(i: u32): usize {
   return ctx.registers + i * COL_SIZE;
-}
-
-/** Scratch memory of the batch. */
-export function scratchAlloc(size: u32): usize {
-  return poolAlloc(ctx.scratch, size);
 }
 export { groupKeyHash, groupKeyEquals, orderCompare } from '../value/key';
 export { compareValues, equalValues } from '../value/compare';

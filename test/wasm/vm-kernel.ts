@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { HostColumns } from '../../kernels/api.js';
+import { hostCallImport } from '../../kernels/host-call.js';
 import type { Operand, Program } from '../../kernels/ir.js';
 import { encodeProgram } from '../../kernels/program.js';
 import { columnTags, columnVals, Tag, type Value, ValueAccess } from '../../kernels/value.js';
@@ -12,11 +14,12 @@ interface Exports {
   memory: WebAssembly.Memory;
   alloc(size: number, acct: number): number;
   bytesInUse(): bigint;
-  scratchAlloc(size: number): number;
+  hostScratch(size: number): number;
   contextInit(): void;
   scratchReset(): void;
   batchInit(columns: number): void;
   batchSize(rows: number, selected: number): void;
+  batchColumns(a: number, b: number, c: number): void;
   columnAt(i: number): number;
   selectionAt(): number;
   registerAt(i: number): number;
@@ -51,23 +54,24 @@ export class VmKernel {
   readonly exports: Exports;
   readonly values: ValueAccess;
 
-  constructor(call?: (fn: number, op: number) => void) {
+  /** `call` serves the host functions of programs. */
+  constructor(call: (fn: number, columns: HostColumns) => void = () => {}) {
     const module = new WebAssembly.Module(testModule('vm'));
     const env = {
       abort: (_message: number, _file: number, line: number) => {
         throw new Error(`abort in line ${line}`);
       },
     };
-    const imports = { env, host: { call: call ?? (() => {}) } };
+    const imports = { env, host: { call: hostCallImport(() => this.values, call) } };
     this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports;
     this.exports.contextInit();
     this.exports.batchInit(maxColumns);
-    this.values = new ValueAccess(this.exports.memory, (size) => this.exports.scratchAlloc(size));
+    this.values = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size));
   }
 
-  /** Starts a batch of these columns; `selected` are the row numbers that count. */
-  setBatch(columns: Value[][], rows: number, selected: number[]): void {
-    this.exports.scratchReset();
+  /** Starts a batch of these columns; `selected` are the row numbers that count. `keep` leaves older texts in place. */
+  setBatch(columns: Value[][], rows: number, selected: number[], keep = false): void {
+    if (!keep) this.exports.scratchReset();
     columns.forEach((column, i) => {
       this.setColumn(this.exports.columnAt(i), column, selected);
     });

@@ -1,8 +1,9 @@
 // Arithmetic on whole columns of doubles or of integers, two rows at a time.
 import * as ctx from '../../flow/context';
 import { COL_VALS, Tag } from '../../mem/layout';
-import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
+import { OP_A, OP_B, constOf, isConst, program, tagsOf, valsOf } from '../operand';
 import { dstOf, isDense, setUniform, uniformOf } from '../rows';
+import { FLOAT_TAGS, isFloatOrNull, setFloatOrNull } from '../tags';
 
 export namespace Kind {
   export const ADD: u32 = 0;
@@ -91,7 +92,17 @@ const pairB: usize = memory.data(16, 16);
   }
   const fitsA = tagA == Tag.F64 || (isConstA && tagA == Tag.I64);
   const fitsB = tagB == Tag.F64 || (isConstB && tagB == Tag.I64);
-  if (!fitsA || !fitsB) return false;
+  if (!fitsA || !fitsB) {
+    // Doubles with nulls among them; as a divisor a null looks like zero, so that case goes row by row.
+    const isNullableA = fitsA || (tagA == Tag.MIXED && isFloatOrNull(tagsOf(program, a), ctx.rows));
+    const isNullableB = fitsB || (kind != Kind.DIV && tagB == Tag.MIXED && isFloatOrNull(tagsOf(program, b), ctx.rows));
+    if (!isNullableA || !isNullableB) return false;
+    if (!loopF64(kind, dst + COL_VALS, source(a, pairA, false), aStep, source(b, pairB, false), bStep, n)) return false;
+    const tagsA = isConstA ? FLOAT_TAGS : tagsOf(program, a);
+    const tagsB = isConstB ? FLOAT_TAGS : tagsOf(program, b);
+    setFloatOrNull(dst, tagsA, aStep, tagsB, bStep);
+    return true;
+  }
   if (!loopF64(kind, dst + COL_VALS, source(a, pairA, false), aStep, source(b, pairB, false), bStep, n)) return false;
   setUniform(dst, Tag.F64);
   return true;

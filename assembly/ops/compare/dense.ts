@@ -1,8 +1,9 @@
 // Comparison of whole columns of doubles or of integers: two rows at a time, no tags, no branches.
 import * as ctx from '../../flow/context';
 import { COL_VALS, Tag } from '../../mem/layout';
-import { constOf, isConst, program, valsOf } from '../operand';
+import { constOf, isConst, program, tagsOf, valsOf } from '../operand';
 import { dstOf, isDense, setUniform, uniformOf } from '../rows';
+import { falseWhereNull, isFloatOrNull } from '../tags';
 
 /** Kinds of comparison; `mirror` swaps the sides. */
 export namespace Kind {
@@ -121,6 +122,24 @@ function runI64(kind: u32, dst: usize, a: usize, b: usize, k: i64, n: usize): vo
   return load<u8>(slot, 8) == Tag.I64 ? <f64>load<i64>(slot) : load<f64>(slot);
 }
 
+/** Doubles with nulls among them: comparing with null is false. */
+function compareNullable(kind: u32, dst: usize, a: u32, b: u32, n: usize): bool {
+  const tagsA = tagsOf(program, a);
+  if (isConst(b)) {
+    const tagB = uniformOf(b);
+    if ((tagB != Tag.F64 && tagB != Tag.I64) || !isFloatOrNull(tagsA, ctx.rows)) return false;
+    runF64(kind, dst + COL_VALS, valsOf(program, a), 0, constF64(b), n);
+  } else {
+    const tagsB = tagsOf(program, b);
+    if (!isFloatOrNull(tagsA, ctx.rows) || !isFloatOrNull(tagsB, ctx.rows)) return false;
+    runF64(kind, dst + COL_VALS, valsOf(program, a), valsOf(program, b), 0, n);
+    falseWhereNull(dst + COL_VALS, tagsB, ctx.rows);
+  }
+  falseWhereNull(dst + COL_VALS, tagsA, ctx.rows);
+  setUniform(dst, Tag.BOOL);
+  return true;
+}
+
 /** Compares the columns as a whole when their tags allow; false when the op must go row by row. */
 export function compareDense(op: usize, kind: u32, a: u32, b: u32): bool {
   if (!isDense()) return false;
@@ -140,14 +159,14 @@ export function compareDense(op: usize, kind: u32, a: u32, b: u32): bool {
       if (tagB != Tag.F64 && tagB != Tag.I64) return false;
       runF64(kind, dst + COL_VALS, valsOf(program, a), 0, constF64(b), n);
     } else {
-      if (tagB != Tag.F64) return false;
+      if (tagB != Tag.F64) return tagB == Tag.MIXED && compareNullable(kind, dst, a, b, n);
       runF64(kind, dst + COL_VALS, valsOf(program, a), valsOf(program, b), 0, n);
     }
   } else if (tagA == Tag.I64 && tagB == Tag.I64) {
     if (isConst(b)) runI64(kind, dst + COL_VALS, valsOf(program, a), 0, load<i64>(constOf(program, b)), n);
     else runI64(kind, dst + COL_VALS, valsOf(program, a), valsOf(program, b), 0, n);
   } else {
-    return false;
+    return tagA == Tag.MIXED && compareNullable(kind, dst, a, b, n);
   }
   setUniform(dst, Tag.BOOL);
   return true;

@@ -10,6 +10,7 @@ import { dstOf, give, giveBool, map2Raw, setUniform, uniformOf } from '../rows';
 const PERCENT: u8 = 0x25;
 const UNDERSCORE: u8 = 0x5f;
 const LINE_FEED: u8 = 0x0a;
+const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
 /** Shapes of patterns that need no matcher. */
 namespace Shape {
@@ -141,6 +142,29 @@ function giveLike(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   }
 }
 
+/**
+ * `text%` with up to 16 bytes of text, no branch on what the rows hold: values and constants are followed by 16 readable
+ * bytes (mem/pool.ts), so one load sees beginning and line feeds of a short string.
+ */
+function likePrefix(to: usize, vals: usize, wanted: bool): void {
+  const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>coreLen));
+  const core = v128.and(v128.load(coreOff), mask);
+  const feed = i8x16.splat(LINE_FEED);
+  const least = coreLen;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const len = load<u32>(vals + at, 4);
+    const off = <usize>load<u32>(vals + at);
+    const text = v128.load(off);
+    let hit = <u32>(len >= least) & <u32>!v128.any_true(v128.xor(v128.and(text, mask), core));
+    // Rarely taken: what follows the string in memory may hold the line feed as well, so look closely.
+    if (v128.any_true(i8x16.eq(text, feed)) || len > 16) hit = hit && isOneLine(off + least, len - least);
+    store<u64>(to + at, <u64>(hit == <u32>wanted));
+  }
+}
+
 /** A column of strings against one pattern. */
 function likeStrings(op: usize, wanted: bool): bool {
   const a = load<u16>(op, OP_A);
@@ -155,7 +179,9 @@ function likeStrings(op: usize, wanted: bool): bool {
   const vals = valsOf(program, a);
   const sel = ctx.sel;
   const n = ctx.selLen;
-  if (shape == Shape.GENERAL) {
+  if (shape == Shape.PREFIX && coreLen <= 16) {
+    likePrefix(to, vals, wanted);
+  } else if (shape == Shape.GENERAL) {
     for (let k: u32 = 0; k < n; k++) {
       const at = <usize>load<u32>(sel + (k << 2)) << 3;
       const val = load<u64>(vals + at);

@@ -8,6 +8,8 @@ import { OP_A, OP_B, constOf, isConst, program, strideOf, tagsOf, valsOf } from 
 import { dstOf, give, giveBool, isDense, map2, setUniform, uniformOf } from '../rows';
 import { Kind, compareDense } from './dense';
 
+const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
 /** Bit set of the outcomes that make each kind true: 1 less, 2 equal, 4 greater, 8 unordered. */
 // @ts-ignore: decorator
 @inline function truthOf(kind: u32): u32 {
@@ -60,6 +62,19 @@ function equalString(op: usize, a: u32, b: u32, wanted: bool): bool {
   const off = offOf(text);
   const sel = ctx.sel;
   const n = ctx.selLen;
+  if (len <= 16) {
+    // Values and constants are followed by 16 readable bytes (mem/pool.ts): no branch on what the rows hold.
+    const mask = i8x16.lt_u(LANES, i8x16.splat(<u8>len));
+    const core = v128.and(v128.load(off), mask);
+    for (let k: u32 = 0; k < n; k++) {
+      const at = <usize>load<u32>(sel + (k << 2)) << 3;
+      const val = load<u64>(vals + at);
+      const differs = v128.any_true(v128.xor(v128.and(v128.load(offOf(val)), mask), core));
+      store<u64>(to + at, <u64>((<u32>(lenOf(val) == len) & <u32>!differs) == <u32>wanted));
+    }
+    setUniform(dst, Tag.BOOL);
+    return true;
+  }
   for (let k: u32 = 0; k < n; k++) {
     const at = <usize>load<u32>(sel + (k << 2)) << 3;
     const val = load<u64>(vals + at);
