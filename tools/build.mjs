@@ -70,8 +70,13 @@ export async function buildHost() {
     legalComments: 'none',
     logLevel: 'warning',
     write: false,
-    // Packages in the older module form call require() for builtins.
-    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+    // Packages in the older module form call require() for builtins and look for their folder.
+    banner: {
+      js: [
+        "import{createRequire as __cr}from'node:module';import{fileURLToPath as __fu}from'node:url';",
+        'const require=__cr(import.meta.url),__filename=__fu(import.meta.url),__dirname=__fu(new URL(".",import.meta.url));',
+      ].join(''),
+    },
   });
   const written = new Set(result.outputFiles.map((file) => file.path));
   for (const file of result.outputFiles) place(file.path, file.contents);
