@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { HaumeaError } from './errors.js';
 import { isSecretRef, maskText } from './secrets.js';
 
-const wholeReference = /^(env|file):\/\/(\S[^]*)$/;
+const wholeReference = /^(env|file):\/\/(\S.*)$/s;
 const embeddedReference = /\{\{\s*((?:env|file):\/\/[^{}]*?)\s*\}\}/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 

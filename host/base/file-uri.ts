@@ -1,0 +1,93 @@
+/** Files that requests name by `file://` URIs, with the folders they may come from. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { isAbsolute, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HaumeaError } from './errors.js';
+import { type FetchOptions, fetchGuarded } from './private-net.js';
+
+export interface FilePolicy {
+  /** False allows only the folders below (`allowExternalFileAccess`). */
+  readonly allowExternal: boolean;
+  /** Folders that are always allowed, such as the uploads. */
+  readonly folders: readonly string[];
+  /** Longest file in bytes. */
+  readonly maxBytes?: number;
+}
+
+const defaultMaxBytes = 256 * 1024 * 1024;
+
+/** Reads the file a `file://` URI names; throws a `general` error with the URI and the reason. */
+export async function readFileUri(uri: string, policy: FilePolicy): Promise<Buffer> {
+  const maxBytes = policy.maxBytes ?? defaultMaxBytes;
+  const handle = await openFile(uri, policy);
+  try {
+    if (!(await handle.stat()).isFile()) throw failure(uri, 'it is not a regular file');
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    // The size told before reading is not the truth for files that grow or that the system makes up while reading.
+    for await (const chunk of handle.createReadStream({ autoClose: false, end: maxBytes })) {
+      sizeBytes += (chunk as Buffer).length;
+      if (sizeBytes > maxBytes) throw failure(uri, `it has more than ${maxBytes} bytes`);
+      chunks.push(chunk as Buffer);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Reads what an http, https or file URI names, each with its own guard. */
+export async function readUri(uri: string, options: FetchOptions & FilePolicy): Promise<Buffer> {
+  if (/^file:/i.test(uri)) return readFileUri(uri, options);
+  if (/^https?:/i.test(uri)) return (await fetchGuarded(uri, { ...options, file: undefined })).bytes;
+  throw failure(uri, 'only the schemes http, https and file are allowed');
+}
+
+async function openFile(uri: string, policy: FilePolicy): Promise<FileHandle> {
+  try {
+    // Links are followed first, so the check sees the file that is opened.
+    const path = await realpath(pathOf(uri));
+    if (!policy.allowExternal && !(await isInside(path, policy.folders))) {
+      throw failure(uri, `access is denied, it must be in ${policy.folders.join(' or ')}`);
+    }
+    // A pipe would block the open call without O_NONBLOCK; a link put there since is refused.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (error instanceof HaumeaError) throw error;
+    const code = (error as NodeJS.ErrnoException).code;
+    throw failure(uri, code === 'ENOENT' ? 'there is no such file' : `error ${code}`, error);
+  }
+}
+
+function pathOf(uri: string): string {
+  let url: URL;
+  try {
+    url = new URL(uri);
+  } catch (error) {
+    throw failure(uri, 'this is no URI', error);
+  }
+  if (url.protocol !== 'file:') throw failure(uri, 'this is no file URI');
+  if (url.host !== '')
+    throw failure(uri, `the path must be absolute (file:///…), ${url.host} stands for another machine`);
+  try {
+    return fileURLToPath(url);
+  } catch (error) {
+    throw failure(uri, 'the path is not correctly encoded', error);
+  }
+}
+
+async function isInside(path: string, folders: readonly string[]): Promise<boolean> {
+  for (const folder of folders) {
+    // A folder that is not there holds no files.
+    const real = await realpath(folder).catch(() => undefined);
+    if (real === undefined) continue;
+    const way = relative(real, path);
+    if (way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return true;
+  }
+  return false;
+}
+
+function failure(uri: string, reason: string, cause?: unknown): HaumeaError {
+  return new HaumeaError('general', `can't read ${uri.replace(/\/\/[^/]*@/, '//')}: ${reason}`, { cause });
+}
