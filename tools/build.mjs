@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { root } from './setup.mjs';
+import { root } from './root.mjs';
 import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
 
 const dist = join(root, 'dist');

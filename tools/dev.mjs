@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import { join } from 'node:path';
 import { buildAll } from './build.mjs';
-import { root } from './setup.mjs';
+import { root } from './root.mjs';
 import { isStale } from './stamp.mjs';
 
 /** Editors write several files for one save. */
