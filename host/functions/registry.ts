@@ -73,7 +73,10 @@ export function callHost(number: number, columns: HostColumns): void {
 function checkCount(name: string, count: number, min: number, max: number | null): void {
   if (count >= min && (max === null || count <= max)) return;
   const wanted = max === null ? `at least ${min}` : max === min ? `${min}` : `${min} to ${max}`;
-  throw new HaumeaError('plan', `function ${name} takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`);
+  throw new HaumeaError(
+    'plan',
+    `function ${name} takes ${wanted} argument${/\b1$/.test(wanted) ? '' : 's'}, not ${count}`,
+  );
 }
 
 function matches(type: string, value: LiteralArg): boolean {

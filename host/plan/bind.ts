@@ -87,7 +87,6 @@ export class Binder {
       case 'index':
         return values.op('nested.index', [bind(expr.object), bind(expr.index)]);
       case 'slice':
-        checkSlice(expr);
         return values.op('nested.slice', [
           bind(expr.object),
           expr.from === null ? null : bind(expr.from),
@@ -250,15 +249,4 @@ function checkPattern(pattern: Expr): void {
   if (open >= 0 && literal[open - 1] !== '\\' && !literal.includes(']', open)) {
     throw refuse('the pattern of LIKE has a [ without ]', pattern.span);
   }
-}
-
-function checkSlice(expr: Extract<Expr, { kind: 'slice' }>): void {
-  const from = expr.from === null ? undefined : literalOf(expr.from);
-  const to = expr.to === null ? undefined : literalOf(expr.to);
-  for (const bound of [from, to]) {
-    if (bound !== undefined && typeof bound !== 'bigint') throw refuse('slice bounds must be integers', expr.span);
-  }
-  if (typeof from !== 'bigint' || typeof to !== 'bigint') return;
-  const isSameSide = from < 0n === to < 0n;
-  if (isSameSide && from >= to) throw refuse(`the slice [${from}:${to}] starts at or after its end`, expr.span);
 }

@@ -1,0 +1,138 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HaumeaError } from '../../../host/base/errors.js';
+import { planRule } from '../../../host/plan/index.js';
+import type { RuleDefinition, RuleOptions } from '../../../host/run/api.js';
+import { noFold, ruleOf, streams } from './rules.js';
+
+function refusal(sql: string, options: Partial<RuleOptions> = {}, actions?: RuleDefinition['actions']): string {
+  try {
+    planRule(ruleOf(sql, options, actions), streams, noFold);
+  } catch (error) {
+    assert.instance(error, HaumeaError);
+    assert.is((error as HaumeaError).kind, 'plan', (error as HaumeaError).message);
+    return (error as HaumeaError).message;
+  }
+  throw new Error(`planned: ${sql}`);
+}
+
+const statements: Record<string, [sql: string, reason: RegExp][]> = {
+  names: [
+    ['SELECT a FROM nostream', /stream nostream is not known/],
+    ['SELECT zz FROM typed', /unknown field zz of stream typed \(line 1, column 8\)/],
+    ['SELECT arrr FROM typed', /did you mean arr\?/],
+    ['SELECT typed.zz FROM typed', /unknown field zz/],
+    ['SELECT a FROM raw', /unknown field a/],
+    ['SELECT a AS x, b AS x FROM demo', /duplicate alias x/],
+    ['SELECT a, b AS a FROM demo', /two output columns are named a/],
+    ['SELECT a + 1 AS x, *, b AS c, c AS d, d AS b FROM demo', /defined by each other/],
+    ['SELECT x AS y, y AS x FROM demo', /aliases y, x, y are defined by each other/],
+    ['SELECT other.* FROM demo', /unknown stream other/],
+  ],
+  functions: [
+    ['SELECT nofunc(a) FROM demo', /unknown function nofunc/],
+    ['SELECT cuont(a) FROM demo', /did you mean count\?/],
+    ['SELECT __proto__(a) FROM demo', /unknown function __proto__/],
+    ['SELECT lag(a) FROM demo', /function lag is not supported yet/],
+    ['SELECT sum(a, b) FROM demo', /sum takes 1 argument, not 2/],
+    ['SELECT window_start(1) FROM demo', /window_start takes 0 arguments, not 1/],
+    ['SELECT coalesce() FROM demo', /coalesce takes at least 1 argument, not 0/],
+    ['SELECT cast(a, "int") FROM demo', /argument 2 must be one of bigint/],
+    ['SELECT cast(a, b) FROM demo', /argument 2 must be one of bigint/],
+    ['SELECT deduplicate(a, 1) FROM demo', /argument 2 \(all\) must be a boolean/],
+    ['SELECT isnull(a) OVER (PARTITION BY b) FROM demo', /OVER cannot follow isnull/],
+    ['SELECT isnull(a) FILTER (WHERE b) FROM demo', /FILTER cannot follow isnull/],
+    ['SELECT meta(1 + 2) FROM demo', /must be the name of a metadata key/],
+  ],
+  aggregates: [
+    ['SELECT a FROM demo WHERE sum(a) > 1', /aggregate sum is not allowed in WHERE/],
+    ['SELECT sum(a) AS s FROM demo WHERE s > 1', /aggregate sum is not allowed in WHERE/],
+    ['SELECT sum(sum(a)) FROM demo', /not allowed in the aggregate sum/],
+    ['SELECT a FROM demo GROUP BY a', /GROUP BY needs a window/],
+    ['SELECT a FROM demo GROUP BY sum(a), COUNTWINDOW(2)', /not allowed in GROUP BY/],
+    ['SELECT a FROM demo HAVING a > 1', /HAVING needs an aggregate/],
+    ['SELECT a FROM demo GROUP BY COUNTWINDOW(2) HAVING a > 1', /HAVING may only use aggregates/],
+    ['SELECT a FROM demo GROUP BY b, COUNTWINDOW(2) HAVING b > 1 AND a + count(*) > 1', /HAVING may only use/],
+  ],
+  expressions: [
+    ['SELECT CASE WHEN a THEN 1 END FROM demo', /WHEN of a CASE without operand must be a condition/],
+    ['SELECT a IN 1 FROM demo', /IN needs a list/],
+    ['SELECT a LIKE 5 FROM demo', /pattern of LIKE must be a text/],
+    ['SELECT a LIKE "[" FROM demo', /a \[ without \]/],
+    ['SELECT a + count(*) OVER (WHEN a) FROM demo', /OVER cannot follow count/],
+  ],
+  windows: [
+    [
+      'SELECT a FROM demo GROUP BY COUNTWINDOW(2) OVER (PARTITION BY b)',
+      /PARTITION BY of a window is not supported yet/,
+    ],
+    ['SELECT a FROM demo GROUP BY TUMBLINGWINDOW(ss, 1) OVER (WHEN b)', /belongs to SLIDINGWINDOW only/],
+    ['SELECT a FROM demo WHERE window_end() > 1 GROUP BY COUNTWINDOW(2)', /not known before the window is complete/],
+  ],
+  joins: [
+    [
+      'SELECT * FROM demo INNER JOIN typed ON demo.a = typed.a GROUP BY COUNTWINDOW(2)',
+      /INNER JOIN is not supported yet/,
+    ],
+    ['SELECT * FROM demo LEFT JOIN nostream ON demo.a = nostream.a', /stream nostream is not known/],
+  ],
+};
+
+for (const [area, cases] of Object.entries(statements)) {
+  test(`names the reason of a refusal: ${area}`, () => {
+    for (const [sql, reason] of cases) assert.match(refusal(sql), reason, sql);
+  });
+}
+
+test('accepts grouping expressions and the window in HAVING', () => {
+  for (const having of ['b + 1 > 2', 'count(*) > 1', 'window_end() > 1', 'max(a) > b + 1']) {
+    planRule(ruleOf(`SELECT b FROM demo GROUP BY b + 1, b, COUNTWINDOW(2) HAVING ${having}`), streams, noFold);
+  }
+});
+
+test('checks options against the statement and the stream', () => {
+  assert.match(refusal('SELECT a FROM demo', { isEventTime: true }), /needs the option TIMESTAMP of stream demo/);
+  assert.match(
+    refusal('SELECT a FROM timed GROUP BY COUNTWINDOW(2)', { isEventTime: true }),
+    /COUNTWINDOW cannot be used with event time/,
+  );
+  assert.match(refusal('SELECT a FROM demo', { sendMetaToSink: true }), /sendMetaToSink is not supported yet/);
+  assert.match(
+    refusal('SELECT a FROM demo GROUP BY COUNTWINDOW(2)', { sendMetaToSink: true }),
+    /sendMetaToSink cannot be used with a window/,
+  );
+});
+
+const properties: [props: Record<string, unknown>, reason: RegExp][] = [
+  [{ format: 'nope' }, /format: nope is not known/],
+  [{ format: 'delimited' }, /sink format delimited is not supported yet/],
+  [{ dataTemplate: '{{.a}}' }, /sink property dataTemplate is not supported yet/],
+  [{ compression: 'gzip' }, /compression is not supported yet/],
+  [{ topic: 'x/{{.a}}' }, /a template in sink property topic/],
+  [{ batchSize: -1 }, /batchSize must be a whole number from 0, not -1/],
+  [{ batchSize: 1.5 }, /batchSize/],
+  [{ lingerInterval: 'soon' }, /lingerInterval must be a duration/],
+  [{ sendSingle: 'yes' }, /sendSingle must be true or false/],
+  [{ fields: 'a' }, /fields must be a list of column names/],
+  [{ fields: ['a'], excludeFields: ['b'] }, /cannot both be set/],
+];
+
+test('names the sink property that cannot be used', () => {
+  for (const [props, reason] of properties) {
+    assert.match(refusal('SELECT a FROM demo', {}, [{ type: 'mqtt', props }]), reason, JSON.stringify(props));
+  }
+});
+
+test('refuses more intermediate results than there are registers', () => {
+  const items = Array.from({ length: 600 }, (_, i) => `a + ${i} AS x${i}`);
+  assert.match(refusal(`SELECT ${items.join(', ')} FROM demo`), /more than 512 intermediate results/);
+});
+
+test('plans long lists without running out of stack', () => {
+  const list = Array.from({ length: 20_000 }, (_, i) => i).join(', ');
+  planRule(ruleOf(`SELECT a FROM demo WHERE a IN (${list})`), streams, noFold);
+  const columns = Array.from({ length: 3000 }, (_, i) => `a${i}`).join(', ');
+  planRule(ruleOf(`SELECT ${columns} FROM demo`), streams, noFold);
+});
+
+test.run();
