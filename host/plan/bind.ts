@@ -1,7 +1,7 @@
 /** Resolves the names of an expression and replaces operators and functions by what computes them. */
 import { ops } from '../../kernels/gen/ops.js';
 import type { LiteralArg } from '../functions/define.js';
-import { findFunction, hostNumber, resolveFunction } from '../functions/registry.js';
+import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
 import type { Place, Scope } from './scope.js';
@@ -26,8 +26,6 @@ const binaryOps = {
   AND: 'logic.and',
   OR: 'logic.or',
 } as const satisfies Record<BinaryOp, string>;
-
-const arithmetic: readonly string[] = ['+', '-', '*', '/', '%'];
 
 /** What a clause allows. */
 export interface Clause {
@@ -131,9 +129,6 @@ export class Binder {
     const operand = expr.operand === null ? null : this.bind(expr.operand, clause);
     const args: Value[] = [];
     for (const branch of expr.whens) {
-      if (operand === null && !mayBeCondition(branch.when)) {
-        throw refuse('the WHEN of a CASE without operand must be a condition', branch.when.span);
-      }
       const when = this.bind(branch.when, clause);
       args.push(operand === null ? when : this.values.op('compare.eq', [operand, when]));
       args.push(this.bind(branch.then, clause));
@@ -216,27 +211,6 @@ export function literalOf(expr: Expr): LiteralArg {
     }
     default:
       return undefined;
-  }
-}
-
-/** Tells by its form whether an expression can be true or false: columns, members and arithmetic do not count. */
-function mayBeCondition(expr: Expr): boolean {
-  switch (expr.kind) {
-    case 'boolean':
-    case 'isNull':
-    case 'between':
-    case 'in':
-    case 'like':
-    case 'case':
-      return true;
-    case 'unary':
-      return expr.op === 'NOT';
-    case 'binary':
-      return !arithmetic.includes(expr.op);
-    case 'call':
-      return ['boolean', 'any'].includes(findFunction(expr.name)?.returns ?? 'any');
-    default:
-      return false;
   }
 }
 
