@@ -1,4 +1,9 @@
 // The export list of the kernels, nothing else.
-export { bytesInUse } from './mem/alloc';
-export { contextInit } from './flow/context';
-export { copyValue } from './mem/pool';
+export { alloc, bytesInUse, free } from './mem/alloc';
+export { programFree, programNew } from './ops/vm';
+export { hostScratch } from './ops/call/index';
+export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
+export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
+export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
+export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
+export { nextDeadline } from './flow/timers';

@@ -34,9 +34,11 @@ export interface StreamSpec {
   maxMessageBytes: number;
 }
 
-/** Output of an encode node: complete messages, unless `partial`. */
+/** Output of an encode node: complete messages. */
 export interface OutputChunk {
-  /** Host handle given when the node was made. */
+  /** The node that wrote it. Rules with equal plans share a node: whoever added it takes a copy for each of its sinks. */
+  node: NodeHandle;
+  /** Host handle given by the `addNode` call that made the node; callers that share the node go by `node`. */
   host: number;
   /** The bytes; a view into Wasm memory, valid only during the callback. */
   bytes: Uint8Array;
@@ -44,7 +46,7 @@ export interface OutputChunk {
   ends: Uint32Array | null;
   messages: number;
   rows: number;
-  /** The last message goes on in the next chunk of this node. */
+  /** Always false: a message is kept until it is complete, since a late failing row replaces all of it. */
   partial: boolean;
 }
 
@@ -97,6 +99,15 @@ export interface LinkedNode {
   columnMap: number[] | null;
   /** Given back with outputs. */
   host: number;
+  /**
+   * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for all
+   * nodes of a rule). Without it: as the output of an encode node says, otherwise no.
+   */
+  sendError?: boolean;
+  /** Wall clock, epoch ms, from which the first window counts; Date.now() when left out. */
+  now?: number;
+  /** Offset of local time from UTC, ms: windows of days end at local midnight. Default 0. */
+  zoneMs?: number;
 }
 
 export interface Kernel {
@@ -108,8 +119,10 @@ export interface Kernel {
   releaseColumns(stream: StreamHandle, indexes: number[]): void;
 
   /**
-   * Adds an operator below a stream or a node. An equal stateless node that exists there already is used again.
-   * Every call counts; `releaseNode` undoes one and frees node and state with the last.
+   * Adds an operator below a stream or a node. An equal stateless node that exists there already (filter, encode without
+   * batching) is used again and its handle returned: keep the list of a node's users yourself. Every call counts;
+   * `releaseNode` undoes one and frees node and state with the last. Release children before their parent.
+   * Throws RangeError when the plan does not fit the kernel's limits, KernelError when its memory is exhausted.
    */
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, node: LinkedNode): NodeHandle;
   releaseNode(node: NodeHandle): void;
@@ -119,6 +132,7 @@ export interface Kernel {
   /**
    * Takes `length` bytes from the start of the input buffer (after what the last call left over), runs all rules of the
    * stream and hands out their output. The unfinished rest of the last message is kept for the next call.
+   * Throws ProtocolError when the bytes are no MQTT: drop the connection, then `resetInput`.
    * @param now wall clock, epoch ms
    */
   feed(stream: StreamHandle, length: number, now: number): void;

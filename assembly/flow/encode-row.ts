@@ -20,8 +20,8 @@ import { alloc, free } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
-import { fail, failNotFinite, failNotObject, failOff } from './failure';
-import { ROW_OBJECT, rowSizeBound, rowWriteValue, rowWriteHead } from './rows-format';
+import { fail, failNotFinite, failNotObject } from './failure';
+import { rowsSize, rowsWrite } from '../json/rows';
 
 export const E_SHAPE: usize = 0;
 export const E_FORMAT: usize = 1;
@@ -57,6 +57,9 @@ namespace NullRule {
   export const SEND: u8 = 2;
 }
 
+/** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
+export const ROWS_HEAD: usize = 5;
+
 /** How a field is written in this batch. */
 namespace Mode {
   /** Anything: the tag of each row decides. */
@@ -87,7 +90,6 @@ const NUMBER_BOUND: u32 = 32;
 let table: usize = 0;
 let tableSize: u32 = 0;
 let tableEnd: usize = 0;
-/** Entries whose size depends on the row come first in this list of u32. */
 let isObject: bool = false;
 let isJson: bool = true;
 let fixedBound: u32 = 0;
@@ -167,7 +169,7 @@ function variableBound(row: u32): u64 {
       const tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
       if (tag >= Tag.STR) {
         const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
-        bound += isJson ? jsonSizeBound(tag, val) : rowSizeBound(tag, val);
+        bound += isJson ? jsonSizeBound(tag, val) : rowsSize(tag, val);
       }
     }
   }
@@ -284,11 +286,11 @@ function writeObject(to: usize, row: u32): usize {
     failNotObject();
     return 0;
   }
-  return isJson ? jsonWriteValue(to, tag, val) : rowWriteValue(to, tag, val);
+  return isJson ? jsonWriteValue(to, tag, val) : rowsWrite(to, tag, val);
 }
 
 function writeFieldsBinary(to: usize, row: u32): usize {
-  let p = to + ROW_OBJECT;
+  let p = to + ROWS_HEAD;
   let count: u32 = 0;
   for (let at = table; at < tableEnd; at += ENTRY) {
     const i = row * load<u32>(at, T_STRIDE);
@@ -305,14 +307,21 @@ function writeFieldsBinary(to: usize, row: u32): usize {
     const nameLen = load<u32>(at, T_NAME_LEN);
     store<u32>(p, nameLen);
     memory.copy(p + 4, <usize>load<u32>(at, T_NAME), nameLen);
-    p = rowWriteValue(p + 4 + nameLen, tag, val);
+    p = rowsWrite(p + 4 + nameLen, tag, val);
     count++;
   }
   rowWriteHead(to, Tag.OBJECT, count);
   return p;
 }
 
+/** Writes tag and count of an array or object in the binary form (json/rows.ts). */
+// @ts-ignore: decorator
+@inline export function rowWriteHead(to: usize, tag: u8, count: u32): void {
+  store<u8>(to, tag);
+  store<u32>(to, count, 1);
+}
+
 /** True when the row at `from` … `end`, as written, has no members. */
 export function rowIsEmpty(from: usize, end: usize): bool {
-  return isJson ? end - from == 2 : end - from == ROW_OBJECT && load<u32>(from, 1) == 0;
+  return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
 }

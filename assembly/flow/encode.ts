@@ -16,9 +16,9 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, rowBound, rowIsEmpty, rowWrite, rowsPrepare,
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite,
+  rowWriteHead, rowsPrepare,
 } from './encode-row';
-import { ROW_OBJECT, rowWriteHead } from './rows-format';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { clearDeadline, setDeadline } from './timers';
 import { selectionPop, selectionPush } from './selection';
@@ -193,7 +193,7 @@ function writeRows(node: usize, spec: usize): void {
   if (isSingle) return rowWrite(to, row);
   if (!isJson) {
     rowWriteHead(to, Tag.ARRAY, 1);
-    return rowWrite(to + ROW_OBJECT, row);
+    return rowWrite(to + ROWS_HEAD, row);
   }
   store<u8>(to, 0x5b);
   const end = rowWrite(to + 1, row);
@@ -332,7 +332,7 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   let from = at;
   if (!(flags & EncodeFlag.SINGLE)) {
     if (isJson) store<u8>(from++, 0x2c);
-    else if (!len) from += ROW_OBJECT;
+    else if (!len) from += ROWS_HEAD;
   }
   let end = rowWrite(from, row);
   if (!end) return false;
@@ -472,7 +472,7 @@ function close(node: usize, spec: usize, state: usize): bool {
     store<u8>(buf, 0x5b);
     store<u8>(buf + len++, 0x5d);
   } else {
-    if (!len) len = <u32>ROW_OBJECT;
+    if (!len) len = <u32>ROWS_HEAD;
     rowWriteHead(buf, Tag.ARRAY, load<u32>(state, S_ROWS));
   }
   if (isLines(spec)) store<u8>(buf + len++, 0x0a);

@@ -5,6 +5,16 @@
 @external("host", "output")
 export declare function hostOutput(segments: usize, count: u32): void;
 
+/** Hands on an MQTT packet that is no message. */
+// @ts-ignore: decorator
+@external("host", "packet")
+export declare function hostPacket(stream: usize, off: usize, len: u32): void;
+
+/** Names QoS 1 messages (u16 packet ids) whose results were handed out before. */
+// @ts-ignore: decorator
+@external("host", "acknowledge")
+export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): void;
+
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

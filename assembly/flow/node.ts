@@ -51,9 +51,9 @@ export function setCurrent(node: usize): void {
   current = node;
 }
 
-/** One batch in this many is timed. */
+/** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
 const SAMPLE_EVERY: u32 = 64;
-let sampleCount: u32 = 0;
+let sampleCount: u32 = 32;
 let isSampled: bool = false;
 /** Time spent in the children of the node at work, microseconds; only in a timed batch. */
 let childrenUs: f64 = 0;

@@ -5,26 +5,28 @@ import { contextInit, registers, scratchReset, setBatch, setNow } from './contex
 import * as ctx from './context';
 import { flushOf, freeOf, openOf, tickOf } from './kinds';
 import { withoutErrors } from './filter';
+import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
 import { selectionPop, selectionPush } from './selection';
 import { identity, stageInit } from './stage';
 import { clearDeadline, takeDue } from './timers';
 import { alloc, free } from '../mem/alloc';
+import { COL_SIZE } from '../mem/layout';
 import { programFree, programNew, vmRun } from '../ops/vm';
 
 /** Prepares the kernel; false when the first memory is not to be had. */
 export function kernelInit(): bool {
   contextInit();
   stageInit();
-  return registers != 0 && identity != 0 && outputInit();
+  return registers != 0 && identity != 0 && outputInit() && inletInit();
 }
 
 /**
  * Adds a node below `parent` with the program of `programLen` bytes (0: none) and the spec of `specLen` bytes; both are
- * copied. Returns 0 when memory is exhausted; nothing is left behind then.
+ * copied. Returns 0 when memory is exhausted; nothing is left behind then. `now`: wall clock, epoch ms.
  */
 export function nodeAdd(
-  kind: u32, parent: usize, flags: u32, host: u32, program: usize, programLen: u32, spec: usize, specLen: u32,
+  kind: u32, parent: usize, flags: u32, host: u32, program: usize, programLen: u32, spec: usize, specLen: u32, now: f64,
 ): usize {
   const node = nodeNew(kind, parent);
   if (!node) return 0;
@@ -44,6 +46,7 @@ export function nodeAdd(
     store<u32>(node, <u32>made, N_PROGRAM);
     isMade = made != 0;
   }
+  setNow(now);
   if (isMade && openOf(node)) return node;
   nodeRemove(node);
   return 0;
@@ -115,6 +118,15 @@ export function flush(node: usize, now: f64): void {
   outFlush();
 }
 
+/** Sends what the nodes below `node` gathered. */
+export function flushBelow(node: usize): void {
+  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+    setCurrent(child);
+    flushOf(child);
+    flushBelow(child);
+  }
+}
+
 /** The node at work; after a failure of the kernel the one that failed. */
 export function currentNode(): usize {
   return current;
@@ -126,4 +138,9 @@ export function evaluate(program: usize, now: f64): void {
   setNow(now);
   setBatch(0, 1, identity, 1, 0);
   vmRun(program);
+}
+
+/** Column block of a register. */
+export function registerAt(index: u32): usize {
+  return registers + index * COL_SIZE;
 }

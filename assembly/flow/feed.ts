@@ -1,0 +1,99 @@
+// Streams: input bytes become batches, batches go through the rules, output goes to the host.
+import { hostAcknowledge, hostPacket } from './host';
+import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
+import { N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
+import { outFlush } from './output';
+import { identity } from './stage';
+import { emitRoot, flushBelow } from './tree';
+import { setBatch, setNow } from './context';
+import {
+  ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
+  sourceFree, sourceInit, sourceReset,
+} from '../source/source';
+import { Framing, S_FRAMING, stateOf } from '../source/state';
+
+/** Makes a stream from its spec (source/state.ts), which is copied; 0 when memory is exhausted or the spec is cut short. */
+export function streamOpen(spec: usize, specLen: u32): usize {
+  const root = nodeNew(NodeKind.SOURCE, 0);
+  if (!root) return 0;
+  if (sourceInit(root, spec, specLen) == 0) return root;
+  nodeRelease(root);
+  return 0;
+}
+
+/** Frees a stream without nodes. */
+export function streamClose(root: usize): void {
+  sourceFree(root);
+  nodeRelease(root);
+}
+
+/** Result of `feed`: 0, or FEED_LOST, or else what is wrong with the bytes (source/mqtt.ts, ProtocolError). */
+export const FEED_LOST: u32 = 256;
+
+/**
+ * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages and
+ * keeps the rest. FEED_LOST: there was no memory to keep it.
+ */
+export function feed(root: usize, inlet: usize, length: u32, now: f64): u32 {
+  const from = inletBegin(inlet);
+  const end = inletAt(inlet) + length;
+  setNow(now);
+  const stopped = run(root, from, end);
+  const error = protocolError;
+  const isKept = inletKeep(inlet, error ? end : stopped, end);
+  outFlush();
+  return error ? error : isKept ? 0 : FEED_LOST;
+}
+
+function run(root: usize, from: usize, end: usize): usize {
+  let p = from;
+  do {
+    setCurrent(root);
+    p = sourceFill(root, p, end);
+    const rows = filledRows;
+    const isFull = fillMore;
+    if (rows) {
+      store<u64>(root, load<u64>(root, N_IN) + rows, N_IN);
+      setBatch(colsTable, rows, identity, rows, filledErrors);
+      emitRoot(root);
+    }
+    handOver(root);
+    if (!isFull) break;
+  } while (protocolError == 0);
+  setCurrent(0);
+  return p;
+}
+
+/** Packets and ids of the last fill. An id is named only after the output of its message was handed out. */
+function handOver(root: usize): void {
+  for (let i: u32 = 0; i < packetCount; i++) {
+    const at = packetList + (<usize>i << 3);
+    hostPacket(root, <usize>load<u32>(at), load<u32>(at, 4));
+  }
+  if (ackCount) {
+    outFlush();
+    hostAcknowledge(root, ackList, ackCount);
+  }
+}
+
+/** The input is over: an unfinished last line is a message, any other rest is dropped; gathered output is sent. */
+export function endInput(root: usize, inlet: usize, now: f64): void {
+  setNow(now);
+  const from = inletBegin(inlet);
+  const end = inletAt(inlet);
+  if (end > from && load<u8>(stateOf(root), S_FRAMING) == Framing.LINES) {
+    store<u8>(end, 0x0a);
+    run(root, from, end + 1);
+  }
+  inletReset(inlet);
+  sourceReset(root);
+  flushBelow(root);
+  setCurrent(0);
+  outFlush();
+}
+
+/** The connection is lost: its half message is dropped. */
+export function resetInput(root: usize, inlet: usize): void {
+  inletReset(inlet);
+  sourceReset(root);
+}

@@ -1,0 +1,346 @@
+/** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
+import { feedLost, type KernelExports, node as nodeAt, NodeFlag, protocolErrors, segment } from './abi.js';
+import type {
+  HostCalls, Kernel, LinkedNode, NodeCounters, NodeHandle, OutputChunk, StreamCounters, StreamHandle, StreamSpec,
+} from './api.js';
+import { Arena } from './arena.js';
+import { evaluateProgram } from './evaluate.js';
+import { KernelError, ProtocolError } from './error.js';
+import { hostCallImport } from './host-call.js';
+import type { ColumnUse, ConstValue, Program } from './ir.js';
+import { kernelModule } from './module.js';
+import { type NodeImage, nodeImage } from './node-image.js';
+import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
+import { ValueAccess } from './value.js';
+
+export { KernelError, ProtocolError } from './error.js';
+export { kernelModule } from './module.js';
+
+/** A node in use and how often. */
+interface NodeEntry {
+  readonly parent: number;
+  /** Key in `shared`, null for nodes that are never shared. */
+  readonly key: string | null;
+  uses: number;
+  children: number;
+}
+
+interface StreamEntry {
+  /** Address of the kernel's inlet of the stream. */
+  readonly inlet: number;
+  children: number;
+}
+
+/** Makes a kernel instance; `module` as compiled by `kernelModule`, of another thread maybe. */
+export function createKernel(host: HostCalls, module: WebAssembly.Module = kernelModule()): Kernel {
+  return new WasmKernel(host, module);
+}
+
+class WasmKernel implements Kernel {
+  private readonly exports: KernelExports;
+  private readonly arena: Arena;
+  private readonly access: ValueAccess;
+  private readonly streams = new Map<StreamHandle, StreamEntry>();
+  private readonly nodes = new Map<NodeHandle, NodeEntry>();
+  private readonly shared = new Map<string, NodeHandle>();
+  /** What a callback of the host threw; thrown on when the kernel has returned. */
+  private callbackError: { error: unknown } | undefined;
+  private failure: KernelError | undefined;
+  /** True while the kernel runs: callbacks must not call it. */
+  private isBusy = false;
+
+  constructor(
+    private readonly host: HostCalls,
+    module: WebAssembly.Module,
+  ) {
+    const guarded =
+      <A extends number[]>(call: (...args: A) => void) =>
+      (...args: A): void => {
+        try {
+          call(...args);
+        } catch (error) {
+          this.callbackError ??= { error };
+        }
+      };
+    const instance = new WebAssembly.Instance(module, {
+      host: {
+        output: guarded((segments: number, count: number) => this.output(segments, count)),
+        packet: guarded((stream: number, at: number, length: number) =>
+          this.host.onPacket(stream, this.arena.bytes(at, length)),
+        ),
+        acknowledge: guarded((stream: number, ids: number, count: number) =>
+          this.host.onAcknowledge(stream, this.arena.u16s(ids, count)),
+        ),
+        clock: () => performance.now() * 1000,
+        call: hostCallImport(
+          () => this.access,
+          (fn, columns) => this.host.call(fn, columns),
+        ),
+      },
+      env: {
+        abort: (_message: number, _file: number, line: number) => {
+          throw new Error(`kernel aborted at line ${line}`);
+        },
+      },
+    });
+    this.exports = instance.exports as unknown as KernelExports;
+    this.arena = new Arena(this.exports);
+    this.access = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size) >>> 0);
+    if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
+  }
+
+  openStream(spec: StreamSpec): StreamHandle {
+    const bytes = encodeStreamSpec(spec);
+    return this.run('open a stream', () =>
+      this.arena.lend([bytes], (at) => {
+        const inlet = this.exports.inletNew();
+        const stream = inlet === 0 ? 0 : this.exports.streamOpen(at as number, bytes.length) >>> 0;
+        if (stream === 0) {
+          if (inlet !== 0) this.exports.inletFree(inlet);
+          throw noMemory();
+        }
+        this.streams.set(stream, { inlet, children: 0 });
+        return stream;
+      }),
+    );
+  }
+
+  closeStream(stream: StreamHandle): void {
+    const entry = this.stream(stream);
+    if (entry.children > 0) throw new Error(`stream ${stream} still has ${entry.children} operators`);
+    this.run('close a stream', () => {
+      this.exports.streamClose(stream);
+      this.exports.inletFree(entry.inlet);
+    });
+    this.streams.delete(stream);
+  }
+
+  useColumns(stream: StreamHandle, columns: ColumnUse[]): number[] {
+    this.stream(stream);
+    return this.run('use columns', () => {
+      const indexes: number[] = [];
+      for (const column of columns) {
+        const { kind, name, type } = encodeColumnUse(column);
+        const index = this.arena.lend([name, type], (nameAt, typeAt) =>
+          this.exports.sourceUse(stream, kind, nameAt as number, name.length, typeAt as number),
+        );
+        if (index < 0) {
+          for (const used of indexes) this.exports.sourceRelease(stream, used);
+          throw index === -1 ? noMemory() : new RangeError('a stream has at most 16384 columns');
+        }
+        indexes.push(index);
+      }
+      return indexes;
+    });
+  }
+
+  releaseColumns(stream: StreamHandle, indexes: number[]): void {
+    this.stream(stream);
+    this.run('release columns', () => {
+      for (const index of indexes) this.exports.sourceRelease(stream, index);
+    });
+  }
+
+  addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, linked: LinkedNode): NodeHandle {
+    const parentAt = 'stream' in parent ? parent.stream : parent.node;
+    const parentEntry = 'stream' in parent ? this.stream(parent.stream) : this.node(parent.node);
+    const image = nodeImage(linked);
+    const key = image.isShareable ? sharingKey(parentAt, image) : null;
+    const known = key === null ? undefined : this.shared.get(key);
+    if (known !== undefined) {
+      this.node(known).uses++;
+      return known;
+    }
+    const { kind, program, spec } = image;
+    const flags = image.sendsErrors ? NodeFlag.sendError : 0;
+    const node = this.run('add an operator', () =>
+      this.arena.lend([program, spec], (programAt, specAt) =>
+        this.exports.nodeAdd(
+          kind,
+          parentAt,
+          flags,
+          linked.host,
+          programAt as number,
+          program?.length ?? 0,
+          specAt as number,
+          spec.length,
+          linked.now ?? Date.now(),
+        ),
+      ),
+    ) >>> 0;
+    if (node === 0) throw noMemory();
+    this.nodes.set(node, { parent: parentAt, key, uses: 1, children: 0 });
+    parentEntry.children++;
+    if (key !== null) this.shared.set(key, node);
+    return node;
+  }
+
+  releaseNode(node: NodeHandle): void {
+    const entry = this.node(node);
+    if (entry.uses > 1) {
+      entry.uses--;
+      return;
+    }
+    if (entry.children > 0) throw new Error(`operator ${node} still has ${entry.children} operators below it`);
+    this.run('release an operator', () => this.exports.nodeRemove(node));
+    this.nodes.delete(node);
+    if (entry.key !== null) this.shared.delete(entry.key);
+    const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
+    if (parent !== undefined) parent.children--;
+  }
+
+  inputBuffer(stream: StreamHandle): Uint8Array {
+    const { inlet } = this.stream(stream);
+    return this.arena.bytes(this.exports.inletAt(inlet) >>> 0, this.exports.inletRoom(inlet));
+  }
+
+  feed(stream: StreamHandle, length: number, now: number): void {
+    const { inlet } = this.stream(stream);
+    if (!(length >= 0 && length <= this.exports.inletRoom(inlet))) {
+      throw new RangeError(`${length} bytes do not fit the input buffer`);
+    }
+    const outcome = this.run('take input', () => this.exports.feed(stream, inlet, length, now));
+    if (outcome === feedLost) throw new KernelError('the memory of the kernel is exhausted: a long message is lost', false);
+    if (outcome !== 0) throw new ProtocolError(protocolErrors[outcome] ?? `error ${outcome}`);
+  }
+
+  endInput(stream: StreamHandle, now: number): void {
+    const { inlet } = this.stream(stream);
+    this.run('end the input', () => this.exports.endInput(stream, inlet, now));
+  }
+
+  resetInput(stream: StreamHandle): void {
+    const { inlet } = this.stream(stream);
+    this.run('reset the input', () => this.exports.resetInput(stream, inlet));
+  }
+
+  nextDeadline(): number {
+    return this.exports.nextDeadline();
+  }
+
+  tick(now: number): void {
+    if (this.exports.nextDeadline() <= now) this.run('run timers', () => this.exports.tick(now));
+  }
+
+  flush(node: NodeHandle): void {
+    this.node(node);
+    this.run('flush', () => this.exports.flush(node, Date.now()));
+  }
+
+  counters(node: NodeHandle): NodeCounters {
+    this.node(node);
+    return this.readCounters(node);
+  }
+
+  streamCounters(stream: StreamHandle): StreamCounters {
+    this.stream(stream);
+    return {
+      ...this.readCounters(stream),
+      messages: Number(this.exports.sourceMessages(stream)),
+      bytes: Number(this.exports.sourceBytes(stream)),
+      decodeErrors: Number(this.exports.sourceDecodeErrors(stream)),
+      oversized: Number(this.exports.sourceOversized(stream)),
+    };
+  }
+
+  memory(): { inUse: number; total: number } {
+    return { inUse: Number(this.exports.bytesInUse()), total: this.exports.memory.buffer.byteLength };
+  }
+
+  evaluate(program: Program, result: number): { value: ConstValue } | { error: string } {
+    return this.run('evaluate constants', () => evaluateProgram(this.exports, this.arena, this.access, program, result));
+  }
+
+  private readCounters(at: number): NodeCounters {
+    const { arena } = this;
+    const textAt = arena.u32(at + nodeAt.exceptionOff);
+    return {
+      recordsIn: arena.u64(at + nodeAt.recordsIn),
+      recordsOut: arena.u64(at + nodeAt.recordsOut),
+      exceptions: arena.u64(at + nodeAt.exceptions),
+      lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.exceptionLen)),
+      lastExceptionAt: arena.f64(at + nodeAt.exceptionAt),
+      lastInvocation: arena.f64(at + nodeAt.lastInvocation),
+      memoryBytes: arena.u64(at + nodeAt.memory),
+      busyUs: arena.f64(at + nodeAt.busyUs),
+    };
+  }
+
+  /** Passes the segments of the kernel's output on. */
+  private output(segments: number, count: number): void {
+    const { arena } = this;
+    const table = arena.u32s(segments, (count * segment.size) / 4);
+    for (let i = 0; i < table.length; i += segment.size / 4) {
+      const at = (name: 'host' | 'off' | 'len' | 'ends' | 'messages' | 'rows'): number =>
+        table[i + segment[name] / 4] as number;
+      const chunk: OutputChunk = {
+        node: table[i] as number,
+        host: at('host'),
+        bytes: arena.bytes(at('off'), at('len')),
+        ends: at('ends') === 0 ? null : arena.u32s(at('ends'), at('messages')),
+        messages: at('messages'),
+        rows: at('rows'),
+        partial: false,
+      };
+      try {
+        this.host.onOutput(chunk);
+      } catch (error) {
+        this.callbackError ??= { error };
+      }
+    }
+  }
+
+  /** Calls the kernel; a trap makes this instance unusable and is reported with the node at work. */
+  private run<T>(doing: string, call: () => T): T {
+    if (this.failure !== undefined) throw this.failure;
+    if (this.isBusy) throw new Error(`can't ${doing} while the kernel is at work`);
+    this.isBusy = true;
+    let result: T;
+    try {
+      result = call();
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError || isStackOverflow(error)) throw this.fail(doing, error);
+      throw error;
+    } finally {
+      this.isBusy = false;
+    }
+    const thrown = this.callbackError;
+    if (thrown === undefined) return result;
+    this.callbackError = undefined;
+    throw thrown.error;
+  }
+
+  private fail(doing: string, cause: Error): KernelError {
+    const node = this.exports.currentNode() >>> 0;
+    const where = node === 0 ? '' : ` in operator ${node} (host handle ${this.arena.u32(node + nodeAt.host)})`;
+    this.failure = new KernelError(`kernel failure${where}, asked to ${doing}: ${cause.message}`, true, node, { cause });
+    return this.failure;
+  }
+
+  private stream(stream: StreamHandle): StreamEntry {
+    const entry = this.streams.get(stream);
+    if (entry === undefined) throw new RangeError(`no stream ${stream}`);
+    return entry;
+  }
+
+  private node(node: NodeHandle): NodeEntry {
+    const entry = this.nodes.get(node);
+    if (entry === undefined) throw new RangeError(`no operator ${node}`);
+    return entry;
+  }
+}
+
+function isStackOverflow(error: unknown): error is RangeError {
+  return error instanceof RangeError && error.message.includes('call stack');
+}
+
+function noMemory(): KernelError {
+  return new KernelError('the memory of the kernel is exhausted', false);
+}
+
+/** Equal keys: the same work on the same input. One character per byte, so that the key costs what the bytes cost. */
+function sharingKey(parent: number, image: NodeImage): string {
+  const text = (bytes: Uint8Array | null): string => (bytes === null ? '' : Buffer.from(bytes).toString('latin1'));
+  const head = `${parent}:${image.kind}:${image.sendsErrors ? 1 : 0}:${image.program?.length ?? 0}:`;
+  return head + text(image.program) + text(image.spec);
+}

@@ -1,0 +1,121 @@
+/** A node of a plan as the kernel takes it: kind, program and spec as bytes with operands linked to the input batch. */
+import { NodeKind } from './abi.js';
+import type { LinkedNode } from './api.js';
+import type { Operand, OutputPlan, Program, WindowPlan } from './ir.js';
+import { encodeOutput } from './output-spec.js';
+import { encodeProgram, relocateColumns, relocateOperand } from './program.js';
+import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
+
+export interface NodeImage {
+  kind: number;
+  program: Uint8Array | null;
+  spec: Uint8Array;
+  /** Rows that fail travel on as error rows. */
+  sendsErrors: boolean;
+  /** Equal nodes below the same parent can be one: the node keeps nothing from batch to batch. */
+  isShareable: boolean;
+}
+
+/** Encodes the node. Throws RangeError when the plan does not fit the kernel's limits. */
+export function nodeImage(linked: LinkedNode): NodeImage {
+  const { plan, columnMap } = linked;
+  const sendsErrors = linked.sendError ?? (plan.kind === 'encode' && plan.output.sendError);
+  const operand = (value: Operand): Operand => (columnMap === null ? value : relocateOperand(value, columnMap));
+  const program = (value: Program | null): Uint8Array | null =>
+    value === null || (value.ops.length === 0 && value.consts.length === 0)
+      ? null
+      : encodeProgram(relocateColumns(value, columnMap));
+  switch (plan.kind) {
+    case 'filter':
+      return {
+        kind: NodeKind.filter,
+        program: program(plan.program),
+        spec: u32(operand(plan.condition)),
+        sendsErrors,
+        isShareable: true,
+      };
+    case 'limit':
+      return { kind: NodeKind.limit, program: null, spec: u32(limitCount(plan.count)), sendsErrors, isShareable: false };
+    case 'encode':
+      return {
+        kind: NodeKind.encode,
+        program: program(plan.program),
+        spec: encodeOutput(linkOutput(plan.output, operand)),
+        sendsErrors,
+        isShareable: plan.output.batchSize <= 1 && plan.output.lingerMs === 0,
+      };
+    case 'window':
+      return {
+        kind: NodeKind.window,
+        program: program(plan.program),
+        spec: encodeWindow(linkWindow(plan, operand), linked.zoneMs ?? 0),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'eventTime':
+      return {
+        kind: NodeKind.eventTime,
+        program: null,
+        spec: encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'sort':
+      return {
+        kind: NodeKind.sort,
+        program: program(plan.program),
+        spec: encodeSort({
+          ...plan,
+          keys: plan.keys.map((key) => ({ ...key, operand: operand(key.operand) })),
+        }),
+        sendsErrors,
+        isShareable: false,
+      };
+    default:
+      return plan satisfies never;
+  }
+}
+
+type WindowNode = Extract<LinkedNode['plan'], { kind: 'window' }>;
+
+function linkWindow(plan: WindowNode, operand: (value: Operand) => Operand): WindowNode {
+  const optional = (value: Operand | undefined): Operand | undefined => (value === undefined ? value : operand(value));
+  const { window } = plan;
+  return {
+    ...plan,
+    window: linkTriggers(window, operand),
+    timestamp: optional(plan.timestamp),
+    where: optional(plan.where),
+    keys: plan.keys.map(operand),
+    keep: plan.keep.map(operand),
+    aggs: plan.aggs.map((agg) => ({ ...agg, args: agg.args.map(operand), filter: optional(agg.filter) })),
+  };
+}
+
+function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand): WindowPlan {
+  if (window.kind === 'state') {
+    return {
+      ...window,
+      begin: operand(window.begin),
+      ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
+    };
+  }
+  if (window.kind !== 'sliding' || window.trigger === undefined) return window;
+  return { ...window, trigger: operand(window.trigger) };
+}
+
+function linkOutput(output: OutputPlan, operand: (value: Operand) => Operand): OutputPlan {
+  const { shape } = output;
+  if (shape.kind === 'object') return { ...output, shape: { kind: 'object', operand: operand(shape.operand) } };
+  const fields = shape.fields.map((field) => ({ ...field, operand: operand(field.operand) }));
+  return { ...output, shape: { kind: 'fields', fields } };
+}
+
+function limitCount(count: number): number {
+  if (!(Number.isInteger(count) && count >= 0)) throw new RangeError(`LIMIT must be a whole number from 0, not ${count}`);
+  return Math.min(count, 0xffffffff);
+}
+
+function u32(value: number): Uint8Array {
+  return new Uint8Array(new Uint32Array([value]).buffer);
+}

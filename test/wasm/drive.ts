@@ -1,0 +1,160 @@
+/** Drives a kernel as the data plane does: bytes in, messages out; with short forms of the plans that tests need. */
+import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import { createKernel } from '../../kernels/index.js';
+import {
+  type ColumnUse, col, type ConstValue, constant, type NodePlan, type Op, type OutputPlan, reg,
+} from '../../kernels/ir.js';
+import { testModule } from './vm-kernel.js';
+
+const module = new WebAssembly.Module(testModule('kernel'));
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export interface Driver {
+  readonly kernel: Kernel;
+  /** Messages by node, as text, in the order of their arrival. */
+  readonly messages: Map<NodeHandle, string[]>;
+  readonly packets: Uint8Array[];
+  readonly acknowledged: number[];
+  /** Number of output callbacks. */
+  calls: number;
+  /** Rows reported with the outputs. */
+  rows: number;
+  /** Called for function numbers of `call.host`. */
+  hostFunctions: Map<number, (columns: HostColumns) => void>;
+  /** Runs within `onOutput`. */
+  onOutput: ((chunk: OutputChunk) => void) | undefined;
+  of(node: NodeHandle): string[];
+  feed(stream: StreamHandle, bytes: Uint8Array | string, now?: number, chunk?: number): void;
+}
+
+export function drive(): Driver {
+  const driver: Driver = {
+    messages: new Map(),
+    packets: [],
+    acknowledged: [],
+    calls: 0,
+    rows: 0,
+    hostFunctions: new Map(),
+    onOutput: undefined,
+    of: (node) => driver.messages.get(node) ?? [],
+    feed: (stream, bytes, now = 1000, chunk = Number.POSITIVE_INFINITY) => {
+      const all = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+      for (let at = 0; at < all.length; ) {
+        const buffer = driver.kernel.inputBuffer(stream);
+        const part = all.subarray(at, at + Math.min(chunk, buffer.length));
+        buffer.set(part);
+        driver.kernel.feed(stream, part.length, now);
+        at += part.length;
+      }
+    },
+    kernel: createKernel({
+      onOutput: (chunk) => {
+        driver.calls++;
+        driver.rows += chunk.rows;
+        const list = driver.messages.get(chunk.node) ?? [];
+        driver.messages.set(chunk.node, list);
+        list.push(...split(chunk));
+        driver.onOutput?.(chunk);
+      },
+      onPacket: (_stream, packet) => driver.packets.push(packet.slice()),
+      onAcknowledge: (_stream, ids) => driver.acknowledged.push(...ids),
+      call: (fn, columns) => driver.hostFunctions.get(fn)?.(columns),
+    }, module),
+  };
+  return driver;
+}
+
+function split(chunk: OutputChunk): string[] {
+  if (chunk.ends === null) {
+    const text = decoder.decode(chunk.bytes);
+    if (!text.endsWith('\n')) throw new Error('the output ends within a message');
+    return text.slice(0, -1).split('\n');
+  }
+  let from = 0;
+  return Array.from(chunk.ends, (end) => {
+    const text = Buffer.from(chunk.bytes.subarray(from, end)).toString('latin1');
+    from = end;
+    return Buffer.from(text, 'latin1').toString('utf8');
+  });
+}
+
+export const lines: StreamSpec = {
+  framing: 'lines',
+  format: 'json',
+  schema: null,
+  strict: false,
+  wholeNumbersAreInts: false,
+  maxDepth: 64,
+  maxMessageBytes: 4 << 20,
+};
+
+export const mqtt: StreamSpec = { ...lines, framing: 'mqtt', mqttVersion: 4 };
+
+export const field = (name: string): ColumnUse => ({ kind: 'field', name, type: { type: 'any' } });
+
+export const f64 = (value: number): ConstValue => ({ tag: 'f64', value });
+export const i64 = (value: number | bigint): ConstValue => ({ tag: 'i64', value: BigInt(value) });
+
+/** A filter `column op constant`; the result stands in register `dst`. */
+export function filter(op: Op['op'], column: number, value: ConstValue, dst = 0): NodePlan {
+  return {
+    kind: 'filter',
+    input: { source: 0 },
+    program: { ops: [{ op, dst, a: col(column), b: constant(0) }], consts: [value] },
+    condition: reg(dst),
+    name: 'filter',
+  };
+}
+
+export const output: OutputPlan = {
+  shape: { kind: 'fields', fields: [] },
+  format: 'json',
+  sendSingle: true,
+  sendNil: false,
+  omitIfEmpty: false,
+  sendError: false,
+  batchSize: 0,
+  lingerMs: 0,
+  framing: 'lines',
+};
+
+/** Encodes columns under names; a number is a column, a string names the field after it. */
+export function encode(fields: Record<string, number>, wishes: Partial<OutputPlan> = {}): NodePlan {
+  const shape: OutputPlan['shape'] = {
+    kind: 'fields',
+    fields: Object.keys(fields)
+      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      .map((name) => ({ name, operand: col(fields[name] as number), plain: true })),
+  };
+  return {
+    kind: 'encode',
+    input: { source: 0 },
+    program: null,
+    output: { ...output, shape, ...wishes },
+    actions: [0],
+    name: 'encode',
+  };
+}
+
+export function linked(plan: NodePlan, wishes: Partial<LinkedNode> = {}): LinkedNode {
+  return { plan, columnMap: null, host: 1, ...wishes };
+}
+
+/** An MQTT PUBLISH packet. */
+export function publish(topic: string, payload: string | Uint8Array, qos = 0, packetId = 0): Uint8Array {
+  const body = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  const name = Buffer.from(topic);
+  const length = 2 + name.length + (qos > 0 ? 2 : 0) + body.length;
+  const head = [0x30 | (qos << 1)];
+  for (let rest = length; ; rest >>>= 7) {
+    if (rest < 128) {
+      head.push(rest);
+      break;
+    }
+    head.push((rest & 127) | 128);
+  }
+  head.push(name.length >> 8, name.length & 255);
+  const id = qos > 0 ? [packetId >> 8, packetId & 255] : [];
+  return Buffer.concat([Buffer.from(head), name, Buffer.from(id), body]);
+}
