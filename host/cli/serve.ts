@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../base/config.js';
 import { reasonOf } from '../base/errors.js';
-import { createEngine } from '../run/engine.js';
-import { type Server, startServer } from '../server.js';
+import type { Server } from '../server.js';
 import { version } from './version.js';
 
 const help = `usage: haumea serve [options]
@@ -39,6 +38,8 @@ export async function main(argv: string[]): Promise<number> {
     log: values.log,
     env: process.env,
   });
+  // Loaded behind the configuration: what is wrong there is told at once.
+  const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);
   const server = await startServer({
     ...loaded,
     version,

@@ -1,0 +1,91 @@
+/** The server as a process: command line, signals, refusals at start. */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort, startServer, temporaryFolder, within } from '../harness.js';
+
+const main = fileURLToPath(new URL('../../host/main.ts', import.meta.url));
+
+interface Outcome {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs a command to its end. */
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, KUIPER__BASIC__RESTIP: '127.0.0.1', ...env },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const outcome = new Promise<Outcome>((resolve) => child.once('close', (code) => resolve({ code, output })));
+  return within(20_000, `haumea ${args.join(' ')}`, outcome).finally(() => child.kill('SIGKILL'));
+}
+
+test('explains itself', async () => {
+  assert.match((await run(['--version'])).output, /^haumea \d+\.\d+\.\d+\n$/);
+  assert.match((await run(['--help'])).output, /serve.*bench.*demo/s);
+  assert.match((await run(['serve', '--help'])).output, /--config FILE/);
+  const unknown = await run(['serv']);
+  assert.is(unknown.code, 2);
+  assert.match(unknown.output, /unknown command serv, did you mean serve\?/);
+  assert.is((await run(['serve', '--nosuch'])).code, 2);
+});
+
+test('names what is wrong with the configuration', async () => {
+  const file = join(temporaryFolder(), 'bad.yaml');
+  writeFileSync(file, 'basic:\n  restPrt: 1\n');
+  const outcome = await run(['serve', '--config', file, '--data', temporaryFolder()]);
+  assert.is(outcome.code, 1);
+  assert.is(outcome.output, `haumea: ${file}: property basic.restPrt is not known, did you mean basic.restPort?\n`);
+});
+
+test('keeps definitions over a graceful stop', async () => {
+  const first = await startServer();
+  const sql = 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")';
+  assert.is((await first.request('POST', '/streams', { sql })).status, 201);
+  assert.is(
+    (await first.request('POST', '/rules', { id: 'r', sql: 'SELECT a FROM s', actions: [{ nop: {} }] })).status,
+    201,
+  );
+  assert.is(await first.stop('SIGTERM'), 0);
+  assert.ok(existsSync(join(first.data, 'sqliteKV.db')));
+  assert.not.ok(readdirSync(first.data).some((name) => name.includes('changes') || name.includes('lock')));
+  const second = await startServer({ data: first.data });
+  assert.equal((await second.request('GET', '/streams')).json, ['s']);
+  assert.match((await second.request('GET', '/rules')).json[0].id, /^r$/);
+  assert.is((await second.request('POST', '/stop')).text, 'stop success');
+  assert.is(await second.stop(), 0);
+});
+
+test('refuses a second server on the same folder, and a port that is taken', async () => {
+  const server = await startServer();
+  const sameFolder = await run(['serve', '--data', server.data], { KUIPER__BASIC__RESTPORT: String(await freePort()) });
+  assert.is(sameFolder.code, 1);
+  assert.match(sameFolder.output, new RegExp(`in use by process ${server.child.pid}`));
+  const samePort = await run(['serve', '--data', temporaryFolder()], {
+    KUIPER__BASIC__RESTPORT: new URL(server.base).port,
+  });
+  assert.is(samePort.code, 1);
+  assert.match(samePort.output, /can't listen on 127\.0\.0\.1:\d+: the port is in use/);
+  assert.is(await server.stop('SIGINT'), 0);
+});
+
+test('starts again after a kill, with its lock left behind', async () => {
+  const first = await startServer();
+  await first.request('PUT', '/metadata/sources/mqtt/confKeys/k', { qos: 2 });
+  await first.stop('SIGKILL');
+  const second = await startServer({ data: first.data });
+  assert.is((await second.request('GET', '/metadata/sources/yaml/mqtt')).json.k.qos, 2);
+  await second.stop();
+});
+
+test.run();
