@@ -1,0 +1,209 @@
+// Walks over JSON text without making values. Every function takes the position and the end of the text, never looks at
+// meaning beyond `end` (block reads of up to 15 bytes behind it are harmless) and returns the position after what it
+// walked over, or 0 after noting in json/fault.ts what is wrong.
+import { isUtf8, putCodePoint } from '../text/utf8';
+import { fault } from './fault';
+
+/** Set by scanString: the text has escapes. */
+export let stringEscaped: bool = false;
+
+// @ts-ignore: decorator
+@inline export function isSpace(c: u32): bool {
+  return c <= 0x20 && (c == 0x20 || c == 0x0a || c == 0x0d || c == 0x09);
+}
+
+// @ts-ignore: decorator
+@inline export function skipSpace(p: usize, end: usize): usize {
+  let q = p;
+  while (q < end && isSpace(load<u8>(q))) q++;
+  return q;
+}
+
+/**
+ * Finds the closing quote of the string whose first byte is at `p` and returns its position. Escapes, control characters
+ * and UTF-8 are checked.
+ */
+// @ts-ignore: decorator
+@inline export function scanString(p: usize, end: usize): usize {
+  const v = v128.load(p);
+  const stop = <u32>i8x16.bitmask(
+    v128.or(
+      v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
+      i8x16.lt_s(v, i8x16.splat(0x20)), // control characters, and all bytes of multi-byte characters
+    ),
+  );
+  const q = p + ctz(stop);
+  if (stop != 0 && q < end && load<u8>(q) == 0x22) {
+    stringEscaped = false;
+    return q;
+  }
+  return scanLongString(p, end);
+}
+
+function scanLongString(p: usize, end: usize): usize {
+  let q = p;
+  let wide: u32 = 0;
+  stringEscaped = false;
+  while (q < end) {
+    const v = v128.load(q);
+    const stop = <u32>i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
+        i8x16.lt_u(v, i8x16.splat(0x20)),
+      ),
+    );
+    if (stop == 0) {
+      wide |= <u32>i8x16.bitmask(v);
+      q += 16;
+      continue;
+    }
+    const n = ctz(stop);
+    wide |= <u32>i8x16.bitmask(v) & ((1 << n) - 1);
+    q += n;
+    if (q >= end) break;
+    const c = <u32>load<u8>(q);
+    if (c == 0x22) {
+      if (wide != 0 && !isUtf8(p, q)) return fault('invalid UTF-8 in a string', p);
+      return q;
+    }
+    if (c != 0x5c) return fault('control character in a string', q);
+    stringEscaped = true;
+    const e = q + 1 < end ? <u32>load<u8>(q, 1) : 0;
+    if (e == 0x75) {
+      if (q + 6 > end || hex4(q + 2) < 0) return fault('invalid \\u escape', q);
+      q += 6;
+    } else if (e == 0x22 || e == 0x5c || e == 0x2f || e == 0x62 || e == 0x66 || e == 0x6e || e == 0x72 || e == 0x74) {
+      q += 2;
+    } else return fault('invalid escape in a string', q);
+  }
+  return fault('string without closing quote', p);
+}
+
+function hexDigit(c: u32): i32 {
+  if (c - 48 < 10) return c - 48;
+  const l = (c | 32) - 97;
+  return l < 6 ? l + 10 : -1;
+}
+
+/** Value of four hexadecimal digits, negative when they are none. */
+function hex4(p: usize): i32 {
+  const a = hexDigit(load<u8>(p));
+  const b = hexDigit(load<u8>(p, 1));
+  const c = hexDigit(load<u8>(p, 2));
+  const d = hexDigit(load<u8>(p, 3));
+  return (a | b | c | d) < 0 ? -1 : (a << 12) | (b << 8) | (c << 4) | d;
+}
+
+/**
+ * Writes the string [p0, end), checked by scanString, without escapes to `out` (which needs end - p0 bytes) and returns the
+ * end of the output. Surrogates without partner become U+FFFD.
+ */
+export function unescape(p0: usize, end: usize, out: usize): usize {
+  let p = p0;
+  let at = out;
+  while (p < end) {
+    const c = load<u8>(p);
+    if (c != 0x5c) {
+      store<u8>(at++, c);
+      p++;
+      continue;
+    }
+    const e = load<u8>(p, 1);
+    if (e != 0x75) {
+      store<u8>(at++, e == 0x6e ? 0x0a : e == 0x74 ? 0x09 : e == 0x72 ? 0x0d : e == 0x62 ? 0x08 : e == 0x66 ? 0x0c : e);
+      p += 2;
+      continue;
+    }
+    let code = <u32>hex4(p + 2);
+    p += 6;
+    if (code - 0xd800 < 0x800) {
+      let low: u32 = 0;
+      if (code < 0xdc00 && p + 6 <= end && load<u16>(p) == 0x755c) low = <u32>hex4(p + 2);
+      if (low - 0xdc00 < 0x400) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        p += 6;
+      } else code = 0xfffd;
+    }
+    at = putCodePoint(at, code);
+  }
+  return at;
+}
+
+/** Walks over a number; leading zeros are accepted. */
+export function scanNumber(p0: usize, end: usize): usize {
+  let p = p0;
+  if (p < end && load<u8>(p) == 0x2d) p++;
+  const whole = p;
+  while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
+  if (p == whole) return fault('a digit was expected', p);
+  if (p < end && load<u8>(p) == 0x2e) {
+    const fraction = ++p;
+    while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
+    if (p == fraction) return fault('a digit was expected after the point', p);
+  }
+  if (p < end && (load<u8>(p) | 32) == 0x65) {
+    p++;
+    if (p < end && (load<u8>(p) == 0x2d || load<u8>(p) == 0x2b)) p++;
+    const exponent = p;
+    while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
+    if (p == exponent) return fault('a digit was expected in the exponent', p);
+  }
+  return p;
+}
+
+/** Walks over `true`, `false` or `null`. */
+export function scanWord(p: usize, end: usize): usize {
+  if (p + 4 <= end) {
+    const word = load<u32>(p);
+    if (word == 0x65757274 || word == 0x6c6c756e) return p + 4;
+    if (word == 0x736c6166 && p + 5 <= end && load<u8>(p, 4) == 0x65) return p + 5;
+  }
+  return fault(p < end ? 'a value was expected' : 'the text ends where a value was expected', p);
+}
+
+/** Walks over any value nested at most `depth` deep and checks it as completely as the parser would. */
+export function scanValue(p0: usize, end: usize, depth: i32): usize {
+  let p = p0;
+  if (p >= end) return fault('the text ends where a value was expected', p);
+  const c = <u32>load<u8>(p);
+  if (c == 0x22) {
+    p = scanString(p + 1, end);
+    return p ? p + 1 : 0;
+  }
+  if (c == 0x2d || c - 48 < 10) return scanNumber(p, end);
+  if (c != 0x7b && c != 0x5b) return scanWord(p, end);
+  if (depth <= 0) return fault('nested too deeply', p);
+  const isObject = c == 0x7b;
+  const close: u32 = c + 2;
+  p = skipSpace(p + 1, end);
+  if (p < end && load<u8>(p) == close) return p + 1;
+  while (true) {
+    if (isObject) {
+      p = scanKey(p, end);
+      if (!p) return 0;
+    }
+    p = scanValue(p, end, depth - 1);
+    if (!p) return 0;
+    p = skipSpace(p, end);
+    const next: u32 = p < end ? load<u8>(p) : 0;
+    if (next == close) return p + 1;
+    if (next != 0x2c) return fault(isObject ? "',' or '}' was expected" : "',' or ']' was expected", p);
+    p = skipSpace(p + 1, end);
+  }
+}
+
+/** Walks over a key, the colon and the space after it. */
+// @ts-ignore: decorator
+@inline function scanKey(p0: usize, end: usize): usize {
+  if (p0 >= end || load<u8>(p0) != 0x22) return fault('a key was expected', p0);
+  const p = scanString(p0 + 1, end);
+  return p ? afterKey(p + 1, end) : 0;
+}
+
+/** From behind a key to its value. */
+// @ts-ignore: decorator
+@inline export function afterKey(p0: usize, end: usize): usize {
+  let p = skipSpace(p0, end);
+  if (p >= end || load<u8>(p) != 0x3a) return fault("':' was expected after the key", p);
+  return skipSpace(p + 1, end);
+}

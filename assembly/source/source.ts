@@ -1,0 +1,121 @@
+// Sources: bytes of a stream to batches of columns. Exports for the feed loop and the binding:
+//
+//   sourceInit(node, specPtr, specLen): i32              0, or a SourceError < 0
+//   sourceUse(node, kind, namePtr, nameLen, typePtr): i32   column index, or a SourceError < 0
+//   sourceRelease(node, index)                           takes back one use
+//   sourceFree(node)                                     frees the state (not the node)
+//   sourceReset(node)                                    new connection: forgets aliases and half-skipped messages
+//   sourceFill(node, pos, end): usize                    decodes up to BATCH_ROWS rows; returns where it stopped
+//   sourceMessages/sourceBytes/sourceDecodeErrors/sourceOversized(node): u64   counters; the last error text is the
+//                                                        exception of the node (addException)
+// After a fill (globals):
+//   colsTable      u32 table of column blocks for ctx.cols; its address may change with sourceUse
+//   filledRows     rows of the batch, error rows included
+//   filledErrors   column block for ctx.rowErrors, 0 when no row failed
+//   fillMore       call again with the rest, even when no byte is added: the batch was full or packets wait
+//   packetCount, packetList   MQTT packets for the host (off u32 | len u32), to be handed on after the rows of this fill
+//   ackCount, ackList         u16 packet ids of QoS 1 messages in this fill
+//   protocolError  not 0: the bytes are not MQTT; drop the connection (rows filled before are good)
+//
+// Needs: 64 writable bytes behind `end` (a sentinel is written there, block reads go beyond the end); the bytes
+// [pos, end) stay in place until the batch is done, columns refer to them. sourceFill resets ctx.scratch.
+import * as ctx from '../flow/context';
+import { accountOf } from '../flow/node';
+import { BATCH_ROWS } from '../mem/layout';
+import { batchBegin, batchEnd, filledRows } from './batch';
+import { decodeBinary, decodeRows } from './other';
+import { decodeJson } from './decode';
+import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
+import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
+import * as message from './message';
+import {
+  aliasesForget, Format, Framing, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP,
+  stateOf,
+} from './state';
+
+export { sourceFree, sourceInit, sourceRelease, sourceUse, colsTable } from './state';
+export { filledErrors, filledRows } from './batch';
+export { ackCount, ackList, packetCount, packetList, protocolError } from './mqtt';
+
+/** The batch is full or packets wait: more may be in the rest. */
+export let fillMore: bool = false;
+
+/** Decodes messages of [pos, end) into the source's columns; see the list above. */
+export function sourceFill(node: usize, pos: usize, end: usize): usize {
+  const state = stateOf(node);
+  const framing = load<u8>(state, S_FRAMING);
+  ctx.scratchReset();
+  batchBegin(state);
+  mqttBegin();
+  message.setTopic(0, 0);
+  message.setDelivery(0, false, 0);
+  message.setExtra(0, 0);
+  fillMore = false;
+  store<u64>(end, 0);
+  store<u64>(end, 0, 8);
+  let p = pos;
+  let messages: u64 = 0;
+  if (load<u64>(state, S_SKIP)) p = skipRest(state, p, end);
+  while (p < end) {
+    if (filledRows == BATCH_ROWS) {
+      fillMore = true;
+      break;
+    }
+    let found: u32;
+    let next: usize;
+    if (framing == Framing.MQTT) {
+      found = nextPacket(node, state, p, end);
+      next = packetEnd;
+    } else {
+      found = framing == Framing.LINES ? nextLine(state, p, end) : nextFrame(state, p, end);
+      next = frameEnd;
+    }
+    if (found == Packet.MESSAGE) {
+      if (!decodeMessage(node, state)) {
+        fillMore = true;
+        break;
+      }
+      messages++;
+      acknowledge();
+    } else if (found != Packet.OTHER) {
+      fillMore = found == Packet.STOP;
+      break;
+    }
+    p = next;
+  }
+  batchEnd(state);
+  store<u64>(state, load<u64>(state, S_MESSAGES) + messages, S_MESSAGES);
+  store<u64>(state, load<u64>(state, S_BYTES) + (p - pos), S_BYTES);
+  return p;
+}
+
+// @ts-ignore: decorator
+@inline function decodeMessage(node: usize, state: usize): bool {
+  const format = load<u8>(state, S_FORMAT);
+  if (format == Format.JSON) return decodeJson(node);
+  return format == Format.BINARY ? decodeBinary(node) : decodeRows(node);
+}
+
+/** A new connection: what belonged to the old one is forgotten. */
+export function sourceReset(node: usize): void {
+  const state = stateOf(node);
+  store<u64>(state, 0, S_SKIP);
+  store<u32>(state, 0, S_RESUME);
+  aliasesForget(state, accountOf(node));
+}
+
+export function sourceMessages(node: usize): u64 {
+  return load<u64>(stateOf(node), S_MESSAGES);
+}
+
+export function sourceBytes(node: usize): u64 {
+  return load<u64>(stateOf(node), S_BYTES);
+}
+
+export function sourceDecodeErrors(node: usize): u64 {
+  return load<u64>(stateOf(node), S_DECODE_ERRORS);
+}
+
+export function sourceOversized(node: usize): u64 {
+  return load<u64>(stateOf(node), S_OVERSIZED);
+}

@@ -1,0 +1,15 @@
+// What tests and micro-benchmarks of the text, JSON and source kernels call.
+export { contextInit, scratch, scratchReset, setNow } from '../flow/context';
+export { alloc, allocZeroed, free, bytesInUse } from '../mem/alloc';
+export { nodeNew, nodeRelease } from '../flow/node';
+export * from '../source/source';
+export { parseF64, f64End, f64Whole, f64Canonical } from '../text/f64-parse';
+export { printF64, printF64General, printF64Plain } from '../text/f64-print';
+export { printI64, parseI64, i64Value } from '../text/i64';
+export { isUtf8 } from '../text/utf8';
+export { timeParse, timePrint, timeValue } from '../text/time';
+export { parseDocument, valueTag, valuePayload } from '../json/parse';
+export { faultMessage } from '../json/fault';
+export { messageOff, messageLen } from '../text/message';
+export { rowsRead, rowsSize, rowsWrite, rowsTag, rowsPayload } from '../json/rows';
+export { jsonSizeBound, jsonWriteValue } from '../json/write';

@@ -1,0 +1,194 @@
+// Points in time as text. TIME values are microseconds since the epoch.
+
+/** Longest text of timePrint, bytes. */
+export const MAX_TIME_TEXT: u32 = 40;
+/** Set by timeParse: microseconds since the epoch. */
+export let timeValue: i64 = 0;
+
+const DAY_US: i64 = 86400000000;
+
+/** Days since 1970-01-01 of a date in the proleptic Gregorian calendar. */
+export function daysOf(year: i32, month: i32, day: i32): i32 {
+  // Years begin in March, so that the leap day is the last.
+  const y = month <= 2 ? year - 1 : year;
+  const era = (y >= 0 ? y : y - 399) / 400;
+  const ofEra = y - era * 400;
+  const ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  return era * 146097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719468;
+}
+
+/** Set by dateOf. */
+export let dateYear: i32 = 0;
+export let dateMonth: i32 = 0;
+export let dateDay: i32 = 0;
+
+/** Splits days since the epoch into year, month and day. */
+export function dateOf(days: i32): void {
+  const z = days + 719468;
+  const era = (z >= 0 ? z : z - 146096) / 146097;
+  const ofEra = z - era * 146097;
+  const y = (ofEra - ofEra / 1460 + ofEra / 36524 - ofEra / 146096) / 365;
+  const ofYear = ofEra - (365 * y + y / 4 - y / 100);
+  const m = (5 * ofYear + 2) / 153;
+  dateDay = ofYear - (153 * m + 2) / 5 + 1;
+  dateMonth = m < 10 ? m + 3 : m - 9;
+  dateYear = y + era * 400 + <i32>(dateMonth <= 2);
+}
+
+// @ts-ignore: decorator
+@inline function put2(at: usize, v: i32): usize {
+  store<u8>(at, 48 + <u8>(v / 10));
+  store<u8>(at, 48 + <u8>(v % 10), 1);
+  return at + 2;
+}
+
+/** Writes RFC 3339 in UTC with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`) and returns the end. */
+export function timePrint(out: usize, micros: i64): usize {
+  let days = micros / DAY_US;
+  let rest = micros - days * DAY_US;
+  if (rest < 0) {
+    rest += DAY_US;
+    days--;
+  }
+  dateOf(<i32>days);
+  let at = out;
+  let year = dateYear;
+  if (year < 0) {
+    store<u8>(at++, 0x2d);
+    year = -year;
+  }
+  if (year > 9999) {
+    let scale = 10000;
+    while (year / scale >= 10) scale *= 10;
+    for (; scale >= 10000; scale /= 10) store<u8>(at++, 48 + <u8>((year / scale) % 10));
+    year %= 10000;
+  }
+  at = put2(at, year / 100);
+  at = put2(at, year % 100);
+  store<u8>(at++, 0x2d);
+  at = put2(at, dateMonth);
+  store<u8>(at++, 0x2d);
+  at = put2(at, dateDay);
+  store<u8>(at++, 0x54);
+  const seconds = <i32>(rest / 1000000);
+  let fraction = <i32>(rest - <i64>seconds * 1000000);
+  at = put2(at, seconds / 3600);
+  store<u8>(at++, 0x3a);
+  at = put2(at, (seconds / 60) % 60);
+  store<u8>(at++, 0x3a);
+  at = put2(at, seconds % 60);
+  if (fraction) {
+    store<u8>(at++, 0x2e);
+    for (let scale = 100000; fraction > 0; scale /= 10) {
+      store<u8>(at++, 48 + <u8>(fraction / scale));
+      fraction %= scale;
+    }
+  }
+  store<u8>(at++, 0x5a);
+  return at;
+}
+
+let p: usize = 0;
+let end: usize = 0;
+
+/** Reads `least` to `most` digits; -1 when there are fewer. */
+function number(least: u32, most: u32): i32 {
+  let v = 0;
+  let n: u32 = 0;
+  while (n < most && p < end) {
+    const d = <u32>load<u8>(p) - 48;
+    if (d >= 10) break;
+    v = v * 10 + <i32>d;
+    p++;
+    n++;
+  }
+  return n < least ? -1 : v;
+}
+
+// @ts-ignore: decorator
+@inline function take(c: u32): bool {
+  if (p >= end || <u32>load<u8>(p) != c) return false;
+  p++;
+  return true;
+}
+
+/**
+ * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `2024/02/03 04:05:06`,
+ * `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
+ */
+export function timeParse(off: usize, len: u32): bool {
+  p = off;
+  end = off + len;
+  while (p < end && load<u8>(p) == 0x20) p++;
+  while (p < end && load<u8>(end - 1) == 0x20) end--;
+  const year = number(4, 4);
+  if (year < 0) return false;
+  let month = 1;
+  let day = 1;
+  if (p < end && <u32>load<u8>(p) - 48 < 10) {
+    month = number(2, 2);
+    day = number(2, 2);
+  } else if (p < end) {
+    const mark = <u32>load<u8>(p);
+    if (mark != 0x2d && mark != 0x2f && mark != 0x2e) return false;
+    p++;
+    month = number(1, 2);
+    if (take(mark)) day = number(1, 2);
+    else if (p < end) return false;
+  }
+  if (month < 1 || month > 12 || day < 1 || day > monthLength(year, month)) return false;
+  let micros: i64 = 0;
+  let offset: i32 = 0;
+  if (p < end) {
+    if (!take(0x54) && !take(0x74) && !take(0x20)) return false;
+    const hour = number(1, 2);
+    if (hour < 0 || hour > 23) return false;
+    let minute = 0;
+    let second = 0;
+    if (take(0x3a)) {
+      minute = number(1, 2);
+      if (take(0x3a)) {
+        second = number(1, 2);
+        if (take(0x2e) || take(0x2c)) {
+          const fraction = p;
+          const v = number(1, 6);
+          if (v < 0) return false;
+          micros = v;
+          for (let n = p - fraction; n < 6; n++) micros *= 10;
+          while (p < end && <u32>load<u8>(p) - 48 < 10) p++; // finer than TIME holds
+        }
+      }
+    }
+    if (minute < 0 || minute > 59 || second < 0 || second > 59) return false;
+    micros += <i64>(hour * 3600 + minute * 60 + second) * 1000000;
+    offset = zone();
+    if (offset == NO_ZONE || p < end) return false;
+  }
+  timeValue = <i64>daysOf(year, month, day) * DAY_US + micros - <i64>offset * 60000000;
+  return true;
+}
+
+export function monthLength(year: i32, month: i32): i32 {
+  if (month == 2) return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28;
+  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
+const NO_ZONE: i32 = 0x7fffffff;
+
+/** Minutes east of UTC of `Z`, `+02:00`, `+0200`, `+02`, ` UTC` or nothing; NO_ZONE for other texts. */
+function zone(): i32 {
+  take(0x20);
+  if (p == end || take(0x5a) || take(0x7a)) return 0;
+  if (p + 3 == end && (load<u16>(p) == 0x5455 && load<u8>(p, 2) == 0x43 || load<u16>(p) == 0x4d47 && load<u8>(p, 2) == 0x54)) {
+    p = end;
+    return 0;
+  }
+  const west = take(0x2d);
+  if (!west && !take(0x2b)) return NO_ZONE;
+  const hours = number(2, 2);
+  take(0x3a);
+  const minutes = p < end ? number(2, 2) : 0;
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return NO_ZONE;
+  const offset = hours * 60 + minutes;
+  return west ? -offset : offset;
+}
