@@ -2,9 +2,10 @@
  * The form of a connector: what it declares, what the engine gives it, what it gives back. A connector moves bytes. It
  * never sees rows, and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
  */
+
+import type { Framing, OutputChunk } from '../../kernels/api.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
 import type { Logger } from '../base/log.js';
-import type { Framing, OutputChunk } from '../../kernels/api.js';
 
 export type { Framing, OutputChunk };
 

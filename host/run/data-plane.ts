@@ -31,6 +31,8 @@ const maxTimerMs = 2 ** 31 - 1;
 export class DataPlane implements HostCalls {
   declare kernel: Kernel;
   readonly #rules = new Map<number, RuleRun>();
+  /** The same rules, as the users of work that is for all of them. */
+  readonly #all = new Set<RuleRun>();
   /** Runs whose start is under way, and whether they were stopped meanwhile. */
   readonly #starting = new Map<number, { isStopped: boolean }>();
   readonly #sources = new Map<string, SourceRun>();
@@ -136,6 +138,7 @@ export class DataPlane implements HostCalls {
     } catch (error) {
       if (!(error instanceof KernelError) || error.isFatal) {
         this.#isBroken = true;
+        this.#accuse(error);
         this.options.broken(error);
       } else {
         // Out of memory: what was to be done was not done, everything else goes on.
@@ -172,6 +175,13 @@ export class DataPlane implements HostCalls {
         else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
       });
     }
+  }
+
+  /** Leaves the rules whose operator was at work in the heartbeat, which outlives this thread. */
+  #accuse(error: unknown): void {
+    const node = error instanceof KernelError ? error.node : 0;
+    const suspects = [...this.#all].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
+    if (suspects[0] !== undefined) this.options.heartbeat.enter(suspects[0].run, suspects.length);
   }
 
   // What the kernel calls
@@ -213,6 +223,7 @@ export class DataPlane implements HostCalls {
       this.options.heartbeat.leave();
     }
     this.#rules.set(rule.run, rule);
+    this.#all.add(rule);
     this.options.report({ kind: 'started', run: rule.run });
     for (const sink of rule.sinks) sink.start();
     for (const source of fresh) source.start();
@@ -250,6 +261,7 @@ export class DataPlane implements HostCalls {
     }
     await Promise.all(rule.sinks.map((sink) => sink.close()));
     this.#rules.delete(rule.run);
+    this.#all.delete(rule);
     refreshSinks(metrics, rule);
     return { metrics, reason };
   }
@@ -277,7 +289,7 @@ export class DataPlane implements HostCalls {
   #tick(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = Date.now();
-    if (this.kernel.nextDeadline() <= now) this.work(new Set(this.#rules.values()), () => this.kernel.tick(now));
+    if (this.kernel.nextDeadline() <= now) this.work(this.#all, () => this.kernel.tick(now));
     else this.#arm();
   }
 }

@@ -1,6 +1,7 @@
 /** The engine put together: planner, rules, and the thread that runs them. */
-import { createKernel } from '../../kernels/index.js';
+
 import type { Kernel } from '../../kernels/api.js';
+import { createKernel } from '../../kernels/index.js';
 import type { Logger } from '../base/log.js';
 import { loadDeclarations } from '../connectors/index.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';

@@ -3,7 +3,7 @@ import type { NodeCounters } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
 import type { Connection } from './connection.js';
 import type { Metrics } from './protocol.js';
-import type { RunningNode, RuleRun } from './rule-run.js';
+import type { RuleRun, RunningNode } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 
 /** Figures of one operator. */

@@ -99,7 +99,7 @@ export class RuleRun {
     const fromSource = 'source' in input ? this.#columns[input.source] : undefined;
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
-    const linked: LinkedNode = { plan, columnMap, host: 0, sendError };
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError };
     const parent =
       fromSource !== undefined
         ? { stream: fromSource.source.stream }

@@ -24,6 +24,8 @@ export interface ConnectionConf {
 }
 
 const connectTimeoutMs = 10_000;
+/** A broker that does not answer must not hold up the end of a rule. */
+const endTimeoutMs = 500;
 
 /** Protocol level of a version as configured. */
 export function protocolLevel(version: string): 3 | 4 | 5 {
@@ -43,7 +45,8 @@ export async function makeClient(
   const endpoint = await endpointOf(conf);
   const level = protocolLevel(conf.protocolVersion);
   const build = () => {
-    const transport: Transport = new Transport(endpoint, () => tap(transport));
+    const transport = new Transport(endpoint);
+    transport.tap = tap(transport);
     return transport;
   };
   return new mqtt.MqttClient(build as never, {
@@ -88,6 +91,18 @@ export function connectOnce(client: MqttClient): Promise<{ hasSession: boolean }
     client.on('close', onClose);
     client.connect();
   });
+}
+
+/** Ends a client: with a farewell when it is connected, at once when it is not or the broker does not answer. */
+export async function endClient(client: MqttClient): Promise<void> {
+  if (!client.connected) {
+    // A client that never connected has nothing to end.
+    if (client.stream !== undefined) client.end(true);
+    return;
+  }
+  const timer = setTimeout(() => client.end(true), endTimeoutMs);
+  await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
+  clearTimeout(timer);
 }
 
 async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {

@@ -1,9 +1,7 @@
 /** MQTT clients of sinks: sinks with the same connection settings share one. */
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
-import { type ConnectionConf, connectOnce, makeClient } from './client.js';
-
-const endTimeoutMs = 500;
+import { type ConnectionConf, connectOnce, endClient, makeClient } from './client.js';
 
 export class ClientPool {
   readonly #clients = new Map<string, SharedClient>();
@@ -50,15 +48,7 @@ export class SharedClient {
     if (--this.users > 0) return;
     this.onUnused();
     this.#isEnded = true;
-    const client = this.mqtt;
-    if (client === undefined) return;
-    if (!client.connected) {
-      client.end(true);
-      return;
-    }
-    const timer = setTimeout(() => client.end(true), endTimeoutMs);
-    await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
-    clearTimeout(timer);
+    if (this.mqtt !== undefined) await endClient(this.mqtt);
   }
 
   async #connect(): Promise<void> {
@@ -75,6 +65,7 @@ export class SharedClient {
       });
     }
     this.#reason = 'connection closed';
+    if (this.#isEnded) return;
     await connectOnce(this.mqtt);
     if (this.#isEnded) this.mqtt.end(true);
   }

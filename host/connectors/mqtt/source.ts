@@ -6,7 +6,7 @@ import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
-import { type ConnectionConf, connectOnce, makeClient, protocolLevel } from './client.js';
+import { type ConnectionConf, connectOnce, endClient, makeClient, protocolLevel } from './client.js';
 import { Gathering } from './gather.js';
 import type { Transport } from './transport.js';
 
@@ -49,6 +49,7 @@ export class MqttSource implements Source {
   async open(): Promise<void> {
     this.#check();
     this.#client ??= await this.#make();
+    if (this.#isClosed) return;
     const client = this.#client;
     this.#reason = 'connection closed';
     const { hasSession } = await connectOnce(client);
@@ -61,16 +62,7 @@ export class MqttSource implements Source {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isConnected = false;
-    const client = this.#client;
-    if (client === undefined) return;
-    if (!client.connected) {
-      client.end(true);
-      return;
-    }
-    // A broker that does not answer must not hold up the end of the rule.
-    const timer = setTimeout(() => client.end(true), 500);
-    await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
-    clearTimeout(timer);
+    if (this.#client !== undefined) await endClient(this.#client);
   }
 
   #check(): void {

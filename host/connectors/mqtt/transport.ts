@@ -27,14 +27,14 @@ const pingResponse = Buffer.from([0xd0, 0]);
 
 export class Transport extends Duplex {
   readonly #socket: Socket;
-  readonly #tap: TransportTap | undefined;
+  /** Takes the bytes; without it they all go to mqtt.js. To be set before the first turn of the event loop. */
+  tap: TransportTap | undefined;
   /** Why reading stands still: the sinks are full, or small packets are gathered. */
   #isHeld = false;
   #isGathering = false;
 
-  constructor(endpoint: Endpoint, tap: () => TransportTap | undefined) {
+  constructor(endpoint: Endpoint) {
     super({ allowHalfOpen: false });
-    this.#tap = tap();
     const { host, port, tls } = endpoint;
     if (tls !== undefined) {
       this.#socket = connectTls({ host, port, servername: /^[\d.:]+$/.test(host) ? undefined : host, ...tls });
@@ -104,8 +104,8 @@ export class Transport extends Duplex {
 
   #take(bytes: Buffer): void {
     if (this.destroyed) return;
-    if (this.#tap === undefined) this.push(Buffer.from(bytes));
-    else this.#tap(bytes);
+    if (this.tap === undefined) this.push(Buffer.from(bytes));
+    else this.tap(bytes);
   }
 
   #flow(): void {

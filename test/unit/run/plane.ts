@@ -1,11 +1,12 @@
 /** A data plane in this thread, and rules for it that pass everything from one source to their sinks. */
-import type { HostCalls, Kernel } from '../../../kernels/api.js';
-import type { RulePlan } from '../../../kernels/ir.js';
+
 import { silent } from '../../../host/base/log.js';
+import { sinkForm } from '../../../host/connectors/index.js';
 import { DataPlane, noHostFunctions } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
 import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
-import { sinkForm } from '../../../host/connectors/index.js';
+import type { HostCalls, Kernel } from '../../../kernels/api.js';
+import type { RulePlan } from '../../../kernels/ir.js';
 import { eventually } from '../../harness.js';
 import { FakeKernel } from './fake-kernel.js';
 
