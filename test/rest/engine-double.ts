@@ -63,7 +63,7 @@ export class EngineDouble implements Engine {
   }
 
   async status(id: string): Promise<RuleStatus> {
-    const { state } = this.#entry(id);
+    const { state, wasStarted } = this.#entry(id);
     const message = state === 'stopped' ? 'canceled manually' : '';
     const metrics = {
       sourceRecordsInTotal: 7,
@@ -71,7 +71,14 @@ export class EngineDouble implements Engine {
       source_s_0_last_exception: 'bad row',
       source_s_0_exceptions_total: 2,
     };
-    return { status: state, message, lastStartTimestamp: 1, lastStopTimestamp: 0, nextStartTimestamp: 0, metrics };
+    return {
+      status: state,
+      message,
+      lastStartTimestamp: wasStarted ? 1 : 0,
+      lastStopTimestamp: 0,
+      nextStartTimestamp: 0,
+      metrics,
+    };
   }
 
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {

@@ -27,6 +27,10 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
   'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
 };
 
+/** The answer to a start waits so long for the rule to run; its status tells what comes later. */
+const startWaitMs = 1000;
+const startPollMs = 5;
+
 /** Rules brought up between two turns of the event loop at start. */
 const startSlice = 20;
 
@@ -121,6 +125,7 @@ export class RuleService {
         await this.#known(id);
         await this.#rules.setTriggered(id, true);
         this.#engine.start(id);
+        await this.#started(id);
         return `Rule ${id} was started`;
       }),
     );
@@ -143,6 +148,7 @@ export class RuleService {
         await this.#known(id);
         await this.#rules.setTriggered(id, true);
         await this.#engine.restart(id);
+        await this.#started(id);
         return `Rule ${id} was restarted`;
       }),
     );
@@ -169,10 +175,11 @@ export class RuleService {
     });
   }
 
-  topology(id: string): { sources: string[]; edges: Record<string, string[]> } {
-    return inContext('get rule topo error', () => {
+  topology(id: string): Promise<{ sources: string[]; edges: Record<string, string[]> }> {
+    return inContext('get rule topo error', async () => {
       if (!this.#rules.has(id)) throw notFound(id);
-      const topology = this.#engine.topology(id);
+      const { lastStartTimestamp } = await this.#status(id);
+      const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
       if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
       return topology;
     });
@@ -225,6 +232,16 @@ export class RuleService {
     if (!rule.triggered) await this.#engine.stop(id);
     else if (old === undefined) this.#engine.start(id);
     else await this.#engine.restart(id);
+    await this.#started(id);
+  }
+
+  /** Resolves when the rule has left its start behind, at the latest after `startWaitMs`. */
+  async #started(id: string): Promise<void> {
+    const end = performance.now() + startWaitMs;
+    // The thread that runs the rule mostly answers within a turn or two of the event loop.
+    for (let turn = 0; this.#engine.state(id) === 'starting' && performance.now() < end; turn++) {
+      await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
+    }
   }
 
   #bringUp(id: string): Promise<void> {
