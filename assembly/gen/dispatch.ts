@@ -6,6 +6,8 @@ import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, lo
 import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge } from '../ops/nested/index';
 import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea } from '../ops/cast/index';
 import { callHost } from '../ops/call/index';
+import { mathAbs, mathSign, mathCeil, mathFloor, mathRound, mathTrunc, mathMod, mathPower, mathSqrt, mathExp, mathLn, mathLog, mathSin, mathCos, mathTan, mathCot, mathAsin, mathAcos, mathAtan, mathAtan2, mathSinh, mathCosh, mathTanh, mathRadians, mathDegrees, mathPi, mathBitAnd, mathBitOr, mathBitXor, mathBitNot } from '../ops/math/index';
+import { stringUpper, stringLower, stringTrim, stringLtrim, stringRtrim, stringReverse, stringLength, stringNumbytes, stringSubstring, stringIndexOf, stringStartsWith, stringEndsWith, stringConcat, stringLpad, stringRpad, stringSplitValue } from '../ops/string/index';
 
 /** Runs the operation at `op` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: usize): void {
@@ -54,6 +56,52 @@ export function dispatch(op: usize): void {
     case 100: castToDatetime(op); break;
     case 101: castToBytea(op); break;
     case 112: callHost(op); break;
+    case 128: mathAbs(op); break;
+    case 129: mathSign(op); break;
+    case 130: mathCeil(op); break;
+    case 131: mathFloor(op); break;
+    case 132: mathRound(op); break;
+    case 133: mathTrunc(op); break;
+    case 134: mathMod(op); break;
+    case 135: mathPower(op); break;
+    case 136: mathSqrt(op); break;
+    case 137: mathExp(op); break;
+    case 138: mathLn(op); break;
+    case 139: mathLog(op); break;
+    case 140: mathSin(op); break;
+    case 141: mathCos(op); break;
+    case 142: mathTan(op); break;
+    case 143: mathCot(op); break;
+    case 144: mathAsin(op); break;
+    case 145: mathAcos(op); break;
+    case 146: mathAtan(op); break;
+    case 147: mathAtan2(op); break;
+    case 148: mathSinh(op); break;
+    case 149: mathCosh(op); break;
+    case 150: mathTanh(op); break;
+    case 151: mathRadians(op); break;
+    case 152: mathDegrees(op); break;
+    case 153: mathPi(op); break;
+    case 154: mathBitAnd(op); break;
+    case 155: mathBitOr(op); break;
+    case 156: mathBitXor(op); break;
+    case 157: mathBitNot(op); break;
+    case 160: stringUpper(op); break;
+    case 161: stringLower(op); break;
+    case 162: stringTrim(op); break;
+    case 163: stringLtrim(op); break;
+    case 164: stringRtrim(op); break;
+    case 165: stringReverse(op); break;
+    case 166: stringLength(op); break;
+    case 167: stringNumbytes(op); break;
+    case 168: stringSubstring(op); break;
+    case 169: stringIndexOf(op); break;
+    case 170: stringStartsWith(op); break;
+    case 171: stringEndsWith(op); break;
+    case 172: stringConcat(op); break;
+    case 173: stringLpad(op); break;
+    case 174: stringRpad(op); break;
+    case 175: stringSplitValue(op); break;
     default: break;
   }
 }

@@ -1,32 +1,17 @@
 // cast(a, type). Null gives null, and so do empty arrays and objects.
-import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { Tag, lenOf, offOf } from '../../mem/layout';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
-import { putKind } from '../../value/error';
 import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
-import { textBegin, textLiteral, textTake } from '../../value/text';
+import { textBegin, textTake } from '../../value/text';
 import { timeOf } from '../../value/time';
+import { giveRefusal, isAbsent } from '../numeric';
 import { give, giveBool, giveF64, giveI64, giveNull, map1 } from '../rows';
 
 const MICROS_PER_MS: i64 = 1000;
 /** Years 0000 to 9999, which is all that RFC 3339 can write. */
 const FIRST_TIME: i64 = -62167219200000000;
 const LAST_TIME: i64 = 253402300799999999;
-
-/** Null, or a collection without elements. */
-// @ts-ignore: decorator
-@inline export function isAbsent(tag: u8, val: u64): bool {
-  return isNull(tag) || ((tag == Tag.ARRAY || tag == Tag.OBJECT) && lenOf(val) == 0);
-}
-
-function giveRefusal(tag: u8, val: u64, type: string): void {
-  textBegin();
-  textLiteral('cannot convert ');
-  putKind(tag, val);
-  textLiteral(' to ');
-  textLiteral(type);
-  give(Tag.ERROR, textTake());
-}
 
 export function castToBigint(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {

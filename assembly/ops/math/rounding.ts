@@ -1,0 +1,134 @@
+// Whole numbers and places.
+import { OPERAND_NONE, Tag } from '../../mem/layout';
+import { toF64 } from '../../value/number';
+import { OP_B } from '../operand';
+import { float1, giveRefusal, isAbsent, isNumeric } from '../numeric';
+import { giveF64, giveI64, giveNull, map1, map2 } from '../rows';
+
+export function mathCeil(op: usize): void {
+  float1(op, (x: f64): f64 => ceil(x));
+}
+
+export function mathFloor(op: usize): void {
+  float1(op, (x: f64): f64 => floor(x));
+}
+
+/** Half away from zero. */
+function roundHalf(x: f64): f64 {
+  const cut = trunc(x);
+  return abs(x - cut) >= 0.5 ? cut + copysign(1, x) : cut;
+}
+
+let isCut: bool = false;
+
+/** `x` with `places` digits behind the point; a scale out of range leaves it as it is. */
+function toPlaces(x: f64, places: f64): f64 {
+  const factor = Math.pow(10, trunc(places));
+  const scaled = x * factor;
+  if (!isFinite(scaled) || !isFinite(factor)) return x;
+  if (factor == 0) return 0;
+  return (isCut ? trunc(scaled) : roundHalf(scaled)) / factor;
+}
+
+function places2(tagA: u8, a: u64, tagB: u8, b: u64): void {
+  if (isNumeric(tagA) && isNumeric(tagB)) giveF64(toPlaces(toF64(tagA, a), toF64(tagB, b)));
+  else if (isAbsent(tagA, a) || isAbsent(tagB, b)) giveNull();
+  else if (isNumeric(tagA)) giveRefusal(tagB, b, 'int');
+  else giveRefusal(tagA, a, 'float64');
+}
+
+export function mathRound(op: usize): void {
+  if (load<u16>(op, OP_B) == OPERAND_NONE) {
+    float1(op, roundHalf);
+    return;
+  }
+  isCut = false;
+  map2(op, places2);
+}
+
+export function mathTrunc(op: usize): void {
+  if (load<u16>(op, OP_B) == OPERAND_NONE) {
+    float1(op, (x: f64): f64 => trunc(x));
+    return;
+  }
+  isCut = true;
+  map2(op, places2);
+}
+
+export function mathAbs(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (tag == Tag.F64) giveF64(abs(reinterpret<f64>(val)));
+    else if (tag == Tag.I64) giveI64(<i64>val < 0 ? 0 - <i64>val : <i64>val);
+    else if (isAbsent(tag, val)) giveNull();
+    else giveRefusal(tag, val, 'float64');
+  });
+}
+
+export function mathSign(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isNumeric(tag)) {
+      const x = toF64(tag, val);
+      giveI64(<i64>(x > 0) - <i64>(x < 0));
+    } else if (isAbsent(tag, val)) {
+      giveNull();
+    } else {
+      giveRefusal(tag, val, 'float64');
+    }
+  });
+}
+
+export function mathPi(op: usize): void {
+  map1(op, (_tag: u8, _val: u64): void => giveF64(Math.PI));
+}
+
+// ---- bits ----------------------------------------------------------------------------------------------------
+
+let whole: i64 = 0;
+
+/** Reads a whole number into `whole`; false (and null or an error given) for anything else. */
+function readWhole(tag: u8, val: u64): bool {
+  if (tag == Tag.I64) {
+    whole = <i64>val;
+    return true;
+  }
+  if (tag == Tag.F64) {
+    const x = reinterpret<f64>(val);
+    if (floor(x) == x && abs(x) < 9.2e18) {
+      whole = <i64>x;
+      return true;
+    }
+  }
+  if (isAbsent(tag, val)) giveNull();
+  else giveRefusal(tag, val, 'int');
+  return false;
+}
+
+// Null wins over an operand of the wrong kind on the other side.
+function bits(tagA: u8, a: u64, tagB: u8, b: u64, kind: u32): void {
+  if (isAbsent(tagB, b)) {
+    giveNull();
+    return;
+  }
+  if (!readWhole(tagA, a)) return;
+  const x = whole;
+  if (!readWhole(tagB, b)) return;
+  giveI64(kind == 0 ? x & whole : kind == 1 ? x | whole : x ^ whole);
+}
+
+export function mathBitAnd(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 0));
+}
+
+export function mathBitOr(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 1));
+}
+
+export function mathBitXor(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 2));
+}
+
+export function mathBitNot(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (readWhole(tag, val)) giveI64(~whole);
+  });
+}

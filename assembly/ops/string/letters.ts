@@ -1,0 +1,156 @@
+// Case, order of characters, white space and padding.
+import * as ctx from '../../flow/context';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { putCodePoint } from '../../text/utf8';
+import { plainError } from '../../value/error';
+import { isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
+import { isAbsent } from '../numeric';
+import { give, giveNull, map2 } from '../rows';
+import { count, endOf, part, readCount, text1, textOf } from './text-of';
+
+const NO_MEMORY: string = 'memory is exhausted';
+const MAX_PADDING: i64 = 1 << 20;
+
+/** Result memory of `len` bytes; 0 and the error given when there is none. */
+function room(len: u32): usize {
+  const to = poolAlloc(ctx.scratch, len);
+  if (!to) give(Tag.ERROR, plainError(NO_MEMORY));
+  return to;
+}
+
+/** ASCII letters of [from, from + len) in the other case, `first` being the first letter to change; false at others. */
+// @ts-ignore: decorator
+@inline function asciiCase(to: usize, from: usize, len: u32, first: u32): bool {
+  const letter = i8x16.splat(<i8>first);
+  const range = i8x16.splat(26);
+  const bit = i8x16.splat(0x20);
+  let i: u32 = 0;
+  for (; i + 16 <= len; i += 16) {
+    const v = v128.load(from + i);
+    if (i8x16.bitmask(v)) return false;
+    const hits = i8x16.lt_u(i8x16.sub(v, letter), range);
+    v128.store(to + i, v128.xor(v, v128.and(hits, bit)));
+  }
+  for (; i < len; i++) {
+    const c = <u32>load<u8>(from + i);
+    if (c >= 0x80) return false;
+    store<u8>(to + i, <u8>(c - first < 26 ? c ^ 0x20 : c));
+  }
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline function giveCase(text: u64, isUpper: bool): void {
+  const from = offOf(text);
+  const len = lenOf(text);
+  // A character can take one byte more in the other case (3 instead of 2), malformed ones become 3 bytes.
+  const to = room(len);
+  if (!to) return;
+  if (asciiCase(to, from, len, isUpper ? 0x61 : 0x41)) {
+    give(Tag.STR, span(to, len));
+    return;
+  }
+  const wide = room(len * 3);
+  if (!wide) return;
+  const end = endOf(text);
+  let out = wide;
+  for (let p = from; p < end; p += runeLen) {
+    const c = runeAt(p, end);
+    out = putCodePoint(out, isUpper ? upperOf(c) : lowerOf(c));
+  }
+  give(Tag.STR, span(wide, <u32>(out - wide)));
+}
+
+export function stringUpper(op: usize): void {
+  text1(op, (text: u64): void => giveCase(text, true));
+}
+
+export function stringLower(op: usize): void {
+  text1(op, (text: u64): void => giveCase(text, false));
+}
+
+export function stringReverse(op: usize): void {
+  text1(op, (text: u64): void => {
+    const len = lenOf(text);
+    const to = room(len * 3);
+    if (!to) return;
+    const end = endOf(text);
+    let size: u32 = 0;
+    for (let p = offOf(text); p < end; p += runeLen) {
+      const c = runeAt(p, end);
+      size += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    }
+    let out = to + size;
+    for (let p = offOf(text); p < end; p += runeLen) {
+      const c = runeAt(p, end);
+      out -= c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+      putCodePoint(out, c);
+    }
+    give(Tag.STR, span(to, size));
+  });
+}
+
+// ---- white space ---------------------------------------------------------------------------------------------
+
+function leading(text: u64): u32 {
+  const end = endOf(text);
+  let p = offOf(text);
+  while (p < end && isSpace(runeAt(p, end))) p += runeLen;
+  return <u32>(p - offOf(text));
+}
+
+/** Length without the white space at the end; not below `from`. */
+function withoutTrailing(text: u64, from: u32): u32 {
+  const start = offOf(text) + from;
+  let end = endOf(text);
+  while (end > start) {
+    let p = end - 1;
+    while (p > start && (load<u8>(p) & 0xc0) == 0x80) p--;
+    if (!isSpace(runeAt(p, end)) || p + runeLen != end) break;
+    end = p;
+  }
+  return <u32>(end - offOf(text));
+}
+
+export function stringTrim(op: usize): void {
+  text1(op, (text: u64): void => {
+    const from = leading(text);
+    give(Tag.STR, part(text, from, withoutTrailing(text, from)));
+  });
+}
+
+export function stringLtrim(op: usize): void {
+  text1(op, (text: u64): void => give(Tag.STR, part(text, leading(text), lenOf(text))));
+}
+
+export function stringRtrim(op: usize): void {
+  text1(op, (text: u64): void => give(Tag.STR, part(text, 0, withoutTrailing(text, 0))));
+}
+
+function pad(tagA: u8, a: u64, tagB: u8, b: u64, isLeft: bool): void {
+  if (isAbsent(tagA, a)) {
+    giveNull();
+    return;
+  }
+  if (!readCount(tagB, b)) return;
+  if (count < 0 || count > MAX_PADDING) {
+    give(Tag.ERROR, plainError('the count of spaces must be between 0 and 1048576'));
+    return;
+  }
+  const text = textOf(tagA, a);
+  const spaces = <u32>count;
+  const to = room(spaces + lenOf(text));
+  if (!to) return;
+  memory.fill(isLeft ? to : to + lenOf(text), 0x20, spaces);
+  memory.copy(isLeft ? to + spaces : to, offOf(text), lenOf(text));
+  give(Tag.STR, span(to, spaces + lenOf(text)));
+}
+
+export function stringLpad(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => pad(tagA, a, tagB, b, true));
+}
+
+export function stringRpad(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => pad(tagA, a, tagB, b, false));
+}
