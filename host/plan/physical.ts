@@ -83,7 +83,11 @@ class Lowering {
         return;
       case 'sort': {
         const builder = new ProgramBuilder(this.path);
-        const keys = node.keys.map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
+        // A constant orders nothing.
+        const keys = node.keys
+          .filter(({ value }) => value.kind !== 'const')
+          .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
+        if (keys.length === 0) return;
         const { input, columns } = this.path;
         const program = builder.finishOrNull();
         this.pushNew({ kind: 'sort', input, program, keys, columns, name: 'order' }, 'order', this.path.columnValues);
