@@ -19,9 +19,55 @@ import aggregateVars from '../aggregate/vars.js';
 import conversionCast from '../conversion/cast.js';
 import logicCoalesce from '../logic/coalesce.js';
 import logicIsnull from '../logic/isnull.js';
+import mathAbs from '../math/abs.js';
+import mathAcos from '../math/acos.js';
+import mathAsin from '../math/asin.js';
+import mathAtan from '../math/atan.js';
+import mathAtan2 from '../math/atan2.js';
+import mathBitand from '../math/bitand.js';
+import mathBitnot from '../math/bitnot.js';
+import mathBitor from '../math/bitor.js';
+import mathBitxor from '../math/bitxor.js';
+import mathCeil from '../math/ceil.js';
+import mathCos from '../math/cos.js';
+import mathCosh from '../math/cosh.js';
+import mathCot from '../math/cot.js';
+import mathDegrees from '../math/degrees.js';
+import mathExp from '../math/exp.js';
+import mathFloor from '../math/floor.js';
+import mathLn from '../math/ln.js';
+import mathLog from '../math/log.js';
+import mathMod from '../math/mod.js';
+import mathPi from '../math/pi.js';
+import mathPower from '../math/power.js';
+import mathRadians from '../math/radians.js';
+import mathRound from '../math/round.js';
+import mathSign from '../math/sign.js';
+import mathSin from '../math/sin.js';
+import mathSinh from '../math/sinh.js';
+import mathSqrt from '../math/sqrt.js';
+import mathTan from '../math/tan.js';
+import mathTanh from '../math/tanh.js';
+import mathTrunc from '../math/trunc.js';
 import metaMeta from '../meta/meta.js';
 import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
+import stringConcat from '../string/concat.js';
+import stringEndswith from '../string/endswith.js';
+import stringIndexof from '../string/indexof.js';
+import stringLength from '../string/length.js';
+import stringLower from '../string/lower.js';
+import stringLpad from '../string/lpad.js';
+import stringLtrim from '../string/ltrim.js';
+import stringNumbytes from '../string/numbytes.js';
+import stringReverse from '../string/reverse.js';
+import stringRpad from '../string/rpad.js';
+import stringRtrim from '../string/rtrim.js';
+import stringSplitValue from '../string/split-value.js';
+import stringStartswith from '../string/startswith.js';
+import stringSubstring from '../string/substring.js';
+import stringTrim from '../string/trim.js';
+import stringUpper from '../string/upper.js';
 import timeEventTime from '../time/event-time.js';
 import timeTstamp from '../time/tstamp.js';
 import timeWindowEnd from '../time/window-end.js';
@@ -48,9 +94,55 @@ export const definitions: readonly FunctionDefinition[] = [
   conversionCast,
   logicCoalesce,
   logicIsnull,
+  mathAbs,
+  mathAcos,
+  mathAsin,
+  mathAtan,
+  mathAtan2,
+  mathBitand,
+  mathBitnot,
+  mathBitor,
+  mathBitxor,
+  mathCeil,
+  mathCos,
+  mathCosh,
+  mathCot,
+  mathDegrees,
+  mathExp,
+  mathFloor,
+  mathLn,
+  mathLog,
+  mathMod,
+  mathPi,
+  mathPower,
+  mathRadians,
+  mathRound,
+  mathSign,
+  mathSin,
+  mathSinh,
+  mathSqrt,
+  mathTan,
+  mathTanh,
+  mathTrunc,
   metaMeta,
   metaMqtt,
   metaRuleId,
+  stringConcat,
+  stringEndswith,
+  stringIndexof,
+  stringLength,
+  stringLower,
+  stringLpad,
+  stringLtrim,
+  stringNumbytes,
+  stringReverse,
+  stringRpad,
+  stringRtrim,
+  stringSplitValue,
+  stringStartswith,
+  stringSubstring,
+  stringTrim,
+  stringUpper,
   timeEventTime,
   timeTstamp,
   timeWindowEnd,

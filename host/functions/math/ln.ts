@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'ln',
+  category: 'math',
+  args: [{ name: 'x', type: 'number' }],
+  returns: 'float',
+  nulls: 'propagate',
+  doc: 'Natural logarithm; of a negative number an error.',
+  example: 'ln(x)',
+  op: 'math.ln',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'lower',
+  category: 'string',
+  args: [{ name: 'text', type: 'string' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Text in lower case.',
+  example: 'lower(text)',
+  op: 'string.lower',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'lpad',
+  category: 'string',
+  args: [{ name: 'text', type: 'string' }, { name: 'spaces', type: 'int' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Spaces before the text.',
+  example: 'lpad(text, 2)',
+  op: 'string.lpad',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'rpad',
+  category: 'string',
+  args: [{ name: 'text', type: 'string' }, { name: 'spaces', type: 'int' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Spaces behind the text.',
+  example: 'rpad(text, 2)',
+  op: 'string.rpad',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'rtrim',
+  category: 'string',
+  args: [{ name: 'text', type: 'string' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Text without white space at the end.',
+  example: 'rtrim(text)',
+  op: 'string.rtrim',
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'trim',
+  category: 'string',
+  args: [{ name: 'text', type: 'string' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Text without white space at both ends.',
+  example: 'trim(text)',
+  op: 'string.trim',
+});
