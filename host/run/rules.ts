@@ -175,9 +175,11 @@ export class Rules implements Engine {
         if (entry.state === 'starting') entry.state = 'running';
         return;
       case 'ended':
-        return this.#ended(entry, 'stopped', done, report.metrics);
+        this.#ended(entry, 'stopped', done, report.metrics);
+        return;
       case 'stopped':
-        return this.#ended(entry, 'stopped', entry.message, report.metrics);
+        this.#ended(entry, 'stopped', entry.message, report.metrics);
+        return;
       case 'failed':
         if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, report.metrics);
         else this.#failed(entry, report.reason, report.metrics);

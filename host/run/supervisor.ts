@@ -3,7 +3,7 @@
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
 import { Worker } from 'node:worker_threads';
-import { programFile } from '../base/bundle.js';
+import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
@@ -96,7 +96,7 @@ export class Supervisor {
     const memory = Heartbeat.allocate();
     const { coalesceMs, flushTimeoutMs, log } = this.options;
     const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs };
-    const worker = new Worker(programFile('worker.mjs', 'host/run/worker.ts'), { workerData: settings });
+    const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), { workerData: settings });
     const heartbeat = new Heartbeat(memory);
     let reason = 'the data plane ended unexpectedly';
     let exited = () => {};
