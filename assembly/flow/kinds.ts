@@ -4,12 +4,18 @@ import { NodeKind, N_KIND } from './node';
 import { encodeBegin, encodeEnd, encodeFlush, encodeFree, encodeOpen, encodePush, encodeTick } from './encode';
 import { filterBegin, filterEnd, filterFree, filterOpen, filterPush } from './filter';
 import { limitBegin, limitEnd, limitPush } from './limit';
+import { eventTimeFree, eventTimeOpen, eventTimePush } from '../window/event-time';
+import { sortBegin, sortEnd, sortFree, sortOpen, sortPush } from '../window/sort';
+import { windowFree, windowOpen, windowPush, windowTick } from '../window/window';
 
 /** Makes the state of a new node from its spec; false when memory is exhausted. */
 export function openOf(node: usize): bool {
   switch (load<u32>(node, N_KIND)) {
     case NodeKind.FILTER: return filterOpen(node);
     case NodeKind.ENCODE: return encodeOpen(node);
+    case NodeKind.WINDOW: return windowOpen(node);
+    case NodeKind.EVENT_TIME: return eventTimeOpen(node);
+    case NodeKind.SORT: return sortOpen(node);
     default: return true;
   }
 }
@@ -20,6 +26,9 @@ export function pushTo(node: usize): void {
     case NodeKind.FILTER: filterPush(node); break;
     case NodeKind.LIMIT: limitPush(node); break;
     case NodeKind.ENCODE: encodePush(node); break;
+    case NodeKind.WINDOW: windowPush(node); break;
+    case NodeKind.EVENT_TIME: eventTimePush(node); break;
+    case NodeKind.SORT: sortPush(node); break;
     default: break;
   }
 }
@@ -30,6 +39,7 @@ export function beginOf(node: usize): void {
     case NodeKind.FILTER: filterBegin(node); break;
     case NodeKind.LIMIT: limitBegin(node); break;
     case NodeKind.ENCODE: encodeBegin(node); break;
+    case NodeKind.SORT: sortBegin(node); break;
     default: break;
   }
 }
@@ -40,6 +50,7 @@ export function endOf(node: usize, failedOff: usize, failedLen: u32): void {
     case NodeKind.FILTER: filterEnd(node, failedOff, failedLen); break;
     case NodeKind.LIMIT: limitEnd(node, failedOff, failedLen); break;
     case NodeKind.ENCODE: encodeEnd(node, failedOff, failedLen); break;
+    case NodeKind.SORT: sortEnd(node, failedOff, failedLen); break;
     default: break;
   }
 }
@@ -48,6 +59,7 @@ export function endOf(node: usize, failedOff: usize, failedLen: u32): void {
 export function tickOf(node: usize, now: f64): void {
   switch (load<u32>(node, N_KIND)) {
     case NodeKind.ENCODE: encodeTick(node); break;
+    case NodeKind.WINDOW: windowTick(node); break;
     default: break;
   }
 }
@@ -65,6 +77,9 @@ export function freeOf(node: usize): void {
   switch (load<u32>(node, N_KIND)) {
     case NodeKind.FILTER: filterFree(node); break;
     case NodeKind.ENCODE: encodeFree(node); break;
+    case NodeKind.WINDOW: windowFree(node); break;
+    case NodeKind.EVENT_TIME: eventTimeFree(node); break;
+    case NodeKind.SORT: sortFree(node); break;
     default: break;
   }
 }

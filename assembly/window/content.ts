@@ -20,8 +20,8 @@ import { W_ROWS, W_SET } from './state';
 
 /** True when the window keeps rows; otherwise it keeps only aggregate states. */
 export function keepsRows(spec: usize): bool {
-  if (!isGrouped(spec)) return true;
   const kind = load<u32>(spec, S_KIND);
+  if (!isGrouped(spec)) return true;
   if (kind == WindowKind.COUNT) return load<u32>(spec, S_COUNT_LENGTH) != load<u32>(spec, S_COUNT_STEP);
   return kind == WindowKind.SLIDING || kind == WindowKind.HOPPING;
 }

@@ -5,15 +5,22 @@ import {
 } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { withoutErrors } from '../flow/filter';
+import { N_DEADLINE, N_HEAP, N_KIND, N_PARENT, NodeKind } from '../flow/node';
 import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
-import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
-import { S_FLAGS, S_KIND, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
+import { S_FLAGS, S_KIND, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { hold } from './batch';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
+import { countPush, statePush } from './counting';
+import { eachRowPush } from './each-row';
+import { timeColumnOf } from './event-time';
 import { sendNoMemory } from './output';
+import { queueFree } from './queue';
+import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
+import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { rowsFree, rowsInit } from './rows';
 import { readTimes } from './times';
 import { W_END, W_ROWS, W_SET, W_SIZE } from './state';
@@ -24,12 +31,13 @@ import { W_END, W_ROWS, W_SET, W_SIZE } from './state';
 }
 
 /**
- * Makes the state of a window node whose spec stands in N_SPEC; `now` is the clock (epoch ms), from which windows of
- * processing time count; 0: from the first tick. Returns false when memory is exhausted.
+ * Makes the state of a window node whose spec stands in N_SPEC. Windows of processing time count from the first tick,
+ * which they ask for at once. Returns false when memory is exhausted.
  */
-export function windowOpen(node: usize, now: f64): bool {
+export function windowOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   specPrepare(spec);
+  if (isEventTime(spec)) useParsedTimes(node, spec);
   const acct = accountOf(node);
   const state = allocZeroed(W_SIZE, acct);
   if (!state) return false;
@@ -38,10 +46,16 @@ export function windowOpen(node: usize, now: f64): bool {
   setInit(state + W_SET, acct);
   rowsInit(state + W_ROWS, acct);
   if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
-    if (now > 0) alignedStart(spec, state, floor(now));
-    return setDeadline(node, load<f64>(state, W_END));
+    return setDeadline(node, 0);
   }
   return true;
+}
+
+/** Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once. */
+function useParsedTimes(node: usize, spec: usize): void {
+  let at = <usize>load<u32>(node, N_PARENT);
+  while (at && load<u32>(at, N_KIND) != NodeKind.EVENT_TIME) at = <usize>load<u32>(at, N_PARENT);
+  if (at) store<u16>(spec, <u16>(OPERAND_COL + timeColumnOf(at)), S_TIMESTAMP);
 }
 
 /** Gives the current batch to the window. */
@@ -76,8 +90,29 @@ function push(node: usize, spec: usize, state: usize): void {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       alignedPush(node, spec, state);
-      if (!isEventTime(spec)) setDeadline(node, load<f64>(state, W_END));
-      return;
+      break;
+    case WindowKind.SLIDING: slidingPush(node, spec, state); break;
+    case WindowKind.SESSION: sessionPush(node, spec, state); break;
+    case WindowKind.COUNT: countPush(node, spec, state); break;
+    case WindowKind.STATE: statePush(node, spec, state); break;
+    default: eachRowPush(node, spec, state);
+  }
+  askForTick(node, spec, state);
+}
+
+/** Sets the deadline of a window of processing time. */
+function askForTick(node: usize, spec: usize, state: usize): void {
+  if (isEventTime(spec)) return;
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.HOPPING:
+      setDeadline(node, load<f64>(state, W_END));
+      break;
+    case WindowKind.SLIDING: slidingDeadline(node, spec, state); break;
+    case WindowKind.SESSION:
+      sessionDeadline(node, spec, state, load<u32>(node, N_HEAP) != 0, load<f64>(node, N_DEADLINE));
+      break;
+    default: break;
   }
 }
 
@@ -105,12 +140,15 @@ export function windowTick(node: usize): void {
     case WindowKind.HOPPING:
       if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
       alignedFire(node, spec, state, ctx.nowMs);
-      setDeadline(node, load<f64>(state, W_END));
-      return;
+      break;
+    case WindowKind.SLIDING: slidingFire(node, spec, state, ctx.nowMs); break;
+    case WindowKind.SESSION: sessionTick(node, spec, state); break;
+    default: break;
   }
+  askForTick(node, spec, state);
 }
 
-/** No row older than `ms` will come any more (event time). The current batch is not touched. */
+/** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
 export function windowWatermark(node: usize, ms: f64): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
@@ -118,7 +156,10 @@ export function windowWatermark(node: usize, ms: f64): void {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       alignedFire(node, spec, state, ms);
-      return;
+      break;
+    case WindowKind.SLIDING: slidingFire(node, spec, state, ms); break;
+    case WindowKind.SESSION: sessionWatermark(node, spec, state, ms); break;
+    default: break;
   }
 }
 
@@ -129,6 +170,7 @@ export function windowFree(node: usize): void {
   if (!state) return;
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
+  queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
 }

@@ -88,7 +88,7 @@ function compile(): Uint8Array<ArrayBuffer> {
 export class WindowKernel {
   readonly memory: WebAssembly.Memory;
   private readonly exports: Record<string, Call>;
-  private readonly globals: Record<string, WebAssembly.Global>;
+  private readonly globals: Record<string, { value: number }>;
   private readonly messages: Message[] = [];
   private open: Message | null = null;
   private readonly columns: number;
@@ -101,11 +101,7 @@ export class WindowKernel {
   constructor(maxColumns = 8, textSize = 1 << 20) {
     const module = new WebAssembly.Module(compile());
     // Functions of the host that these operators never reach.
-    const absent = Object.fromEntries(
-      WebAssembly.Module.imports(module)
-        .filter((one) => one.module === 'host')
-        .map((one) => [one.name, () => 0]),
-    );
+    const absent = new Proxy({}, { get: () => () => 0 });
     const instance = new WebAssembly.Instance(module, {
       host: absent,
       env: { abort: () => assertNever('abort') },
@@ -123,7 +119,7 @@ export class WindowKernel {
       },
     });
     this.exports = instance.exports as unknown as Record<string, Call>;
-    this.globals = instance.exports as unknown as Record<string, WebAssembly.Global>;
+    this.globals = instance.exports as unknown as Record<string, { value: number }>;
     this.memory = (instance.exports as unknown as { memory: WebAssembly.Memory }).memory;
     this.call('contextInit');
     this.call('stageInit');
@@ -155,7 +151,7 @@ export class WindowKernel {
   /** Makes a node of the plan below `parent` (0: at the top), with a probe below it when it is the last. */
   add(
     plan: NodePlan,
-    options: { parent?: number; sendError?: boolean; now?: number; zoneMs?: number; isLast?: boolean } = {},
+    options: { parent?: number; sendError?: boolean; zoneMs?: number; isLast?: boolean } = {},
   ): number {
     const kinds = { window: 4, eventTime: 3, sort: 5 } as const;
     if (plan.kind !== 'window' && plan.kind !== 'eventTime' && plan.kind !== 'sort') throw new Error(plan.kind);
@@ -171,8 +167,7 @@ export class WindowKernel {
     this.view.setUint32(node + 100, at, true);
     this.view.setUint32(node + 104, spec.length, true);
     this.view.setUint32(node + 24, ((options.sendError ?? true) ? 1 : 0) | 2, true);
-    this.call('setNow', options.now ?? 0);
-    if (this.call(`${plan.kind}Open`, node, options.now ?? 0) === 0) throw new Error('no memory');
+    if (this.call(`${plan.kind}Open`, node) === 0) throw new Error('no memory');
     if (options.isLast ?? true) this.call('nodeNew', 99, node);
     return node;
   }

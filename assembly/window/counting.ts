@@ -1,0 +1,85 @@
+// Windows that end with a row, whatever the time: count windows and state windows. Their start and end are the times of
+// the message before (count) or of the first and last row (state).
+import * as ctx from '../flow/context';
+import { NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_TRIGGER, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
+import { resume } from './batch';
+import { keepsRows, sendAll, sendRange, takeIn } from './content';
+import { sendNoMemory } from './output';
+import { ROWS_COUNT, rowsDrop } from './rows';
+import { timeOfRow } from './times';
+import { W_COUNTER, W_LAST, W_OPEN, W_ROWS, W_START } from './state';
+
+/**
+ * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
+ * but are not part of the window.
+ */
+export function countPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const length = load<u32>(spec, S_COUNT_LENGTH);
+  const step = load<u32>(spec, S_COUNT_STEP);
+  const isSliding = length != step;
+  let i: u32 = 0;
+  while (i < n) {
+    const counter = load<u32>(state, W_COUNTER);
+    const part = min(n - i, step - counter);
+    if (!takeIn(spec, state, sel + (<usize>i << 2), part)) sendNoMemory(node);
+    i += part;
+    const kept = load<u32>(state + W_ROWS, ROWS_COUNT);
+    if (isSliding && kept > length) rowsDrop(state + W_ROWS, kept - length);
+    if (counter + part < step) {
+      store<u32>(state, counter + part, W_COUNTER);
+      return;
+    }
+    store<u32>(state, 0, W_COUNTER);
+    if (isSliding && kept < length) continue;
+    const now = timeOfRow(load<u32>(sel + (<usize>(i - 1) << 2)));
+    const start = load<f64>(state, W_START) > 0 ? load<f64>(state, W_START) : now;
+    if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
+    else sendAll(node, spec, state, start, now, now);
+    store<f64>(state, now, W_START);
+    resume();
+  }
+}
+
+// @ts-ignore: decorator
+@inline function holds(input: u32, row: u32): bool {
+  return isTrue(bindTag(bindOf(input), row), bindVal(bindOf(input), row));
+}
+
+/**
+ * State windows: from a row for which the first condition is true to the next later one for which the second is true.
+ * With one condition: from one row for which it is true to the row before the next.
+ */
+export function statePush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const begin = load<u16>(spec, S_TRIGGER);
+  const emit = load<u16>(spec, S_EMIT);
+  for (let i: u32 = 0; i < n; i++) {
+    const at = sel + (<usize>i << 2);
+    const row = load<u32>(at);
+    const ms = timeOfRow(row);
+    if (load<u32>(state, W_OPEN) && emit == NO_INPUT && holds(begin, row)) {
+      sendState(node, spec, state);
+    }
+    if (!load<u32>(state, W_OPEN)) {
+      if (!holds(begin, row)) continue;
+      store<u32>(state, 1, W_OPEN);
+      store<f64>(state, ms, W_START);
+      store<f64>(state, ms, W_LAST);
+      if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+      continue;
+    }
+    store<f64>(state, ms, W_LAST);
+    if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+    if (emit != NO_INPUT && holds(emit, row)) sendState(node, spec, state);
+  }
+}
+
+function sendState(node: usize, spec: usize, state: usize): void {
+  const end = load<f64>(state, W_LAST);
+  sendAll(node, spec, state, load<f64>(state, W_START), end, end);
+  store<u32>(state, 0, W_OPEN);
+  resume();
+}

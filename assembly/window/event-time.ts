@@ -1,0 +1,266 @@
+// Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of the
+// streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted.
+//
+//   spec    timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | operands u16[columns]
+//   state   pending 64 (window/pending.ts) | 64 watermark f64 | dropped u64 | newest f64[streams]
+//
+// The output has one column more than `columns`: the time of the row, epoch ms as I64.
+//
+// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
+import * as ctx from '../flow/context';
+import {
+  N_CHILD, N_FLAGS, N_KIND, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit,
+} from '../flow/node';
+import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { allocZeroed, free } from '../mem/alloc';
+import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { blockOf } from '../ops/operand';
+import { plainError, valueError } from '../value/error';
+import { timeOf } from '../value/time';
+import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
+import { noteUniform } from './output';
+import { windowWatermark } from './window';
+
+const S_COLUMNS: usize = 2;
+const S_STREAMS: usize = 4;
+const S_TOLERANCE: usize = 8;
+const S_OPERANDS: usize = 16;
+
+const E_WATERMARK: usize = 64;
+const E_DROPPED: usize = 72;
+const E_NEWEST: usize = 80;
+const ENTRY: u32 = 24;
+
+const TIMES: usize = memory.data(8 * 1024, 16);
+const TAKEN: usize = memory.data(24 * 1024, 16);
+
+/** Makes the state of an eventTime node; false when memory is exhausted. */
+export function eventTimeOpen(node: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const streams = load<u32>(spec, S_STREAMS);
+  const size = <u32>E_NEWEST + (streams << 3);
+  const state = allocZeroed(size, accountOf(node));
+  if (!state) return false;
+  store<u32>(node, <u32>state, N_STATE);
+  store<u32>(node, size, N_STATE_SIZE);
+  pendingInit(state, load<u16>(spec, S_COLUMNS), accountOf(node));
+  store<f64>(state, -Infinity, E_WATERMARK);
+  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, E_NEWEST);
+  return true;
+}
+
+/** Column of the output that holds the rows' times. */
+export function timeColumnOf(node: usize): u32 {
+  return load<u16>(<usize>load<u32>(node, N_SPEC), S_COLUMNS);
+}
+
+/** Rows dropped because they came too late. */
+export function eventTimeDropped(node: usize): u64 {
+  return load<u64>(<usize>load<u32>(node, N_STATE), E_DROPPED);
+}
+
+/** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
+function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
+  const at = state + E_NEWEST + (<usize>stream << 3);
+  if (ms > load<f64>(at)) store<f64>(at, ms);
+  const streams = load<u32>(spec, S_STREAMS);
+  let least: f64 = Infinity;
+  for (let i: u32 = 0; i < streams; i++) least = min(least, load<f64>(state + (<usize>i << 3), E_NEWEST));
+  return max(least - load<f64>(spec, S_TOLERANCE), load<f64>(state, E_WATERMARK));
+}
+
+/** Gives the current batch of the (first) stream to the node. */
+export function eventTimePush(node: usize): void {
+  eventTimePushFrom(node, 0);
+}
+
+/** Gives the current batch of a stream to the node. */
+export function eventTimePushFrom(node: usize, stream: u32): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const columns = load<u16>(spec, S_COLUMNS);
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const errors = ctx.rowErrors;
+  const accepted = selectionPush();
+  // The kept columns and room for the column of the times.
+  const blocks = poolAlloc(ctx.scratch, (columns + 1) << 2);
+  if (!accepted || !blocks) {
+    lose(node, n);
+    if (accepted) selectionPop();
+    return;
+  }
+  for (let c: u32 = 0; c < columns; c++) {
+    store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), S_OPERANDS)));
+  }
+  const stamps = blockOf(load<u16>(spec));
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const failure = errors && tagAt(errors, row) == Tag.ERROR ? valAt(errors, row) : readTime(stamps, row);
+    if (failure) {
+      // What came before the failure goes out before it.
+      release(node, spec, state, blocks, rows, accepted, count);
+      count = 0;
+      sendFailed(node, cols, row, failure);
+      continue;
+    }
+    const ms = load<f64>(TIMES + (<usize>row << 3));
+    if (ms < load<f64>(state, E_WATERMARK)) {
+      store<u64>(state, load<u64>(state, E_DROPPED) + 1, E_DROPPED);
+      continue;
+    }
+    store<f64>(state, track(spec, state, stream, ms), E_WATERMARK);
+    store<u32>(accepted + (<usize>count << 2), row);
+    count++;
+  }
+  release(node, spec, state, blocks, rows, accepted, count);
+  selectionPop();
+}
+
+function lose(node: usize, count: u32): void {
+  failNoMemory();
+  addException(node, failOff, failLen, count);
+}
+
+/** Reads the time of a row into TIMES; returns the payload of the error when it has none. */
+function readTime(stamps: usize, row: u32): u64 {
+  const tag = tagAt(stamps, row);
+  const payload = valAt(stamps, row);
+  const at = TIMES + (<usize>row << 3);
+  if (tag == Tag.I64) {
+    store<f64>(at, <f64>(<i64>payload));
+    return 0;
+  }
+  if (tag == Tag.F64 && abs(reinterpret<f64>(payload)) < 9.2e15) {
+    store<f64>(at, floor(reinterpret<f64>(payload)));
+    return 0;
+  }
+  if (tag == Tag.MISSING) return plainError('cannot find timestamp field in the row');
+  if (tag == Tag.ERROR) return payload;
+  const micros = tag == Tag.NULL ? i64.MIN_VALUE : timeOf(tag, payload);
+  if (micros == i64.MIN_VALUE) return valueError('cannot convert timestamp field to timestamp: ', tag, payload);
+  store<f64>(at, floor(<f64>micros / 1000));
+  return 0;
+}
+
+/** Sends a row that failed on its own, or counts it. */
+function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
+  addException(node, offOf(failure), lenOf(failure), 1);
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+  const stage = stageAcquire(1);
+  if (!stage) return;
+  const errors = <usize>load<u32>(stage);
+  setAt(errors, 0, Tag.ERROR, failure);
+  ctx.setBatch(stage, 1, identity, 1, errors);
+  emit(node);
+  stageRelease(1);
+}
+
+/** Lets the accepted rows go on or wait, in order with those that wait, and tells the windows how far time has come. */
+function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
+  if (count == 0) return;
+  const watermark = load<f64>(state, E_WATERMARK);
+  const passes = passable(state, watermark, accepted, count);
+  if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
+  for (let i = passes; i < count; i++) {
+    const row = load<u32>(accepted + (<usize>i << 2));
+    if (!pendingAdd(state, blocks, row, load<f64>(TIMES + (<usize>row << 3)))) {
+      lose(node, count - i);
+      break;
+    }
+  }
+  releasePending(node, spec, state, watermark);
+  tellWindows(node, watermark);
+}
+
+/** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
+function passable(state: usize, watermark: f64, accepted: usize, count: u32): u32 {
+  if (!pendingIsEmpty(state)) return 0;
+  let last: f64 = -Infinity;
+  let n: u32 = 0;
+  while (n < count) {
+    const ms = load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>n << 2)) << 3));
+    if (ms < last || ms > watermark) break;
+    last = ms;
+    n++;
+  }
+  // A later row of this batch may be older than one that would pass; it is accepted, so it must come first.
+  let least: f64 = Infinity;
+  for (let i = n; i < count; i++) least = min(least, load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>i << 2)) << 3)));
+  while (n > 0 && load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>(n - 1) << 2)) << 3)) > least) n--;
+  return n;
+}
+
+/** Sends rows of the arriving batch as they stand. */
+function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: usize, n: u32): void {
+  const stage = stageAcquire(1);
+  if (!stage) {
+    lose(node, n);
+    return;
+  }
+  const times = <usize>load<u32>(stage);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + (<usize>row << 3))));
+  }
+  store<u8>(times, Tag.I64, COL_UNIFORM);
+  store<u32>(blocks + (<usize>load<u16>(spec, S_COLUMNS) << 2), <u32>times);
+  ctx.setBatch(blocks, rows, sel, n, 0);
+  emit(node);
+  stageRelease(1);
+}
+
+/** Sends the waiting rows that the watermark has reached. */
+function releasePending(node: usize, spec: usize, state: usize, watermark: f64): void {
+  const columns = load<u16>(spec, S_COLUMNS);
+  while (!pendingIsEmpty(state)) {
+    let n: u32 = 0;
+    while (n < BATCH_ROWS && pendingTake(state, watermark, TAKEN + n * ENTRY)) n++;
+    if (n == 0) return;
+    const stage = stageAcquire(columns + 1);
+    if (!stage) lose(node, n);
+    else {
+      for (let c: u32 = 0; c < columns; c++) {
+        const block = <usize>load<u32>(stage + (<usize>c << 2));
+        for (let i: u32 = 0; i < n; i++) {
+          const entry = TAKEN + i * ENTRY;
+          const page = <usize>load<u32>(entry, E_PAGE);
+          const row = load<u32>(entry, E_ROW);
+          setAt(block, i, load<u8>(pageTag(page, columns, c, row)), load<u64>(pageVal(page, c, row)));
+        }
+        noteUniform(block, n);
+      }
+      const times = <usize>load<u32>(stage + (<usize>columns << 2));
+      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(TAKEN + i * ENTRY)));
+      store<u8>(times, Tag.I64, COL_UNIFORM);
+      ctx.setBatch(stage, n, identity, n, 0);
+      emit(node);
+      stageRelease(columns + 1);
+    }
+    for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY);
+  }
+}
+
+/** Hands the watermark to the windows below, which may stand behind filters. */
+function tellWindows(node: usize, watermark: f64): void {
+  let child = <usize>load<u32>(node, N_CHILD);
+  while (child) {
+    if (load<u32>(child, N_KIND) == NodeKind.WINDOW) windowWatermark(child, watermark);
+    else tellWindows(child, watermark);
+    child = <usize>load<u32>(child, N_SIBLING);
+  }
+}
+
+export function eventTimeFree(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (!state) return;
+  pendingFree(state);
+  free(state, load<u32>(node, N_STATE_SIZE), accountOf(node));
+  store<u32>(node, 0, N_STATE);
+}

@@ -1,0 +1,94 @@
+// Session windows: from a row to the last row that follows within the timeout, for the whole rule (not for each group).
+// A session that lasts is cut at the second aligned end after its start (one longest duration at least), and what follows
+// the cut starts there.
+import * as ctx from '../flow/context';
+import { setDeadline } from '../flow/timers';
+import { S_FLAGS, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag } from '../agg/spec';
+import { alignedEnd } from './align';
+import { resume } from './batch';
+import { sendAll, takeIn } from './content';
+import { sendNoMemory } from './output';
+import { timeOfRow } from './times';
+import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from './state';
+
+/** Takes the selected rows in, sending the sessions that end before them. */
+export function sessionPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const timeout = load<f64>(spec, S_STEP);
+  let i: u32 = 0;
+  while (i < n) {
+    const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
+    if (load<u32>(state, W_OPEN) && closeBefore(node, spec, state, ms)) resume();
+    if (!load<u32>(state, W_OPEN)) open(spec, state, ms);
+    const tick = load<f64>(state, W_TICK);
+    let last = ms;
+    let j = i + 1;
+    while (j < n) {
+      const next = timeOfRow(load<u32>(sel + (<usize>j << 2)));
+      if (next - last > timeout || next >= tick) break;
+      last = next;
+      j++;
+    }
+    store<f64>(state, last, W_LAST);
+    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) sendNoMemory(node);
+    i = j;
+  }
+}
+
+/** Opens a session with a row of the time `ms`; W_END holds the cut that it follows, 0 none. */
+function open(spec: usize, state: usize, ms: f64): void {
+  const cut = load<f64>(state, W_END);
+  const length = load<f64>(spec, S_LENGTH);
+  // A row much later than the cut doesn't continue the session that was cut.
+  const continues = cut > 0 && ms - load<f64>(state, W_LAST) <= load<f64>(spec, S_STEP);
+  store<f64>(state, continues ? cut : ms, W_START);
+  store<f64>(state, 0, W_END);
+  store<u32>(state, 1, W_OPEN);
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, S_UNIT), length, load<f64>(spec, S_ZONE)) + length, W_TICK);
+}
+
+/** Sends the open session if it ends before a row of the time `ms`. */
+function closeBefore(node: usize, spec: usize, state: usize, ms: f64): bool {
+  const last = load<f64>(state, W_LAST);
+  const tick = load<f64>(state, W_TICK);
+  const end = last + load<f64>(spec, S_STEP);
+  if (ms - last > load<f64>(spec, S_STEP) && end <= tick) {
+    close(node, spec, state, end, 0);
+    return true;
+  }
+  if (ms >= tick) {
+    close(node, spec, state, tick, tick);
+    return true;
+  }
+  return false;
+}
+
+function close(node: usize, spec: usize, state: usize, end: f64, cut: f64): void {
+  sendAll(node, spec, state, load<f64>(state, W_START), end, end);
+  store<u32>(state, 0, W_OPEN);
+  store<f64>(state, cut, W_END);
+}
+
+/** Sends the session when nothing can continue it: event time has passed its timeout. */
+export function sessionWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
+  if (!load<u32>(state, W_OPEN)) return;
+  const last = load<f64>(state, W_LAST);
+  if (ms - last > load<f64>(spec, S_STEP)) closeBefore(node, spec, state, ms);
+}
+
+/** As `sessionWatermark` by the clock, which also cuts without a further row. */
+export function sessionTick(node: usize, spec: usize, state: usize): void {
+  if (!load<u32>(state, W_OPEN)) return;
+  const end = load<f64>(state, W_LAST) + load<f64>(spec, S_STEP);
+  const tick = load<f64>(state, W_TICK);
+  if (end <= ctx.nowMs && end <= tick) close(node, spec, state, end, 0);
+  else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
+}
+
+/** Asks for a tick when the session may end. A later wish than the standing one waits: the tick looks again. */
+export function sessionDeadline(node: usize, spec: usize, state: usize, isPending: bool, pending: f64): void {
+  if (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;
+  const due = min(load<f64>(state, W_LAST) + load<f64>(spec, S_STEP), load<f64>(state, W_TICK));
+  if (!isPending || due < pending) setDeadline(node, due);
+}

@@ -1,0 +1,61 @@
+// Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t]. With
+// a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
+import * as ctx from '../flow/context';
+import { accountOf } from '../flow/node';
+import { setDeadline } from '../flow/timers';
+import { NO_INPUT, S_FLAGS, S_LENGTH, S_STEP, S_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
+import { resume } from './batch';
+import { sendRange, takeIn } from './content';
+import { sendNoMemory } from './output';
+import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
+import { rowsDropBefore } from './rows';
+import { timeOfRow } from './times';
+import { W_ROWS } from './state';
+
+/** Takes the selected rows in one after the other and sends the windows that they trigger. */
+export function slidingPush(node: usize, spec: usize, state: usize): void {
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const length = load<f64>(spec, S_LENGTH);
+  const delay = load<f64>(spec, S_STEP);
+  const trigger = load<u16>(spec, S_TRIGGER);
+  for (let i: u32 = 0; i < n; i++) {
+    const at = sel + (<usize>i << 2);
+    const row = load<u32>(at);
+    const ms = timeOfRow(row);
+    const isTrigger = trigger == NO_INPUT || isTrue(bindTag(bindOf(trigger), row), bindVal(bindOf(trigger), row));
+    if (delay > 0 && !queueIsEmpty(state) && queueFirst(state) + delay <= ms) {
+      slidingFire(node, spec, state, ms);
+      resume();
+    }
+    const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
+    rowsDropBefore(state + W_ROWS, oldest - length);
+    if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+    if (!isTrigger) continue;
+    if (delay > 0) {
+      if (!queuePush(state, ms, accountOf(node))) sendNoMemory(node);
+      continue;
+    }
+    sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
+    resume();
+  }
+}
+
+/** Sends the windows whose delay has passed at `ms`. */
+export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
+  const length = load<f64>(spec, S_LENGTH);
+  const delay = load<f64>(spec, S_STEP);
+  while (!queueIsEmpty(state)) {
+    const trigger = queueFirst(state);
+    const end = trigger + delay;
+    if (end > ms) break;
+    sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
+    queueShift(state);
+  }
+}
+
+/** Asks for a tick when the next delay ends, by the clock. */
+export function slidingDeadline(node: usize, spec: usize, state: usize): void {
+  if (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME || queueIsEmpty(state)) return;
+  setDeadline(node, queueFirst(state) + load<f64>(spec, S_STEP));
+}

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
+import { naiveEventTime, naiveWindows, type Row, type Sent } from './naive-windows.js';
+import { type Message, type Value, WindowKernel } from './window-kernel.js';
+
+type WindowNode = Extract<NodePlan, { kind: 'window' }>;
+
+const kernel = new WindowKernel(10);
+const columns = 7;
+const timeColumn = col(columns);
+const toValues = (row: Row): Value[] => [row.k, row.v, row.id, row.isIn, row.starts, row.ends, row.ts];
+
+const aggs: AggregatePlan[] = [
+  { fn: 'countAll', args: [] },
+  { fn: 'sum', args: [col(1)] },
+  { fn: 'min', args: [col(1)] },
+  { fn: 'collect', args: [col(2)] },
+];
+
+const rowsArbitrary = fc
+  .array(
+    fc.record({
+      step: fc.oneof(
+        fc.integer({ min: 0, max: 900 }),
+        fc.integer({ min: 0, max: 7000 }),
+        fc.integer({ min: -3000, max: 0 }),
+      ),
+      k: fc.constantFrom<Row['k']>('a', 'b', 'a long key of more than 16 bytes', 1, '1', null),
+      v: fc.option(fc.integer({ min: -5, max: 20 }), { nil: null }),
+      isIn: fc.boolean(),
+      starts: fc.boolean(),
+      ends: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  )
+  .map((parts) => {
+    let ts = 61_000;
+    return parts.map(({ step, ...rest }, id): Row => {
+      ts = Math.max(1, ts + step);
+      return { ...rest, id, ts };
+    });
+  });
+
+const windowArbitrary: fc.Arbitrary<WindowPlan> = fc.oneof(
+  fc.constantFrom<WindowPlan>(
+    { kind: 'tumbling', unitMs: 1000, lengthMs: 2000 },
+    { kind: 'tumbling', unitMs: 1000, lengthMs: 7000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 6000, hopMs: 2000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 5000, hopMs: 2000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 2000, hopMs: 5000 },
+    { kind: 'sliding', lengthMs: 3000, delayMs: 0 },
+    { kind: 'sliding', lengthMs: 3000, delayMs: 0, trigger: col(4) },
+    { kind: 'sliding', lengthMs: 2000, delayMs: 1500, trigger: col(4) },
+    { kind: 'session', unitMs: 1000, maxMs: 5000, timeoutMs: 2000 },
+    { kind: 'session', unitMs: 1000, maxMs: 2000, timeoutMs: 4000 },
+    { kind: 'state', begin: col(4), emit: col(5) },
+    { kind: 'state', begin: col(4) },
+    { kind: 'row' },
+  ),
+  fc
+    .record({ length: fc.integer({ min: 1, max: 7 }), step: fc.integer({ min: 1, max: 7 }) })
+    .map(({ length, step }): WindowPlan => ({ kind: 'count', length, step })),
+);
+
+function cut<T>(items: T[], sizes: number[]): T[][] {
+  const parts: T[][] = [];
+  let at = 0;
+  for (let i = 0; at < items.length; i++) {
+    const size = sizes[i % sizes.length] ?? 1;
+    parts.push(items.slice(at, at + size));
+    at += size;
+  }
+  return parts;
+}
+
+/** What a message of groups looks like. */
+function grouped({ rows }: Sent): Value[][] {
+  if (rows.length === 0) return [[undefined, undefined, undefined, undefined, null]];
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const name = row.k === null ? 'null' : `=${row.k}`;
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  return [...groups.values()].map((group) => {
+    const values = group.map((row) => row.v).filter((v): v is number => v !== null);
+    return [
+      (group[0] as Row).k,
+      BigInt(group.length),
+      values.length > 0 ? values.reduce((a, b) => a + b) : null,
+      values.length > 0 ? Math.min(...values) : null,
+      group.map((row) => row.id),
+    ];
+  });
+}
+
+const listed = ({ rows }: Sent): Value[][] => rows.map((row) => [row.k, row.id]);
+
+test('every kind of window sends what its definition says, in event time', () => {
+  fc.assert(
+    fc.property(
+      rowsArbitrary,
+      windowArbitrary,
+      fc.boolean(),
+      fc.boolean(),
+      fc.boolean(),
+      fc.constantFrom(0, 1000, 2500),
+      fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 4 }),
+      (rows, window, isGrouped, hasWhere, sendEmpty, lateToleranceMs, sizes) => {
+        const before = kernel.bytesInUse;
+        const order: Extract<NodePlan, { kind: 'eventTime' }> = {
+          kind: 'eventTime',
+          input: { source: 0 },
+          timestamp: col(6),
+          lateToleranceMs,
+          columns,
+          name: 'watermark',
+        };
+        const groups = isGrouped || window.kind === 'row';
+        const plan: WindowNode = {
+          kind: 'window',
+          input: { node: 0 },
+          program: null,
+          window,
+          isEventTime: true,
+          timestamp: timeColumn,
+          grouped: groups,
+          keys: groups ? [col(0)] : [],
+          keep: groups ? [col(0)] : [col(0), col(2)],
+          aggs: groups ? aggs : [],
+          sendEmpty,
+          name: 'window',
+          ...(hasWhere ? { where: col(3) } : {}),
+        };
+        const top = kernel.add(order, { isLast: false });
+        const node = kernel.add(plan, { parent: top });
+        kernel.width = groups ? 8 : 5;
+        const got: Message[] = [];
+        for (const part of cut(rows, sizes)) got.push(...kernel.push(top, part.map(toValues), { kind: 'eventTime' }));
+        const dropped = Number(kernel.call('eventTimeDropped', top));
+        kernel.remove(node);
+        kernel.remove(top, 'eventTime');
+        // Text of a batch and blocks of batches are shared by all and stay.
+        void before;
+
+        const all = hasWhere ? rows : rows.map((row) => ({ ...row, isIn: true }));
+        const withTriggers =
+          window.kind === 'sliding' && window.trigger === undefined
+            ? all.map((row) => ({ ...row, starts: true }))
+            : all;
+        const naive = naiveEventTime(withTriggers, lateToleranceMs);
+        const expected = naiveWindows(window, naive.released, naive.watermark, sendEmpty);
+        assert.is(dropped, naive.dropped);
+        const width = groups ? 5 : 2;
+        assert.equal(
+          got.map((message) => message.rows.map((row) => row.slice(0, width))),
+          expected.map(groups ? grouped : listed),
+        );
+        if (window.kind === 'count') return;
+        const times = got.flatMap((message) => message.rows.slice(0, 1).map((row) => row.slice(width, width + 2)));
+        const sentTimes = expected
+          .filter((one) => groups || one.rows.length > 0)
+          .map((one) => [BigInt(one.start), BigInt(one.end)]);
+        assert.equal(times, sentTimes);
+      },
+    ),
+    { numRuns: 1500 },
+  );
+});
+
+test('windows of random input give all memory back', () => {
+  const plan: WindowNode = {
+    kind: 'window',
+    input: { node: 0 },
+    program: null,
+    window: { kind: 'sliding', lengthMs: 3000, delayMs: 1000 },
+    isEventTime: true,
+    timestamp: timeColumn,
+    grouped: true,
+    keys: [col(0)],
+    keep: [col(0)],
+    aggs,
+    sendEmpty: false,
+    name: 'w',
+  };
+  const order: Extract<NodePlan, { kind: 'eventTime' }> = {
+    kind: 'eventTime',
+    input: { source: 0 },
+    timestamp: col(6),
+    lateToleranceMs: 2000,
+    columns,
+    name: 'watermark',
+  };
+  const run = () => {
+    const top = kernel.add(order, { isLast: false });
+    const node = kernel.add(plan, { parent: top });
+    for (const rows of fc.sample(rowsArbitrary, { seed: 7, numRuns: 20 })) {
+      kernel.push(top, rows.map(toValues), { kind: 'eventTime' });
+    }
+    kernel.remove(node);
+    kernel.remove(top, 'eventTime');
+  };
+  run();
+  const before = kernel.bytesInUse;
+  run();
+  assert.is(kernel.bytesInUse, before);
+});
+
+test.run();
