@@ -36,14 +36,21 @@ function installIfNeeded() {
   if (existsSync(installStamp) && readFileSync(installStamp, 'utf8') === wanted) return;
   if (!(existsSync(installed) && statSync(installed).mtimeMs >= statSync(lockFile).mtimeMs)) {
     console.error('haumea: installing packages');
-    const npm = process.env.npm_execpath;
-    const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-    const result = npm?.endsWith('.js')
-      ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
-      : spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
-    if (result.status !== 0) throw new Error(`npm ${args[0]} failed${result.error ? `: ${result.error.message}` : ''}`);
+    // `install` keeps to the lock file as well, but goes on where a registry lacks packages for other platforms.
+    if (!npm('ci') && !npm('install', '--no-save')) throw new Error('npm could not install the packages');
   }
   writeFileSync(installStamp, wanted);
+}
+
+/** Runs npm; its output goes to standard error, so that the output of the command itself stays clean. */
+function npm(...args) {
+  const all = [...args, '--no-audit', '--no-fund', '--loglevel=error'];
+  const options = { cwd: root, stdio: ['ignore', 2, 2] };
+  const script = process.env.npm_execpath;
+  const result = script?.endsWith('.js')
+    ? spawnSync(process.execPath, [script, ...all], options)
+    : spawnSync('npm', all, { ...options, shell: process.platform === 'win32' });
+  return result.status === 0;
 }
 
 /** Runs a script of the checkout in a process of its own and ends with its exit code. */
