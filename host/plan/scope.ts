@@ -4,6 +4,9 @@ import { refuse } from './errors.js';
 import type { Source } from './source.js';
 import type { Value } from './value.js';
 
+/** Aliases that may be defined by each other's values before the first of them is known. */
+const maxOpen = 100;
+
 /** Where an expression is evaluated: on the rows of the streams, or on what the window gives out. */
 export type Place = 'row' | 'window';
 
@@ -52,7 +55,10 @@ export class Scope {
   }
 
   /** Binds the expression of an alias, within which the alias's own name means the column. */
-  bindAlias(name: string, bind: () => Value): Value {
+  private bindAlias(name: string, bind: () => Value): Value {
+    if (this.open.length >= maxOpen) {
+      throw refuse(`the alias ${name} is used before its definition over more than ${maxOpen} other aliases`);
+    }
     this.open.push(name);
     try {
       return bind();

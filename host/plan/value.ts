@@ -4,6 +4,10 @@
  */
 import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
 import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
+import { refuse } from './errors.js';
+
+/** Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits. */
+const maxHeight = 1500;
 
 /** What a window tells about itself. */
 export type WindowPart = 'start' | 'end' | 'trigger';
@@ -13,6 +17,8 @@ interface Common {
   readonly id: number;
   /** Contains an aggregate or a part of a window: can only be computed after the window. */
   readonly isAfterWindow: boolean;
+  /** Operations on the longest way down to a column or constant. */
+  readonly height: number;
 }
 
 export type ConstantValue = Common & { readonly kind: 'const'; readonly value: ConstValue };
@@ -43,7 +49,7 @@ export class Values {
   private count = 0;
 
   constant(value: ConstValue): ConstantValue {
-    return this.intern(`k${constKey(value)}`, false, (common) => ({ ...common, kind: 'const', value }));
+    return this.intern(`k${constKey(value)}`, [], false, (common) => ({ ...common, kind: 'const', value }));
   }
 
   null(): ConstantValue {
@@ -56,7 +62,7 @@ export class Values {
 
   column(source: number, use: ColumnUse): ColumnValue {
     const key = `c${source}:${JSON.stringify(use)}`;
-    return this.intern(key, false, (common) => ({ ...common, kind: 'column', source, use }));
+    return this.intern(key, [], false, (common) => ({ ...common, kind: 'column', source, use }));
   }
 
   /** @param isVolatile every call makes a value of its own */
@@ -69,8 +75,8 @@ export class Values {
   ): OpValue {
     const ids = operands.map((operand) => operand?.id ?? '-').join();
     const key = `o${op}(${ids};${args.map((arg) => arg.id).join()};${imm}${isVolatile ? `;${this.count}` : ''})`;
-    const isAfterWindow = operands.some((operand) => operand?.isAfterWindow) || args.some((arg) => arg.isAfterWindow);
-    return this.intern(key, isAfterWindow, (common) => ({
+    const children = [...operands, ...args].filter((child) => child !== null);
+    return this.intern(key, children, false, (common) => ({
       ...common,
       kind: 'op',
       op,
@@ -83,11 +89,17 @@ export class Values {
 
   aggregate(fn: AggregateName, args: readonly Value[], filter: Value | null): AggregateValue {
     const key = `a${fn}(${args.map((arg) => arg.id).join()};${filter?.id ?? '-'})`;
-    return this.intern(key, true, (common) => ({ ...common, kind: 'aggregate', fn, args, filter }));
+    return this.intern(key, filter === null ? args : [...args, filter], true, (common) => ({
+      ...common,
+      kind: 'aggregate',
+      fn,
+      args,
+      filter,
+    }));
   }
 
   window(part: WindowPart): WindowValue {
-    return this.intern(`w${part}`, true, (common) => ({ ...common, kind: 'window', part }));
+    return this.intern(`w${part}`, [], true, (common) => ({ ...common, kind: 'window', part }));
   }
 
   /**
@@ -116,11 +128,23 @@ export class Values {
     return result;
   }
 
-  private intern<V extends Value>(key: string, isAfterWindow: boolean, make: (common: Common) => V): V {
+  private intern<V extends Value>(
+    key: string,
+    children: readonly Value[],
+    isOfWindow: boolean,
+    make: (common: Common) => V,
+  ): V {
     const found = this.known.get(key);
     // The key begins with the kind, so what is found is of the kind asked for.
     if (found !== undefined) return found as V;
-    const value = make({ id: this.count++, isAfterWindow });
+    let isAfterWindow = isOfWindow;
+    let height = 0;
+    for (const child of children) {
+      isAfterWindow ||= child.isAfterWindow;
+      if (child.height >= height) height = child.height + 1;
+    }
+    if (height > maxHeight) throw refuse(`expressions build on each other over more than ${maxHeight} steps`);
+    const value = make({ id: this.count++, isAfterWindow, height });
     this.known.set(key, value);
     return value;
   }

@@ -12,5 +12,10 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Bytes of the text from start to end (exclusive), counted from 0.',
   example: 'substring(text, 0, 3)',
+  check: ([, start, end]) => {
+    if (typeof start === 'bigint' && start < 0n) return 'argument 2 (start) must not be negative';
+    if (typeof start !== 'bigint' || typeof end !== 'bigint') return undefined;
+    return end < start ? 'argument 3 (end) must not be less than the start' : undefined;
+  },
   op: 'string.substring',
 });

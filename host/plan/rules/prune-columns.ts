@@ -1,6 +1,10 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
+import { refuse } from '../errors.js';
 import { chainOf, type Logical, valuesOf } from '../logical.js';
 import { type ColumnValue, childrenOf, type Value } from '../value.js';
+
+/** Columns of one rule; a stream has room for 16,384 of all its rules. */
+const maxColumns = 4096;
 
 /**
  * Returns the columns of each source in the order of first use.
@@ -17,5 +21,8 @@ export function neededColumns(root: Logical, more: readonly Value[], sources: nu
   };
   for (const node of chainOf(root)) if (node.kind !== 'project') for (const value of valuesOf(node)) visit(value);
   for (const value of more) visit(value);
+  for (const needed of columns) {
+    if (needed.length > maxColumns) throw refuse(`the rule reads more than ${maxColumns} columns of a stream`);
+  }
   return columns;
 }
