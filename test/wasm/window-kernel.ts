@@ -191,10 +191,14 @@ export class WindowKernel {
     this.call('scratchReset');
     this.load(rows);
     this.call('setNow', options.now ?? 0);
-    const errors = options.errorColumn === undefined ? 0 : this.blocks[options.errorColumn];
-    this.call('setBatch', this.columns, rows.length, this.selection, rows.length, errors ?? 0);
+    this.setBatch(rows.length, options.errorColumn === undefined ? 0 : this.blocks[options.errorColumn]);
     this.call(`${options.kind ?? 'window'}Push`, node);
     return this.taken();
+  }
+
+  /** Makes the rows that were loaded the current batch. */
+  setBatch(rows: number, errors = 0): void {
+    this.call('setBatch', this.columns, rows, this.selection, rows, errors);
   }
 
   /** Fires what is due. */
