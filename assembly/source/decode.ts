@@ -2,23 +2,22 @@
 // checked as text and skipped.
 import * as ctx from '../flow/context';
 import { accountOf } from '../flow/node';
-import { BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag, tagAt } from '../mem/layout';
-import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
+import { BATCH_ROWS, Tag, tagAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
 import { messageBegin, messageText } from '../text/message';
 import { fault, faultMessage } from '../json/fault';
 import { missingMessage, ParseFlag, parseAt, parseInto, valuePayload, valueTag } from '../json/parse';
 import { afterKey, scanString, scanValue, skipSpace, stringEscaped, unescape } from '../json/scan';
-import { TypeKind } from '../json/type';
-import { poolAlloc } from '../mem/pool';
 import { addErrorRow, batchRewind, clearRow, filledRows, nextRow, put } from './batch';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from './message';
 import { decodeByShape, learn } from './shape';
 import {
   blockAt, findUse, hasDefault, S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_SHAPE_LAST, S_SHAPE_MISSES,
-  S_SHAPE_NEXT, S_SHAPE_REST, S_SHAPES, S_USE_COUNT, SpecFlag, stateOf, U_DEFAULT, U_DEFAULT_TAG, U_KIND, U_NAME,
-  U_NAME_LEN, U_NEXT, U_REFS, U_TYPE, U_TYPE_KIND, useAt, UseKind,
+  S_SHAPE_NEXT, S_SHAPE_REST, S_SHAPES, S_USE_COUNT, SpecFlag, U_DEFAULT, U_DEFAULT_TAG, U_KIND, U_NAME, U_NAME_LEN,
+  U_NEXT, U_NUMBER, U_REFS, U_TEXT, useAt, UseKind,
 } from './state';
+import { putValue, skipValue } from './value';
 
 /** Misses after which another shape is learnt. */
 const LEARN_AFTER: u32 = 16;
@@ -26,15 +25,31 @@ const LEARN_AFTER: u32 = 16;
 const REST_AFTER: u32 = 256;
 const REST_MESSAGES: u32 = 4096;
 
+/** Settings of the JSON parser for a source; once per fill, and again after metadata was parsed. */
+export function parserFor(state: usize): void {
+  const f = load<u8>(state, S_FLAGS);
+  parseInto(ctx.scratch, (f & SpecFlag.INTS ? ParseFlag.INTS : 0) | (f & SpecFlag.STRICT ? ParseFlag.STRICT : 0));
+}
+
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
-export function decodeJson(node: usize): bool {
-  const state = stateOf(node);
+// @ts-ignore: decorator
+@inline export function decodeJson(node: usize, state: usize): bool {
+  const row = filledRows;
+  const shape = <usize>load<u32>(state + (load<u32>(state, S_SHAPE_LAST) << 2), S_SHAPES);
+  if (shape && load<u32>(state, S_SHAPE_REST) == 0 && decodeByShape(state, shape, message.payload, message.payloadEnd, row)) {
+    if (completeRow(state, row)) nextRow();
+    else failMessage(node);
+    return true;
+  }
+  return decodeOther(node, state, row);
+}
+
+/** A message that is not of the same shape as the one before. */
+function decodeOther(node: usize, state: usize, row: u32): bool {
   const end = message.payloadEnd;
-  parseInto(ctx.scratch, parseFlags(state));
   const p = skipSpace(message.payload, end);
   const c = p < end ? <u32>load<u8>(p) : 0;
   if (c == 0x7b) {
-    const row = filledRows;
     if (decodeObject(node, state, p, end, row) && completeRow(state, row)) nextRow();
     else failMessage(node);
     return true;
@@ -52,12 +67,6 @@ export function decodeJson(node: usize): bool {
   return true;
 }
 
-// @ts-ignore: decorator
-@inline function parseFlags(state: usize): u32 {
-  const f = load<u8>(state, S_FLAGS);
-  return (f & SpecFlag.INTS ? ParseFlag.INTS : 0) | (f & SpecFlag.STRICT ? ParseFlag.STRICT : 0);
-}
-
 function failMessage(node: usize): void {
   faultMessage(message.payload);
   addErrorRow(node);
@@ -66,25 +75,22 @@ function failMessage(node: usize): void {
 /** Decodes an object with nothing but space after it. */
 function decodeObject(node: usize, state: usize, p: usize, end: usize, row: u32): bool {
   const rest = load<u32>(state, S_SHAPE_REST);
-  if (rest == 0 && !(load<u32>(state, S_KINDS) & (1 << UseKind.ROW))) {
-    const last = load<u32>(state, S_SHAPE_LAST);
-    const shape = <usize>load<u32>(state + (last << 2), S_SHAPES);
-    if (shape && decodeByShape(state, shape, p, end, row)) return true;
-    return decodeShapes(node, state, p, end, row, last);
-  }
+  if (rest == 0 && !(load<u32>(state, S_KINDS) & (1 << UseKind.ROW))) return decodeShapes(node, state, p, end, row);
   if (rest) store<u32>(state, rest - 1, S_SHAPE_REST);
+  clearRow(state, row);
   return decodeWhole(state, p, end, row);
 }
 
 /** Tries the other shapes, then the general way; learns after repeated misses. */
-function decodeShapes(node: usize, state: usize, p: usize, end: usize, row: u32, tried: u32): bool {
+function decodeShapes(node: usize, state: usize, p: usize, end: usize, row: u32): bool {
+  const tried = load<u32>(state, S_SHAPE_LAST);
   const misses = load<u32>(state, S_SHAPE_MISSES);
   let known: u32 = 0;
   for (let i: u32 = 0; i < 4; i++) {
     const shape = <usize>load<u32>(state + (i << 2), S_SHAPES);
     if (!shape) continue;
     known++;
-    if (i == tried || !decodeByShape(state, shape, p, end, row)) continue;
+    if (i == tried || !decodeByShape(state, shape, message.payload, end, row)) continue;
     store<u32>(state, i, S_SHAPE_LAST);
     store<u32>(state, misses > 4 ? misses - 4 : 0, S_SHAPE_MISSES);
     return true;
@@ -94,7 +100,7 @@ function decodeShapes(node: usize, state: usize, p: usize, end: usize, row: u32,
   store<u32>(state, misses + 1, S_SHAPE_MISSES);
   if (known == 0 || misses % LEARN_AFTER == LEARN_AFTER - 1) {
     const slot = load<u32>(state, S_SHAPE_NEXT);
-    learn(state, accountOf(node), slot, p, end);
+    learn(state, accountOf(node), slot, message.payload, end);
     store<u32>(state, slot, S_SHAPE_LAST);
     store<u32>(state, (slot + 1) & 3, S_SHAPE_NEXT);
   }
@@ -141,13 +147,14 @@ function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
     p = afterKey(close + 1, end);
     if (!p) return 0;
     let use = findUse(state, key, keyLen);
-    if (!use) p = scanValue(p, end, depth - 1);
+    if (!use) p = skipValue(state, p, end);
     else {
       let next = p;
       while (use) {
-        next = putField(state, use - 1, p, end, row);
+        const entry = useAt(state, use - 1);
+        next = putValue(state, use - 1, blockAt(use - 1), load<u8>(entry, U_NUMBER), load<u8>(entry, U_TEXT), p, end, row);
         if (!next) return 0;
-        use = load<u32>(useAt(state, use - 1), U_NEXT);
+        use = load<u32>(entry, U_NEXT);
       }
       p = next;
     }
@@ -167,31 +174,6 @@ function putRow(state: usize, row: u32): void {
     const use = useAt(state, i);
     if (load<u32>(use, U_REFS) && load<u8>(use, U_KIND) == UseKind.ROW) put(blockAt(i), row, valueTag, valuePayload);
   }
-}
-
-/** Decodes the value at `p` into the column of a use; returns the position after it, 0 on failure. */
-export function putField(state: usize, index: u32, p: usize, end: usize, row: u32): usize {
-  const use = useAt(state, index);
-  const block = blockAt(index);
-  const kind = load<u8>(use, U_TYPE_KIND);
-  const c = p < end ? <u32>load<u8>(p) : 0;
-  if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
-    const v = parseF64(p, end);
-    const q = f64End;
-    if (q != p && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, S_FLAGS) & SpecFlag.INTS)) {
-      const at = block + (<usize>row << 3);
-      store<f64>(at, v, COL_VALS);
-      store<u8>(block + row, Tag.F64, COL_TAGS);
-      store<u64>(at, f64Canonical ? span(p, <u32>(q - p)) : 0, COL_RAW);
-      store<u8>(block, 1, COL_HAS_RAW);
-      return q;
-    }
-  }
-  const type = <usize>load<u32>(use, U_TYPE);
-  const name = <usize>load<u32>(use, U_NAME);
-  const q = parseAt(p, end, load<i32>(state, S_MAX_DEPTH) - 1, type, name, load<u32>(use, U_NAME_LEN));
-  if (q) put(block, row, valueTag, valuePayload);
-  return q;
 }
 
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */

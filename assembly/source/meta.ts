@@ -6,6 +6,7 @@ import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, span, Tag } fr
 import { ParseFlag, parseDocument, valuePayload, valueTag } from '../json/parse';
 import { push, stacked, takeObject, taken } from '../json/tree';
 import { put } from './batch';
+import { parserFor } from './decode';
 import { propertyBytes, propertyEnd } from './properties';
 import {
   blockAt, Framing, S_FRAMING, S_KINDS, S_MAX_DEPTH, S_USE_COUNT, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind,
@@ -90,9 +91,12 @@ function buildObject(state: usize): void {
   object = 0;
   if (load<u8>(state, S_FRAMING) != Framing.MQTT) {
     const len = <u32>(message.extraEnd - message.extra);
-    if (len == 0 || !parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, S_MAX_DEPTH), 0)) return;
-    objectTag = valueTag;
-    object = valuePayload;
+    if (len == 0) return;
+    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, S_MAX_DEPTH), 0)) {
+      objectTag = valueTag;
+      object = valuePayload;
+    }
+    parserFor(state);
     return;
   }
   const height = stacked;

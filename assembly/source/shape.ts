@@ -9,17 +9,9 @@
 // kind SKIP: a value nobody needs follows the literal; VALUE: a value for `block`; JOIN: nothing (long literals take
 // several segments); END: the message ends here.
 import { alloc, free } from '../mem/alloc';
-import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
-import { POW10_F64 } from '../text/wide';
-import { afterKey, scanNumber, scanString, scanValue, skipSpace, stringEscaped, unescape } from '../json/scan';
-import { TypeKind } from '../json/type';
-import { poolAlloc } from '../mem/pool';
-import * as ctx from '../flow/context';
-import { put } from './batch';
-import { putField } from './decode';
-import {
-  blockAt, findUse, S_FLAGS, S_MAX_DEPTH, S_SHAPES, SpecFlag, U_NEXT, U_TYPE_KIND, useAt,
-} from './state';
+import { afterKey, scanString, scanValue, skipSpace, stringEscaped } from '../json/scan';
+import { blockAt, findUse, S_MAX_DEPTH, S_SHAPES, U_NEXT, U_NUMBER, U_TEXT, useAt } from './state';
+import { putValue, skipValue } from './value';
 
 const SHAPES: u32 = 4;
 const HEAD: usize = 16;
@@ -38,14 +30,6 @@ namespace Segment {
   export const VALUE: u8 = 1;
   export const JOIN: u8 = 2;
   export const END: u8 = 3;
-}
-
-/** How a typed number is stored: doubles, exact integers, integers where whole, anything else by the general way. */
-namespace NumberAs {
-  export const F64: u8 = 0;
-  export const I64: u8 = 1;
-  export const WHOLE_I64: u8 = 2;
-  export const OTHER: u8 = 3;
 }
 
 export function shapesForget(state: usize, account: usize): void {
@@ -68,112 +52,17 @@ export function decodeByShape(state: usize, shape: usize, p0: usize, end: usize,
     p += len;
     const kind = load<u8>(s, G_KIND);
     if (kind == Segment.VALUE) {
-      const block = <usize>load<u32>(s, G_BLOCK);
-      const c = <u32>load<u8>(p);
-      const as = load<u8>(s, G_NUMBER);
-      if (c == 0x22 && load<u8>(s, G_TEXT)) {
-        const q = scanString(p + 1, end);
-        if (!q) return false;
-        let off = p + 1;
-        let size = q - off;
-        if (stringEscaped) {
-          const to = poolAlloc(ctx.scratch, <u32>size);
-          if (!to) return false;
-          size = unescape(off, q, to) - to;
-          off = to;
-        }
-        put(block, row, Tag.STR, span(off, <u32>size));
-        p = q + 1;
-      } else if ((c - 48 < 10 || c == 0x2d) && as != NumberAs.OTHER) {
-        p = putNumber(block, row, p, as);
-        if (!p) return false;
-      } else {
-        p = putField(state, <u32>load<u32>(s, G_USE), p, end, row);
-        if (!p) return false;
-      }
+      p = putValue(
+        state, load<u32>(s, G_USE), <usize>load<u32>(s, G_BLOCK), load<u8>(s, G_NUMBER), load<u8>(s, G_TEXT), p, end, row,
+      );
+      if (!p) return false;
     } else if (kind == Segment.SKIP) {
-      p = skipOne(state, p, end);
+      p = skipValue(state, p, end);
       if (!p) return false;
     } else if (kind == Segment.END) return p == end;
     s += SEGMENT;
     if (p > end) return false;
   }
-}
-
-// @ts-ignore: decorator
-@inline function skipOne(state: usize, p: usize, end: usize): usize {
-  const c = <u32>load<u8>(p);
-  if (c == 0x22) {
-    const q = scanString(p + 1, end);
-    return q ? q + 1 : 0;
-  }
-  if (c == 0x2d || c - 48 < 10) {
-    const q = p + <usize>(c == 0x2d);
-    const digits = <u32>i8x16.bitmask(i8x16.lt_u(i8x16.sub(v128.load(q), i8x16.splat(48)), i8x16.splat(10)));
-    const whole = ctz(~digits);
-    let at = q + whole;
-    const next = <u32>load<u8>(at);
-    if (next == 0x2c || next == 0x7d) return whole ? at : 0;
-    if (next == 0x2e && whole) {
-      const fraction = ctz(~(digits >> (whole + 1)));
-      at += 1 + fraction;
-      const after = <u32>load<u8>(at);
-      if (fraction && (after == 0x2c || after == 0x7d)) return at;
-    }
-    return scanNumber(p, end);
-  }
-  return scanValue(p, end, load<i32>(state, S_MAX_DEPTH) - 1);
-}
-
-/**
- * Stores a short number without exponent; 0 for others. The byte after the message is no digit, or belongs to the next
- * message: a number that runs out of its message is noticed when the literal after it does not match.
- */
-// @ts-ignore: decorator
-@inline function putNumber(block: usize, row: u32, p0: usize, as: u8): usize {
-  let c = <u32>load<u8>(p0);
-  const negative = c == 0x2d;
-  const start = p0 + <usize>negative;
-  let p = start;
-  let m: u64 = 0;
-  c = <u32>load<u8>(p) - 48;
-  while (c < 10) {
-    m = m * 10 + c;
-    c = <u32>load<u8>(++p) - 48;
-  }
-  const whole = <u32>(p - start);
-  let fraction: u32 = 0;
-  if (c == 0xfffffffe) {
-    const dot = ++p;
-    c = <u32>load<u8>(p) - 48;
-    while (c < 10) {
-      m = m * 10 + c;
-      c = <u32>load<u8>(++p) - 48;
-    }
-    fraction = <u32>(p - dot);
-    if (fraction == 0) return 0;
-  }
-  // Up to 15 digits are exact as a double; anything but ',' '}' or space after them is for the general way.
-  if (whole == 0 || whole + fraction > 15 || (c | 32) == 0x35) return 0;
-  const at = block + (<usize>row << 3);
-  const first = load<u8>(start);
-  let isCanonical = (first != 48 || whole == 1) && !(negative && m == 0);
-  if (as == NumberAs.F64 || (as == NumberAs.WHOLE_I64 && fraction != 0)) {
-    let v = <f64>(<i64>m);
-    if (fraction) {
-      v /= load<f64>(POW10_F64 + (<usize>fraction << 3));
-      isCanonical = isCanonical && load<u8>(p - 1) != 48 && (first != 48 || fraction <= 6);
-    }
-    store<f64>(at, negative ? -v : v, COL_VALS);
-    store<u8>(block + row, Tag.F64, COL_TAGS);
-  } else {
-    if (fraction) return 0;
-    store<i64>(at, negative ? -(<i64>m) : <i64>m, COL_VALS);
-    store<u8>(block + row, Tag.I64, COL_TAGS);
-  }
-  store<u8>(block, 1, COL_HAS_RAW);
-  store<u64>(at, isCanonical ? span(p0, <u32>(p - p0)) : 0, COL_RAW);
-  return p;
 }
 
 // ---- learning -------------------------------------------------------------------------------------------------
@@ -182,7 +71,7 @@ const DRAFT: usize = memory.data(16 + 80 * 256, 16);
 let drafted: u32 = 0;
 
 /** Adds segments for the literal [from, to) and what follows it; false when there are too many. */
-function draft(from: usize, to: usize, kind: u8, use: u32, block: usize, as: u8, takesText: bool): bool {
+function draft(from: usize, to: usize, kind: u8, use: u32, block: usize, as: u8, takesText: u8): bool {
   let p = from;
   while (true) {
     if (drafted == MAX_SEGMENTS) return false;
@@ -196,7 +85,7 @@ function draft(from: usize, to: usize, kind: u8, use: u32, block: usize, as: u8,
     store<u8>(s, isLast ? kind : Segment.JOIN, G_KIND);
     store<u32>(s, <u32>block, G_BLOCK);
     store<u8>(s, as, G_NUMBER);
-    store<u8>(s, <u8>takesText, G_TEXT);
+    store<u8>(s, takesText, G_TEXT);
     store<u32>(s, use, G_USE);
     drafted++;
     p += len;
@@ -218,29 +107,10 @@ export function learn(state: usize, account: usize, slot: u32, p0: usize, end: u
     const use = findUse(state, key, <u32>(p - key));
     p = afterKey(p + 1, end);
     if (!p) return;
-    let as = NumberAs.F64;
-    let takesText = false;
-    if (use) {
-      const entry = useAt(state, use - 1);
-      if (load<u32>(entry, U_NEXT)) return;
-      switch (<i32>load<u8>(entry, U_TYPE_KIND)) {
-        case TypeKind.ANY:
-          takesText = true;
-          as = load<u8>(state, S_FLAGS) & SpecFlag.INTS ? NumberAs.WHOLE_I64 : NumberAs.F64;
-          break;
-        case TypeKind.FLOAT:
-          break;
-        case TypeKind.BIGINT:
-          as = NumberAs.I64;
-          break;
-        case TypeKind.STRING:
-          takesText = true;
-          as = NumberAs.OTHER;
-          break;
-        default:
-          as = NumberAs.OTHER;
-      }
-    }
+    const entry = use ? useAt(state, use - 1) : 0;
+    if (entry && load<u32>(entry, U_NEXT)) return;
+    const as = entry ? load<u8>(entry, U_NUMBER) : 0;
+    const takesText = entry ? load<u8>(entry, U_TEXT) : 0;
     if (!draft(from, p, use ? Segment.VALUE : Segment.SKIP, use ? use - 1 : 0, use ? blockAt(use - 1) : 0, as, takesText)) return;
     p = scanValue(p, end, depth);
     if (!p) return;
@@ -248,7 +118,7 @@ export function learn(state: usize, account: usize, slot: u32, p0: usize, end: u
     p = skipSpace(p, end);
     if (load<u8>(p) == 0x2c) p = skipSpace(p + 1, end);
   }
-  if (!draft(from, end, Segment.END, 0, 0, 0, false)) return;
+  if (!draft(from, end, Segment.END, 0, 0, 0, 0)) return;
   const at = state + (<usize>slot << 2);
   const old = <usize>load<u32>(at, S_SHAPES);
   if (old) free(old, load<u32>(old, 4), account);

@@ -24,7 +24,7 @@ import { accountOf } from '../flow/node';
 import { BATCH_ROWS } from '../mem/layout';
 import { batchBegin, batchEnd, filledRows } from './batch';
 import { decodeBinary, decodeRows } from './other';
-import { decodeJson } from './decode';
+import { decodeJson, parserFor } from './decode';
 import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
 import * as message from './message';
@@ -46,6 +46,7 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
   const framing = load<u8>(state, S_FRAMING);
   ctx.scratchReset();
   batchBegin(state);
+  parserFor(state);
   mqttBegin();
   message.setTopic(0, 0);
   message.setDelivery(0, false, 0);
@@ -92,7 +93,7 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
 // @ts-ignore: decorator
 @inline function decodeMessage(node: usize, state: usize): bool {
   const format = load<u8>(state, S_FORMAT);
-  if (format == Format.JSON) return decodeJson(node);
+  if (format == Format.JSON) return decodeJson(node, state);
   return format == Format.BINARY ? decodeBinary(node) : decodeRows(node);
 }
 

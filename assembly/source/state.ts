@@ -82,25 +82,38 @@ const SPEC_HEAD: u32 = 20;
 
 // use: 64 bytes, one for each column index
 //   0    nameOff u32 | nameLen u32
-//   8    kind u8 | typeKind u8 | defaultTag u8 (0xff none) | 0
+//   8    kind u8 | typeKind u8 | defaultTag u8 (0xff none) | numberAs u8
 //   12   type u32 | typeSize u32
 //   20   refs u32
 //   24   next u32      index + 1 of the next field of the same name and another type
 //   28   hash u32
 //   32   defaultPayload u64
+//   40   takesText u8 (strings are stored as they are) | 0 …
+//   48   first 16 bytes of the name, zeros behind it
 export const USE_SIZE: u32 = 64;
 export const U_NAME: usize = 0;
 export const U_NAME_LEN: usize = 4;
 export const U_KIND: usize = 8;
 export const U_TYPE_KIND: usize = 9;
 export const U_DEFAULT_TAG: usize = 10;
+export const U_NUMBER: usize = 11;
 export const U_TYPE: usize = 12;
 const U_TYPE_SIZE: usize = 16;
 export const U_REFS: usize = 20;
 export const U_NEXT: usize = 24;
 const U_HASH: usize = 28;
 export const U_DEFAULT: usize = 32;
+export const U_TEXT: usize = 40;
+const U_START: usize = 48;
 const NO_DEFAULT: u8 = 0xff;
+
+/** How a number goes into a column: as a double, an exact integer, an integer where whole, or converted (json/parse.ts). */
+export namespace NumberAs {
+  export const F64: u8 = 0;
+  export const I64: u8 = 1;
+  export const WHOLE_I64: u8 = 2;
+  export const OTHER: u8 = 3;
+}
 
 /** Most columns of one source: what an operand can name. */
 const MAX_USES: u32 = 0x4000;
@@ -252,9 +265,20 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
   store<u32>(use, <u32>type, U_TYPE);
   store<u32>(use, size, U_TYPE_SIZE);
   store<u32>(use, 1, U_REFS);
+  memory.copy(use + U_START, name, min(nameLen, 16));
+  const typeKind = kindOf(type);
+  const isText = typeKind == TypeKind.ANY || typeKind == TypeKind.STRING;
+  store<u8>(use, <u8>isText, U_TEXT);
+  store<u8>(use, numberAs(typeKind, load<u8>(state, S_FLAGS)), U_NUMBER);
   if (kind == UseKind.FIELD) findDefault(state, use);
   if (index == count) store<u32>(state, count + 1, S_USE_COUNT);
   return relink(state, account) ? <i32>index : SourceError.MEMORY;
+}
+
+function numberAs(typeKind: u8, flags: u8): u8 {
+  if (typeKind == TypeKind.ANY) return flags & SpecFlag.INTS ? NumberAs.WHOLE_I64 : NumberAs.F64;
+  if (typeKind == TypeKind.FLOAT) return NumberAs.F64;
+  return typeKind == TypeKind.BIGINT ? NumberAs.I64 : NumberAs.OTHER;
 }
 
 /** Takes back one use; with the last the column is no longer decoded and its index may be given to another. */
@@ -370,9 +394,11 @@ function relink(state: usize, account: usize): bool {
   return true;
 }
 
-/** Index + 1 of the first field use of that name, 0 when nobody needs it. Reads 8 bytes at `name`. */
+/** Index + 1 of the first field use of that name, 0 when nobody needs it. Reads 16 bytes at `name`. */
 export function findUse(state: usize, name: usize, len: u32): u32 {
   const hash = <usize>load<u32>(state, S_HASH);
+  // No rule of the stream reads a column: `SELECT 1 FROM s`.
+  if (!hash) return 0;
   const mask = load<u32>(state, S_HASH_SIZE) - 1;
   const h = hashOf(name, len);
   let slot = h & mask;
@@ -380,10 +406,12 @@ export function findUse(state: usize, name: usize, len: u32): u32 {
     const found = <u32>load<u16>(hash + (slot << 1));
     if (!found) return 0;
     const use = useAt(state, found - 1);
-    if (
-      load<u32>(use, U_HASH) == h && load<u32>(use, U_NAME_LEN) == len &&
-      memory.compare(<usize>load<u32>(use, U_NAME), name, len) == 0
-    ) return found;
+    if (load<u32>(use, U_HASH) == h && load<u32>(use, U_NAME_LEN) == len) {
+      const equal = <u32>i8x16.bitmask(i8x16.eq(v128.load(use, U_START), v128.load(name)));
+      if (len <= 16) {
+        if (len == 16 ? equal == 0xffff : (~equal & ((1 << len) - 1)) == 0) return found;
+      } else if (equal == 0xffff && memory.compare(<usize>load<u32>(use, U_NAME) + 16, name + 16, len - 16) == 0) return found;
+    }
     slot = (slot + 1) & mask;
   }
 }

@@ -8,7 +8,7 @@ export const MAX_F64_TEXT: u32 = 32;
 /** Longest text of printF64Plain. */
 export const MAX_F64_PLAIN_TEXT: u32 = 352;
 
-/** Decimal of the last call of `shortest`: digits * 10^power, no trailing zeros. */
+/** Decimal of the last call of `shortest`: digits * 10^power, trailing zeros only in whole numbers (power 0). */
 let digits: u64 = 0;
 let power: i32 = 0;
 
@@ -87,7 +87,10 @@ function schubfach(bits: u64): void {
     return;
   }
   schubfach(reinterpret<u64>(a));
-  if (power == 0 && digits < 0x20000000000000) return;
+  if (power != 0) stripZeros();
+}
+
+function stripZeros(): void {
   while (true) {
     const tens = digits / 10;
     if (tens * 10 != digits) return;
@@ -190,6 +193,7 @@ export function printF64General(out: usize, v: f64): usize {
     return at + 1;
   }
   shortest(abs(v));
+  stripZeros();
   const n = digitCount(digits);
   const point = <i32>n + power;
   if (point <= 6 && point > -4) return printFixed(at, n);

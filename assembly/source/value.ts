@@ -1,0 +1,145 @@
+// One value of the payload into its column.
+import * as ctx from '../flow/context';
+import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { parseAt, valuePayload, valueTag } from '../json/parse';
+import { scanNumber, scanString, scanValue, stringEscaped, unescape } from '../json/scan';
+import { TypeKind } from '../json/type';
+import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
+import { POW10_F64 } from '../text/wide';
+import { put } from './batch';
+import {
+  blockAt, NumberAs, S_FLAGS, S_MAX_DEPTH, SpecFlag, U_NAME, U_NAME_LEN, U_TYPE, U_TYPE_KIND, useAt,
+} from './state';
+
+/**
+ * Decodes the value at `p` into `block`, the column of use `index`; `as` and `takesText` say how the short ways store it.
+ * Returns the position after it, 0 on failure. A position behind `end` is a number that ran out of its message.
+ */
+// @ts-ignore: decorator
+@inline export function putValue(
+  state: usize, index: u32, block: usize, as: u8, takesText: u8, p: usize, end: usize, row: u32,
+): usize {
+  const c = <u32>load<u8>(p);
+  if (c == 0x22 && takesText) {
+    const q = scanString(p + 1, end);
+    if (!q) return 0;
+    if (stringEscaped) return putEscaped(block, row, p + 1, q);
+    put(block, row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
+    return q + 1;
+  }
+  if ((c - 48 < 10 || c == 0x2d) && as != NumberAs.OTHER) {
+    const q = putNumber(block, row, p, as);
+    if (q) return q;
+  }
+  return putField(state, index, p, end, row);
+}
+
+function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
+  const to = poolAlloc(ctx.scratch, <u32>(q - p));
+  if (!to) return 0;
+  put(block, row, Tag.STR, span(to, <u32>(unescape(p, q, to) - to)));
+  return q + 1;
+}
+
+/** Decodes the value at `p` into the column of a use; returns the position after it, 0 on failure. */
+function putField(state: usize, index: u32, p: usize, end: usize, row: u32): usize {
+  const use = useAt(state, index);
+  const block = blockAt(index);
+  const kind = load<u8>(use, U_TYPE_KIND);
+  const c = p < end ? <u32>load<u8>(p) : 0;
+  if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
+    const v = parseF64(p, end);
+    const q = f64End;
+    if (q != p && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, S_FLAGS) & SpecFlag.INTS)) {
+      const at = block + (<usize>row << 3);
+      store<f64>(at, v, COL_VALS);
+      store<u8>(block + row, Tag.F64, COL_TAGS);
+      store<u64>(at, f64Canonical ? span(p, <u32>(q - p)) : 0, COL_RAW);
+      store<u8>(block, 1, COL_HAS_RAW);
+      return q;
+    }
+  }
+  const type = <usize>load<u32>(use, U_TYPE);
+  const name = <usize>load<u32>(use, U_NAME);
+  const q = parseAt(p, end, load<i32>(state, S_MAX_DEPTH) - 1, type, name, load<u32>(use, U_NAME_LEN));
+  if (q) put(block, row, valueTag, valuePayload);
+  return q;
+}
+
+/** Walks over a value that nobody needs and checks it. */
+// @ts-ignore: decorator
+@inline export function skipValue(state: usize, p: usize, end: usize): usize {
+  const c = <u32>load<u8>(p);
+  if (c == 0x22) {
+    const q = scanString(p + 1, end);
+    return q ? q + 1 : 0;
+  }
+  if (c == 0x2d || c - 48 < 10) {
+    const q = p + <usize>(c == 0x2d);
+    const digits = <u32>i8x16.bitmask(i8x16.lt_u(i8x16.sub(v128.load(q), i8x16.splat(48)), i8x16.splat(10)));
+    const whole = ctz(~digits);
+    let at = q + whole;
+    const next = <u32>load<u8>(at);
+    if (next == 0x2c || next == 0x7d) return whole ? at : 0;
+    if (next == 0x2e && whole) {
+      const fraction = ctz(~(digits >> (whole + 1)));
+      at += 1 + fraction;
+      const after = <u32>load<u8>(at);
+      if (fraction && (after == 0x2c || after == 0x7d)) return at;
+    }
+    return scanNumber(p, end);
+  }
+  return scanValue(p, end, load<i32>(state, S_MAX_DEPTH) - 1);
+}
+
+/**
+ * Stores a short number without exponent; 0 for others. The byte after the message is no digit, or belongs to the next
+ * message: a number that runs out of its message is noticed when the literal after it does not match.
+ */
+// @ts-ignore: decorator
+@inline function putNumber(block: usize, row: u32, p0: usize, as: u8): usize {
+  let c = <u32>load<u8>(p0);
+  const negative = c == 0x2d;
+  const start = p0 + <usize>negative;
+  let p = start;
+  let m: u64 = 0;
+  c = <u32>load<u8>(p) - 48;
+  while (c < 10) {
+    m = m * 10 + c;
+    c = <u32>load<u8>(++p) - 48;
+  }
+  const whole = <u32>(p - start);
+  let fraction: u32 = 0;
+  if (c == 0xfffffffe) {
+    const dot = ++p;
+    c = <u32>load<u8>(p) - 48;
+    while (c < 10) {
+      m = m * 10 + c;
+      c = <u32>load<u8>(++p) - 48;
+    }
+    fraction = <u32>(p - dot);
+    if (fraction == 0) return 0;
+  }
+  // Up to 15 digits are exact as a double; anything but ',' '}' or space after them is for the general way.
+  if (whole == 0 || whole + fraction > 15 || (c | 32) == 0x35) return 0;
+  const at = block + (<usize>row << 3);
+  const first = load<u8>(start);
+  let isCanonical = (first != 48 || whole == 1) && !(negative && m == 0);
+  if (as == NumberAs.F64 || (as == NumberAs.WHOLE_I64 && fraction != 0)) {
+    let v = <f64>(<i64>m);
+    if (fraction) {
+      v /= load<f64>(POW10_F64 + (<usize>fraction << 3));
+      isCanonical = isCanonical && load<u8>(p - 1) != 48 && (first != 48 || fraction <= 6);
+    }
+    store<f64>(at, negative ? -v : v, COL_VALS);
+    store<u8>(block + row, Tag.F64, COL_TAGS);
+  } else {
+    if (fraction) return 0;
+    store<i64>(at, negative ? -(<i64>m) : <i64>m, COL_VALS);
+    store<u8>(block + row, Tag.I64, COL_TAGS);
+  }
+  store<u8>(block, 1, COL_HAS_RAW);
+  store<u64>(at, isCanonical ? span(p0, <u32>(p - p0)) : 0, COL_RAW);
+  return p;
+}
