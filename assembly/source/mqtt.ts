@@ -1,6 +1,8 @@
 // MQTT framing (3.1.1 and 5). PUBLISH packets with QoS 0 and 1 become messages; all other packets are listed for the host,
 // which sees them in their place: the fill stops before the next message.
+import * as ctx from '../flow/context';
 import { alloc, allocZeroed, free } from '../mem/alloc';
+import { poolBytesCopy } from '../mem/pool';
 import { accountOf } from '../flow/node';
 import { isUtf8 } from '../text/utf8';
 import * as message from './message';
@@ -216,10 +218,12 @@ function resolveAlias(node: usize, state: usize, alias: u32): bool {
   const old = <usize>load<u32>(entry);
   if (!message.topicLen) {
     if (!old) return false;
-    message.setTopic(old, load<u32>(entry, 4));
-    return true;
+    // A copy: the alias may get another topic within the batch.
+    const len = load<u32>(entry, 4);
+    const topic = poolBytesCopy(ctx.scratch, old, len);
+    message.setTopic(topic, len);
+    return topic != 0;
   }
-  // A topic given out in this batch must stay: equal ones are kept, others replaced only when they differ.
   if (old && load<u32>(entry, 4) == message.topicLen && memory.compare(old, message.topic, message.topicLen) == 0) return true;
   const copy = alloc(message.topicLen, account);
   if (!copy) return false;
