@@ -1,7 +1,7 @@
 /** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { KernelError } from '../../kernels/error.js';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
 import type { Heartbeat } from './heartbeat.js';
@@ -292,9 +292,4 @@ export class DataPlane implements HostCalls {
     if (this.kernel.nextDeadline() <= now) this.work(this.#all, () => this.kernel.tick(now));
     else this.#arm();
   }
-}
-
-/** Throws for host functions until some are registered. */
-export function noHostFunctions(fn: number): never {
-  throw new HaumeaError('plan', `host function ${fn} is not registered`);
 }

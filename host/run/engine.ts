@@ -4,9 +4,9 @@ import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import type { Logger } from '../base/log.js';
 import { loadDeclarations } from '../connectors/index.js';
+import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';
 import type { Catalog } from './api.js';
-import { noHostFunctions } from './data-plane.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -38,7 +38,7 @@ export function createEngine(options: EngineOptions): Rules {
       onOutput: () => {},
       onPacket: () => {},
       onAcknowledge: () => {},
-      call: noHostFunctions,
+      call: callHost,
     });
     return folding.evaluate(program, result);
   };

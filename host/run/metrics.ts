@@ -37,6 +37,11 @@ export function metricsOf(rule: RuleRun): Metrics {
   const { kernel } = rule.host;
   const nodes = rule.nodes.map((node) => ({ node, figures: nodeFigures(node, kernel.counters(node.handle)) }));
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
+  // Nodes that write nothing call no sink: their rows are the sink's messages.
+  for (const { node, figures } of nodes) {
+    if (!node.isSilent) continue;
+    for (const sink of node.sinks) sink.settle(figures.recordsOut, figures.lastInvocation);
+  }
   const sinks = rule.sinks.map(sinkFigures);
   const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
   const filters = nodes.filter(({ node }) => node.kind === 'filter');
@@ -126,7 +131,7 @@ function sourceFigures(rule: RuleRun, i: number): Figures {
     messages: counters.messages - base.messages,
     latencyUs: counters.busyUs - base.busyUs,
     waiting: 0,
-    lastInvocation: counters.lastInvocation,
+    lastInvocation: source.lastInputAt,
     exceptions: failed + source.exceptions,
     lastException: isNewer ? source.lastException : counters.lastException,
     lastExceptionAt: Math.max(source.lastExceptionAt, counters.lastExceptionAt),

@@ -23,6 +23,8 @@ export interface RunningNode {
   readonly kind: NodePlan['kind'];
   /** Of encode nodes: sinks they write for. */
   readonly sinks: readonly SinkRun[];
+  /** Its sinks get nothing: rows are only counted. */
+  readonly isSilent: boolean;
   readonly handle: NodeHandle;
   /** What a shared node had counted before this rule came; null for a fresh node. */
   readonly base: NodeCounters | null;
@@ -107,7 +109,8 @@ export class RuleRun {
     const handle = kernel.addNode(parent, linked);
     if (sinks.length > 0) this.host.addOutput(handle, sinks);
     const counters = kernel.counters(handle);
-    return { kind: plan.kind, sinks, handle, base: counters.recordsIn > 0 ? counters : null };
+    const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
+    return { kind: plan.kind, sinks, isSilent, handle, base: counters.recordsIn > 0 ? counters : null };
   }
 
   #sinkHost() {

@@ -192,15 +192,17 @@ export class Rules implements Engine {
   /** The thread died with all its runs. The rule at fault meets its restart strategy, all others start again. */
   lost(reason: string, atWork: { run: number; sharers: number } | undefined): void {
     const now = Date.now();
-    this.#losses = [...this.#losses.filter((at) => now - at < steadyMs), now];
-    const isRepeated = this.#losses.length >= maxLosses;
+    const isKnown = atWork?.sharers === 1 && this.#byRun.has(atWork.run);
+    // A rule found guilty does not come back by itself, so only deaths without one count as a series.
+    if (!isKnown) this.#losses = [...this.#losses.filter((at) => now - at < steadyMs), now];
+    const isSeries = this.#losses.length >= maxLosses;
     for (const entry of [...this.#byRun.values()]) {
       const isAtWork = entry.run === atWork?.run;
       if (entry.state === 'stopping') {
         this.#ended(entry, 'stopped', entry.message, entry.metrics);
-      } else if (isAtWork && (atWork.sharers === 1 || isRepeated)) {
+      } else if (isAtWork && (isKnown || isSeries)) {
         this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
-      } else if (isAtWork || !isRepeated) {
+      } else if (isKnown || isAtWork || !isSeries) {
         this.#byRun.delete(entry.run);
         if (isAtWork) this.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
         this.#startAgain(entry);

@@ -85,6 +85,13 @@ export class SinkRun implements SinkContext {
     }
   }
 
+  /** Sets the figures of a sink for which rows are only counted. */
+  settle(messages: number, lastInvocation: number): void {
+    this.messagesIn = messages;
+    this.messagesOut = messages;
+    this.lastInvocation = lastInvocation;
+  }
+
   /** Calls back when all that waits now has left. */
   whenPassedOn(call: () => void): void {
     this.#marks.push({ at: this.#bytesIn, call });

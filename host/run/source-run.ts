@@ -39,6 +39,8 @@ export class SourceRun implements SourceContext {
   lastException = '';
   lastExceptionAt = 0;
   isEnded = false;
+  /** Epoch ms, 0 never. */
+  lastInputAt = 0;
   readonly #source: Source;
   #isClosed = false;
   /** Full sinks below this source. */
@@ -131,6 +133,7 @@ export class SourceRun implements SourceContext {
     this.host.work(this.users, () => {
       const { kernel } = this.host;
       const now = Date.now();
+      this.lastInputAt = now;
       for (let at = 0; at < bytes.length; ) {
         const room = kernel.inputBuffer(this.stream);
         const length = Math.min(room.length, bytes.length - at, sliceBytes);

@@ -2,7 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../kernels/index.js';
 import type { Level, Logger } from '../base/log.js';
-import { DataPlane, noHostFunctions } from './data-plane.js';
+import { callHost } from '../functions/registry.js';
+import { DataPlane } from './data-plane.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Control, Report, WorkerSettings } from './protocol.js';
 
@@ -48,7 +49,7 @@ const log: Logger = { debug: line('debug'), info: line('info'), warn: line('warn
 
 const plane = DataPlane.open({
   kernel: (calls) => createKernel(calls),
-  call: noHostFunctions,
+  call: callHost,
   report,
   log,
   heartbeat,

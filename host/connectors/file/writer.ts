@@ -42,6 +42,7 @@ export class FileWriter {
   #queue: Block[] = [];
   #isWriting = false;
   #isBroken = false;
+  #isClosed = false;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
   constructor(
@@ -88,7 +89,9 @@ export class FileWriter {
   }
 
   async close(): Promise<void> {
-    await this.flush().catch(() => {});
+    this.#isClosed = true;
+    if (this.#opening !== undefined) await this.#opening.catch(() => {});
+    if (this.#file !== undefined) await this.flush().catch(() => {});
     for (const block of this.#queue.splice(0)) recycle(block.buffer);
     const file = this.#file;
     this.#file = undefined;
@@ -99,8 +102,11 @@ export class FileWriter {
     if (this.#file !== undefined) return;
     try {
       await mkdir(dirname(this.path), { recursive: true });
-      this.#file = await open(this.path, 'a');
-      this.#size = (await this.#file.stat()).size;
+      const file = await open(this.path, 'a');
+      // Closed while it was opened: nobody would close the file later.
+      if (this.#isClosed) return void (await file.close());
+      this.#file = file;
+      this.#size = (await file.stat()).size;
     } catch (error) {
       throw new HaumeaError('config', `file sink: ${reasonOf(error)}`, { cause: error });
     }

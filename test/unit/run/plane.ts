@@ -2,7 +2,7 @@
 
 import { silent } from '../../../host/base/log.js';
 import { sinkForm } from '../../../host/connectors/index.js';
-import { DataPlane, noHostFunctions } from '../../../host/run/data-plane.js';
+import { DataPlane } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
 import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
@@ -27,7 +27,7 @@ export async function openPlane(
   const opened: { broken: unknown } = { broken: undefined };
   const plane = await DataPlane.open({
     kernel,
-    call: noHostFunctions,
+    call: () => {},
     report: (report) => reports.push(report),
     log: silent,
     heartbeat: new Heartbeat(Heartbeat.allocate()),

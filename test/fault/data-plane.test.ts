@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, temporaryFolder } from '../harness.js';
+import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
+
+let opened: TestEngine;
+test.before.each(() => {
+  opened = openEngine();
+  opened.stream('CREATE STREAM sim () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 1 });
+  opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood", SHARED="true")', { interval: 0 });
+});
+test.after.each(() => opened.close());
+
+test('all rules are back after the death of the thread', async () => {
+  opened.run('a', 'SELECT temperature FROM sim', [['nop', {}]]);
+  opened.run('b', 'SELECT humidity FROM sim', [['nop', {}]]);
+  await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
+  const before = opened.engine.supervisor.threadId;
+  await opened.engine.supervisor.kill();
+  await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
+  await opened.figure('b', 'sinkRecordsOutTotal', (value) => value > 0);
+  assert.is.not(opened.engine.supervisor.threadId, before);
+});
+
+test('a sink file that cannot be written stops its rule with the reason, and no other', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'taken'));
+  opened.run('good', 'SELECT temperature FROM sim', [['nop', {}]]);
+  opened.run('bad', 'SELECT temperature FROM sim', [['file', { path: join(folder, 'taken') }]]);
+  const status = await opened.reach('bad', 'stopped by error');
+  assert.match(status.message, /file sink: EISDIR/);
+  await opened.figure('good', 'sinkRecordsOutTotal', (value) => value > 0);
+  assert.is(opened.engine.state('good'), 'running');
+});
+
+test('a failed rule comes back by its restart strategy when the cause is gone', async () => {
+  const path = join(temporaryFolder(), 'out');
+  mkdirSync(path);
+  const restartStrategy = { attempts: 20, delayMs: 50, multiplier: 1, maxDelayMs: 100, jitterFactor: 0 };
+  opened.run('again', 'SELECT temperature FROM sim', [['file', { path }]], { restartStrategy });
+  const failed = await opened.reach('again', 'stopped by error');
+  assert.ok(failed.nextStartTimestamp > 0);
+  rmSync(path, { recursive: true });
+  await eventually('the return', () => opened.engine.state('again') === 'running');
+  await opened.figure('again', 'sinkRecordsOutTotal', (value) => value > 3);
+  assert.match(readFileSync(path, 'utf8'), /"temperature":22.5/);
+});
+
+test('a full disk holds the rule, and then stops it with the reason', async () => {
+  opened.run('full', 'SELECT temperature FROM sim', [['file', { path: '/dev/full' }]]);
+  const status = await opened.reach('full', 'stopped by error', 30_000);
+  assert.match(status.message, /ENOSPC/);
+});
+
+test('rules that come and go under full load leave nothing behind', async () => {
+  opened.run('stays', 'SELECT temperature FROM flood', [['nop', {}]]);
+  await opened.figure('stays', 'sinkRecordsOutTotal', (value) => value > 1000);
+  for (let round = 0; round < 10; round++) {
+    for (let i = 0; i < 20; i++) {
+      opened.run(`r${i}`, `SELECT temperature + ${i} AS t FROM flood WHERE humidity > ${i}`, [['nop', {}]]);
+    }
+    await opened.figure('r19', 'sinkRecordsOutTotal', (value) => value > 0);
+    await Promise.all(Array.from({ length: 20 }, (_, i) => opened.engine.remove(`r${i}`)));
+  }
+  const seen = await opened.figure('stays', 'sinkRecordsOutTotal', () => true);
+  await opened.figure('stays', 'sinkRecordsOutTotal', (value) => value > seen);
+});
+
+test('many rules start and stop quickly', async () => {
+  opened.stream('CREATE STREAM quiet () WITH (TYPE="memory", DATASOURCE="quiet", SHARED="true")');
+  const count = 2000;
+  const started = performance.now();
+  for (let i = 0; i < count; i++) {
+    opened.run(`m${i}`, `SELECT a FROM quiet WHERE a > ${i}`, [['nop', {}]]);
+  }
+  for (let i = 0; i < count; i++) await opened.reach(`m${i}`, 'running');
+  const perRule = (performance.now() - started) / count;
+  assert.ok(perRule < 5, `${perRule.toFixed(2)} ms for each rule`);
+  await Promise.all(Array.from({ length: count }, (_, i) => opened.engine.remove(`m${i}`)));
+});
+
+test.run();
