@@ -51,8 +51,15 @@ export interface KernelExports {
   free(at: number, size: number, account: number): void;
   bytesInUse(): bigint;
   nodeAdd(
-    kind: number, parent: number, flags: number, host: number,
-    program: number, programLen: number, spec: number, specLen: number, now: number,
+    kind: number,
+    parent: number,
+    flags: number,
+    host: number,
+    program: number,
+    programLen: number,
+    spec: number,
+    specLen: number,
+    now: number,
   ): number;
   nodeRemove(node: number): void;
   currentNode(): number;

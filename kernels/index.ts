@@ -1,11 +1,19 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
-import { feedLost, type KernelExports, node as nodeAt, NodeFlag, protocolErrors, segment } from './abi.js';
+import { feedLost, type KernelExports, NodeFlag, node as nodeAt, protocolErrors, segment } from './abi.js';
 import type {
-  HostCalls, Kernel, LinkedNode, NodeCounters, NodeHandle, OutputChunk, StreamCounters, StreamHandle, StreamSpec,
+  HostCalls,
+  Kernel,
+  LinkedNode,
+  NodeCounters,
+  NodeHandle,
+  OutputChunk,
+  StreamCounters,
+  StreamHandle,
+  StreamSpec,
 } from './api.js';
 import { Arena } from './arena.js';
-import { evaluateProgram } from './evaluate.js';
 import { KernelError, ProtocolError } from './error.js';
+import { evaluateProgram } from './evaluate.js';
 import { hostCallImport } from './host-call.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
@@ -153,21 +161,22 @@ class WasmKernel implements Kernel {
     }
     const { kind, program, spec } = image;
     const flags = image.sendsErrors ? NodeFlag.sendError : 0;
-    const node = this.run('add an operator', () =>
-      this.arena.lend([program, spec], (programAt, specAt) =>
-        this.exports.nodeAdd(
-          kind,
-          parentAt,
-          flags,
-          linked.host,
-          programAt as number,
-          program?.length ?? 0,
-          specAt as number,
-          spec.length,
-          linked.now ?? Date.now(),
+    const node =
+      this.run('add an operator', () =>
+        this.arena.lend([program, spec], (programAt, specAt) =>
+          this.exports.nodeAdd(
+            kind,
+            parentAt,
+            flags,
+            linked.host,
+            programAt as number,
+            program?.length ?? 0,
+            specAt as number,
+            spec.length,
+            linked.now ?? Date.now(),
+          ),
         ),
-      ),
-    ) >>> 0;
+      ) >>> 0;
     if (node === 0) throw noMemory();
     this.nodes.set(node, { parent: parentAt, key, uses: 1, children: 0 });
     parentEntry.children++;
@@ -200,7 +209,8 @@ class WasmKernel implements Kernel {
       throw new RangeError(`${length} bytes do not fit the input buffer`);
     }
     const outcome = this.run('take input', () => this.exports.feed(stream, inlet, length, now));
-    if (outcome === feedLost) throw new KernelError('the memory of the kernel is exhausted: a long message is lost', false);
+    if (outcome === feedLost)
+      throw new KernelError('the memory of the kernel is exhausted: a long message is lost', false);
     if (outcome !== 0) throw new ProtocolError(protocolErrors[outcome] ?? `error ${outcome}`);
   }
 
@@ -248,7 +258,9 @@ class WasmKernel implements Kernel {
   }
 
   evaluate(program: Program, result: number): { value: ConstValue } | { error: string } {
-    return this.run('evaluate constants', () => evaluateProgram(this.exports, this.arena, this.access, program, result));
+    return this.run('evaluate constants', () =>
+      evaluateProgram(this.exports, this.arena, this.access, program, result),
+    );
   }
 
   private readCounters(at: number): NodeCounters {
@@ -313,7 +325,9 @@ class WasmKernel implements Kernel {
   private fail(doing: string, cause: Error): KernelError {
     const node = this.exports.currentNode() >>> 0;
     const where = node === 0 ? '' : ` in operator ${node} (host handle ${this.arena.u32(node + nodeAt.host)})`;
-    this.failure = new KernelError(`kernel failure${where}, asked to ${doing}: ${cause.message}`, true, node, { cause });
+    this.failure = new KernelError(`kernel failure${where}, asked to ${doing}: ${cause.message}`, true, node, {
+      cause,
+    });
     return this.failure;
   }
 

@@ -15,6 +15,7 @@ export function kernelModule(): WebAssembly.Module {
 function kernelPath(): string {
   const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   const path = paths.find((candidate) => existsSync(candidate));
-  if (path === undefined) throw new Error(`the kernel is not built: none of ${paths.join(', ')} exists; run npm run build`);
+  if (path === undefined)
+    throw new Error(`the kernel is not built: none of ${paths.join(', ')} exists; run npm run build`);
   return path;
 }

@@ -35,7 +35,13 @@ export function nodeImage(linked: LinkedNode): NodeImage {
         isShareable: true,
       };
     case 'limit':
-      return { kind: NodeKind.limit, program: null, spec: u32(limitCount(plan.count)), sendsErrors, isShareable: false };
+      return {
+        kind: NodeKind.limit,
+        program: null,
+        spec: u32(limitCount(plan.count)),
+        sendsErrors,
+        isShareable: false,
+      };
     case 'encode':
       return {
         kind: NodeKind.encode,
@@ -112,7 +118,8 @@ function linkOutput(output: OutputPlan, operand: (value: Operand) => Operand): O
 }
 
 function limitCount(count: number): number {
-  if (!(Number.isInteger(count) && count >= 0)) throw new RangeError(`LIMIT must be a whole number from 0, not ${count}`);
+  if (!(Number.isInteger(count) && count >= 0))
+    throw new RangeError(`LIMIT must be a whole number from 0, not ${count}`);
   return Math.min(count, 0xffffffff);
 }
 

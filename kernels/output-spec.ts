@@ -14,9 +14,7 @@ const nullRules = { keepNull: 0, omit: 1, send: 2 } as const;
 /** Writes the spec of an encode node. Throws RangeError when a number does not fit its field. */
 export function encodeOutput(output: OutputPlan): Uint8Array {
   const fields = output.shape.kind === 'fields' ? output.shape.fields : [];
-  const names = fields.map((field) =>
-    Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name),
-  );
+  const names = fields.map((field) => Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name));
   const namesLen = names.reduce((sum, name) => sum + name.length, 0);
   const namesAt = headSize + fields.length * fieldSize;
   const bytes = new Uint8Array(namesAt + namesLen + padding);

@@ -1,12 +1,28 @@
 /** Drives a kernel as the data plane does: bytes in, messages out; with short forms of the plans that tests need. */
-import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import type {
+  HostColumns,
+  Kernel,
+  LinkedNode,
+  NodeHandle,
+  OutputChunk,
+  StreamHandle,
+  StreamSpec,
+} from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import {
-  type ColumnUse, col, type ConstValue, constant, type NodePlan, type Op, type OutputPlan, reg,
+  type ColumnUse,
+  type ConstValue,
+  col,
+  constant,
+  type NodePlan,
+  type Op,
+  type OutputPlan,
+  reg,
 } from '../../kernels/ir.js';
 import { testModule } from './vm-kernel.js';
 
-const module = new WebAssembly.Module(testModule('kernel'));
+/** The kernel of the present sources. */
+export const kernelUnderTest = new WebAssembly.Module(testModule('kernel'));
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -48,19 +64,22 @@ export function drive(): Driver {
         at += part.length;
       }
     },
-    kernel: createKernel({
-      onOutput: (chunk) => {
-        driver.calls++;
-        driver.rows += chunk.rows;
-        const list = driver.messages.get(chunk.node) ?? [];
-        driver.messages.set(chunk.node, list);
-        list.push(...split(chunk));
-        driver.onOutput?.(chunk);
+    kernel: createKernel(
+      {
+        onOutput: (chunk) => {
+          driver.calls++;
+          driver.rows += chunk.rows;
+          const list = driver.messages.get(chunk.node) ?? [];
+          driver.messages.set(chunk.node, list);
+          list.push(...split(chunk));
+          driver.onOutput?.(chunk);
+        },
+        onPacket: (_stream, packet) => driver.packets.push(packet.slice()),
+        onAcknowledge: (_stream, ids) => driver.acknowledged.push(...ids),
+        call: (fn, columns) => driver.hostFunctions.get(fn)?.(columns),
       },
-      onPacket: (_stream, packet) => driver.packets.push(packet.slice()),
-      onAcknowledge: (_stream, ids) => driver.acknowledged.push(...ids),
-      call: (fn, columns) => driver.hostFunctions.get(fn)?.(columns),
-    }, module),
+      kernelUnderTest,
+    ),
   };
   return driver;
 }

@@ -2,8 +2,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { col, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { drive, encode, field, linked, lines, output } from './drive.js';
+import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
+import { drive, encode, field, lines, linked, output } from './drive.js';
+
+type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 
 function setUp(plan: ReturnType<typeof encode>, names = ['a', 'b']) {
   const driver = drive();
@@ -20,10 +22,10 @@ function messagesOf(input: string, plan: ReturnType<typeof encode>): string[] {
 }
 
 /** An encode node with one computed field: a / b. */
-function quotient(wishes: Partial<OutputPlan> = {}): ReturnType<typeof encode> {
+function quotient(wishes: Partial<OutputPlan> = {}): EncodePlan {
   const program: Program = { ops: [{ op: 'arith.div', dst: 0, a: col(0), b: col(1) }], consts: [] };
   const shape: OutputPlan['shape'] = { kind: 'fields', fields: [{ name: 'q', operand: reg(0), plain: false }] };
-  return { ...(encode({}) as object), program, output: { ...output, shape, ...wishes } } as ReturnType<typeof encode>;
+  return { ...(encode({}) as object), program, output: { ...output, shape, ...wishes } } as EncodePlan;
 }
 
 test('rows of a stream are arrays of one row, or bare objects with sendSingle', () => {
@@ -176,18 +178,24 @@ test('output larger than the region arrives complete and in order', () => {
     const { driver, stream, sink } = setUp(encode({ a: 0, b: 1 }, { framing }));
     const rows = Array.from({ length: 70_000 }, (_, i) => ({ a: i, b: 'text of a row' }));
     driver.feed(stream, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
-    assert.equal(driver.of(sink), rows.map((row) => JSON.stringify(row)));
+    assert.equal(
+      driver.of(sink),
+      rows.map((row) => JSON.stringify(row)),
+    );
     assert.is(driver.rows, rows.length);
   }
 });
 
 test('any values arrive as they were sent', () => {
   fc.assert(
-    fc.property(fc.array(fc.record({ a: fc.jsonValue(), b: fc.jsonValue() }), { minLength: 1, maxLength: 8 }), (rows) => {
-      const input = `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
-      const back = messagesOf(input, encode({ a: 0, b: 1 })).map((text) => JSON.parse(text));
-      assert.equal(back, JSON.parse(JSON.stringify(rows)));
-    }),
+    fc.property(
+      fc.array(fc.record({ a: fc.jsonValue(), b: fc.jsonValue() }), { minLength: 1, maxLength: 8 }),
+      (rows) => {
+        const input = `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
+        const back = messagesOf(input, encode({ a: 0, b: 1 })).map((text) => JSON.parse(text));
+        assert.equal(back, JSON.parse(JSON.stringify(rows)));
+      },
+    ),
     { numRuns: 60 },
   );
 });

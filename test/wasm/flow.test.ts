@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { constant, type NodePlan, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, field, filter, linked, lines } from './drive.js';
+import { drive, encode, f64, field, filter, lines, linked } from './drive.js';
 
 const ids = (values: unknown[]) => `${values.map((t, id) => JSON.stringify({ t, id })).join('\n')}\n`;
 
@@ -65,14 +65,8 @@ test('a condition that is no boolean is an error', () => {
 
 test('payloads that do not decode reach only rules that send errors', () => {
   const { driver, stream, sink, kernel } = setUp(filter('compare.gt', 0, f64(2)));
-  const loud = kernel.addNode(
-    { stream },
-    linked(filter('compare.gt', 0, f64(2)), { sendError: true }),
-  );
-  const loudSink = kernel.addNode(
-    { node: loud },
-    linked(encode({ id: 1 }, { sendError: true }), { sendError: true }),
-  );
+  const loud = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(2)), { sendError: true }));
+  const loudSink = kernel.addNode({ node: loud }, linked(encode({ id: 1 }, { sendError: true }), { sendError: true }));
   driver.feed(stream, '{"t":3,"id":0}\n{"t":\n{"t":4,"id":2}\n');
   assert.equal(driver.of(sink), ['{"id":0}', '{"id":2}']);
   assert.is(driver.of(loudSink).length, 3);
@@ -93,7 +87,10 @@ test('filters below filters narrow the selection further and siblings are not di
 });
 
 test('a limit without window passes every message, and LIMIT 0 none', () => {
-  for (const [count, kept] of [[1, 3], [0, 0]] as const) {
+  for (const [count, kept] of [
+    [1, 3],
+    [0, 0],
+  ] as const) {
     const { driver, stream, sink } = setUp({ kind: 'limit', input: { source: 0 }, count, name: 'limit' });
     driver.feed(stream, ids([1, 2, 3]));
     assert.is(driver.of(sink).length, kept);
@@ -126,12 +123,18 @@ test('ticks run every due timer in the order of time', () => {
 
 test('constant expressions are evaluated or say why not', () => {
   const { kernel } = drive();
-  const sum = { ops: [{ op: 'arith.add' as const, dst: 3, a: constant(0), b: constant(1) }], consts: [f64(2), f64(0.5)] };
+  const sum = {
+    ops: [{ op: 'arith.add' as const, dst: 3, a: constant(0), b: constant(1) }],
+    consts: [f64(2), f64(0.5)],
+  };
   assert.equal(kernel.evaluate(sum, reg(3)), { value: { tag: 'f64', value: 2.5 } });
   assert.equal(kernel.evaluate(sum, constant(1)), { value: { tag: 'f64', value: 0.5 } });
   const bad = { ops: [{ op: 'arith.div' as const, dst: 0, a: constant(0), b: constant(1) }], consts: [f64(2), f64(0)] };
   assert.ok('error' in kernel.evaluate(bad, reg(0)));
-  assert.throws(() => kernel.evaluate({ ops: [{ op: 'move.move', dst: 0, a: 0x4000 }], consts: [] }, reg(0)), /columns/);
+  assert.throws(
+    () => kernel.evaluate({ ops: [{ op: 'move.move', dst: 0, a: 0x4000 }], consts: [] }, reg(0)),
+    /columns/,
+  );
 });
 
 test.run();
