@@ -11,4 +11,6 @@ if (existsSync(new URL('../host/main.ts', import.meta.url))) {
     process.exit(1);
   }
 }
+// Newer versions of Node keep compiled code between starts.
+(await import('node:module')).enableCompileCache?.();
 await import('../dist/main.mjs');

@@ -46,7 +46,7 @@ async function rebuild() {
   isBuilding = false;
 }
 
-for (const folder of ['host', 'kernels', 'assembly', 'bench', 'examples']) {
+for (const folder of ['host', 'kernels', 'assembly', 'bench']) {
   watch(join(root, folder), { recursive: true }, (_event, name) => {
     if (name?.toString().startsWith('build')) return;
     clearTimeout(timer);
