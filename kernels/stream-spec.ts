@@ -85,6 +85,7 @@ function encodeDefault(column: string, value: ConstValue): Buffer {
 function jsonText(value: ConstValue): string {
   switch (value.tag) {
     case 'null':
+    case 'missing':
       return 'null';
     case 'bool':
     case 'i64':
