@@ -99,8 +99,10 @@ export type NodePlan =
   /** Keeps the rows for which `condition` is true. */
   | { kind: 'filter'; input: NodeInput; program: Program; condition: Operand; name: string }
   /**
-   * Orders rows by timestamp and releases them as the watermark passes. `inputs`: one for each stream of the rule;
-   * `columns`: how many columns of the batch to keep (column i of the output is column i of the input).
+   * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached them;
+   * older rows are dropped and counted. `columns`: how many columns of the batch to keep (column i of the output is
+   * column i of the input). Column `columns` is added: the time of the row, epoch ms as I64, whatever the timestamp column
+   * holds. Rows with a missing or unreadable timestamp become error rows. Registers of nodes above don't reach below.
    */
   | { kind: 'eventTime'; input: NodeInput; timestamp: Operand; lateToleranceMs: number; columns: number; name: string }
   /**
@@ -108,6 +110,15 @@ export type NodePlan =
    * `aggs`; otherwise all rows of the window with `keep`. In both, three more columns follow: window start, window end
    * (epoch ms, I64; event time or clock) and the time of the triggering row or tick.
    * `program` is evaluated on arriving rows and computes what keys, keep and aggs refer to.
+   *
+   * A window is one message (a `row` window: each row). Rows that failed above pass at once as messages of their own; an
+   * error in `where`, keys, kept values or arguments fails the message of the window and no other. `grouped` without keys
+   * is one group. FILTER (WHERE) of the window is a filter node above it, HAVING one below.
+   *
+   * `sendEmpty`: windows of time and of counts without content send a message as well, grouped as one row in which kept
+   * values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys or WHERE. After 1,000
+   * empty windows in a row the rest of a gap is skipped. Aggregates take operands as in aggregates.json; `deduplicate` a
+   * third one: the row to send in place of the value.
    */
   | {
       kind: 'window';
@@ -115,7 +126,7 @@ export type NodePlan =
       program: Program | null;
       window: WindowPlan;
       isEventTime: boolean;
-      /** Timestamp of a row, epoch ms; needed with event time. */
+      /** Timestamp of a row, epoch ms; needed with event time. Below an eventTime node its added column is read instead. */
       timestamp?: Operand;
       /**
        * WHERE of a window that must see all rows: rows for which it is not true count, trigger and open windows but are

@@ -246,7 +246,9 @@ function encodeNode({ spec, wishes, actions }: Output, path: Path, input: NodeIn
         : {
             kind: 'fields',
             fields: shape.fields.map(({ name, value, isPlain, isUnnamed }) => {
-              const field = { name, operand: builder.operand(value), plain: isPlain };
+              // A collection of no rows (empty window) is sent as null, other aggregates are left out.
+              const isCollection = value.kind === 'aggregate' && value.fn === 'collect';
+              const field = { name, operand: builder.operand(value), plain: isPlain || isCollection };
               return isUnnamed && spec.sendNil ? { ...field, omitNull: true } : field;
             }),
           },
