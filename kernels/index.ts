@@ -39,9 +39,18 @@ interface StreamEntry {
   children: number;
 }
 
+export interface KernelOptions {
+  /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
+  maxMemoryBytes?: number;
+}
+
 /** Makes a kernel instance; `module` as compiled by `kernelModule`, of another thread maybe. */
-export function createKernel(host: HostCalls, module: WebAssembly.Module = kernelModule()): Kernel {
-  return new WasmKernel(host, module);
+export function createKernel(
+  host: HostCalls,
+  module: WebAssembly.Module = kernelModule(),
+  options: KernelOptions = {},
+): Kernel {
+  return new WasmKernel(host, module, options);
 }
 
 class WasmKernel implements Kernel {
@@ -60,6 +69,7 @@ class WasmKernel implements Kernel {
   constructor(
     private readonly host: HostCalls,
     module: WebAssembly.Module,
+    options: KernelOptions,
   ) {
     const guarded =
       <A extends number[]>(call: (...args: A) => void) =>
@@ -94,6 +104,7 @@ class WasmKernel implements Kernel {
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
     this.access = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size) >>> 0);
+    if (options.maxMemoryBytes !== undefined) this.exports.setMemoryLimit(options.maxMemoryBytes);
     if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
   }
 

@@ -14,6 +14,17 @@ const PAGE: usize = 65536;
 let top: usize = (__heap_base + 63) & ~63;
 let limit: usize = <usize>memory.size() << 16;
 let inUse: u64 = 0;
+/** Pages that the memory may have. */
+let maxPages: i32 = 65536;
+
+/** Bounds the size of the Wasm memory, bytes; what is there already stays. */
+export function setMemoryLimit(bytes: f64): void {
+  maxPages = <i32>min(bytes / 65536, 65536);
+}
+
+function grow(pages: i32): bool {
+  return memory.size() + pages <= maxPages && memory.grow(pages) >= 0;
+}
 
 /** Bytes handed out and not freed, all owners. */
 export function bytesInUse(): u64 {
@@ -57,7 +68,7 @@ export function alloc(size: u32, acct: usize): usize {
     if (<u64>top + real > <u64>limit) {
       const want = (<u64>top + real - limit + PAGE - 1) >> 16;
       const pages = <i32>max(want, 16);
-      if (memory.grow(pages) < 0 && (want >= 16 || memory.grow(<i32>want) < 0)) return 0;
+      if (!grow(pages) && (want >= 16 || !grow(<i32>want))) return 0;
       limit = <usize>memory.size() << 16;
     }
     ptr = top;

@@ -8,7 +8,7 @@ import type {
   StreamHandle,
   StreamSpec,
 } from '../../kernels/api.js';
-import { createKernel } from '../../kernels/index.js';
+import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import {
   type ColumnUse,
   type ConstValue,
@@ -44,7 +44,7 @@ export interface Driver {
   feed(stream: StreamHandle, bytes: Uint8Array | string, now?: number, chunk?: number): void;
 }
 
-export function drive(): Driver {
+export function drive(options: KernelOptions = {}): Driver {
   const driver: Driver = {
     messages: new Map(),
     packets: [],
@@ -79,6 +79,7 @@ export function drive(): Driver {
         call: (fn, columns) => driver.hostFunctions.get(fn)?.(columns),
       },
       kernelUnderTest,
+      options,
     ),
   };
   return driver;

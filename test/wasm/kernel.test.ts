@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ProtocolError } from '../../kernels/index.js';
+import { KernelError, ProtocolError } from '../../kernels/index.js';
 import { drive, encode, f64, field, filter, lines, linked, mqtt, publish } from './drive.js';
 
 test('the output does not depend on how the input is cut', () => {
@@ -203,6 +203,25 @@ test('an error in a callback is thrown after the kernel has done its work', () =
   assert.equal(driver.of(sinks[1] as number), ['{"b":1}', '{"b":2}']);
   driver.onOutput = () => void kernel.addNode({ stream }, linked(encode({ c: 0 })));
   assert.throws(() => driver.feed(stream, '{"a":3}\n'), /at work/);
+});
+
+test('exhausted memory refuses what is new and keeps what runs', () => {
+  const driver = drive({ maxMemoryBytes: 17 << 20 });
+  const { kernel } = driver;
+  const isExhausted = (error: unknown) => error instanceof KernelError && !error.isFatal;
+  const stream = kernel.openStream({ ...lines, maxMessageBytes: 64 << 20 });
+  kernel.useColumns(stream, [field('a')]);
+  const sink = kernel.addNode({ stream }, linked(encode({ a: 0 })));
+  driver.feed(stream, '{"a":1}\n');
+  const long = Buffer.from(`{"a":"${'x'.repeat(8 << 20)}"}\n`);
+  assert.throws(() => driver.feed(stream, long), isExhausted);
+  kernel.resetInput(stream);
+  driver.feed(stream, '{"a":2}\n');
+  assert.throws(() => {
+    for (let i = 0; i < 100_000; i++) kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(i))));
+  }, isExhausted);
+  driver.feed(stream, '{"a":3}\n');
+  assert.equal(driver.of(sink), ['{"a":1}', '{"a":2}', '{"a":3}']);
 });
 
 test('unknown handles and too long input are refused', () => {
