@@ -130,9 +130,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   zip: [1, 1],
   // string
   format: [2, 3],
-  regexp_matches: [2, 2],
-  regexp_replace: [3, 3],
-  regexp_substr: [2, 2],
   // window
   row_number: [0, 0],
 };

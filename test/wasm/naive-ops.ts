@@ -106,7 +106,7 @@ function membership(wanted: boolean, a: Value, elements: Value[]): Value {
 function like(wanted: boolean): Operator {
   return (a, b) => {
     if (typeof a !== 'string' || typeof b !== 'string') return failed;
-    const source = [...b].map((c) => (c === '%' ? '.*' : c === '_' ? '.' : c.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')));
+    const source = [...b].map((c) => (c === '%' ? '.*' : c === '_' || c === '.' ? '.' : c.replace(/[\\^$*+?()[\]{}|/]/g, '\\$&')));
     // Of the line ends of JavaScript's `.` only the line feed counts.
     const pattern = source.map((c) => (c === '.*' ? '[^\\n]*' : c === '.' ? '[^\\n]' : c)).join('');
     return new RegExp(`^(?:${pattern})$`, 'u').test(a) === wanted;

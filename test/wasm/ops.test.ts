@@ -22,7 +22,7 @@ const float = fc.oneof(
   fc.constantFrom(0, -0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 9007199254740992),
 );
 const text = fc.oneof(
-  fc.string({ unit: fc.constantFrom('a', 'b', '%', '_', '\n', 'é', 'c'), maxLength: 6 }),
+  fc.string({ unit: fc.constantFrom('a', 'b', '%', '_', '.', '\n', 'é', 'c'), maxLength: 6 }),
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 14, maxLength: 40 }),
 );
 const instant = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }).map((micros) => new Instant(micros));
@@ -119,7 +119,9 @@ function same(a: Value, b: Value): boolean {
 }
 
 const show = (v: unknown): string =>
-  JSON.stringify(v, (_, x) => (typeof x === 'bigint' ? `${x}n` : x === undefined ? 'missing' : Object.is(x, -0) ? '-0' : x));
+  JSON.stringify(v, (_, x) =>
+    typeof x === 'bigint' ? `${x}n` : x === undefined ? 'missing' : Object.is(x, -0) ? '-0' : x,
+  );
 
 function agrees(
   name: string,
@@ -187,7 +189,8 @@ test('merging sets, replaces and removes members', () => {
     { tag: 'missing' },
   ];
   const args = [constant(0), constant(4), constant(1), col(1), constant(2), constant(5), constant(3), col(2)];
-  const run = (imm: number) => kernel.run({ ops: [{ op: 'nested.merge', dst: 0, a: col(0), args, imm }], consts }, [0], 0);
+  const run = (imm: number) =>
+    kernel.run({ ops: [{ op: 'nested.merge', dst: 0, a: col(0), args, imm }], consts }, [0], 0);
   assert.equal(run(0), [{ b: 7n, c: null, d: null }]);
   assert.equal(run(1), [{ b: 7n }]);
 });

@@ -30,8 +30,10 @@ function toPlaces(x: f64, places: f64): f64 {
   return (isCut ? trunc(scaled) : roundHalf(scaled)) / factor;
 }
 
+// Where to cut must be an integer by its kind, where to round any number.
 function places2(tagA: u8, a: u64, tagB: u8, b: u64): void {
-  if (isNumeric(tagA) && isNumeric(tagB)) giveF64(toPlaces(toF64(tagA, a), toF64(tagB, b)));
+  const isPlaces = isCut ? tagB == Tag.I64 : isNumeric(tagB);
+  if (isNumeric(tagA) && isPlaces) giveF64(toPlaces(toF64(tagA, a), toF64(tagB, b)));
   else if (isAbsent(tagA, a) || isAbsent(tagB, b)) giveNull();
   else if (isNumeric(tagA)) giveRefusal(tagB, b, 'int');
   else giveRefusal(tagA, a, 'float64');

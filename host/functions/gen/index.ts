@@ -60,6 +60,9 @@ import stringLower from '../string/lower.js';
 import stringLpad from '../string/lpad.js';
 import stringLtrim from '../string/ltrim.js';
 import stringNumbytes from '../string/numbytes.js';
+import stringRegexpMatches from '../string/regexp-matches.js';
+import stringRegexpReplace from '../string/regexp-replace.js';
+import stringRegexpSubstr from '../string/regexp-substr.js';
 import stringReverse from '../string/reverse.js';
 import stringRpad from '../string/rpad.js';
 import stringRtrim from '../string/rtrim.js';
@@ -135,6 +138,9 @@ export const definitions: readonly FunctionDefinition[] = [
   stringLpad,
   stringLtrim,
   stringNumbytes,
+  stringRegexpMatches,
+  stringRegexpReplace,
+  stringRegexpSubstr,
   stringReverse,
   stringRpad,
   stringRtrim,

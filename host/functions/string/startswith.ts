@@ -3,10 +3,13 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'startswith',
   category: 'string',
-  args: [{ name: 'text', type: 'string' }, { name: 'start', type: 'string' }],
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'start', type: 'string' },
+  ],
   returns: 'boolean',
   nulls: 'handles',
   doc: 'True when the text starts so; false for null.',
-  example: 'startswith(text, \'a\')',
+  example: "startswith(text, 'a')",
   op: 'string.startsWith',
 });

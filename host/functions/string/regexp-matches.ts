@@ -1,0 +1,19 @@
+import { defineFunction, perRow } from '../define.js';
+import { pattern, printed } from '../regexp.js';
+
+export default defineFunction({
+  name: 'regexp_matches',
+  category: 'string',
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'pattern', type: 'string' },
+  ],
+  returns: 'boolean',
+  nulls: 'handles',
+  doc: 'True when the regular expression matches anywhere in the text; false for null.',
+  example: "regexp_matches(text, '^a.*b$')",
+  call: perRow('handles', (text, source) => {
+    if (text === null || text === undefined || source === null || source === undefined) return false;
+    return pattern(printed(source)).test(printed(text));
+  }),
+});

@@ -1,0 +1,16 @@
+import { defineFunction, perRow } from '../define.js';
+import { pattern, printed } from '../regexp.js';
+
+export default defineFunction({
+  name: 'regexp_substr',
+  category: 'string',
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'pattern', type: 'string' },
+  ],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'First match of the regular expression in the text; empty when there is none.',
+  example: "regexp_substr(text, '[0-9]+')",
+  call: perRow('propagate', (text, source) => pattern(printed(source)).exec(printed(text))?.[0] ?? ''),
+});
