@@ -28,6 +28,9 @@ const headersTimeoutMs = 20_000;
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
 
+/** Part of the time of a stop that rules may take to flush; the rest is for writing the definitions. */
+const ruleShareOfStop = 0.7;
+
 /** What the engine is made with. */
 export interface EngineContext {
   readonly catalog: Catalog;
@@ -115,7 +118,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const close = async () => {
     log.info('stopping');
     await closeHttp(http);
-    await engine.close(config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
+    await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);
     });
     await store.close();
