@@ -174,11 +174,10 @@ export class Binder {
         ? null
         : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false });
     if (fn === 'count' && expr.args[0]?.kind === 'star') return this.values.aggregate('countAll', [], filter);
-    return this.values.aggregate(
-      fn,
-      expr.args.map((arg) => this.bindArg(arg, inner)),
-      filter,
-    );
+    const args = expr.args.map((arg) => this.bindArg(arg, inner));
+    // It compares values but gives the rows they stand in.
+    if (fn === 'deduplicate') args.push(this.rowOf(null, expr));
+    return this.values.aggregate(fn, args, filter);
   }
 
   /** An argument of a function, which may be `*` for the whole row. */
@@ -187,10 +186,15 @@ export class Binder {
     if (arg.except.length > 0 || arg.replace.length > 0) {
       throw refuse('EXCEPT and REPLACE are not allowed in an argument', arg.span);
     }
+    return this.rowOf(arg.qualifier, arg);
+  }
+
+  /** The whole row of a stream, the only one when none is named. */
+  private rowOf(qualifier: string | null, expr: Expr): Value {
     const { sources } = this.scope;
-    const source = arg.qualifier === null ? sources[0] : this.scope.sourceNamed(arg.qualifier);
-    if (source === undefined) throw refuse(`unknown stream ${arg.qualifier}`, arg.span);
-    if (arg.qualifier === null && sources.length > 1) throw notSupported('* as an argument in a join', arg.span);
+    const source = qualifier === null ? sources[0] : this.scope.sourceNamed(qualifier);
+    if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
+    if (qualifier === null && sources.length > 1) throw notSupported('the row of a join as an argument', expr.span);
     return source.row();
   }
 }

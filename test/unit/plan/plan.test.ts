@@ -134,6 +134,15 @@ test('evaluates an aggregate without a window on each row', () => {
   ]);
 });
 
+test('gives whole rows to aggregates that ask for them', () => {
+  const given = (sql: string) => shown(sql).match(/give .*/)?.[0];
+  assert.is(
+    given('SELECT deduplicate(a, true), collect(*) FROM demo'),
+    'give c0=deduplicate(c0 true c1) c1=collect(c1)',
+  );
+  assert.is(given('SELECT last_value(*, true) AS l FROM typed'), 'give c0=lastValue(r0 true)');
+});
+
 test('reads the whole row for a wildcard without a schema', () => {
   plans('SELECT * FROM demo', ['source 0 demo: c0=*', '#0 encode < source 0', '  object c0', '  json lines > 0']);
   plans('SELECT * EXCEPT(x) REPLACE(a + 1 AS b), upper AS u FROM demo', [
