@@ -138,7 +138,7 @@ test('gives whole rows to aggregates that ask for them', () => {
   const given = (sql: string) => shown(sql).match(/give .*/)?.[0];
   assert.is(
     given('SELECT deduplicate(a, true), collect(*) FROM demo'),
-    'give c0=deduplicate(c0 true c1) c1=collect(c1)',
+    'give c0=collect(c0) c1=deduplicate(c1 true c0)',
   );
   assert.is(given('SELECT last_value(*, true) AS l FROM typed'), 'give c0=lastValue(r0 true)');
 });
