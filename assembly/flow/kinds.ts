@@ -1,7 +1,8 @@
 // What each kind of operator does when it is made, with a batch, with the begin and end of a message, with a timer and
 // when it is freed. Adding a kind: a file of its own and one line in each switch.
 import { NodeKind, N_KIND } from './node';
-import { encodeBegin, encodeEnd, encodeFlush, encodeFree, encodeOpen, encodePush, encodeTick } from './encode';
+import { encodeFree, encodeOpen, encodePush } from './encode';
+import { encodeBegin, encodeEnd, encodeFlush, encodeTick } from './gather';
 import { filterBegin, filterEnd, filterFree, filterOpen, filterPush } from './filter';
 import { limitBegin, limitEnd, limitPush } from './limit';
 import { eventTimeFree, eventTimeOpen, eventTimePush } from '../window/event-time';

@@ -1,0 +1,278 @@
+// Encode nodes whose messages have several rows: the result of a window, or rows gathered up to `batchSize`. The rows are
+// written to a buffer of the node first: a failing row replaces the whole message, and nodes that share a window take
+// turns.
+//
+//   state (only of nodes that gather, 48 bytes)
+//   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
+//                                           separator before it
+//   12   rows u32
+//   16   ends u32, 20 endsCap u32, 24 endsLen u32     ends of the messages, with sendSingle
+//   28   failOff u32, 32 failLen u32        why the message under way is lost, 0 if it is not
+//   36   markLen u32, 40 markRows u32, 44 markEnds u32   where the message under way begins
+import * as ctx from './context';
+import { N_OUT, N_SPEC, N_STATE, accountOf, addException } from './node';
+import {
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
+} from './encode-row';
+import { ONE_END, isLines, sendFailure } from './encode';
+import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { clearDeadline, setDeadline } from './timers';
+import { fail, failLen, failNoMemory, failOff } from './failure';
+import { alloc, free, roundedSize } from '../mem/alloc';
+import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+
+export const STATE_SIZE: u32 = 48;
+const S_BUF: usize = 0;
+const S_CAP: usize = 4;
+const S_LEN: usize = 8;
+const S_ROWS: usize = 12;
+const S_ENDS: usize = 16;
+const S_ENDS_CAP: usize = 20;
+const S_ENDS_LEN: usize = 24;
+const S_FAIL_OFF: usize = 28;
+const S_FAIL_LEN: usize = 32;
+const S_MARK_LEN: usize = 36;
+const S_MARK_ROWS: usize = 40;
+const S_MARK_ENDS: usize = 44;
+
+const FIRST_BUFFER: u32 = 1024;
+/** A buffer above this size is freed when its content is sent: most messages are far smaller. */
+const KEEP_BUFFER: u32 = 16384;
+/** Messages above this size are handed out where they stand instead of being copied. */
+const COPY_MAX: u32 = 131072;
+/** Room for the closing bracket and the line feed. */
+const TAIL: u32 = 2;
+
+/** True when the message under way is lost already. */
+// @ts-ignore: decorator
+@inline export function isLost(state: usize): bool {
+  return load<u32>(state, S_FAIL_OFF) != 0;
+}
+
+export function encodeBegin(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (state) mark(state);
+}
+
+function mark(state: usize): void {
+  store<u32>(state, 0, S_FAIL_OFF);
+  store<u32>(state, load<u32>(state, S_LEN), S_MARK_LEN);
+  store<u32>(state, load<u32>(state, S_ROWS), S_MARK_ROWS);
+  store<u32>(state, load<u32>(state, S_ENDS_LEN), S_MARK_ENDS);
+}
+
+function rewind(state: usize): void {
+  store<u32>(state, load<u32>(state, S_MARK_LEN), S_LEN);
+  store<u32>(state, load<u32>(state, S_MARK_ROWS), S_ROWS);
+  store<u32>(state, load<u32>(state, S_MARK_ENDS), S_ENDS_LEN);
+}
+
+export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bool): void {
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const rowErrors = ctx.rowErrors;
+  const batchSize = load<u32>(spec, E_BATCH_SIZE);
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    let isDone = false;
+    if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
+      const text = valAt(rowErrors, row);
+      fail(offOf(text), lenOf(text));
+    } else {
+      isDone = gather(node, spec, state, row);
+      if (!isDone) addException(node, failOff, failLen, 1);
+    }
+    if (!isDone) {
+      if (isMessage) {
+        store<u32>(state, <u32>failOff, S_FAIL_OFF);
+        store<u32>(state, failLen, S_FAIL_LEN);
+        rewind(state);
+        return;
+      }
+      sendFailure(node, spec);
+    } else if (!isMessage) afterRow(node, spec, state, batchSize);
+  }
+}
+
+// @ts-ignore: decorator
+@inline function afterRow(node: usize, spec: usize, state: usize, batchSize: u32): void {
+  const rows = load<u32>(state, S_ROWS);
+  if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
+  else if (rows == 1) linger(node, spec);
+}
+
+function linger(node: usize, spec: usize): void {
+  const wait = load<f64>(spec, E_LINGER);
+  if (wait > 0) setDeadline(node, ctx.nowMs + wait);
+}
+
+/** Appends a row to the buffer; false when it fails. */
+function gather(node: usize, spec: usize, state: usize, row: u32): bool {
+  const flags = load<u8>(spec, E_FLAGS);
+  const isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
+  const need = rowBound(row) + 16;
+  if (!reserve(node, state, need)) {
+    failNoMemory();
+    return false;
+  }
+  const len = load<u32>(state, S_LEN);
+  const at = <usize>load<u32>(state, S_BUF) + len;
+  let from = at;
+  if (!(flags & EncodeFlag.SINGLE)) {
+    if (isJson) store<u8>(from++, 0x2c);
+    else if (!len) from += ROWS_HEAD;
+  }
+  let end = rowWrite(from, row);
+  if (!end) return false;
+  if (flags & EncodeFlag.SINGLE) {
+    if (flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end)) return true;
+    if (isLines(spec)) store<u8>(end++, 0x0a);
+    else if (!addEnd(node, state, <u32>end - load<u32>(state, S_BUF))) {
+      failNoMemory();
+      return false;
+    }
+  }
+  store<u32>(state, <u32>(end - at) + len, S_LEN);
+  store<u32>(state, load<u32>(state, S_ROWS) + 1, S_ROWS);
+  return true;
+}
+
+/** Makes room for `more` bytes and the end of the message behind what the buffer holds. */
+function reserve(node: usize, state: usize, more: u64): bool {
+  const len = load<u32>(state, S_LEN);
+  const cap = load<u32>(state, S_CAP);
+  const need = more + len + TAIL;
+  if (need <= cap) return true;
+  const wanted = max<u64>(need, max<u64>(<u64>cap * 2, FIRST_BUFFER));
+  if (wanted > 0x7fffffff) return false;
+  const size = roundedSize(<u32>wanted);
+  const bigger = alloc(size, accountOf(node));
+  if (!bigger) return false;
+  memory.copy(bigger, <usize>load<u32>(state, S_BUF), len);
+  free(<usize>load<u32>(state, S_BUF), cap, accountOf(node));
+  store<u32>(state, <u32>bigger, S_BUF);
+  store<u32>(state, size, S_CAP);
+  return true;
+}
+
+function addEnd(node: usize, state: usize, end: u32): bool {
+  const n = load<u32>(state, S_ENDS_LEN);
+  const cap = load<u32>(state, S_ENDS_CAP);
+  if (n == cap) {
+    const wanted = cap ? cap << 1 : 64;
+    const bigger = alloc(wanted << 2, accountOf(node));
+    if (!bigger) return false;
+    memory.copy(bigger, <usize>load<u32>(state, S_ENDS), <usize>n << 2);
+    free(<usize>load<u32>(state, S_ENDS), cap << 2, accountOf(node));
+    store<u32>(state, <u32>bigger, S_ENDS);
+    store<u32>(state, wanted, S_ENDS_CAP);
+  }
+  store<u32>(<usize>load<u32>(state, S_ENDS) + (<usize>n << 2), end);
+  store<u32>(state, n + 1, S_ENDS_LEN);
+  return true;
+}
+
+export function encodeEnd(node: usize, failedOff: usize, failedLen: u32): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (!state) return;
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const ownOff = <usize>load<u32>(state, S_FAIL_OFF);
+  if (ownOff || failedOff) {
+    rewind(state);
+    if (ownOff) fail(ownOff, load<u32>(state, S_FAIL_LEN));
+    else fail(failedOff, failedLen);
+    sendFailure(node, spec);
+    mark(state);
+    return;
+  }
+  const batchSize = load<u32>(spec, E_BATCH_SIZE);
+  const isSingle = (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
+  if (isSingle || (batchSize <= 1 && load<f64>(spec, E_LINGER) == 0)) commit(node, spec, state);
+  else {
+    const rows = load<u32>(state, S_ROWS);
+    if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
+    else if (rows && !load<u32>(state, S_MARK_ROWS)) linger(node, spec);
+  }
+  mark(state);
+}
+
+/** The wait for more rows is over. */
+export function encodeTick(node: usize): void {
+  encodeFlush(node);
+}
+
+/** Sends what was gathered, if anything. */
+export function encodeFlush(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (state && load<u32>(state, S_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
+}
+
+/** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
+function commit(node: usize, spec: usize, state: usize): void {
+  clearDeadline(node);
+  const rows = load<u32>(state, S_ROWS);
+  const isSingle = (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
+  if (isSingle && !rows) return;
+  if (!isSingle && !close(node, spec, state)) {
+    failNoMemory();
+    addException(node, failOff, failLen, 1);
+    return;
+  }
+  const buf = <usize>load<u32>(state, S_BUF);
+  const len = load<u32>(state, S_LEN);
+  const hasEnds = !isLines(spec);
+  const ends = <usize>load<u32>(state, S_ENDS);
+  const messages = isSingle ? rows : 1;
+  if (len > COPY_MAX || (hasEnds && messages > 1024)) {
+    store<u32>(ONE_END, len);
+    outDirect(node, buf, len, hasEnds ? (isSingle ? ends : ONE_END) : 0, messages, rows);
+  } else copyOut(node, buf, len, hasEnds, isSingle ? ends : 0, messages, rows);
+  store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
+  store<u32>(state, 0, S_LEN);
+  store<u32>(state, 0, S_ROWS);
+  store<u32>(state, 0, S_ENDS_LEN);
+  if (load<u32>(state, S_CAP) > KEEP_BUFFER) dropBuffers(node, state);
+}
+
+function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, messages: u32, rows: u32): void {
+  let p = outOpen(node, hasEnds);
+  if (p + len > outLimit || (hasEnds && outEndsFull(messages))) {
+    outClose(p, 0, 0);
+    outFlush();
+    p = outOpen(node, hasEnds);
+  }
+  memory.copy(p, buf, len);
+  if (hasEnds) {
+    if (ends) {
+      for (let i: u32 = 0; i < messages; i++) outEnd(p + load<u32>(ends + (<usize>i << 2)));
+    } else outEnd(p + len);
+  }
+  outClose(p + len, messages, rows);
+}
+
+/** Completes the array in the buffer. */
+function close(node: usize, spec: usize, state: usize): bool {
+  if (!reserve(node, state, 8)) return false;
+  const buf = <usize>load<u32>(state, S_BUF);
+  let len = load<u32>(state, S_LEN);
+  if (load<u8>(spec, E_FORMAT) == Format.JSON) {
+    if (!len) len = 1;
+    store<u8>(buf, 0x5b);
+    store<u8>(buf + len++, 0x5d);
+  } else {
+    if (!len) len = <u32>ROWS_HEAD;
+    rowWriteHead(buf, Tag.ARRAY, load<u32>(state, S_ROWS));
+  }
+  if (isLines(spec)) store<u8>(buf + len++, 0x0a);
+  store<u32>(state, len, S_LEN);
+  return true;
+}
+
+export function dropBuffers(node: usize, state: usize): void {
+  free(<usize>load<u32>(state, S_BUF), load<u32>(state, S_CAP), accountOf(node));
+  free(<usize>load<u32>(state, S_ENDS), load<u32>(state, S_ENDS_CAP) << 2, accountOf(node));
+  store<u64>(state, 0);
+  store<u64>(state, 0, S_ENDS);
+  store<u32>(state, 0, S_LEN);
+  store<u32>(state, 0, S_ENDS_LEN);
+}
