@@ -32,6 +32,9 @@ interface Block {
 }
 
 const blockBytes = 256 * 1024;
+const smallBytes = 32 * 1024;
+/** Longest wait of few bytes, ms. */
+const lingerMs = 2;
 const pool: Buffer[] = [];
 const maxPooled = 16;
 
@@ -41,6 +44,7 @@ export class FileWriter {
   #size = 0;
   #queue: Block[] = [];
   #isWriting = false;
+  #linger: NodeJS.Timeout | undefined;
   #isBroken = false;
   #isClosed = false;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -120,10 +124,22 @@ export class FileWriter {
   }
 
   #kick(): void {
+    const first = this.#queue[0];
+    if (this.#isWriting || this.#isBroken || this.#file === undefined || first === undefined) return;
+    // A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end.
+    if (first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0) {
+      this.#linger ??= setTimeout(() => this.#begin(), lingerMs);
+      return;
+    }
+    this.#begin();
+  }
+
+  #begin(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
     if (this.#isWriting || this.#isBroken || this.#file === undefined || this.#queue.length === 0) return;
     this.#isWriting = true;
-    // Later in this turn more output may come: it goes with the same write.
-    queueMicrotask(() => void this.#writeAll());
+    void this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {

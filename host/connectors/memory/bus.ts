@@ -30,7 +30,10 @@ export class MemoryBus {
   publish(topic: string, bytes: Buffer, done: () => void): void {
     const subscribers = this.subscribersOf(topic);
     let left = subscribers.length;
-    if (left === 0) return done();
+    if (left === 0) {
+      done();
+      return;
+    }
     const taken = () => {
       if (--left === 0) done();
     };

@@ -47,7 +47,10 @@ export class MemorySource implements Source, Subscriber {
       const block = this.#queue.shift()!;
       this.context.write(block.bytes);
       block.taken();
-      if (performance.now() > end) return this.#schedule();
+      if (performance.now() > end) {
+        this.#schedule();
+        return;
+      }
     }
   }
 }

@@ -149,7 +149,8 @@ export class MqttSource implements Source {
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     if (this.conf.eofMessage !== '' && payload.toString('base64') === this.conf.eofMessage) {
       this.context.end();
-      return done();
+      done();
+      return;
     }
     const properties = packet.properties?.userProperties;
     const meta = { topic, qos, messageId: messageId ?? 0, ...(properties === undefined ? {} : { properties }) };

@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { JsonSplitter } from '../../../host/connectors/file/json-splitter.js';
+import { eventually, temporaryFolder } from '../../harness.js';
+import { openPlane, passRule } from '../run/plane.js';
+import { sinkContract, sourceContract } from './contract.js';
+
+const folder = temporaryFolder();
+writeFileSync(join(folder, 'contract.txt'), '1\n');
+
+sourceContract(
+  test,
+  () => ({
+    type: 'file',
+    dataSource: 'contract.txt',
+    props: { path: folder, fileType: 'lines', interval: 10_000 },
+    refused: [
+      [{ fileType: 'csv' }, /fileType csv is not supported yet/],
+      [{ fileType: 'pdf' }, /fileType must be one of/],
+      [{ interval: 'soon' }, /interval must be a duration/],
+    ],
+  }),
+  'file',
+);
+
+sinkContract(
+  test,
+  () => ({
+    type: 'file',
+    props: { path: join(folder, 'deep/contract.out') },
+    refused: [
+      [{}, /path is required/],
+      [{ path: 'a-{{.x}}' }, /path is a template/],
+      [{ path: 'a', fileType: 'csv' }, /csv is not supported yet/],
+    ],
+  }),
+  'file',
+);
+
+/** Runs a rule from a file to a file and returns what came out. */
+async function through(dataSource: string, props: Record<string, unknown>): Promise<string> {
+  const { plane, report } = await openPlane();
+  const out = join(temporaryFolder(), 'out.txt');
+  const rule = passRule({ type: 'file', dataSource, props }, [{ type: 'file', props: { path: out } }]);
+  await plane.start(rule);
+  await report(rule.run, 'ended');
+  await plane.close();
+  return existsSync(out) ? readFileSync(out, 'utf8') : '';
+}
+
+test('reads a folder, compressed files, and leaves out head lines', async () => {
+  const many = temporaryFolder();
+  writeFileSync(join(many, 'a.gz'), gzipSync('head\n1\n2'));
+  writeFileSync(join(many, 'b.gz'), gzipSync('head\n3\n'));
+  const text = await through('', { path: many, fileType: 'lines', decompression: 'gzip', ignoreStartLines: 1 });
+  assert.is(text, '1\n2\n3\n');
+});
+
+test('moves a file after reading', async () => {
+  const from = temporaryFolder();
+  const to = join(from, 'done');
+  writeFileSync(join(from, 'x.txt'), '1\n2\n');
+  await through('x.txt', { path: from, fileType: 'lines', actionAfterRead: 2, moveTo: to, sendInterval: 1 });
+  assert.equal(readdirSync(to), ['x.txt']);
+});
+
+test('a big file is read no faster than it is written, whole', async () => {
+  const line = `{"text":"${'x'.repeat(200)}"}\n`;
+  writeFileSync(join(folder, 'big.txt'), line.repeat(50_000));
+  const { plane, report } = await openPlane();
+  const out = join(folder, 'big.out');
+  const rule = passRule(
+    { type: 'file', dataSource: 'big.txt', props: { path: folder, fileType: 'lines' } },
+    [{ type: 'file', props: { path: out } }],
+    { sinkLimitBytes: 100_000 },
+  );
+  await plane.start(rule);
+  const { metrics } = await report(rule.run, 'ended');
+  assert.is(readFileSync(out, 'utf8'), line.repeat(50_000));
+  // A slice of input beyond the limit is all that may wait.
+  assert.ok(Number(metrics.sinkQueueHighWater) < 4000, `${metrics.sinkQueueHighWater} messages waited`);
+  await plane.close();
+});
+
+test('rules that write to one file never mix their lines', async () => {
+  const { plane, report } = await openPlane();
+  const out = join(folder, 'common.out');
+  const rules = ['a', 'b', 'c'].map((name) => {
+    writeFileSync(join(folder, name), `${name.repeat(100)}\n`.repeat(2000));
+    return passRule({ type: 'file', dataSource: name, props: { path: folder, fileType: 'lines' } }, [
+      { type: 'file', props: { path: out } },
+    ]);
+  });
+  await Promise.all(rules.map((rule) => plane.start(rule)));
+  for (const rule of rules) await report(rule.run, 'ended');
+  const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+  assert.is(lines.length, 6000);
+  assert.ok(lines.every((line) => line === line[0]!.repeat(100)));
+  await plane.close();
+});
+
+test('a file that reaches its size is put aside', async () => {
+  const rolled = temporaryFolder();
+  const { plane } = await openPlane();
+  const rule = passRule({ type: 'simulator', props: { interval: 5 } }, [
+    { type: 'file', props: { path: join(rolled, 'a.txt'), rollingSize: 200 } },
+  ]);
+  await plane.start(rule);
+  await eventually('files put aside', () => readdirSync(rolled).length > 2);
+  await plane.stop(rule.run);
+  for (const name of readdirSync(rolled)) assert.match(readFileSync(join(rolled, name), 'utf8'), /^(\{.*\}\n)*$/);
+  await plane.close();
+});
+
+test('a sink path that is a folder fails the rule', async () => {
+  const { plane, report } = await openPlane();
+  mkdirSync(join(folder, 'occupied'));
+  const rule = passRule({ type: 'simulator', props: {} }, [
+    { type: 'file', props: { path: join(folder, 'occupied') } },
+  ]);
+  await plane.start(rule);
+  assert.match((await report(rule.run, 'failed')).reason, /EISDIR/);
+  await plane.close();
+});
+
+test('JSON arrays are cut into their elements under any chunking', () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue()), fc.array(fc.nat(40)), fc.nat(4), (values, cuts, indent) => {
+      const text = Buffer.from(JSON.stringify(values, null, indent));
+      const splitter = new JsonSplitter();
+      const found: unknown[] = [];
+      const take = (parts: Iterable<Uint8Array>) => {
+        for (const part of parts) found.push(JSON.parse(Buffer.from(part).toString()));
+      };
+      let at = 0;
+      for (const cut of cuts) {
+        take(splitter.add(text.subarray(at, at + cut)));
+        at = Math.min(text.length, at + cut);
+      }
+      take(splitter.add(text.subarray(at)));
+      take(splitter.end());
+      assert.equal(found, JSON.parse(text.toString()));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.run();
