@@ -74,7 +74,8 @@ export function relocateColumns(program: Program, columnMap: readonly number[] |
 export function relocateOperand(operand: Operand, columnMap: readonly number[]): Operand {
   if (operand < firstColumn || operand >= firstConst) return operand;
   const column = columnMap[operand - firstColumn];
-  if (column === undefined) throw new RangeError(`column ${operand - firstColumn} of the rule has no place in the batch`);
+  if (column === undefined)
+    throw new RangeError(`column ${operand - firstColumn} of the rule has no place in the batch`);
   return firstColumn + column;
 }
 

@@ -25,7 +25,12 @@ function prepare(nulls: number): Uint8Array[][] {
   return Array.from({ length: batchCount }, () => {
     const temp = all.map(() => (random() < nulls ? null : random() * 40));
     const speed = all.map(() => random() * 50);
-    const device = all.map(() => `dev-${Math.floor(random() * 2000).toString().padStart(4, '0')}`);
+    const device = all.map(
+      () =>
+        `dev-${Math.floor(random() * 2000)
+          .toString()
+          .padStart(4, '0')}`,
+    );
     kernel.setBatch([temp, speed, device], rows, all, true);
     return [0, 1, 2].map((i) => {
       const at = kernel.exports.columnAt(i);
@@ -75,4 +80,8 @@ const consts: Program['consts'] = [
 measure('one comparison', { ops: [temp], consts }, 0);
 measure('two terms', { ops: [temp, product, speed, both], consts }, 0);
 measure('three terms', { ops: [temp, product, speed, both, device, three], consts }, 0);
-measure('three terms, 5 % of the temperatures null', { ops: [temp, product, speed, both, device, three], consts }, 0.05);
+measure(
+  'three terms, 5 % of the temperatures null',
+  { ops: [temp, product, speed, both, device, three], consts },
+  0.05,
+);

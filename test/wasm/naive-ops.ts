@@ -106,7 +106,9 @@ function membership(wanted: boolean, a: Value, elements: Value[]): Value {
 function like(wanted: boolean): Operator {
   return (a, b) => {
     if (typeof a !== 'string' || typeof b !== 'string') return failed;
-    const source = [...b].map((c) => (c === '%' ? '.*' : c === '_' || c === '.' ? '.' : c.replace(/[\\^$*+?()[\]{}|/]/g, '\\$&')));
+    const source = [...b].map((c) =>
+      c === '%' ? '.*' : c === '_' || c === '.' ? '.' : c.replace(/[\\^$*+?()[\]{}|/]/g, '\\$&'),
+    );
     // Of the line ends of JavaScript's `.` only the line feed counts.
     const pattern = source.map((c) => (c === '.*' ? '[^\\n]*' : c === '.' ? '[^\\n]' : c)).join('');
     return new RegExp(`^(?:${pattern})$`, 'u').test(a) === wanted;
@@ -142,14 +144,41 @@ export const naive: Record<string, Operator> = {
   'compare.notInArray': (a, b) => inArray(false, a, b),
   'compare.like': like(true),
   'compare.notLike': like(false),
-  'arith.add': arithmetic((a, b) => a + b, (a, b) => a + b),
-  'arith.sub': arithmetic((a, b) => a - b, (a, b) => a - b),
-  'arith.mul': arithmetic((a, b) => a * b, (a, b) => a * b),
-  'arith.div': arithmetic((a, b) => (b === 0n ? undefined : a / b), (a, b) => (b === 0 ? undefined : a / b)),
-  'arith.mod': arithmetic((a, b) => (b === 0n ? undefined : a % b), (a, b) => (b === 0 ? undefined : a % b)),
-  'arith.bitAnd': arithmetic((a, b) => a & b, null, (a, b) => a && b),
-  'arith.bitOr': arithmetic((a, b) => a | b, null, (a, b) => a || b),
-  'arith.bitXor': arithmetic((a, b) => a ^ b, null, (a, b) => a !== b),
+  'arith.add': arithmetic(
+    (a, b) => a + b,
+    (a, b) => a + b,
+  ),
+  'arith.sub': arithmetic(
+    (a, b) => a - b,
+    (a, b) => a - b,
+  ),
+  'arith.mul': arithmetic(
+    (a, b) => a * b,
+    (a, b) => a * b,
+  ),
+  'arith.div': arithmetic(
+    (a, b) => (b === 0n ? undefined : a / b),
+    (a, b) => (b === 0 ? undefined : a / b),
+  ),
+  'arith.mod': arithmetic(
+    (a, b) => (b === 0n ? undefined : a % b),
+    (a, b) => (b === 0 ? undefined : a % b),
+  ),
+  'arith.bitAnd': arithmetic(
+    (a, b) => a & b,
+    null,
+    (a, b) => a && b,
+  ),
+  'arith.bitOr': arithmetic(
+    (a, b) => a | b,
+    null,
+    (a, b) => a || b,
+  ),
+  'arith.bitXor': arithmetic(
+    (a, b) => a ^ b,
+    null,
+    (a, b) => a !== b,
+  ),
   'arith.neg': (a) =>
     typeof a === 'bigint' ? BigInt.asIntN(64, -a) : typeof a === 'number' ? -a : isNull(a) ? null : failed,
   'logic.and': logic(false),

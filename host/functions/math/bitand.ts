@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'bitand',
   category: 'math',
-  args: [{ name: 'x', type: 'int' }, { name: 'y', type: 'int' }],
+  args: [
+    { name: 'x', type: 'int' },
+    { name: 'y', type: 'int' },
+  ],
   returns: 'bigint',
   nulls: 'propagate',
   doc: 'Bitwise and of two whole numbers.',

@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'log',
   category: 'math',
-  args: [{ name: 'x', type: 'number' }, { name: 'y', type: 'number', optional: true }],
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'y', type: 'number', optional: true },
+  ],
   returns: 'float',
   nulls: 'propagate',
   doc: 'Decimal logarithm of x; with two arguments the logarithm of y to the base x.',

@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'mod',
   category: 'math',
-  args: [{ name: 'x', type: 'number' }, { name: 'y', type: 'number' }],
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'y', type: 'number' },
+  ],
   returns: 'float',
   nulls: 'propagate',
   doc: 'Remainder of x / y with the sign of x; by zero an error.',

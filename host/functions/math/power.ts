@@ -4,7 +4,10 @@ export default defineFunction({
   name: 'power',
   aliases: ['pow'],
   category: 'math',
-  args: [{ name: 'x', type: 'number' }, { name: 'y', type: 'number' }],
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'y', type: 'number' },
+  ],
   returns: 'float',
   nulls: 'propagate',
   doc: 'x to the power of y.',

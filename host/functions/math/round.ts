@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'round',
   category: 'math',
-  args: [{ name: 'x', type: 'number' }, { name: 'places', type: 'number', optional: true }],
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'places', type: 'number', optional: true },
+  ],
   returns: 'float',
   nulls: 'propagate',
   doc: 'Rounds half away from zero, to whole numbers or to the places given.',

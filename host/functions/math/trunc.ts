@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'trunc',
   category: 'math',
-  args: [{ name: 'x', type: 'number' }, { name: 'places', type: 'int' }],
+  args: [
+    { name: 'x', type: 'number' },
+    { name: 'places', type: 'int' },
+  ],
   returns: 'float',
   nulls: 'propagate',
   doc: 'Cuts off behind the places given.',

@@ -7,6 +7,6 @@ export default defineFunction({
   returns: 'string',
   nulls: 'handles',
   doc: 'Texts of the arguments in a row; nulls are skipped.',
-  example: 'concat(a, \'-\', b)',
+  example: "concat(a, '-', b)",
   op: 'string.concat',
 });

@@ -3,7 +3,10 @@ import { defineFunction } from '../define.js';
 export default defineFunction({
   name: 'lpad',
   category: 'string',
-  args: [{ name: 'text', type: 'string' }, { name: 'spaces', type: 'int' }],
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'spaces', type: 'int' },
+  ],
   returns: 'string',
   nulls: 'propagate',
   doc: 'Spaces before the text.',

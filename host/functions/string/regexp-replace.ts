@@ -14,7 +14,7 @@ export default defineFunction({
   ],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'Replaces all matches of the regular expression; $1 or ${name} in the replacement stands for a group.',
+  doc: 'Replaces all matches of the regular expression; $1 or $name in the replacement stands for a group.',
   example: "regexp_replace(text, '[0-9]+', '#')",
   call: perRow('propagate', (text, source, replacement) => {
     const template = printed(replacement);
