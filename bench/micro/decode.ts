@@ -24,7 +24,7 @@ function row(i: number): Row {
     id: 100_000 + i,
     device: `dev-${String(random % 1000).padStart(4, '0')}`,
     temp: Math.round((10 + (random % 2500) / 100) * 100) / 100,
-    speed: Math.round(((random >>> 3) % 1200)) / 10,
+    speed: Math.round((random >>> 3) % 1200) / 10,
     hum: ((random >>> 5) % 1000) / 10,
     ts: 1_700_000_000_000 + i,
   };
@@ -43,13 +43,22 @@ const four = ['id', 'device', 'temp', 'speed'].map(field);
 const sets: { name: string; text: (i: number) => string; columns?: ColumnUse[]; ints?: boolean }[] = [
   { name: 'the plain shape, 4 of 6 columns', text: (i) => JSON.stringify(row(i)) },
   { name: 'the plain shape, 2 of 6 columns', text: (i) => JSON.stringify(row(i)), columns: four.slice(1, 3) },
-  { name: 'typed (bigint, string, float, float)', text: (i) => JSON.stringify(row(i)), columns: four.map((use, i) => ({
-    kind: 'field', name: (use as { name: string }).name, type: { type: (['bigint', 'string', 'float', 'float'] as const)[i]! },
-  })) },
+  {
+    name: 'typed (bigint, string, float, float)',
+    text: (i) => JSON.stringify(row(i)),
+    columns: four.map((use, i) => ({
+      kind: 'field',
+      name: (use as { name: string }).name,
+      type: { type: (['bigint', 'string', 'float', 'float'] as const)[i]! },
+    })),
+  },
   { name: 'space after colons and commas', text: (i) => JSON.stringify(row(i)).replace(/([:,])"/g, '$1 "') },
   { name: '4 shapes in turn', text: (i) => shuffled(row(i), i % 4) },
   { name: 'random key order', text: (i) => shuffled(row(i), i) },
-  { name: 'extra fields (string, null, list)', text: (i) => JSON.stringify({ ...row(i), site: 'north', fault: null, tags: ['a', i % 9] }) },
+  {
+    name: 'extra fields (string, null, list)',
+    text: (i) => JSON.stringify({ ...row(i), site: 'north', fault: null, tags: ['a', i % 9] }),
+  },
   { name: 'escapes and accents in the text', text: (i) => JSON.stringify({ ...row(i), device: `d"v-é${i % 1000}` }) },
   { name: 'mixed: one of the above each', text: (i) => sets[[0, 3, 4, 5, 6, 7][(i * 7919 + (i >> 3)) % 6]!]!.text(i) },
 ];

@@ -46,7 +46,10 @@ export function loadTextKernel(): TextExports {
   }
   const module = new WebAssembly.Module(readFileSync(output));
   const imports: Record<string, Record<string, () => number>> = {};
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+  const { imports: importsOf } = WebAssembly.Module as unknown as {
+    imports(module: WebAssembly.Module): { module: string; name: string }[];
+  };
+  for (const { module: from, name } of importsOf(module)) {
     imports[from] ??= {};
     imports[from][name] = () => 0;
   }
@@ -55,7 +58,7 @@ export function loadTextKernel(): TextExports {
   return exports;
 }
 
-const enum Tag {
+enum Tag {
   missing = 0,
   nothing = 1,
   bool = 2,
@@ -285,7 +288,9 @@ export function publish(
   head.writeUInt16BE(name.length);
   const id = Buffer.alloc(qos ? 2 : 0);
   if (qos) id.writeUInt16BE(options.id ?? 1);
-  const properties = options.properties ? Buffer.concat([varint(options.properties.length), options.properties]) : Buffer.alloc(0);
+  const properties = options.properties
+    ? Buffer.concat([varint(options.properties.length), options.properties])
+    : Buffer.alloc(0);
   const body = Buffer.concat([head, name, id, properties, Buffer.from(payload as string)]);
   return Buffer.concat([Buffer.from([0x30 | (qos << 1)]), varint(body.length), body]);
 }
