@@ -1,0 +1,106 @@
+/** Completion scripts for shells, generated from the command table. */
+import { type Command, type Flag, globalFlags } from './command.js';
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+type Shell = (typeof shells)[number];
+
+interface Level {
+  /** First word of the commands, or the whole command when it has one word only. */
+  readonly verb: string;
+  readonly doc: string;
+  readonly nouns: readonly Command[];
+}
+
+/** Returns the script for a shell; `extra` are the commands that are not requests, such as `serve`. */
+export function completionScript(shell: Shell, commands: readonly Command[], extra: readonly Command[]): string {
+  const levels = levelsOf([...extra, ...commands]);
+  if (shell === 'fish') return fish(levels);
+  const body = bash(levels);
+  // zsh runs completion functions of bash.
+  return shell === 'zsh' ? `#compdef haumea\nautoload -U +X bashcompinit && bashcompinit\n${body}` : body;
+}
+
+function levelsOf(commands: readonly Command[]): Level[] {
+  const verbs = [...new Set(commands.map(({ path }) => path.split(' ', 1)[0] as string))];
+  return verbs.map((verb) => {
+    const nouns = commands.filter(({ path }) => path === verb || path.startsWith(`${verb} `));
+    return {
+      verb,
+      nouns,
+      doc: nouns.length === 1 ? (nouns[0] as Command).doc : `${verb} ${nouns.map(nounOf).join(', ')}`,
+    };
+  });
+}
+
+function nounOf({ path }: Command): string {
+  return path.split(' ')[1] ?? '';
+}
+
+function spelled(flag: Flag): string {
+  const { short } = flag;
+  return short === undefined ? `--${flag.name}` : `-${short} --${flag.name}`;
+}
+
+function bash(levels: readonly Level[]): string {
+  const globals = globalFlags.map(spelled).join(' ');
+  const nouns = levels
+    .filter(({ nouns }) => nouns.some(nounOf))
+    .map(({ verb, nouns }) => `    ${verb}) words="${nouns.map(nounOf).join(' ')}" ;;`);
+  const rest = levels.flatMap(({ nouns }) =>
+    nouns.flatMap((command) => {
+      const values = command.args?.flatMap(({ values = [] }) => values) ?? [];
+      const words = [...values, ...(command.flags ?? []).map(spelled)];
+      return words.length === 0 ? [] : [`    "${command.path}"*) words="${words.join(' ')} ${globals}" ;;`];
+    }),
+  );
+  return `_haumea() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" words="${globals}"
+  local line="\${COMP_WORDS[*]:1:COMP_CWORD-1}"
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${levels.map(({ verb }) => verb).join(' ')}"
+  elif [ "$COMP_CWORD" -eq 2 ]; then
+    case "\${COMP_WORDS[1]}" in
+${nouns.join('\n')}
+    esac
+  else
+    case "$line" in
+${rest.join('\n')}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _haumea haumea
+`;
+}
+
+function fish(levels: readonly Level[]): string {
+  const lines = ['complete -c haumea -f'];
+  for (const { verb, doc, nouns } of levels) {
+    lines.push(`complete -c haumea -n __fish_use_subcommand -a ${verb} -d ${quoted(doc)}`);
+    for (const command of nouns) {
+      const noun = nounOf(command);
+      const seen = `__fish_seen_subcommand_from ${verb}`;
+      if (noun !== '') {
+        const others = nouns.map(nounOf).join(' ');
+        const condition = `${seen}; and not __fish_seen_subcommand_from ${others}`;
+        lines.push(`complete -c haumea -n ${quoted(condition)} -a ${noun} -d ${quoted(command.doc)}`);
+      }
+      const here = noun === '' ? seen : `${seen}; and __fish_seen_subcommand_from ${noun}`;
+      for (const { name, short, value, doc } of command.flags ?? []) {
+        const one = short === undefined ? '' : short.length === 1 ? ` -s ${short}` : ` -o ${short}`;
+        const needs = value === undefined ? '' : ' -r -F';
+        lines.push(`complete -c haumea -n ${quoted(here)} -l ${name}${one}${needs} -d ${quoted(doc)}`);
+      }
+    }
+  }
+  for (const { name, short, value, doc } of globalFlags) {
+    const one = short === undefined ? '' : ` -s ${short}`;
+    lines.push(`complete -c haumea -l ${name}${one}${value === undefined ? '' : ' -r'} -d ${quoted(doc)}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, '\\$&')}'`;
+}

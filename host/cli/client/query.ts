@@ -1,0 +1,171 @@
+/** `haumea query`: statements read from the keyboard; the rows of a SELECT are printed until Ctrl-C. */
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { type Call, type Command, UsageError } from './command.js';
+import { openEvents } from './events.js';
+import { isObject } from './print.js';
+import { RequestError } from './rest-client.js';
+
+const helpText = `A statement is one line; a backslash at its end continues it.
+
+  SELECT …                            run a query, its rows are printed as JSON; Ctrl-C ends it
+  CREATE | DROP | DESCRIBE STREAM …   the same for TABLE
+  SHOW STREAMS, SHOW TABLES
+  help, quit
+
+`;
+
+export const queryCommand: Command = {
+  path: 'query',
+  args: [{ name: 'sql', isOptional: true, isRest: true }],
+  flags: [
+    { name: 'limit', value: 'N', doc: 'end a query after N rows' },
+    {
+      name: 'events-url',
+      value: 'URL',
+      doc: 'address of the event server (default: host of the server, the port it names)',
+    },
+  ],
+  doc: 'run statements; without SQL they are read from the keyboard or from standard input',
+  run: async (call) => {
+    const limit = limitOf(call.flag('limit'));
+    const sql = call.arg('sql');
+    if (sql !== '') return (await statement(call, sql, limit)) ? 0 : 1;
+    return interactive(call, limit);
+  },
+};
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new UsageError(`--limit must be a whole number above 0, not ${text}`);
+  return limit;
+}
+
+/** Reads statements until the input ends; at a terminal a failed statement does not end the session. */
+async function interactive(call: Call, limit: number): Promise<number> {
+  const { io } = call;
+  const lines = createInterface({
+    input: io.input,
+    output: io.isInteractive ? process.stderr : undefined,
+    terminal: io.isInteractive,
+    prompt: 'haumea > ',
+  });
+  // At a terminal readline takes Ctrl-C as a key: hand it on to a running query, otherwise leave.
+  let interrupt: (() => void) | undefined;
+  lines.on('SIGINT', () => (interrupt === undefined ? lines.close() : interrupt()));
+  const keys: Call = {
+    ...call,
+    io: {
+      ...io,
+      onInterrupt: (stop) => {
+        interrupt = stop;
+        const release = io.onInterrupt(stop);
+        return () => {
+          interrupt = undefined;
+          release();
+        };
+      },
+    },
+  };
+  if (io.isInteractive) {
+    io.err(`Connected to ${call.client.base}; help shows what can be said.\n`);
+    lines.prompt();
+  }
+  let isGood = true;
+  let pending = '';
+  for await (const line of lines) {
+    pending += line;
+    if (pending.endsWith('\\')) {
+      pending = `${pending.slice(0, -1)}\n`;
+      continue;
+    }
+    const text = pending.trim();
+    pending = '';
+    if (text === 'quit' || text === 'exit') break;
+    if (text === 'help') io.out(helpText);
+    else if (text !== '') isGood = (await attempt(keys, text, limit)) && isGood;
+    if (io.isInteractive) lines.prompt();
+  }
+  lines.close();
+  return isGood || io.isInteractive ? 0 : 1;
+}
+
+async function attempt(call: Call, text: string, limit: number): Promise<boolean> {
+  try {
+    return await statement(call, text, limit);
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    call.io.err(`${error.message}\n`);
+    return false;
+  }
+}
+
+/** Runs one statement; false when the query has failed while it ran. */
+async function statement(call: Call, text: string, limit: number): Promise<boolean> {
+  const sql = text.trim().replace(/;\s*$/, '');
+  if (/^(select|with)\b/i.test(sql)) return select(call, sql, limit);
+  const isTable = /^\s*(create|drop|describe)\s+table\b|^\s*show\s+tables\b/i.test(sql);
+  call.print(await call.client.send('POST', isTable ? '/tables' : '/streams', { sql }));
+  return true;
+}
+
+/** Runs a query as a test rule. */
+async function select(call: Call, sql: string, limit: number): Promise<boolean> {
+  const { client, io } = call;
+  const id = `query_${process.pid}_${randomBytes(4).toString('hex')}`;
+  const { json } = await client.send('POST', '/ruletest', { id, sql, sinkProps: { sendSingle: true } });
+  let stop: () => void = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  let rows = 0;
+  let isGood = true;
+  const take = (data: string) => {
+    const found = rowsIn(data);
+    if (found === undefined) {
+      isGood = false;
+      io.err(`${data}\n`);
+      return;
+    }
+    for (const row of found) {
+      if (rows === limit) return;
+      rows++;
+      io.out(`${JSON.stringify(row)}\n`);
+    }
+    if (rows === limit) stop();
+  };
+  const release = io.onInterrupt(stop);
+  try {
+    const base = call.flag('events-url')?.replace(/\/+$/, '') ?? eventBase(client.base, json);
+    const events = await openEvents(`${base}/test/${id}`, client.token, take);
+    try {
+      await client.send('POST', `/ruletest/${id}/start`);
+      await Promise.race([stopped, events.ended]);
+    } finally {
+      events.close();
+    }
+  } finally {
+    release();
+    await client.send('DELETE', `/ruletest/${id}`);
+  }
+  return isGood;
+}
+
+/** The rows of an event; undefined when it is a text, which stands for an error. */
+function rowsIn(data: string): unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return Array.isArray(value) ? value : isObject(value) ? [value] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function eventBase(base: string, answer: unknown): string {
+  const port = isObject(answer) ? answer.port : undefined;
+  if (typeof port !== 'number') throw new RequestError('the server does not tell the port of its event stream');
+  const url = new URL(base);
+  return `${url.protocol}//${url.hostname}:${port}`;
+}

@@ -1,0 +1,96 @@
+/** Requests to the REST interface, with the server's own words in errors. */
+import { reasonOf } from '../../base/errors.js';
+
+/** A request that failed: refused by the server (`status`), or without an answer (no status). */
+export class RequestError extends Error {
+  constructor(
+    message: string,
+    readonly status?: number,
+    /** Number of the error envelope. */
+    readonly code?: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** The body as JSON, or undefined when it is a plain text. */
+  readonly json: unknown;
+}
+
+export interface ClientOptions {
+  readonly url: string;
+  readonly token?: string;
+  readonly timeoutMs: number;
+}
+
+export class RestClient {
+  constructor(private readonly options: ClientOptions) {}
+
+  get base(): string {
+    return this.options.url;
+  }
+
+  get token(): string | undefined {
+    return this.options.token;
+  }
+
+  /** Sends a request; an object goes as JSON. Throws a `RequestError` for any status of 400 and above. */
+  async send(method: string, path: string, body?: unknown, timeoutMs = this.options.timeoutMs): Promise<Answer> {
+    const isForm = body instanceof FormData;
+    const headers: Record<string, string> = {};
+    if (this.token !== undefined) headers.authorization = this.token;
+    if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
+    let status: number;
+    let text: string;
+    try {
+      const response = await fetch(this.base + path, {
+        method,
+        headers,
+        body: isForm ? body : body === undefined ? undefined : JSON.stringify(body),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      status = response.status;
+      text = await response.text();
+    } catch (error) {
+      throw new RequestError(this.silence(error, timeoutMs), undefined, undefined, { cause: error });
+    }
+    const json = jsonOf(text);
+    if (status >= 400) throw refusalOf(status, text, json);
+    return { status, text, json };
+  }
+
+  private silence(error: unknown, timeoutMs: number): string {
+    if (error instanceof Error && error.name === 'TimeoutError') {
+      return `${this.base} did not answer within ${timeoutMs / 1000} s`;
+    }
+    // fetch hides the reason one level below.
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const code = (cause as NodeJS.ErrnoException).code;
+    const hint = code === 'ECONNREFUSED' ? '; is the server running? (haumea serve)' : '';
+    return `can't reach ${this.base}: ${reasonOf(cause) || code}${hint}`;
+  }
+}
+
+/** Finds the message in the forms that errors have: the envelope, `{msg}`, plain text. */
+function refusalOf(status: number, text: string, json: unknown): RequestError {
+  const { error, message, msg } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
+  const told = [message, msg].find((item) => typeof item === 'string' && item !== '') ?? text.trim();
+  return new RequestError(
+    told === '' ? `the server answers with status ${status}` : String(told),
+    status,
+    typeof error === 'number' ? error : undefined,
+  );
+}
+
+function jsonOf(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,164 @@
+/** Import and export of configurations, installation of plugins from local files. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { reasonOf } from '../../base/errors.js';
+import { type Call, UsageError } from './command.js';
+import { definition, named, readText } from './input.js';
+import { isObject, table } from './print.js';
+import { RequestError } from './rest-client.js';
+import { importFailures } from './status.js';
+
+/** Imports start plugins and may take long. */
+const longMs = 600_000;
+const progressMs = 1000;
+
+export async function importRuleset(call: Call): Promise<number> {
+  const content = readText(required(call));
+  const answer = await long(call, 'importing', (limit) =>
+    call.client.send('POST', '/ruleset/import', { content }, limit),
+  );
+  call.print(answer);
+  return 0;
+}
+
+export async function importData(call: Call): Promise<number> {
+  const file = required(call);
+  const content = readText(file);
+  const isYaml = /\.ya?ml$/i.test(file);
+  const query = [call.flag('partial') === 'true' ? 'partial=1' : '', call.flag('stop') === 'true' ? 'stop=1' : '']
+    .filter((part) => part !== '')
+    .join('&');
+  if (isYaml && query !== '') throw new UsageError('YAML imports always merge: -p and -s are for JSON');
+  const path = isYaml ? '/v2/data/import' : `/data/import${query === '' ? '' : `?${query}`}`;
+  try {
+    const answer = await long(call, 'importing', (limit) => call.client.send('POST', path, { content }, limit));
+    if (call.isJson) call.print(answer);
+    else call.io.out('imported\n');
+    return 0;
+  } catch (error) {
+    const failures = error instanceof RequestError ? failuresIn(error.message) : [];
+    if (failures.length === 0 || call.isJson) throw error;
+    call.io.err(`haumea: some items were not imported\n${table(failures)}`);
+    return 1;
+  }
+}
+
+/** The message of a failed import is the JSON text of its status, perhaps behind a context. */
+function failuresIn(message: string): ReturnType<typeof importFailures> {
+  const start = message.indexOf('{');
+  if (start < 0) return [];
+  try {
+    const status: unknown = JSON.parse(message.slice(start));
+    return importFailures(isObject(status) && isObject(status.ConfigResponse) ? status.ConfigResponse : status);
+  } catch {
+    return [];
+  }
+}
+
+export async function exportRuleset(call: Call): Promise<number> {
+  const { text } = await long(call, 'exporting', (limit) =>
+    call.client.send('POST', '/ruleset/export', undefined, limit),
+  );
+  return save(call, text);
+}
+
+export async function exportData(call: Call): Promise<number> {
+  const rules = call.flag('rules');
+  const isYaml = /\.ya?ml$/i.test(call.arg('file'));
+  if (rules !== undefined && isYaml) throw new UsageError('-r needs a JSON file');
+  const { text } = await long(call, 'exporting', (limit) =>
+    rules === undefined
+      ? call.client.send('GET', isYaml ? '/v2/data/export' : '/data/export', undefined, limit)
+      : call.client.send('POST', '/data/export', idsOf(rules), limit),
+  );
+  return save(call, text);
+}
+
+function idsOf(text: string): string[] {
+  if (!text.trim().startsWith('['))
+    return text
+      .split(',')
+      .map((id) => id.trim())
+      .filter((id) => id !== '');
+  try {
+    const ids: unknown = JSON.parse(text);
+    if (Array.isArray(ids) && ids.every((id) => typeof id === 'string')) return ids;
+  } catch {
+    // Said below in the same words.
+  }
+  throw new UsageError('-r needs an array of rule ids: ["a","b"] or a,b');
+}
+
+function save(call: Call, text: string): number {
+  const file = call.arg('file');
+  if (file === '-') {
+    call.io.out(text.endsWith('\n') ? text : `${text}\n`);
+    return 0;
+  }
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new UsageError(`can't write ${file}: ${reasonOf(error)}`);
+  }
+  if (!call.isJson) call.io.out(`exported to ${file}\n`);
+  return 0;
+}
+
+/** Installs a plugin; a local file is uploaded first, so that the server may be another machine. */
+export async function createPlugin(call: Call, path: string): Promise<number> {
+  const zip = call.flag('zipfile');
+  const name = call.arg('name');
+  if (zip === undefined) {
+    const body = named(definition(call), 'name', name);
+    call.print(await long(call, 'installing', (limit) => call.client.send('POST', path, body, limit)));
+    return 0;
+  }
+  if (call.flag('file') !== undefined || call.arg('json') !== '') throw new UsageError('-zf excludes json and -f');
+  const uploaded = await upload(call, zip);
+  try {
+    const body = { name, file: pathToFileURL(uploaded).href };
+    call.print(await long(call, 'installing', (limit) => call.client.send('POST', path, body, limit)));
+  } finally {
+    await call.client.send('DELETE', `/config/uploads/${encodeURIComponent(basename(uploaded))}`);
+  }
+  return 0;
+}
+
+/** Returns the path of the file on the server. */
+async function upload(call: Call, file: string): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`can't read ${file}: ${reasonOf(error)}`);
+  }
+  const form = new FormData();
+  form.append('uploadFile', new Blob([bytes]), basename(file));
+  return (
+    await long(call, 'uploading', (limit) => call.client.send('POST', '/config/uploads', form, limit))
+  ).text.trim();
+}
+
+function required(call: Call): string {
+  const file = call.flag('file');
+  if (file === undefined) throw new UsageError('a file is missing: -f FILE');
+  return file;
+}
+
+/** Runs work that may take minutes; somebody who waits at a terminal sees that it goes on. */
+async function long<T>(call: Call, what: string, work: (timeoutMs?: number) => Promise<T>): Promise<T> {
+  const started = performance.now();
+  let isShown = false;
+  const show = () => {
+    isShown = true;
+    call.io.err(`\r${what} … ${Math.round((performance.now() - started) / 1000)} s`);
+  };
+  const timer = call.io.isInteractive ? setInterval(show, progressMs) : undefined;
+  try {
+    return await work(call.hasOwnTimeout ? undefined : longMs);
+  } finally {
+    clearInterval(timer);
+    if (isShown) call.io.err('\r\u001b[K');
+  }
+}
