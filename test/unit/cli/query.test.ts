@@ -1,0 +1,111 @@
+import type { ServerResponse } from 'node:http';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { within } from '../../harness.js';
+import { fakeServer, run } from './fake-server.js';
+
+const server = await fakeServer();
+
+test.before.each(() => server.reset());
+test.after(() => server.close());
+
+/** Lets the server run test rules: `events` are sent when one is started; the stream ends with its deletion. */
+function serveQueries(events: readonly string[]): void {
+  let stream: ServerResponse | undefined;
+  server.on('*', (response, { method, path, body }) => {
+    if (method === 'POST' && path === '/ruletest') {
+      response.end(JSON.stringify({ id: JSON.parse(body).id, port: server.port }));
+    } else if (path.startsWith('/test/')) {
+      stream = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+    } else if (path.endsWith('/start')) {
+      response.end('Test rule was started');
+      const send = () => {
+        if (stream === undefined) return void setImmediate(send);
+        stream.write(events.map((event) => `data: ${event}\n\n`).join(''));
+      };
+      send();
+    } else {
+      stream?.end();
+      response.end('Test rule was stopped.');
+    }
+  });
+}
+
+const asked = () => server.asked.map(({ method, path }) => `${method} ${path.replace(/query_\w+/, 'ID')}`);
+
+test('runs a query, prints its rows and removes the test rule', async () => {
+  serveQueries(['{"a":1}', '[{"a":2},{"a":3}]', '{"a":4}']);
+  const result = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s;', '--limit', '3']));
+  assert.equal(result, { code: 0, out: '{"a":1}\n{"a":2}\n{"a":3}\n', err: '' });
+  const { id, ...body } = JSON.parse(server.asked[0]?.body ?? '');
+  assert.match(id, /^query_/);
+  assert.equal(body, { sql: 'SELECT a FROM s', sinkProps: { sendSingle: true } });
+  assert.equal([...asked()].sort(), [
+    'DELETE /ruletest/ID',
+    'GET /test/ID',
+    'POST /ruletest',
+    'POST /ruletest/ID/start',
+  ]);
+  assert.is(asked().at(-1), 'DELETE /ruletest/ID');
+});
+
+test('Ctrl-C ends a query and the test rule', async () => {
+  serveQueries(['{"a":1}']);
+  let interrupt: (() => void) | undefined;
+  const running = run(server.base, ['query', 'SELECT a FROM s'], {
+    onListen: (call) => {
+      interrupt = call;
+    },
+  });
+  while (!asked().includes('POST /ruletest/ID/start')) await new Promise((resolve) => setImmediate(resolve));
+  interrupt?.();
+  assert.is((await within(5000, 'query', running)).code, 0);
+  assert.is(asked().at(-1), 'DELETE /ruletest/ID');
+});
+
+test('a text in place of rows is an error of the query', async () => {
+  serveQueries(['run Select error: boom', '{"a":1}']);
+  const result = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s', '--limit', '1']));
+  assert.equal(result, { code: 1, out: '{"a":1}\n', err: 'run Select error: boom\n' });
+});
+
+test('tells why a query is refused', async () => {
+  server.on('POST /ruletest', { status: 400, body: { msg: 'stream s is not found' } });
+  const { code, err } = await run(server.base, ['query', 'SELECT a FROM s']);
+  assert.equal([code, err], [1, 'haumea: stream s is not found\n']);
+});
+
+test('removes the test rule when it does not start', async () => {
+  server.on('POST /ruletest', { body: { id: 'x', port: server.port } });
+  server.on('*', (response, { path, method }) => {
+    if (path.endsWith('/start')) response.writeHead(400).end('no');
+    else if (method === 'DELETE') response.end();
+  });
+  const { code, err } = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s']));
+  assert.equal([code, err], [1, 'haumea: no\n']);
+  assert.is(asked().at(-1), 'DELETE /ruletest/ID');
+});
+
+test('reads statements line by line', async () => {
+  server.on('POST /streams', { status: 201, body: 'Stream s is created.' });
+  server.on('POST /tables', { status: 201, body: 'Table t is dropped.' });
+  const input = 'help\n\nCREATE STREAM s () \\\nWITH (TYPE="memory");\nDROP TABLE t\nquit\nSHOW STREAMS\n';
+  const { code, out, err } = await run(server.base, ['query'], { input });
+  assert.equal([code, err], [0, '']);
+  assert.match(out, 'SELECT …');
+  assert.match(out, 'Stream s is created.\nTable t is dropped.\n');
+  assert.equal(
+    server.asked.map(({ body }) => JSON.parse(body).sql),
+    ['CREATE STREAM s () \nWITH (TYPE="memory")', 'DROP TABLE t'],
+  );
+});
+
+test('goes on after a failed statement and ends with exit code 1', async () => {
+  server.on('POST /streams', { status: 400, body: { error: 3000, message: 'bad stream' } });
+  server.on('POST /tables', { body: ['t'] });
+  const { code, out, err } = await run(server.base, ['query'], { input: 'CREATE STREAM x\nSHOW TABLES\n' });
+  assert.equal([code, out, err], [1, 't\n', 'bad stream\n']);
+});
+
+test.run();
