@@ -16,7 +16,7 @@ import {
   AGG_SIZE, G_A, G_B, G_C, G_FILTER, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT,
   aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue,
 } from './spec';
-import { SET_ROWS, SET_VALUES, assignGroups, setError } from './group';
+import { SET_ROWS, SET_VALUES, assignGroups, separateGroups, setError } from './group';
 import { listPush } from './list';
 import { kindError } from './error';
 
@@ -105,6 +105,13 @@ export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
 
 function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
   if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
+  takeRows(spec, set, sel, n);
+  return true;
+}
+
+/** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own. */
+export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32): bool {
+  if (!separateGroups(spec, set, sel, n, GROUPS)) return false;
   takeRows(spec, set, sel, n);
   return true;
 }

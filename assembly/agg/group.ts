@@ -271,3 +271,14 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
   }
   return true;
 }
+
+/** Writes a group of its own for each selected row to `groups`; false when memory is exhausted. */
+export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
+  for (let i: u32 = 0; i < n; i++) {
+    const group = newGroup(spec, set, 0, EDGE, 0);
+    if (!group) return false;
+    keepRow(spec, set, group, load<u32>(sel + (<usize>i << 2)));
+    store<u32>(groups + (<usize>i << 2), <u32>group);
+  }
+  return true;
+}

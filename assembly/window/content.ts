@@ -45,6 +45,15 @@ function judge(where: u32, row: u32): i32 {
   return -1;
 }
 
+/** As `judge` by the WHERE of the spec; a failure is noted in the set. */
+export function judgeRow(spec: usize, set: usize, row: u32): i32 {
+  const where = load<u16>(spec, S_WHERE);
+  if (where == NO_INPUT) return 1;
+  const verdict = judge(where, row);
+  if (verdict < 0) setError(set, whereError);
+  return verdict;
+}
+
 /**
  * Takes the bound rows `sel[0 … n)` in. Rows that WHERE rejects leave no trace, except that a counting window keeps them
  * to count. Returns false when memory is exhausted.

@@ -9,8 +9,9 @@ import { sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
 import { rowsDropBefore } from './rows';
+import { stacksDropBefore, stacksSend, stacksTake } from './stacks';
 import { timeOfRow } from './times';
-import { W_ROWS } from './state';
+import { W_ROWS, W_STACKS } from './state';
 
 /** Takes the selected rows in one after the other and sends the windows that they trigger. */
 export function slidingPush(node: usize, spec: usize, state: usize): void {
@@ -29,9 +30,15 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
       resume();
     }
     const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
-    rowsDropBefore(state + W_ROWS, oldest - length);
-    if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+    const stacks = load<u32>(state, W_STACKS) != 0;
+    if (stacks) stacksDropBefore(node, spec, state, oldest - length);
+    else rowsDropBefore(state + W_ROWS, oldest - length);
+    if (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at))) sendNoMemory(node);
     if (!isTrigger) continue;
+    if (stacks && stacksSend(node, spec, state, ms - length, ms)) {
+      resume();
+      continue;
+    }
     if (delay > 0) {
       if (!queuePush(state, ms, accountOf(node))) sendNoMemory(node);
       continue;

@@ -7,8 +7,8 @@
 //   192  counter u32 | isOpen u32
 //   200  queue u32 | queueFrom u32 | queueTo u32 | queueCapacity u32     times of triggers that wait
 //   216  tick f64                      next aligned end, for the longest duration of a session
-//   224  watermark f64
-//   232  panes u32 | paneCount u32 …   window/panes.ts
+//   224  unused
+//   232  stacks u32                    window/stacks.ts, 0 none
 import { SET_SIZE } from '../agg/group';
 
 export const W_SET: usize = 0;
@@ -24,6 +24,5 @@ export const W_QUEUE_FROM: usize = 204;
 export const W_QUEUE_TO: usize = 208;
 export const W_QUEUE_CAPACITY: usize = 212;
 export const W_TICK: usize = 216;
-export const W_WATERMARK: usize = 224;
-export const W_PANES: usize = 232;
-export const W_SIZE: u32 = 256;
+export const W_STACKS: usize = 232;
+export const W_SIZE: u32 = 240;

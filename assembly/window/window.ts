@@ -22,6 +22,7 @@ import { queueFree } from './queue';
 import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { rowsFree, rowsInit } from './rows';
+import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
 import { W_END, W_ROWS, W_SET, W_SIZE } from './state';
 
@@ -45,6 +46,7 @@ export function windowOpen(node: usize): bool {
   store<u32>(node, W_SIZE, N_STATE_SIZE);
   setInit(state + W_SET, acct);
   rowsInit(state + W_ROWS, acct);
+  if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
   }
@@ -170,6 +172,7 @@ export function windowFree(node: usize): void {
   if (!state) return;
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
+  stacksFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
