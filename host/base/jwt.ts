@@ -20,6 +20,8 @@ const maxTokenLength = 16 * 1024;
 const issuedAheadMs = 60_000;
 /** Larger key files are no keys. */
 const maxKeyBytes = 64 * 1024;
+/** Age from which a folder's time of change tells it from every later change. */
+const settledMs = 2000;
 const base64url = /^[A-Za-z0-9_-]+$/;
 
 export interface Claims {
@@ -186,8 +188,10 @@ class KeyFolder {
       const { mtimeMs, ino } = statSync(this.folder);
       const stamp = `${mtimeMs} ${ino}`;
       if (stamp === this.stamp) return;
+      // Two changes within the resolution of time stamps look like one: a fresh folder is listed again next time.
+      const isSettled = Math.abs(Date.now() - mtimeMs) > settledMs;
       this.names = new Map(readdirSync(this.folder).map((name) => [name.toLowerCase(), name]));
-      this.stamp = stamp;
+      this.stamp = isSettled ? stamp : '';
       for (const name of this.keys.keys()) if (!this.names.has(name.toLowerCase())) this.keys.delete(name);
     } catch {
       // Without the folder there are no keys, so that nobody gets in.

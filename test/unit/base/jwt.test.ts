@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -127,13 +127,11 @@ test('sees keys that are added, replaced and removed', () => {
   const late = token({ ...good, iss: 'late.pub' }, other.privateKey);
   assert.not.ok(check(late).ok);
   writeFileSync(join(folder, 'late.pub'), pemOf(other.publicKey));
-  utimesSync(folder, 1, 1);
   assert.ok(check(late).ok);
   writeFileSync(join(folder, 'late.new'), pemOf(pair.publicKey));
   renameSync(join(folder, 'late.new'), join(folder, 'late.pub'));
   assert.not.ok(check(late).ok, 'the old key has no more effect');
   rmSync(join(folder, 'late.pub'));
-  utimesSync(folder, 2, 2);
   assert.match(textOf(check(late)), 'not found target key file late.pub');
 });
 
