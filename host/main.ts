@@ -1,6 +1,5 @@
 /** Process entry: picks the command, prints failures, sets the exit code. Commands are loaded when they are called. */
 import { HaumeaError, reasonOf } from './base/errors.js';
-import { nearest } from './base/nearest.js';
 
 const help = `usage: haumea <command> [options]
 
@@ -21,7 +20,8 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(help);
+    const { clientHelp } = await import('./cli/client/index.js');
+    process.stdout.write(`${help}\nCommands for a running server:\n\n${clientHelp()}`);
     return name === undefined ? 2 : 0;
   }
   if (name === '--version' || name === '-v' || name === 'version') {
@@ -30,13 +30,8 @@ async function main([name, ...args]: string[]): Promise<number> {
     return 0;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) {
-    const meant = nearest(name, Object.keys(commands));
-    process.stderr.write(
-      `haumea: unknown command ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}\n\n${help}`,
-    );
-    return 2;
-  }
+  // Everything else is a request to a running server, or a mistake that the client explains.
+  if (command === undefined) return (await import('./cli/client/index.js')).main([name, ...args]);
   return command(args);
 }
 

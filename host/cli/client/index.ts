@@ -108,7 +108,7 @@ function unknown(words: readonly string[], given: readonly string[], io: Io): nu
     return isHelp ? 0 : 2;
   }
   if (nouns.length === 0) {
-    const meant = nearest(verb, verbs);
+    const meant = nearest(verb, [...localCommands.map(({ path }) => path), ...verbs]);
     io.err(`haumea: unknown command ${verb}${meant === undefined ? '' : `, did you mean ${meant}?`}\n`);
     return 2;
   }
