@@ -13,6 +13,16 @@ export function backoffMs(attempt: number): number {
   return delay * (1 + jitter * (Math.random() * 2 - 1));
 }
 
+/** Whose connection it is. */
+export interface ConnectionOwner {
+  /** Connects once; see `Source.open`. */
+  connect(): Promise<void>;
+  /** A failure that no repetition can cure. */
+  refused(reason: string): void;
+  /** Any other failed attempt. */
+  attemptFailed(reason: string): void;
+}
+
 export class Connection {
   /** 1 connected, 0 connecting, -1 disconnected. */
   status: 1 | 0 | -1 = 0;
@@ -25,16 +35,7 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  /**
-   * @param open connects once; see `Source.open`
-   * @param onRefused called with a failure that no repetition can cure
-   * @param onFailure called with any other failed attempt
-   */
-  constructor(
-    readonly open: () => Promise<void>,
-    readonly onRefused: (reason: string) => void,
-    readonly onFailure: (reason: string) => void = () => {},
-  ) {}
+  constructor(readonly owner: ConnectionOwner) {}
 
   start(): void {
     this.#try();
@@ -56,7 +57,7 @@ export class Connection {
   #try(): void {
     this.status = 0;
     this.lastTryAt = Date.now();
-    this.open().then(
+    this.owner.connect().then(
       () => {
         if (this.#isStopped) return;
         this.status = 1;
@@ -68,9 +69,9 @@ export class Connection {
           this.status = -1;
           this.lastMessage = reasonOf(error);
           this.lastDisconnectedAt = Date.now();
-          this.onRefused(this.lastMessage);
+          this.owner.refused(this.lastMessage);
         } else {
-          this.onFailure(reasonOf(error));
+          this.owner.attemptFailed(reasonOf(error));
           this.#failed(reasonOf(error));
         }
       },

@@ -1,6 +1,7 @@
 /** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { KernelError } from '../../kernels/error.js';
+import type { OperatorPlan } from '../../kernels/ir.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
@@ -27,6 +28,7 @@ export interface PlaneOptions {
 
 /** Longest delay a timer takes. */
 const maxTimerMs = 2 ** 31 - 1;
+const maxOperatorLists = 100;
 
 export class DataPlane implements HostCalls {
   declare kernel: Kernel;
@@ -39,6 +41,7 @@ export class DataPlane implements HostCalls {
   readonly #byStream = new Map<StreamHandle, SourceRun>();
   /** Sinks by the encode node that writes for them. */
   readonly #outputs = new Map<NodeHandle, Set<SinkRun>>();
+  readonly #operators = new Map<string, OperatorPlan[]>();
   readonly #shared = new Map<string, unknown>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -161,6 +164,16 @@ export class DataPlane implements HostCalls {
         this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
       });
     });
+  }
+
+  sameOperators(operators: OperatorPlan[]): OperatorPlan[] {
+    const key = JSON.stringify(operators);
+    const known = this.#operators.get(key);
+    if (known !== undefined) return known;
+    // Rules of many shapes gain nothing from it: the table must not outgrow what it saves.
+    if (this.#operators.size >= maxOperatorLists) this.#operators.clear();
+    this.#operators.set(key, operators);
+    return operators;
   }
 
   refused(source: SourceRun, reason: string): void {

@@ -4,7 +4,7 @@ import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import type { RuleStart } from './protocol.js';
-import { SinkRun } from './sink-run.js';
+import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 
 /** What a rule needs from the data plane. */
@@ -16,6 +16,8 @@ export interface RuleHost {
   addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
   removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
   failed(rule: RuleRun, reason: string): void;
+  /** Returns an equal list that other rules hold already, if there is one. */
+  sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
 /** A node of the rule in the kernel. */
@@ -30,7 +32,7 @@ export interface RunningNode {
   readonly base: NodeCounters | null;
 }
 
-export class RuleRun {
+export class RuleRun implements SinkHost {
   readonly id: string;
   readonly run: number;
   readonly operators: RuleStart['plan']['operators'];
@@ -50,7 +52,7 @@ export class RuleRun {
   ) {
     this.id = start.id;
     this.run = start.run;
-    this.operators = start.plan.operators;
+    this.operators = host.sameOperators(start.plan.operators);
   }
 
   /** Builds sinks and nodes; on failure `release` undoes what was done. */
@@ -60,7 +62,7 @@ export class RuleRun {
     for (const spec of start.sinks) {
       const connector = loadedConnector(spec.type);
       if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
-      this.sinks.push(new SinkRun(spec, connector, this.#sinkHost(), start.sinkLimitBytes));
+      this.sinks.push(new SinkRun(spec, connector, this, start.sinkLimitBytes));
     }
     sources.forEach((source, i) => {
       this.sources.push(source);
@@ -81,8 +83,8 @@ export class RuleRun {
   release(): void {
     const { kernel } = this.host;
     this.#isReleased = true;
-    for (const { handle, sinks } of this.nodes.splice(0).reverse()) {
-      if (sinks.length > 0) this.host.removeOutput(handle, sinks);
+    for (const { handle, sinks, isSilent } of this.nodes.splice(0).reverse()) {
+      if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
       kernel.releaseNode(handle);
     }
     for (const { source, indexes } of this.#columns.splice(0)) kernel.releaseColumns(source.stream, indexes);
@@ -107,21 +109,27 @@ export class RuleRun {
         ? { stream: fromSource.source.stream }
         : { node: this.nodes[(input as { node: number }).node]!.handle };
     const handle = kernel.addNode(parent, linked);
-    if (sinks.length > 0) this.host.addOutput(handle, sinks);
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
+    if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
     return { kind: plan.kind, sinks, isSilent, handle, base: counters.recordsIn > 0 ? counters : null };
   }
 
-  #sinkHost() {
-    return {
-      ruleId: this.id,
-      log: this.host.log,
-      shared: <T>(key: string, make: () => T) => this.host.shared(key, make),
-      sinkIsFull: (isFull: boolean) => {
-        if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
-      },
-      sinkFailed: (reason: string) => this.host.failed(this, reason),
-    };
+  // What sinks call
+
+  get log(): Logger {
+    return this.host.log;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  sinkIsFull(isFull: boolean): void {
+    if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+  }
+
+  sinkFailed(reason: string): void {
+    this.host.failed(this, reason);
   }
 }

@@ -2,14 +2,14 @@
 import type { OutputChunk } from '../../kernels/api.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
-import { Connection } from './connection.js';
+import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
 
 export interface SinkHost {
-  readonly ruleId: string;
+  readonly id: string;
   readonly log: Logger;
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
@@ -18,7 +18,7 @@ export interface SinkHost {
   sinkFailed(reason: string): void;
 }
 
-export class SinkRun implements SinkContext {
+export class SinkRun implements SinkContext, ConnectionOwner {
   readonly connection: Connection;
   messagesIn = 0;
   rowsIn = 0;
@@ -48,14 +48,26 @@ export class SinkRun implements SinkContext {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.#sink = sink.create(spec.props, this);
-    this.connection = new Connection(
-      () => this.#sink.open(),
-      (reason) => {
-        this.#exception(reason);
-        host.sinkFailed(reason);
-      },
-      (reason) => this.#exception(reason),
-    );
+    this.connection = new Connection(this);
+  }
+
+  connect(): Promise<void> {
+    return this.#sink.open();
+  }
+
+  refused(reason: string): void {
+    this.exception(reason);
+    this.host.sinkFailed(reason);
+  }
+
+  attemptFailed(reason: string): void {
+    this.exception(reason);
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
   }
 
   start(): void {
@@ -125,7 +137,7 @@ export class SinkRun implements SinkContext {
   // What the connector calls
 
   get ruleId(): string {
-    return this.host.ruleId;
+    return this.host.id;
   }
 
   get log(): Logger {
@@ -143,13 +155,13 @@ export class SinkRun implements SinkContext {
 
   failed(bytes: number, messages: number, reason: string): void {
     this.messagesFailed += messages;
-    this.#exception(reason);
+    this.exception(reason);
     this.#credit(bytes);
   }
 
   disconnected(reason: string): void {
     if (this.#isClosed) return;
-    this.#exception(reason);
+    this.exception(reason);
     this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
     this.#bytesOutAtLoss = this.#bytesOut;
     if (this.#strikes > maxStrikes) this.host.sinkFailed(reason);
@@ -163,11 +175,5 @@ export class SinkRun implements SinkContext {
       this.isFull = false;
       this.host.sinkIsFull(false);
     }
-  }
-
-  #exception(reason: string): void {
-    this.exceptions++;
-    this.lastException = reason;
-    this.lastExceptionAt = Date.now();
   }
 }

@@ -2,7 +2,7 @@
 import type { Kernel, StreamCounters, StreamHandle } from '../../kernels/api.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Source, SourceContext } from '../connectors/define.js';
-import { Connection } from './connection.js';
+import { Connection, type ConnectionOwner } from './connection.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
@@ -31,7 +31,7 @@ interface Barrier {
   left: number;
 }
 
-export class SourceRun implements SourceContext {
+export class SourceRun implements SourceContext, ConnectionOwner {
   readonly users = new Set<RuleRun>();
   readonly stream: StreamHandle;
   readonly connection: Connection;
@@ -78,14 +78,20 @@ export class SourceRun implements SourceContext {
       host.kernel.closeStream(this.stream);
       throw error;
     }
-    this.connection = new Connection(
-      () => this.#source.open(),
-      (reason) => {
-        this.exception(reason);
-        host.refused(this, reason);
-      },
-      (reason) => this.exception(reason),
-    );
+    this.connection = new Connection(this);
+  }
+
+  connect(): Promise<void> {
+    return this.#source.open();
+  }
+
+  refused(reason: string): void {
+    this.exception(reason);
+    this.host.refused(this, reason);
+  }
+
+  attemptFailed(reason: string): void {
+    this.exception(reason);
   }
 
   start(): void {
