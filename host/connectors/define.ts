@@ -30,6 +30,8 @@ export interface SourceContext {
   onPacket(take: (packet: Uint8Array) => void): void;
   /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
   onAcknowledge(take: (packetIds: Uint16Array) => void): void;
+  /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
+  onMalformed(take: (reason: string) => void): void;
   /** Forgets a half-received message. */
   resetInput(): void;
   /** The connection was lost; the engine calls `open` again after a while. */

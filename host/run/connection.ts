@@ -34,6 +34,7 @@ export class Connection {
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  #lostWhileTrying: string | undefined;
 
   constructor(readonly owner: ConnectionOwner) {}
 
@@ -43,7 +44,12 @@ export class Connection {
 
   /** To be called when an open connection is lost. */
   lost(reason: string): void {
-    if (this.#isStopped || this.status !== 1) return;
+    if (this.#isStopped) return;
+    if (this.status !== 1) {
+      // Lost before the attempt has ended: its success would be news of the past.
+      this.#lostWhileTrying = reason;
+      return;
+    }
     if (Date.now() - this.lastConnectedAt >= steadyMs) this.#attempt = 0;
     this.#failed(reason);
   }
@@ -57,9 +63,14 @@ export class Connection {
   #try(): void {
     this.status = 0;
     this.lastTryAt = Date.now();
+    this.#lostWhileTrying = undefined;
     this.owner.connect().then(
       () => {
         if (this.#isStopped) return;
+        if (this.#lostWhileTrying !== undefined) {
+          this.#failed(this.#lostWhileTrying);
+          return;
+        }
         this.status = 1;
         this.lastConnectedAt = Date.now();
       },

@@ -1,5 +1,7 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
 import type { Kernel, StreamCounters, StreamHandle } from '../../kernels/api.js';
+import { ProtocolError } from '../../kernels/error.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Source, SourceContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -50,6 +52,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   #whenReady: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
   #takeAcknowledge: (packetIds: Uint16Array) => void = () => {};
+  #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
   #barriers: Barrier[] = [];
   #unacknowledged: Uint16Array[] = [];
 
@@ -136,19 +139,17 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded) return true;
+    let malformed: string | undefined;
     this.host.work(this.users, () => {
-      const { kernel } = this.host;
-      const now = Date.now();
-      this.lastInputAt = now;
-      for (let at = 0; at < bytes.length; ) {
-        const room = kernel.inputBuffer(this.stream);
-        const length = Math.min(room.length, bytes.length - at, sliceBytes);
-        if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
-        room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
-        kernel.feed(this.stream, length, now);
-        at += length;
+      try {
+        this.#feed(bytes);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        malformed = reasonOf(error);
+        this.host.kernel.resetInput(this.stream);
       }
     });
+    if (malformed !== undefined) this.#whenMalformed(malformed);
     if (this.#unacknowledged.length > 0) this.#acknowledgeLater();
     return !this.isFull;
   }
@@ -169,6 +170,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   onAcknowledge(take: (packetIds: Uint16Array) => void): void {
     this.#takeAcknowledge = take;
+  }
+
+  onMalformed(take: (reason: string) => void): void {
+    this.#whenMalformed = take;
   }
 
   resetInput(): void {
@@ -211,6 +216,20 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
     this.#unacknowledged.push(packetIds.slice());
+  }
+
+  #feed(bytes: Uint8Array): void {
+    const { kernel } = this.host;
+    const now = Date.now();
+    this.lastInputAt = now;
+    for (let at = 0; at < bytes.length; ) {
+      const room = kernel.inputBuffer(this.stream);
+      const length = Math.min(room.length, bytes.length - at, sliceBytes);
+      if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
+      room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+      kernel.feed(this.stream, length, now);
+      at += length;
+    }
   }
 
   /** A sink below became full, or took up work again. */

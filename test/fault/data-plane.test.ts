@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -66,6 +69,40 @@ test('rules that come and go under full load leave nothing behind', async () => 
   }
   const seen = await opened.figure('stays', 'sinkRecordsOutTotal', () => true);
   await opened.figure('stays', 'sinkRecordsOutTotal', (value) => value > seen);
+});
+
+test('garbage on the socket costs the connection, never the rule', async () => {
+  const junk = [
+    randomBytes(1 << 20),
+    Buffer.alloc(1 << 20, 0x30),
+    Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3]),
+  ];
+  let connections = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      if (bytes[0] === 0x10) socket.write(Buffer.from([0x20, 2, 0, 0]));
+      if (bytes[0] !== 0x82) return;
+      socket.write(Buffer.from([0x90, 3, bytes[2]!, bytes[3]!, 0]));
+      for (let i = 0; i < 20; i++) socket.write(junk[connections % junk.length]!);
+      connections++;
+      socket.end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  opened.stream('CREATE STREAM noise () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="noise")', {
+    server: `tcp://127.0.0.1:${port}`,
+    qos: 0,
+  });
+  opened.run('noise', 'SELECT a FROM noise', [['nop', {}]]);
+  await eventually('three more connections', () => connections > 3);
+  assert.is(opened.engine.state('noise'), 'running');
+  const { metrics } = await opened.engine.status('noise');
+  assert.ok(Number(metrics.source_noise_0_exceptions_total) > 0);
+  await opened.engine.remove('noise');
+  server.close();
 });
 
 test('many rules start and stop quickly', async () => {

@@ -43,6 +43,11 @@ export class MqttSource implements Source {
       () => this.#transport?.hold(false),
     );
     context.onPacket((packet) => this.#transport?.pass(packet));
+    context.onMalformed((reason) => {
+      // Where the next packet begins can't be known: only a new connection helps.
+      this.#reason = reason;
+      this.#transport?.destroy();
+    });
     context.onAcknowledge((packetIds) => this.#acknowledge(packetIds));
   }
 
@@ -54,9 +59,10 @@ export class MqttSource implements Source {
     this.#reason = 'connection closed';
     const { hasSession } = await connectOnce(client);
     if (this.#isClosed) return;
-    this.#isConnected = true;
     if (this.context.isFull) this.#transport?.hold(true);
     if (!hasSession || !this.conf.enableClientSession) await this.#subscribe(client);
+    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
+    this.#isConnected = true;
   }
 
   async close(): Promise<void> {
@@ -117,6 +123,8 @@ export class MqttSource implements Source {
     const qos = this.conf.qos as 0 | 1 | 2;
     const wanted = Object.fromEntries(this.#topics.map((topic) => [topic, { qos }]));
     await new Promise<void>((resolve, reject) => {
+      // The library may never call back for a connection that breaks meanwhile.
+      client.once('close', () => reject(new HaumeaError('connection', this.#reason)));
       client.subscribe(wanted, (error, granted) => {
         const refused = granted?.filter((grant) => grant.qos >= 128).map((grant) => grant.topic) ?? [];
         if (error !== null && error !== undefined) reject(new HaumeaError('connection', reasonOf(error)));
@@ -125,7 +133,6 @@ export class MqttSource implements Source {
         else resolve();
       });
     }).catch((error: unknown) => {
-      this.#isConnected = false;
       this.#transport?.destroy();
       throw error;
     });
