@@ -282,3 +282,9 @@ export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, grou
   }
   return true;
 }
+
+/** The group of `set` with the key of group `from`, which belongs to the set `other`; 0 when memory is exhausted. */
+export function regroup(spec: usize, set: usize, other: usize, from: usize): usize {
+  if (from == <usize>load<u32>(other, NULL_GROUP)) return findNullGroup(spec, set);
+  return findGroup(spec, set, <usize>load<u32>(from, 8), load<u32>(from, 4));
+}

@@ -5,9 +5,10 @@ import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKi
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
+import { panesSend } from './panes';
 import { rowsDropBefore } from './rows';
 import { timeOfRow } from './times';
-import { W_END, W_ROWS, W_START } from './state';
+import { W_END, W_ROWS, W_STACKS, W_START } from './state';
 
 /**
  * Empty windows sent in a row before the rest of a gap is skipped: one wrong timestamp years ahead must not keep the
@@ -64,7 +65,8 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
       break;
     }
     const start = load<f64>(state, W_START);
-    if (isHopping) {
+    if (isHopping && load<u32>(state, W_STACKS)) panesSend(node, spec, state, start, end);
+    else if (isHopping) {
       sendRange(node, spec, state, start, end, end, end - length, end, false);
       rowsDropBefore(state + W_ROWS, end + step - length);
     } else sendAll(node, spec, state, start, end, end);

@@ -11,7 +11,8 @@ import { SET_COUNT, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsAppend, rowsDrop, rowsFirst, timeAt } from './rows';
-import { W_ROWS, W_SET } from './state';
+import { hasPanes, panesAreVoid } from './panes';
+import { W_ROWS, W_SET, W_STACKS } from './state';
 
 // @ts-ignore: decorator
 @inline export function isGrouped(spec: usize): bool {
@@ -23,7 +24,7 @@ export function keepsRows(spec: usize): bool {
   const kind = load<u32>(spec, S_KIND);
   if (!isGrouped(spec)) return true;
   if (kind == WindowKind.COUNT) return load<u32>(spec, S_COUNT_LENGTH) != load<u32>(spec, S_COUNT_STEP);
-  return kind == WindowKind.SLIDING || kind == WindowKind.HOPPING;
+  return kind == WindowKind.SLIDING || (kind == WindowKind.HOPPING && !hasPanes(spec));
 }
 
 /** Payload of the error that WHERE gave, 0 when there was none. */
@@ -83,6 +84,7 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
 
 /** True when nothing was taken in since the last window. */
 export function isVoid(spec: usize, state: usize): bool {
+  if (load<u32>(spec, S_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(state);
   return keepsRows(spec) ? load<u32>(state + W_ROWS, ROWS_COUNT) == 0 : load<u32>(state + W_SET, SET_COUNT) == 0;
 }
 

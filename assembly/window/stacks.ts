@@ -156,7 +156,7 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
 }
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */
-function keepOf(spec: usize, group: usize, from: usize): void {
+export function keepOf(spec: usize, group: usize, from: usize): void {
   const keeps = load<u32>(spec, S_KEEPS);
   const tagsAt = load<u32>(spec, S_TAGS_AT);
   memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, <usize>keeps << 3);

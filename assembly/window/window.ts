@@ -18,6 +18,7 @@ import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { timeColumnOf } from './event-time';
 import { sendNoMemory } from './output';
+import { hasPanes, panesFree, panesOpen } from './panes';
 import { queueFree } from './queue';
 import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
@@ -47,6 +48,7 @@ export function windowOpen(node: usize): bool {
   setInit(state + W_SET, acct);
   rowsInit(state + W_ROWS, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
+  if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
   if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
   }
@@ -172,7 +174,8 @@ export function windowFree(node: usize): void {
   if (!state) return;
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
-  stacksFree(node, state);
+  if (load<u32>(load<u32>(node, N_SPEC), S_KIND) == WindowKind.HOPPING) panesFree(node, state);
+  else stacksFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
