@@ -139,7 +139,8 @@ function readArgs(argv: string[]) {
     },
   });
   for (const name of positionals) {
-    if (!workloadNames.includes(name)) throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
+    if (!workloadNames.includes(name))
+      throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
   }
   for (const name of ['seconds', 'rate', 'rules', 'runs', 'engine-pid'] as const) number(name, values[name]);
   check('data', values.data, ['plain', 'varied']);

@@ -1,7 +1,7 @@
 /** The engine under test behind its REST interface: our own, started here, or any other by its address. */
 import type { ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { cpuMs, endProcess, memoryOf, pause, startNode } from './process.js';
 
@@ -39,13 +39,18 @@ export class EngineUnderTest {
     const folder = join(options.folder, 'data');
     mkdirSync(folder, { recursive: true });
     const started = performance.now();
-    const child = startNode([...options.command, 'serve', '--data', folder], 'engine', {
-      KUIPER__BASIC__RESTPORT: String(rest),
-      KUIPER__BASIC__RESTIP: '127.0.0.1',
-      KUIPER__SOURCE__HTTPSERVERPORT: String(data),
-      KUIPER__BASIC__CONSOLELOG: 'true',
-      ...options.env,
-    }, false);
+    const child = startNode(
+      [...options.command, 'serve', '--data', folder],
+      'engine',
+      {
+        KUIPER__BASIC__RESTPORT: String(rest),
+        KUIPER__BASIC__RESTIP: '127.0.0.1',
+        KUIPER__SOURCE__HTTPSERVERPORT: String(data),
+        KUIPER__BASIC__CONSOLELOG: 'true',
+        ...options.env,
+      },
+      false,
+    );
     let output = '';
     child.stdout?.on('data', (chunk) => {
       output = (output + chunk).slice(-4000);

@@ -1,7 +1,7 @@
 /** Reads a growing result file and gives its complete lines to a checker. */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import type { Checker } from './workloads/workload.js';
 import { pause } from './process.js';
+import type { Checker } from './workloads/workload.js';
 
 const CHUNK = 4 << 20;
 

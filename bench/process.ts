@@ -9,7 +9,12 @@ const canPin = process.platform === 'linux' && cpus().length > 1 && spawnSync('t
 export const cores = canPin ? { engine: cpus().length - 1, others: `0-${cpus().length - 2}` } : null;
 
 /** Starts `node` with the arguments on the core given. */
-export function startNode(args: string[], core: 'engine' | 'others', env: Record<string, string>, withIpc: boolean): ChildProcess {
+export function startNode(
+  args: string[],
+  core: 'engine' | 'others',
+  env: Record<string, string>,
+  withIpc: boolean,
+): ChildProcess {
   const command = cores
     ? ['taskset', '-c', core === 'engine' ? String(cores.engine) : cores.others, process.execPath, ...args]
     : [process.execPath, ...args];

@@ -42,7 +42,11 @@ export async function runWorkload(options: RunOptions): Promise<RunResult> {
   const workload = workloadByName(options.workload, options.payloads);
   const folder = mkdtempSync(join(tmpdir(), 'haumea-bench-'));
   const result = blankResult(workload.name, workload.title, options.engineUrl || 'haumea');
-  Object.assign(result, { dataSet: options.dataSet, sender: options.perMessage ? 'per message' : 'batching', rateAsked: options.rate });
+  Object.assign(result, {
+    dataSet: options.dataSet,
+    sender: options.perMessage ? 'per message' : 'batching',
+    rateAsked: options.rate,
+  });
   let generator: Generator | null = null;
   let engine: EngineUnderTest | null = null;
   try {
@@ -56,7 +60,11 @@ export async function runWorkload(options: RunOptions): Promise<RunResult> {
       folder,
     });
     result.startMs = engine.startMs;
-    await engine.createStream(workload.stream, options.schemaless ? workload.ddlSchemaless : workload.ddl, generator.port);
+    await engine.createStream(
+      workload.stream,
+      options.schemaless ? workload.ddlSchemaless : workload.ddl,
+      generator.port,
+    );
     if (workload.name === 'rules') await manyRules(workload, options, engine, generator, result);
     else if (workload.name === 'latency') await latency(workload, options, engine, generator, result);
     else await throughput(workload, options, engine, generator, result, folder);
@@ -82,7 +90,9 @@ async function throughput(
   folder: string,
 ): Promise<void> {
   const file = join(folder, 'out.txt');
-  await engine.createRule(RULE, options.sql || workload.sql, { file: { path: file, fileType: 'lines', ...options.sinkProps } });
+  await engine.createRule(RULE, options.sql || workload.sql, {
+    file: { path: file, fileType: 'lines', ...options.sinkProps },
+  });
   await generator.subscribed();
   // The first messages warm up code and caches; they are checked with the rest.
   const warm = options.rate > 0 ? 0 : WARM_UP;
@@ -97,8 +107,14 @@ async function throughput(
   let ended = began;
   if (options.rate > 0) {
     total = Math.round(options.rate * options.seconds);
-    const sent = await generator.send({ count: total, rate: options.rate, perMessage: options.perMessage, firstIndex: 0 });
-    if (sent.lateMs > 0.05 * options.seconds * 1000) result.findings.push(`the rate was not kept: ${Math.round(sent.lateMs)} ms late`);
+    const sent = await generator.send({
+      count: total,
+      rate: options.rate,
+      perMessage: options.perMessage,
+      firstIndex: 0,
+    });
+    if (sent.lateMs > 0.05 * options.seconds * 1000)
+      result.findings.push(`the rate was not kept: ${Math.round(sent.lateMs)} ms late`);
   } else {
     // As fast as the engine takes them, in parts, until the time is over.
     const part = 400_000;
@@ -199,7 +215,8 @@ async function manyRules(
     const out = Number(status.sink_nop_0_0_records_in_total);
     received += seen;
     if (seen !== total && result.findings.length < 5) result.findings.push(`${id}: ${seen} of ${total} records in`);
-    else if (out !== expected && result.findings.length < 5) result.findings.push(`${id}: ${out} of ${expected} results`);
+    else if (out !== expected && result.findings.length < 5)
+      result.findings.push(`${id}: ${out} of ${expected} results`);
   }
   result.rules = ids.length;
   result.sent = total;
@@ -222,7 +239,12 @@ export async function runTwinOf(options: RunOptions): Promise<RunResult> {
   result.dataSet = options.dataSet;
   const generator = await Generator.open(options.role, workload.name, options.dataSet);
   const started = performance.now();
-  const child = startNode([...options.role, 'twin', String(generator.port), file, workload.name, workload.topic], 'engine', {}, true);
+  const child = startNode(
+    [...options.role, 'twin', String(generator.port), file, workload.name, workload.topic],
+    'engine',
+    {},
+    true,
+  );
   const pid = child.pid as number;
   let count = 0;
   child.on('message', (message) => {
@@ -280,7 +302,9 @@ export async function searchRate(options: RunOptions, from: number, say: (line: 
   for (let tries = 0; tries < 14 && high / Math.max(low, 1) > 1.05; tries++) {
     const result = await runWorkload({ ...options, rate: Math.round(rate) });
     const isLossless = result.findings.length === 0 && result.lostPercent === 0;
-    say(`  ${Math.round(rate)} msg/s: ${isLossless ? 'lossless' : (result.findings[0] ?? `${result.lostPercent.toFixed(2)} % lost`)}`);
+    say(
+      `  ${Math.round(rate)} msg/s: ${isLossless ? 'lossless' : (result.findings[0] ?? `${result.lostPercent.toFixed(2)} % lost`)}`,
+    );
     if (isLossless) {
       best = result;
       low = rate;

@@ -2,7 +2,7 @@
  * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
-import type { ColumnType, ColumnUse, NodePlan, Program, ConstValue } from './ir.js';
+import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
 
 /** Numbers that stand for kernel objects; 0 is never valid. */
 export type StreamHandle = number;

@@ -83,7 +83,7 @@ export interface AggregatePlan {
 export type WindowPlan =
   | { kind: 'tumbling'; unitMs: number; lengthMs: number }
   | { kind: 'hopping'; unitMs: number; lengthMs: number; hopMs: number }
-  | { kind: 'sliding'; lengthMs: number; delayMs: number; /** OVER (WHEN …) */ trigger?: Operand }
+  | { kind: 'sliding'; lengthMs: number; delayMs: number /** OVER (WHEN …) */; trigger?: Operand }
   /** `unitMs`: natural unit of the alignment of the longest duration; without it the largest unit that divides it. */
   | { kind: 'session'; maxMs: number; timeoutMs: number; unitMs?: number }
   | { kind: 'count'; length: number; step: number }
@@ -145,7 +145,14 @@ export type NodePlan =
    * Orders the rows of a message; carries `columns` columns through unchanged. Linked to a stream (columnMap), the batch
    * keeps the stream's numbering: as many columns are carried as the map reaches.
    */
-  | { kind: 'sort'; input: NodeInput; program: Program | null; keys: { operand: Operand; descending: boolean }[]; columns: number; name: string }
+  | {
+      kind: 'sort';
+      input: NodeInput;
+      program: Program | null;
+      keys: { operand: Operand; descending: boolean }[];
+      columns: number;
+      name: string;
+    }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /** Computes the output columns and writes them as bytes for one sink (or several with equal wishes). */
@@ -153,11 +160,10 @@ export type NodePlan =
 
 /** What the rows of the rule look like on the wire. */
 export interface OutputPlan {
-  shape:
-    /**
-     * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
-     * `omitNull`: an expression without a name, whose null is left out even with `sendNil`.
-     */
+  shape: /**
+   * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
+   * `omitNull`: an expression without a name, whose null is left out even with `sendNil`.
+   */
     | { kind: 'fields'; fields: { name: string; operand: Operand; plain: boolean; omitNull?: boolean }[] }
     /**
      * One operand that is an object: the row (`SELECT *` without a schema). With sendSingle an array of objects is one

@@ -1,6 +1,6 @@
 // Writes what follows from the declarations: operation numbers and dispatch of the kernels, the names of the host.
 // `node tools/gen.mjs` rewrites the files, `--check` only tells whether they are current.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,7 +32,11 @@ for (const family of families) {
     seen.set(op.code, op.name);
   }
 }
-const constName = (name) => name.replace('.', '_').replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase();
+const constName = (name) =>
+  name
+    .replace('.', '_')
+    .replace(/[A-Z]/g, (c) => `_${c}`)
+    .toUpperCase();
 const fnName = (name) => {
   const [family, op] = name.split('.');
   return `${family}${op[0].toUpperCase()}${op.slice(1)}`;

@@ -14,10 +14,17 @@ const figures: { title: string; of: (r: RunResult) => number; format: (v: number
 
 const labelOf = (r: RunResult): string => {
   const knobs = Object.entries(r.knobs).map(([k, v]) => `${k}=${v}`);
-  return [r.workload, r.engine, r.dataSet, r.sender === 'batching' ? '' : r.sender, ...knobs].filter((t) => t !== '').join(' · ');
+  return [r.workload, r.engine, r.dataSet, r.sender === 'batching' ? '' : r.sender, ...knobs]
+    .filter((t) => t !== '')
+    .join(' · ');
 };
 
-function bars(title: string, results: RunResult[], of: (r: RunResult) => number, format: (v: number) => string): string {
+function bars(
+  title: string,
+  results: RunResult[],
+  of: (r: RunResult) => number,
+  format: (v: number) => string,
+): string {
   const shown = results.filter((r) => Number.isFinite(of(r)));
   if (shown.length === 0) return '';
   const most = Math.max(...shown.map(of), Number.MIN_VALUE);
@@ -39,7 +46,9 @@ export function htmlReport(machine: string, results: RunResult[]): string {
   const table = `<table><tr>${columns.map((c) => `<th>${c}</th>`).join('')}</tr>${rows
     .map((row) => `<tr>${columns.map((c) => `<td>${escapeHtml(row[c] as string)}</td>`).join('')}</tr>`)
     .join('')}</table>`;
-  const findings = results.flatMap((r) => r.findings.map((f) => `<li>${escapeHtml(`${labelOf(r)}: ${f}`)}</li>`)).join('');
+  const findings = results
+    .flatMap((r) => r.findings.map((f) => `<li>${escapeHtml(`${labelOf(r)}: ${f}`)}</li>`))
+    .join('');
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Haumea benchmark</title><style>
 body{font:14px system-ui,sans-serif;margin:2em;max-width:70em;color:#1b2430;background:#fff}
 svg text{font:12px system-ui,sans-serif;fill:#1b2430}.own{fill:#0b7a75}.other{fill:#9aa5b1}

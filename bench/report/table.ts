@@ -10,12 +10,17 @@ export function machineLine(): string {
   return `${all[0]?.model ?? 'unknown CPU'}, ${all.length} cores, ${platform()} ${release()} ${arch()}, Node ${process.version}, ${pinned}`;
 }
 
-const short = (value: number, unit: string, digits = 2): string => (Number.isFinite(value) ? `${value.toFixed(digits)}${unit}` : '-');
+const short = (value: number, unit: string, digits = 2): string =>
+  Number.isFinite(value) ? `${value.toFixed(digits)}${unit}` : '-';
 
 /** Figures of a result as text, by column. */
 export function cells(r: RunResult): Record<string, string> {
   return {
-    workload: r.workload + Object.entries(r.knobs).map(([k, v]) => ` ${k}=${v}`).join(''),
+    workload:
+      r.workload +
+      Object.entries(r.knobs)
+        .map(([k, v]) => ` ${k}=${v}`)
+        .join(''),
     engine: r.engine,
     data: r.dataSet,
     sender: r.sender,
@@ -41,7 +46,8 @@ export function tableReport(results: RunResult[]): string {
   for (const row of rows) text += `${line(columns.map((c) => row[c] as string))}\n`;
   for (const r of results) {
     const twin = results.find((t) => t.engine === 'plain JS' && t.workload === r.workload && t.dataSet === r.dataSet);
-    if (twin && twin !== r) text += `${r.workload} ${r.dataSet}: ${(r.rate / twin.rate).toFixed(1)} times the plain JavaScript program\n`;
+    if (twin && twin !== r)
+      text += `${r.workload} ${r.dataSet}: ${(r.rate / twin.rate).toFixed(1)} times the plain JavaScript program\n`;
   }
   return text;
 }

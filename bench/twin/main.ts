@@ -43,10 +43,13 @@ export function runTwin(args: string[]): void {
   };
   if (twin.kind === 'group' && !twin.session) {
     const next = (): void => {
-      setTimeout(() => {
-        sendGroups();
-        next();
-      }, twin.windowMs - (Date.now() % twin.windowMs));
+      setTimeout(
+        () => {
+          sendGroups();
+          next();
+        },
+        twin.windowMs - (Date.now() % twin.windowMs),
+      );
     };
     next();
   }
@@ -54,13 +57,21 @@ export function runTwin(args: string[]): void {
   const take = (data: Buffer, topicStart: number, topicEnd: number, end: number): void => {
     count++;
     if (twin.kind === 'raw') {
-      lines.push(JSON.stringify([{ state: data.toString('base64', topicEnd, end), topic: data.toString('utf8', topicStart, topicEnd) }]));
+      lines.push(
+        JSON.stringify([
+          { state: data.toString('base64', topicEnd, end), topic: data.toString('utf8', topicStart, topicEnd) },
+        ]),
+      );
       return;
     }
     const message = JSON.parse(data.toString('utf8', topicEnd, end));
     if (twin.kind === 'filter') {
       if (message.temp > 21.0) {
-        lines.push(JSON.stringify([{ device: message.device, id: message.id, speed_kmh: message.speed * 3.6, temp: message.temp }]));
+        lines.push(
+          JSON.stringify([
+            { device: message.device, id: message.id, speed_kmh: message.speed * 3.6, temp: message.temp },
+          ]),
+        );
       }
       return;
     }

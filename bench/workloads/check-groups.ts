@@ -1,6 +1,7 @@
 /** Checks of windowed group-by results: over all windows the figures must add up to what was sent. */
-import type { Checker } from './workload.js';
+
 import type { Reading } from './telemetry.js';
+import type { Checker } from './workload.js';
 
 interface Totals {
   count: number;
@@ -32,7 +33,12 @@ export function groupChecker(cycle: Reading[], count: number): Checker {
         }
         for (const row of (Array.isArray(rows) ? rows : [rows]) as Record<string, unknown>[]) {
           const { device, n, avg_temp: avg, max_speed: max } = row;
-          if (typeof device !== 'string' || typeof n !== 'number' || typeof avg !== 'number' || typeof max !== 'number') {
+          if (
+            typeof device !== 'string' ||
+            typeof n !== 'number' ||
+            typeof avg !== 'number' ||
+            typeof max !== 'number'
+          ) {
             complain(`wrong row: ${JSON.stringify(row)}`);
             continue;
           }
@@ -53,7 +59,8 @@ export function groupChecker(cycle: Reading[], count: number): Checker {
       for (const [device, e] of expected) {
         const g = got.get(device) ?? { count: 0, sum: 0, max: Number.NEGATIVE_INFINITY };
         if (g.count !== e.count) complain(`${device}: count ${g.count}, sent ${e.count}`);
-        else if (Math.abs(g.sum - e.sum) > 1e-6 * Math.abs(e.sum)) complain(`${device}: sum of temp ${g.sum}, sent ${e.sum}`);
+        else if (Math.abs(g.sum - e.sum) > 1e-6 * Math.abs(e.sum))
+          complain(`${device}: sum of temp ${g.sum}, sent ${e.sum}`);
         else if (g.max !== e.max) complain(`${device}: max of speed ${g.max}, sent ${e.max}`);
       }
       for (const device of got.keys()) if (!expected.has(device)) complain(`unknown device ${device}`);

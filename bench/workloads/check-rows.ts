@@ -44,7 +44,10 @@ export function rowChecker(expected: (ExpectedLine | null)[], count: number): Ch
         const tail = index >= 0 && index < count ? after[index % expected.length] : undefined;
         if (!head || !tail) complain(`unexpected line: ${bytes.toString('utf8', at, Math.min(end, at + 200))}`);
         else if (seen[index]) complain(`id ${index + FIRST_ID} came twice`);
-        else if (bytes.compare(head, 0, head.length, at, mark + 5) !== 0 || bytes.compare(tail, 0, tail.length, p, end) !== 0) {
+        else if (
+          bytes.compare(head, 0, head.length, at, mark + 5) !== 0 ||
+          bytes.compare(tail, 0, tail.length, p, end) !== 0
+        ) {
           complain(`wrong line: ${bytes.toString('utf8', at, end)}, expected ${head}…${tail}`);
         } else {
           seen[index] = 1;

@@ -12,7 +12,15 @@ function ddl(stream: string, columns: string, topic: string, extra = ''): string
   return `CREATE STREAM ${stream} (${columns}) WITH (TYPE="mqtt", DATASOURCE="${topic}", FORMAT="json"${extra}, CONF_KEY="bench")`;
 }
 
-function grouped(name: string, title: string, devices: number, topic: string, window: string, settleMs: number, session: boolean): Workload {
+function grouped(
+  name: string,
+  title: string,
+  devices: number,
+  topic: string,
+  window: string,
+  settleMs: number,
+  session: boolean,
+): Workload {
   const topicOf = (r: Reading): string => topic.replace('+', r.device);
   return {
     name,
@@ -138,7 +146,15 @@ const named: Workload[] = [
   w1,
   grouped('w2', 'group by 1,000 devices, tumbling', 1000, 'bench/telem', 'TUMBLINGWINDOW(ss,10)', 14_000, false),
   w3,
-  grouped('w4', 'wildcard topic, 10,000 devices', 10_000, 'bench/vehicles/+/telemetry', 'TUMBLINGWINDOW(ss,10)', 14_000, false),
+  grouped(
+    'w4',
+    'wildcard topic, 10,000 devices',
+    10_000,
+    'bench/vehicles/+/telemetry',
+    'TUMBLINGWINDOW(ss,10)',
+    14_000,
+    false,
+  ),
   grouped('w5', 'session windows, 2,000 devices', 2000, 'bench/telem', 'SESSIONWINDOW(ss,10,2)', 14_000, true),
   rules,
   latency,
@@ -164,7 +180,10 @@ function custom(payloads: string[]): Workload {
     ddl: ddl('telem', '', 'bench/custom'),
     ddlSchemaless: ddl('telem', '', 'bench/custom'),
     messages: () => [
-      Array.from({ length: BLOCK_ROWS }, (_, i) => ({ topic: 'bench/custom', payload: payloads[i % payloads.length] as string })),
+      Array.from({ length: BLOCK_ROWS }, (_, i) => ({
+        topic: 'bench/custom',
+        payload: payloads[i % payloads.length] as string,
+      })),
     ],
   };
 }

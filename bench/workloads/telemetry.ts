@@ -54,7 +54,11 @@ export function payloadOf(reading: Reading, dataSet: string, i: number): string 
 }
 
 /** The blocks of messages; `topicOf` gives the topic of each reading. */
-export function telemetryMessages(devices: number, dataSet: string, topicOf: (reading: Reading) => string): Message[][] {
+export function telemetryMessages(
+  devices: number,
+  dataSet: string,
+  topicOf: (reading: Reading) => string,
+): Message[][] {
   return readings(devices).map((block) =>
     block.map((reading, i) => ({ topic: topicOf(reading), payload: payloadOf(reading, dataSet, i) })),
   );

@@ -27,7 +27,11 @@ const HELP = `usage: haumea demo [--seconds N] [--rate N]
 export async function main(argv: string[]): Promise<number> {
   const { values } = parseArgs({
     args: argv,
-    options: { seconds: { type: 'string', default: '0' }, rate: { type: 'string', default: String(RATE) }, help: { type: 'boolean' } },
+    options: {
+      seconds: { type: 'string', default: '0' },
+      rate: { type: 'string', default: String(RATE) },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help) {
     process.stdout.write(HELP);
@@ -76,7 +80,10 @@ export async function main(argv: string[]): Promise<number> {
   crashed.catch(() => undefined);
   try {
     await Promise.race([answering(base), crashed]);
-    await call(base, 'PUT', '/metadata/sources/mqtt/confKeys/demo', { server: `tcp://127.0.0.1:${brokerPort}`, qos: 0 });
+    await call(base, 'PUT', '/metadata/sources/mqtt/confKeys/demo', {
+      server: `tcp://127.0.0.1:${brokerPort}`,
+      qos: 0,
+    });
     await call(base, 'POST', '/streams', {
       sql: 'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
     });
@@ -102,7 +109,8 @@ export async function main(argv: string[]): Promise<number> {
       'Ctrl-C ends the demo and removes everything.',
     ];
     const screen = new Screen(process.stdout, process.stdout.isTTY ? ['Try in another terminal:', ...hints] : []);
-    if (!process.stdout.isTTY) process.stdout.write(`Try in another terminal:\n${hints.map((h) => `  ${h}\n`).join('')}`);
+    if (!process.stdout.isTTY)
+      process.stdout.write(`Try in another terminal:\n${hints.map((h) => `  ${h}\n`).join('')}`);
     const stop = runFleet(broker, screen, rate);
     await Promise.race([ended, crashed]);
     stop();
@@ -128,7 +136,11 @@ export async function main(argv: string[]): Promise<number> {
 
 interface Broker {
   publish(packet: object, done: (error?: Error) => void): void;
-  subscribe(topic: string, deliver: (packet: { payload: Buffer | string }, done: () => void) => void, done: () => void): void;
+  subscribe(
+    topic: string,
+    deliver: (packet: { payload: Buffer | string }, done: () => void) => void,
+    done: () => void,
+  ): void;
 }
 
 /** Publishes the fleet's messages and shows what comes back; returns how to stop it. */
@@ -181,10 +193,14 @@ function bind(broker: Broker) {
       broker.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined);
     },
     subscribe(topic: string, take: (payload: string) => void): void {
-      broker.subscribe(topic, (packet, done) => {
-        take(packet.payload.toString());
-        done();
-      }, () => undefined);
+      broker.subscribe(
+        topic,
+        (packet, done) => {
+          take(packet.payload.toString());
+          done();
+        },
+        () => undefined,
+      );
     },
   };
 }
@@ -196,14 +212,19 @@ async function answering(base: string): Promise<void> {
       await (await fetch(`${base}/ping`)).arrayBuffer();
       return;
     } catch (cause) {
-      if (performance.now() - started > 15_000) throw new HaumeaError('connection', `the engine does not answer at ${base}`, { cause });
+      if (performance.now() - started > 15_000)
+        throw new HaumeaError('connection', `the engine does not answer at ${base}`, { cause });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 }
 
 async function call(base: string, method: string, path: string, body: object): Promise<void> {
-  const response = await fetch(base + path, { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  const response = await fetch(base + path, {
+    method,
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
   const text = await response.text();
   if (!response.ok) throw new HaumeaError('general', `${method} ${path}: ${text.trim()}`);
 }
