@@ -5,6 +5,7 @@
  *     sqliteKV.db                 all changes of the journals below its generation
  *     sqliteKV.db.changes-000007  journal number 7; replayed at start when the generation is 7 or less
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -81,6 +82,8 @@ class JournalStore implements Store {
   #snapshotSize = 0;
   #snapshot: Promise<void> | undefined;
   #isClosed = false;
+  /** Writes under way of the step of `together` that runs. */
+  readonly #together = new AsyncLocalStorage<Promise<void>[]>();
 
   constructor(options: StoreOptions, kinds: Kinds, generation: number, goodBytes: number) {
     this.#path = options.path;
@@ -122,14 +125,38 @@ class JournalStore implements Store {
     if (this.#isClosed)
       throw new HaumeaError('general', 'the server is stopping, definitions can no longer be changed');
     if (changes.length === 0) return;
-    const before = changes.map(([kind, key]): StoreChange => [kind, key, this.get(kind, key) ?? null]);
-    for (const change of changes) this.#apply(change);
+    const writing = this.#write(changes);
+    const others = this.#together.getStore();
+    if (others === undefined) return writing;
+    others.push(writing);
+    // Its failure is that of the whole step.
+    writing.catch(() => {});
+  }
+
+  pretend<T>(changes: readonly StoreChange[], step: () => T): T {
+    const before = this.#apply(changes);
+    try {
+      return step();
+    } finally {
+      this.#apply(before.reverse());
+    }
+  }
+
+  async together<T>(step: () => Promise<T>): Promise<T> {
+    const writes: Promise<void>[] = [];
+    const result = await this.#together.run(writes, step);
+    await Promise.all(writes);
+    return result;
+  }
+
+  async #write(changes: readonly StoreChange[]): Promise<void> {
+    const before = this.#apply(changes);
     try {
       const journal = await this.#openJournal();
       await journal.append(changes);
       this.#foldIfLarge(journal);
     } catch (error) {
-      for (const change of before.reverse()) this.#apply(change);
+      this.#apply(before.reverse());
       throw new HaumeaError('general', `the change could not be saved: ${reasonOf(error)}`, { cause: error });
     }
   }
@@ -141,11 +168,15 @@ class JournalStore implements Store {
     await (await this.#journal?.catch(() => undefined))?.close();
   }
 
-  #apply(change: StoreChange): void {
-    const [kind, key, value] = change;
-    const isKnown = this.#kinds.get(kind)?.has(key) ?? false;
-    apply(this.#kinds, change);
-    if (isKnown !== (value !== null)) this.#ordered.delete(kind);
+  /** Applies changes in memory; returns those that take them back, in the same order. */
+  #apply(changes: readonly StoreChange[]): StoreChange[] {
+    return changes.map((change): StoreChange => {
+      const [kind, key, value] = change;
+      const old = this.get(kind, key) ?? null;
+      apply(this.#kinds, change);
+      if ((old === null) !== (value === null)) this.#ordered.delete(kind);
+      return [kind, key, old];
+    });
   }
 
   #openJournal(): Promise<ChangeLog> {

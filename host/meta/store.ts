@@ -17,6 +17,16 @@ export interface Store {
   delete(kind: string, key: string): Promise<void>;
   /** Applies all changes or, when they can't be written, none. */
   batch(changes: readonly StoreChange[]): Promise<void>;
+  /**
+   * Runs a step that sees the store as it would be after the changes, and takes them back. The step must not wait, so
+   * that nobody else can see them.
+   */
+  pretend<T>(changes: readonly StoreChange[], step: () => T): T;
+  /**
+   * Runs a step whose changes do not wait for the disk one by one; resolves when all of them are there. Rejects when one
+   * of them could not be written.
+   */
+  together<T>(step: () => Promise<T>): Promise<T>;
   /** Resolves when everything is on disk and the files are closed. */
   close(): Promise<void>;
 }

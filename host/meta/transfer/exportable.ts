@@ -1,0 +1,23 @@
+/** What a repository offers to exports and imports, so that they write the same records in the same way as REST. */
+import type { StoreChange } from '../store.js';
+
+/** What is to be done for one item, found out without changing anything. */
+export interface Prepared {
+  /** Written together with those of all other items, in one transaction. */
+  readonly changes: readonly StoreChange[];
+  /** What follows when the changes are on disk, such as files; a failure is reported for the item. */
+  readonly apply?: () => Promise<void> | void;
+}
+
+/** One kind of resource, which is one map of the export document. */
+export interface Exportable {
+  /** All resources of the kind: names with the texts that an import takes. */
+  export(): Record<string, string> | Promise<Record<string, string>>;
+  /**
+   * Checks an item and says what storing it takes; throws a HaumeaError that names the reason. Items of the same name are
+   * replaced. `isReset` tells that everything there is now will be gone, so that nothing of it matters.
+   */
+  check(name: string, value: string, isReset: boolean): Prepared | Promise<Prepared>;
+  /** Says what removing everything takes that is not among the names to be kept; those are about to be replaced. */
+  clear(kept: ReadonlySet<string>): Prepared | Promise<Prepared>;
+}
