@@ -8,4 +8,14 @@ export const kinds = {
   ruleState: 'ruleState',
   /** Properties of `<sources|sinks|connections>.<connector>.<key>`. */
   confKey: 'confKVStorage',
+  /** Named connections, `{typ, props}`. */
+  connection: 'connection',
+  /** `<type>/<name>` → `{content, file, soFile, version, folder}`. */
+  schema: 'schema',
+  /** External services, `{file, folder, definition, functions}`. */
+  service: 'service',
+  /** Native plugins `<sources|sinks|functions>/<name>`, `portables/<name>`, `wasm/<name>`. */
+  plugin: 'plugin',
+  /** JavaScript functions, `{id, description, script, isAgg}`. */
+  script: 'script',
 } as const;

@@ -28,8 +28,11 @@ async function run(route: Route, ctx: Context, services: Services): Promise<void
   const hasBody = ctx.method !== 'GET' && ctx.method !== 'HEAD';
   const body = hasBody ? await readBody(ctx.req) : Buffer.alloc(0);
   const query = ctx.query as Record<string, string | undefined>;
-  const result = await route.handle(new RestRequest(ctx.params as Record<string, string>, query, body), services);
+  const params = ctx.params as Record<string, string>;
+  const request = new RestRequest(params, query, body, ctx.get('content-type'));
+  const result = await route.handle(request, services);
   const reply = result instanceof Reply ? result : new Reply(result, route.status ?? 200);
+  if (reply.headers !== undefined) ctx.set(reply.headers);
   send(ctx, reply.status, reply.body, reply.type);
 }
 

@@ -1,6 +1,7 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
+import { type Form, readForm } from './form.js';
 import type { Services } from './services/services.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -28,6 +29,7 @@ export class Reply {
     readonly body: unknown,
     readonly status: number,
     readonly type?: string,
+    readonly headers?: Readonly<Record<string, string>>,
   ) {}
 }
 
@@ -37,7 +39,19 @@ export class RestRequest {
     readonly params: Readonly<Record<string, string>>,
     readonly query: Readonly<Record<string, string | undefined>>,
     readonly body: Buffer,
+    readonly contentType = '',
   ) {}
+
+  /** Tells whether the body is a multipart form. */
+  get isForm(): boolean {
+    return /^multipart\/form-data\b/i.test(this.contentType);
+  }
+
+  /** Reads the body as a multipart form. */
+  async form(): Promise<Form> {
+    if (!this.isForm) throw new HaumeaError('general', 'invalid body: multipart/form-data was expected');
+    return readForm(this.body, this.contentType);
+  }
 
   /** Returns a path parameter that is an id; throws unless it has the form of one. */
   id(name = 'id'): string {

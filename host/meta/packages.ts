@@ -1,0 +1,86 @@
+/**
+ * Files that belong to stored definitions. Each installation has a folder of its own, whose name its record holds: a
+ * record never points to files that are half written or of another version, and a crash leaves at most a folder that
+ * nobody names, which `sweep` removes at the next start.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export class PackageFolders {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Path of a folder by the name that `add` returned. */
+  path(folder: string): string {
+    return join(this.#root, folder);
+  }
+
+  /**
+   * Makes a folder with what `fill` writes to it (`fill` creates it) and resolves with its name when everything is on
+   * disk; nothing stays when it fails.
+   */
+  async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+    const folder = `${name}@${randomBytes(4).toString('hex')}`;
+    const path = this.path(folder);
+    await mkdir(this.#root, { recursive: true });
+    try {
+      await fill(path);
+      await syncTree(path);
+      await syncPath(this.#root);
+    } catch (error) {
+      await rm(path, { recursive: true, force: true });
+      throw error;
+    }
+    return folder;
+  }
+
+  async remove(folder: string | undefined): Promise<void> {
+    if (folder) await rm(this.path(folder), { recursive: true, force: true });
+  }
+
+  /** Removes the folders that no record names. */
+  async sweep(kept: Iterable<string | undefined>): Promise<void> {
+    const names = new Set(kept);
+    // A folder that was never made holds nothing.
+    const found = await readdir(this.#root).catch(() => []);
+    for (const folder of found) if (folder.includes('@') && !names.has(folder)) await this.remove(folder);
+  }
+}
+
+/** Writes a file that is there complete or not at all, also after a crash. */
+export async function writeDurable(path: string, bytes: Uint8Array): Promise<void> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const fresh = join(folder, `.new-${randomBytes(6).toString('hex')}`);
+  try {
+    await writeFile(fresh, bytes);
+    await syncPath(fresh);
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+  await syncPath(folder);
+}
+
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await syncPath(path);
+  }
+  await syncPath(folder);
+}
+
+async function syncPath(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,61 @@
+/** Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share. */
+import { HaumeaError } from '../base/errors.js';
+import type { Store } from './store.js';
+
+export class RecordRepository<T extends object> {
+  readonly #store: Store;
+  readonly #kind: string;
+  /** Leads the key of every record, so that several repositories can share a kind. */
+  readonly #prefix: string;
+
+  constructor(store: Store, kind: string, prefix = '') {
+    this.#store = store;
+    this.#kind = kind;
+    this.#prefix = prefix;
+  }
+
+  /** Names of all records, ordered. */
+  names(): string[] {
+    const keys = this.#store.keys(this.#kind);
+    if (this.#prefix === '') return keys;
+    return keys.filter((key) => key.startsWith(this.#prefix)).map((key) => key.slice(this.#prefix.length));
+  }
+
+  has(name: string): boolean {
+    return this.#store.get(this.#kind, this.#prefix + name) !== undefined;
+  }
+
+  /** Returns a record; throws a `general` error that names it when it can't be read. */
+  get(name: string): T | undefined {
+    const text = this.#store.get(this.#kind, this.#prefix + name);
+    if (text === undefined) return undefined;
+    try {
+      const record: unknown = JSON.parse(text);
+      if (typeof record === 'object' && record !== null) return record as T;
+    } catch {
+      // Told below, together with JSON that is no object.
+    }
+    throw new HaumeaError('general', `error unmarshall ${name}, the data in db may be corrupted`);
+  }
+
+  /** All records that can be read, ordered by name: one damaged record must not hide the others. */
+  list(): [name: string, record: T][] {
+    return this.names().flatMap((name): [string, T][] => {
+      try {
+        const record = this.get(name);
+        return record === undefined ? [] : [[name, record]];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /** Stores a record over one of the same name; resolves when it is on disk. */
+  async put(name: string, record: T): Promise<void> {
+    await this.#store.put(this.#kind, this.#prefix + name, JSON.stringify(record));
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#store.delete(this.#kind, this.#prefix + name);
+  }
+}

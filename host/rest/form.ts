@@ -1,0 +1,38 @@
+/** Multipart forms: the files and texts that browsers and `curl -F` send. */
+import { HaumeaError, reasonOf } from '../base/errors.js';
+
+export interface FormFile {
+  /** Name of the file at the sender, without folders. */
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** Parts of a form by the names of their fields; of several with one name the first. */
+export interface Form {
+  file(field: string): FormFile | undefined;
+  text(field: string): string | undefined;
+}
+
+/** Reads a form whose body has been received; throws a `general` error when it is not well formed. */
+export async function readForm(body: Buffer, contentType: string): Promise<Form> {
+  let data: FormData;
+  try {
+    data = await new Response(body, { headers: { 'content-type': contentType } }).formData();
+  } catch (error) {
+    throw new HaumeaError('general', `invalid body: the multipart form can't be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  const files = new Map<string, FormFile>();
+  const texts = new Map<string, string>();
+  for (const [field, value] of data) {
+    if (typeof value === 'string') {
+      if (!texts.has(field)) texts.set(field, value);
+    } else if (!files.has(field)) {
+      // Some clients send the whole path.
+      const name = value.name.replace(/^.*[\\/]/, '');
+      files.set(field, { name, bytes: Buffer.from(await value.arrayBuffer()) });
+    }
+  }
+  return { file: (field) => files.get(field), text: (field) => texts.get(field) };
+}
