@@ -1,6 +1,6 @@
 /** Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share. */
 import { HaumeaError } from '../base/errors.js';
-import type { Store } from './store.js';
+import type { Store, StoreChange } from './store.js';
 
 export class RecordRepository<T extends object> {
   readonly #store: Store;
@@ -50,12 +50,17 @@ export class RecordRepository<T extends object> {
     });
   }
 
-  /** Stores a record over one of the same name; resolves when it is on disk. */
+  /** The change that stores a record over one of the same name, or deletes it (null). */
+  change(name: string, record: T | null): StoreChange {
+    return [this.#kind, this.#prefix + name, record === null ? null : JSON.stringify(record)];
+  }
+
+  /** Applies a change to the store; resolves when it is on disk. */
   async put(name: string, record: T): Promise<void> {
-    await this.#store.put(this.#kind, this.#prefix + name, JSON.stringify(record));
+    await this.#store.batch([this.change(name, record)]);
   }
 
   async delete(name: string): Promise<void> {
-    await this.#store.delete(this.#kind, this.#prefix + name);
+    await this.#store.batch([this.change(name, null)]);
   }
 }

@@ -7,6 +7,8 @@ export interface Prepared {
   readonly changes: readonly StoreChange[];
   /** What follows when the changes are on disk, such as files; a failure is reported for the item. */
   readonly apply?: () => Promise<void> | void;
+  /** Takes back what the check has laid down beside the store, when the changes are not written after all. */
+  readonly discard?: () => Promise<void> | void;
 }
 
 /** One kind of resource, which is one map of the export document. */
