@@ -89,6 +89,8 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   doc: string;
   /** Properties of a connection, the same for source and sink. */
   connection: C;
+  /** Connects once and leaves again; throws the reason when the other side does not answer. */
+  ping?(conf: Parsed<C>): Promise<void>;
   source?: {
     /** Properties of a stream. */
     props: S;
@@ -106,6 +108,8 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly connection: Spec;
+  /** Connects once and leaves again; throws the reason when that fails. Without it there is no other side to reach. */
+  ping?(props: Record<string, unknown>): Promise<void>;
   readonly source?: {
     readonly props: Spec;
     /** Checks properties; throws HaumeaError `config` that names the property. */
@@ -124,7 +128,7 @@ export interface Connector {
 export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
   declared: ConnectorDeclaration<C, S, K>,
 ): Connector {
-  const { name, doc, connection, source, sink } = declared;
+  const { name, doc, connection, ping, source, sink } = declared;
   const sourceProps = { ...connection, ...source?.props } as Spec;
   const sinkProps = { ...connection, ...sink?.props } as Spec;
   const sourceConf = (props: Record<string, unknown>) =>
@@ -135,6 +139,7 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
     name,
     doc,
     connection,
+    ping: ping && (async (props) => ping(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
     source: source && {
       props: sourceProps,
       check: (props) => void sourceConf(props),

@@ -33,6 +33,8 @@ export interface RuleDefinition {
   actions: { type: string; props: Record<string, unknown> }[];
   options: RuleOptions;
   triggered: boolean;
+  /** Set for test rules: rows that take the place of what streams would bring, by stream. */
+  test?: { mocks: Record<string, { data: Record<string, unknown>[]; interval: number; loop: boolean }> };
 }
 
 export type RuleState =
@@ -61,6 +63,18 @@ export interface Catalog {
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
 }
 
+/** A connection that a rule which is not stopped has, or tries to get. */
+export interface ConnectionUse {
+  /** Of the rule and the part of it, for connections without a name. */
+  id: string;
+  rule: string;
+  typ: string;
+  /** Id of the named connection it uses. */
+  selector?: string;
+  props: Record<string, unknown>;
+  state(): Promise<{ status: 'connecting' | 'connected' | 'disconnected'; reason: string }>;
+}
+
 export interface Engine {
   /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
   check(rule: RuleDefinition): { sources: string[] };
@@ -80,6 +94,8 @@ export interface Engine {
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped. */
   usersOf(stream: string): string[];
+  /** Connections of all rules that are not stopped. */
+  connectionUses(): ConnectionUse[];
   /** Stops everything within the time given. */
   close(timeoutMs: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import { loadedConnector } from '../connectors/index.js';
+import { isInternalSink, loadedConnector } from '../connectors/index.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, RuleDefinition } from './api.js';
@@ -11,6 +11,13 @@ type Props = Record<string, unknown>;
 
 /** Key of the properties that hold for every stream of a connector. */
 const defaultKey = 'default';
+
+/** The named connection is not there now: the rule is good but can't run, and may once the connection is made. */
+export class MissingConnection extends HaumeaError {
+  constructor(whose: string, id: string) {
+    super('config', `${whose}: connection ${id} not found`);
+  }
+}
 
 /** Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. */
 export function sourceSpec(definition: StreamDefinition, catalog: Catalog): SourceSpec {
@@ -44,11 +51,36 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog): Sour
 export function sinkSpecs(rule: RuleDefinition, catalog: Catalog): SinkSpec[] {
   return rule.actions.map(({ type, props }) => {
     const connector = loadedConnector(type);
-    if (connector?.sink === undefined) throw new HaumeaError('unknownConnector', `sink ${type} not found`);
+    if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
+      throw new HaumeaError('unknownConnector', `sink ${type} not found`);
     const resolved = withConnection(props, type, `rule ${rule.id}`, catalog);
     connector.sink.check(resolved);
     return { type, props: resolved };
   });
+}
+
+/** The catalog as a rule sees it: streams of a test rule with rows given for them have the simulator as their source. */
+export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
+  const { test } = rule;
+  if (test === undefined || Object.keys(test.mocks).length === 0) return catalog;
+  const made = new Map<string, StreamDefinition>();
+  return {
+    source: (name) => {
+      const definition = catalog.source(name);
+      const mock = Object.hasOwn(test.mocks, name) ? test.mocks[name] : undefined;
+      if (definition === undefined || mock === undefined) return definition;
+      let mocked = made.get(name);
+      if (mocked === undefined) {
+        const { options } = definition;
+        const changed = { type: 'simulator', format: 'json', confKey: null, shared: false, extra: { ...mock } };
+        mocked = { ...definition, options: { ...options, ...changed } };
+        made.set(name, mocked);
+      }
+      return mocked;
+    },
+    confKey: (source, key) => (source === 'simulator' ? undefined : catalog.confKey(source, key)),
+    connection: (id) => catalog.connection(id),
+  };
 }
 
 /** Lays the properties of a named connection over those given. */
@@ -56,7 +88,7 @@ function withConnection(props: Props, type: string, whose: string, catalog: Cata
   const id = props.connectionSelector;
   if (typeof id !== 'string' || id === '') return props;
   const connection = catalog.connection(id);
-  if (connection === undefined) throw new HaumeaError('config', `${whose}: connection ${id} not found`);
+  if (connection === undefined) throw new MissingConnection(whose, id);
   if (connection.typ.toLowerCase() !== type) {
     throw new HaumeaError('config', `${whose}: connection ${id} is of type ${connection.typ}, expected ${type}`);
   }

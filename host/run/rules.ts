@@ -3,9 +3,10 @@ import type { RulePlan } from '../../kernels/ir.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { StreamDefinition } from '../sql/source-def.js';
-import type { Catalog, Engine, RuleDefinition, RuleState, RuleStatus } from './api.js';
+import type { Catalog, ConnectionUse, Engine, RuleDefinition, RuleState, RuleStatus } from './api.js';
+import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
 import type { Metrics, Report } from './protocol.js';
-import { sinkSpecs, sourceSpec } from './resolve.js';
+import { MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import type { Supervisor } from './supervisor.js';
 
 export interface Planner {
@@ -25,6 +26,10 @@ const canceled = 'canceled manually';
 const done = 'done';
 const expired = 'duration terminated';
 
+/** Topologies of rules that are kept to be shared; more are not worth the memory. */
+const maxTopologies = 100;
+const noMetrics: Metrics = {};
+
 interface Entry {
   definition: RuleDefinition;
   /** The plan made at definition, until the first start uses it; with the streams it was made for. */
@@ -32,6 +37,8 @@ interface Entry {
   sources: string[];
   topology: RulePlan['topology'];
   outputFields: string[];
+  /** Those of the last start. */
+  connections: readonly OwnConnection[];
   state: RuleState;
   message: string;
   /** 0 when it never ran. */
@@ -50,6 +57,7 @@ interface Entry {
 export class Rules implements Engine {
   readonly #entries = new Map<string, Entry>();
   readonly #byRun = new Map<number, Entry>();
+  readonly #topologies = new Map<string, RulePlan['topology']>();
   #lastRun = 0;
   #losses: number[] = [];
 
@@ -89,11 +97,11 @@ export class Rules implements Engine {
       definition: rule,
       planned,
       sources: plan.sources.map((source) => source.stream),
-      topology: plan.topology,
+      topology: this.#sameTopology(plan.topology),
       outputFields: plan.outputFields,
     };
     if (entry !== undefined) Object.assign(entry, change);
-    else this.#entries.set(rule.id, { ...change, ...fresh() });
+    else this.#entries.set(rule.id, entryOf(change));
   }
 
   start(id: string): void {
@@ -158,6 +166,12 @@ export class Rules implements Engine {
     return users;
   }
 
+  connectionUses(): ConnectionUse[] {
+    return [...this.#entries].flatMap(([id, { state, connections }]) =>
+      usesOf(id, state, connections, () => this.status(id)),
+    );
+  }
+
   async close(timeoutMs: number): Promise<void> {
     for (const entry of this.#entries.values()) clearTimeout(entry.timer);
     await this.#made?.close(timeoutMs);
@@ -218,13 +232,28 @@ export class Rules implements Engine {
     return entry;
   }
 
+  /** Returns an equal topology that another rule has already, if there is one. */
+  #sameTopology(topology: RulePlan['topology']): RulePlan['topology'] {
+    const key = JSON.stringify(topology);
+    const known = this.#topologies.get(key);
+    if (known !== undefined) return known;
+    if (this.#topologies.size >= maxTopologies) this.#topologies.clear();
+    this.#topologies.set(key, topology);
+    return topology;
+  }
+
   /** Plans a rule and checks its sources and sinks. */
   #plan(rule: RuleDefinition): NonNullable<Entry['planned']> {
     if (rule.options.cron !== '') throw new HaumeaError('rule', `rule ${rule.id}: option cron is not supported yet`);
     const plan = this.planner.plan(rule);
     const streams = plan.sources.map(({ stream }) => this.catalog.source(stream));
-    for (const definition of streams) if (definition !== undefined) sourceSpec(definition, this.catalog);
-    sinkSpecs(rule, this.catalog);
+    try {
+      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, this.catalog);
+      sinkSpecs(rule, this.catalog);
+    } catch (error) {
+      // The rule is made all the same; its start fails.
+      if (!(error instanceof MissingConnection)) throw error;
+    }
     return { plan, streams };
   }
 
@@ -243,7 +272,8 @@ export class Rules implements Engine {
         return sourceSpec(found, this.catalog);
       });
       const sinks = sinkSpecs(definition, this.catalog);
-      entry.topology = plan.topology;
+      entry.topology = this.#sameTopology(plan.topology);
+      entry.connections = connectionsOf(sources, sinks);
       const run = ++this.#lastRun;
       const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
       const { sendError } = definition.options;
@@ -255,7 +285,9 @@ export class Rules implements Engine {
       entry.state = 'stopped by error';
       entry.message = reasonOf(error);
       entry.stoppedAt = Date.now();
-      throw error;
+      if (!(error instanceof MissingConnection)) throw error;
+      this.log.error(`rule ${definition.id} can't be started: ${error.message}`);
+      return;
     }
     entry.state = 'starting';
     entry.message = '';
@@ -313,16 +345,25 @@ export class Rules implements Engine {
   }
 }
 
-function fresh() {
+/**
+ * Makes the entry of a new rule. All properties are written out: copied from other objects they would cost each rule a
+ * table of names of its own, 830 bytes.
+ */
+function entryOf(defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'topology' | 'outputFields'>): Entry {
   return {
-    state: 'stopped' as RuleState,
+    definition: defined.definition,
+    planned: defined.planned,
+    sources: defined.sources,
+    topology: defined.topology,
+    outputFields: defined.outputFields,
+    state: 'stopped',
     message: '',
     run: 0,
     startedAt: 0,
     stoppedAt: 0,
     nextStartAt: 0,
     attempt: 0,
-    metrics: {},
+    metrics: noMetrics,
     timer: undefined,
     onEnd: [],
   };

@@ -1,6 +1,6 @@
 /** An engine that moves no data: checks names, keeps states. For tests of the control plane alone. */
 import { HaumeaError } from '../../host/base/errors.js';
-import type { Catalog, Engine, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
+import type { Catalog, ConnectionUse, Engine, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
 import { parseSelect } from '../../host/sql/parser.js';
 
 interface Entry {
@@ -90,6 +90,22 @@ export class EngineDouble implements Engine {
     return [...this.#entries.values()]
       .filter(({ state, sources }) => state !== 'stopped' && sources.includes(stream))
       .map(({ rule }) => rule.id);
+  }
+
+  /** Sinks that select a connection use it. */
+  connectionUses(): ConnectionUse[] {
+    return [...this.#entries.values()]
+      .filter(({ state }) => state !== 'stopped')
+      .flatMap(({ rule }) =>
+        rule.actions.map(({ type, props }, i) => ({
+          id: `${rule.id}_sink_${type}_${i}`,
+          rule: rule.id,
+          typ: type,
+          selector: props.connectionSelector as string | undefined,
+          props,
+          state: async () => ({ status: 'connecting' as const, reason: '' }),
+        })),
+      );
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 import { field } from '../../base/field.js';
 import { commonSink, commonSource, noTemplate } from '../common.js';
 import { defineConnector } from '../define.js';
-import { protocolLevel } from './client.js';
+import { connectOnce, endClient, makeClient, protocolLevel } from './client.js';
 import { MqttSink } from './sink.js';
 import { MqttSource } from './source.js';
 
@@ -42,6 +42,15 @@ export default defineConnector({
       .default('never')
       .doc('Accepted for compatibility'),
     keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
+  },
+  ping: async (conf) => {
+    // A client id of its own: the broker would end the session of a rule with the same one.
+    const client = await makeClient({ ...conf, clientid: '' }, { clean: true }, () => undefined);
+    try {
+      await connectOnce(client);
+    } finally {
+      await endClient(client);
+    }
   },
   source: {
     props: {

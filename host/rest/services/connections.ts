@@ -1,0 +1,266 @@
+/** Named connections: definitions, who uses them, and whether the other side answers. */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { mask, parse, type Spec, unmask } from '../../base/field.js';
+import { Serial } from '../../base/serial.js';
+import type { Connector } from '../../connectors/define.js';
+import { checkId } from '../../meta/ids.js';
+import type { RecordRepository } from '../../meta/records.js';
+import type { ConnectionUse } from '../../run/api.js';
+import { inContext } from '../route.js';
+import { checkSameName, textOf } from './resource-files.js';
+
+export interface ConnectionRecord {
+  readonly typ: string;
+  readonly props: Readonly<Record<string, unknown>>;
+}
+
+export interface DescribedConnection {
+  readonly id: string;
+  readonly typ: string;
+  readonly props: Record<string, unknown>;
+  readonly isNamed: boolean;
+  readonly status: 'connecting' | 'connected' | 'disconnected';
+  readonly err?: string;
+  readonly refCount?: number;
+}
+
+/** What was found when the other side was called last. */
+interface Probe {
+  /** Definition it was made with; another one makes it void. */
+  readonly record: ConnectionRecord;
+  readonly result: Promise<void>;
+  state: Pick<DescribedConnection, 'status' | 'err'>;
+  /** ms; undefined while it is under way. */
+  doneAt: number | undefined;
+}
+
+const connectionTypes = ['edgex', 'httppush', 'kafka', 'mqtt', 'nng', 'sql', 'sse', 'websocket'];
+
+/** A state is that old at most when it is shown. */
+const freshMs = 5000;
+/** An answer waits so long for a state that is not known yet. */
+const probeWaitMs = 800;
+
+export interface ConnectionServiceOptions {
+  readonly connections: RecordRepository<ConnectionRecord>;
+  /** Declarations of all connectors. */
+  readonly connectors: () => Promise<readonly Connector[]>;
+  /** What the running rules use. */
+  readonly uses: () => readonly ConnectionUse[];
+}
+
+export class ConnectionService {
+  readonly #connections: ConnectionServiceOptions['connections'];
+  readonly #connectors: ConnectionServiceOptions['connectors'];
+  readonly #uses: ConnectionServiceOptions['uses'];
+  readonly #probes = new Map<string, Probe>();
+  readonly #serial = new Serial();
+
+  constructor({ connections, connectors, uses }: ConnectionServiceOptions) {
+    this.#connections = connections;
+    this.#connectors = connectors;
+    this.#uses = uses;
+  }
+
+  create(body: Record<string, unknown>): Promise<string> {
+    return inContext('create connection error', async () => {
+      const id = textOf(body, 'id');
+      checkId(id);
+      const record = await this.#read(body, undefined);
+      await this.#serial.run(id, async () => {
+        if (this.#connections.has(id)) throw new HaumeaError('general', `connection ${id} already exists`);
+        await this.#connections.put(id, record);
+      });
+      void this.#probe(id, record);
+      return 'success';
+    });
+  }
+
+  replace(id: string, body: Record<string, unknown>): Promise<string> {
+    return inContext('update connection error', async () => {
+      checkSameName(textOf(body, 'id'), id, 'id');
+      await this.#serial.run(id, async () => {
+        const old = this.#get(id);
+        const record = await this.#read(body, old);
+        this.#checkUnused(id, 'changed');
+        await this.#connections.put(id, record);
+        void this.#probe(id, record);
+      });
+      return 'success';
+    });
+  }
+
+  delete(id: string): Promise<string> {
+    return inContext('delete connection error', () =>
+      this.#serial.run(id, async () => {
+        if (!this.#connections.has(id)) throw new HaumeaError('notFound', `connection ${id} is not found`);
+        this.#checkUnused(id, 'dropped');
+        await this.#connections.delete(id);
+        this.#probes.delete(id);
+        return 'success';
+      }),
+    );
+  }
+
+  describe(id: string): Promise<DescribedConnection> {
+    return inContext('get connection error', () => this.#describe(id, this.#get(id), this.#uses()));
+  }
+
+  /** Named connections; with `all` also those that running rules have made for themselves. */
+  list(all: boolean): Promise<DescribedConnection[]> {
+    return inContext('list connections error', async () => {
+      const uses = this.#uses();
+      const named = this.#connections.list().map(([id, record]) => this.#describe(id, record, uses));
+      const unnamed = all ? uses.filter(({ selector }) => selector === undefined) : [];
+      const own = unnamed.map((use) => this.#describeUse(use));
+      return Promise.all([...named, ...own]);
+    });
+  }
+
+  /** Checks whether the other side of a source or sink can be reached with the properties given. */
+  check(part: 'source' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
+    return inContext(`check ${part} connection error`, async () => {
+      const connector = await this.#connector(type);
+      const isKnown = connector?.[part] !== undefined || connectionTypes.includes(type.toLowerCase());
+      if (!isKnown) throw new HaumeaError('general', `${part} ${type} is not known`);
+      if (connector?.ping === undefined || connector[part] === undefined) {
+        throw new HaumeaError('general', `${part} ${type} doesn't support ping connection`);
+      }
+      const id = textOf(properties, 'connectionSelector');
+      const selected = id === '' ? {} : this.#get(id).props;
+      await connector.ping({ ...properties, ...selected }).catch((error: unknown) => {
+        throw asConnectionError(error);
+      });
+      return undefined;
+    });
+  }
+
+  async #describe(
+    id: string,
+    record: ConnectionRecord,
+    uses: readonly ConnectionUse[],
+  ): Promise<DescribedConnection> {
+    const refCount = uses.filter(({ selector }) => selector === id).length;
+    const connector = await this.#connector(record.typ);
+    return {
+      id,
+      typ: record.typ,
+      props: masked(connector?.connection, record.props),
+      isNamed: true,
+      ...(await this.#stateOf(id, record)),
+      ...(refCount === 0 ? {} : { refCount }),
+    };
+  }
+
+  async #describeUse(use: ConnectionUse): Promise<DescribedConnection> {
+    const connector = await this.#connector(use.typ);
+    const props = Object.fromEntries(
+      Object.entries(use.props).filter(([name]) => connector?.connection[name] !== undefined),
+    );
+    const { status, reason } = await use.state();
+    return {
+      id: use.id,
+      typ: use.typ,
+      props: masked(connector?.connection, props),
+      isNamed: false,
+      status,
+      ...(status === 'disconnected' && reason !== '' ? { err: reason } : {}),
+      refCount: 1,
+    };
+  }
+
+  /** The state now, or the last one known when the other side is slow to answer. */
+  async #stateOf(id: string, record: ConnectionRecord): Promise<Probe['state']> {
+    const last = this.#probes.get(id);
+    const isSame = last !== undefined && JSON.stringify(last.record) === JSON.stringify(record);
+    const isFresh = last?.doneAt === undefined || performance.now() - last.doneAt < freshMs;
+    const probe = isSame && isFresh ? last : this.#probe(id, record, isSame ? last?.state : undefined);
+    if (probe.doneAt === undefined) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, probeWaitMs);
+      });
+      await Promise.race([probe.result, late]);
+      clearTimeout(timer);
+    }
+    return probe.state;
+  }
+
+  #probe(id: string, record: ConnectionRecord, known?: Probe['state']): Probe {
+    const done = (state: Probe['state']) => {
+      probe.state = state;
+      probe.doneAt = performance.now();
+    };
+    const probe: Probe = {
+      record,
+      result: this.#ping(record).then(
+        () => done({ status: 'connected' }),
+        (error: unknown) => done({ status: 'disconnected', err: reasonOf(error) }),
+      ),
+      state: known ?? { status: 'connecting' },
+      doneAt: undefined,
+    };
+    this.#probes.set(id, probe);
+    return probe;
+  }
+
+  async #ping({ typ, props }: ConnectionRecord): Promise<void> {
+    const connector = await this.#connector(typ);
+    if (connector?.ping === undefined) {
+      throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
+    }
+    await connector.ping({ ...props });
+  }
+
+  async #connector(type: string): Promise<Connector | undefined> {
+    const wanted = type.toLowerCase();
+    return (await this.#connectors()).find(({ name }) => name === wanted);
+  }
+
+  async #read(body: Record<string, unknown>, old: ConnectionRecord | undefined): Promise<ConnectionRecord> {
+    const typ = textOf(body, 'typ');
+    if (typ === '') throw new HaumeaError('general', 'invalid body: typ is required');
+    const connector = await this.#connector(typ);
+    if (!connectionTypes.includes(typ.toLowerCase()) && connector?.ping === undefined) {
+      throw new HaumeaError('general', `unknown connection type ${typ}, there are ${connectionTypes.join(', ')}`);
+    }
+    const given = body.props ?? {};
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      throw new HaumeaError('general', 'invalid body: props must be an object');
+    }
+    const props = unmask(given as Record<string, unknown>, old?.props);
+    if (connector !== undefined) checkProps(connector, props);
+    return { typ, props };
+  }
+
+  #get(id: string): ConnectionRecord {
+    const record = this.#connections.get(id);
+    if (record === undefined) throw new HaumeaError('general', `connection ${id} is not found`);
+    return record;
+  }
+
+  #checkUnused(id: string, change: 'changed' | 'dropped'): void {
+    const users = this.#uses().filter(({ selector }) => selector === id);
+    if (users.length === 0) return;
+    const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
+    throw new HaumeaError('general', `connection ${id} can't be ${change} due to rule references: ${rules}`);
+  }
+}
+
+function checkProps(connector: Connector, props: Record<string, unknown>): void {
+  try {
+    parse(connector.connection, props, { where: `${connector.name} connection` });
+  } catch (error) {
+    throw new HaumeaError('general', reasonOf(error), { cause: error });
+  }
+}
+
+function masked(spec: Spec | undefined, props: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return mask(spec ?? {}, props);
+}
+
+/** What is wrong with the properties stays a failure of the request, everything else is one of the connection. */
+function asConnectionError(error: unknown): HaumeaError {
+  if (error instanceof HaumeaError && error.kind !== 'connection') return error;
+  return new HaumeaError('connection', reasonOf(error), { cause: error });
+}

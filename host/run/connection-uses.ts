@@ -1,0 +1,56 @@
+/** Which connections a rule has: named ones it selects, and those it makes for itself. */
+import { loadedConnector } from '../connectors/index.js';
+import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
+import type { SinkSpec, SourceSpec } from './protocol.js';
+
+/** A connection of a rule, told apart by the name of its operator in the metrics. */
+export interface OwnConnection {
+  readonly operator: string;
+  readonly typ: string;
+  readonly props: Record<string, unknown>;
+}
+
+const none: readonly OwnConnection[] = [];
+
+/** Lists the connections of a rule; the same empty list for all rules without any. */
+export function connectionsOf(sources: readonly SourceSpec[], sinks: readonly SinkSpec[]): readonly OwnConnection[] {
+  const all = [
+    ...sources.map(({ name, type, props }) => ({ operator: `source_${name}`, typ: type, props })),
+    ...sinks.map(({ type, props }, i) => ({ operator: `sink_${type}_${i}`, typ: type, props })),
+  ];
+  const own = all.filter(
+    ({ typ, props }) => selectorOf(props) !== undefined || loadedConnector(typ)?.ping !== undefined,
+  );
+  return own.length === 0 ? none : own;
+}
+
+/** The form in which the connections of a rule are shown; `status` gives its metrics when they are asked for. */
+export function usesOf(
+  rule: string,
+  state: RuleState,
+  own: readonly OwnConnection[],
+  status: () => Promise<RuleStatus>,
+): ConnectionUse[] {
+  if (state.startsWith('stopped')) return [];
+  return own.map(({ operator, typ, props }) => {
+    const selector = selectorOf(props);
+    return {
+      id: `${rule}_${operator}`,
+      rule,
+      typ,
+      ...(selector === undefined ? {} : { selector }),
+      props,
+      state: async () => stateOf((await status()).metrics, operator),
+    };
+  });
+}
+
+function stateOf(metrics: RuleStatus['metrics'], operator: string): Awaited<ReturnType<ConnectionUse['state']>> {
+  const value = metrics[`${operator}_0_connection_status`];
+  const reason = String(metrics[`${operator}_0_connection_last_disconnected_message`] ?? '');
+  return { status: value === 1 ? 'connected' : value === -1 ? 'disconnected' : 'connecting', reason };
+}
+
+function selectorOf({ connectionSelector }: Record<string, unknown>): string | undefined {
+  return typeof connectionSelector === 'string' && connectionSelector !== '' ? connectionSelector : undefined;
+}
