@@ -22,6 +22,7 @@ their own, the engine is pinned to one core where the system allows.
   --data LIST        plain, varied: other key order, spaces, extra fields, escapes (default plain)
   --schemaless       streams without declared columns
   --rules N          rules of the workload "rules" (default 1000)
+  --distinct         each of them with a threshold of its own (equal rules share their work)
   --twin             also the same job as a plain JavaScript program
   --engine URL       measure another engine with this REST interface instead, e.g. http://127.0.0.1:9081
   --engine-pid PID   its process, for CPU and memory
@@ -67,6 +68,7 @@ export async function main(argv: string[]): Promise<number> {
     rate: number('rate', values.rate),
     seconds: number('seconds', values.seconds),
     rules: number('rules', values.rules),
+    distinct: values.distinct,
     schemaless: values.schemaless,
     sinkProps: object('sink', values.sink),
     sourceProps: {},
@@ -125,6 +127,7 @@ function readArgs(argv: string[]) {
       data: text('plain'),
       schemaless: flag,
       rules: text('1000'),
+      distinct: flag,
       twin: flag,
       engine: text(''),
       'engine-pid': text('0'),

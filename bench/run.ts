@@ -26,6 +26,8 @@ export interface RunOptions {
   seconds: number;
   /** Rules of the `rules` workload. */
   rules: number;
+  /** Each of them with a threshold of its own, so that none can share the work of another. */
+  distinct: boolean;
   schemaless: boolean;
   sinkProps: Record<string, unknown>;
   sourceProps: Record<string, unknown>;
@@ -187,12 +189,14 @@ async function manyRules(
 ): Promise<void> {
   const rate = options.rate || 500;
   const ids = Array.from({ length: options.rules }, (_, i) => `bench_${i}`);
-  await engine.createRule(ids[0] as string, workload.sql, { nop: {} });
+  const thresholds = ids.map((_, i) => (options.distinct ? 21 + i / ids.length : 21));
+  const sqlOf = (i: number): string => workload.sql.replace('21.0', (thresholds[i] as number).toFixed(5));
+  await engine.createRule(ids[0] as string, sqlOf(0), { nop: {} });
   await generator.subscribed();
   await pause(1000);
   const before = engine.memory().now;
   const lanes = Array.from({ length: 4 }, async (_, lane) => {
-    for (let i = 1 + lane; i < ids.length; i += 4) await engine.createRule(ids[i] as string, workload.sql, { nop: {} });
+    for (let i = 1 + lane; i < ids.length; i += 4) await engine.createRule(ids[i] as string, sqlOf(i), { nop: {} });
   });
   await Promise.all(lanes);
   await pause(2000);
@@ -204,12 +208,15 @@ async function manyRules(
   const seconds = (performance.now() - began) / 1000;
   const cpu = engine.cpuMs() - cpuBefore;
   await pause(500);
-  const passing = workload.messages('plain').flat();
-  const expected = Array.from({ length: total }, (_, i) => passing[i % passing.length]).filter(
-    (m) => m && (JSON.parse(m.payload.replace(/#+/, '1')) as { temp: number }).temp > 21,
-  ).length;
+  const temps = workload
+    .messages('plain')
+    .flat()
+    .map((m) => (JSON.parse(m.payload.replace(/#+/, '1')) as { temp: number }).temp);
+  const sentTemps = Float64Array.from({ length: total }, (_, i) => temps[i % temps.length] as number).sort();
   let received = 0;
-  for (const id of ids) {
+  for (const [i, id] of ids.entries()) {
+    const threshold = Number((thresholds[i] as number).toFixed(5));
+    const expected = total - countUpTo(sentTemps, threshold);
     const status = await engine.status(id);
     const seen = Number(status[`source_${workload.stream}_0_records_in_total`]);
     const out = Number(status.sink_nop_0_0_records_in_total);
@@ -228,6 +235,18 @@ async function manyRules(
   result.cpuNsPerMessage = (cpu * 1e6) / total / ids.length;
   result.lostPercent = (1 - received / ids.length / total) * 100;
   if (options.engineUrl !== '') for (const id of ids) await engine.remove(`/rules/${id}`);
+}
+
+/** How many of the ascending values are at most `limit`. */
+function countUpTo(sorted: Float64Array, limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The same job in plain JavaScript, measured the same way. */
