@@ -1,11 +1,13 @@
 /** Composition root: the only file that wires modules together. */
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
-import { isIPv6 } from 'node:net';
+import { mkdirSync } from 'node:fs';
+import type { Server as HttpServer } from 'node:http';
 import { join } from 'node:path';
+import type { Middleware } from 'koa';
 import type { Config, LoadedConfig } from './base/config.js';
-import { HaumeaError, reasonOf } from './base/errors.js';
+import { reasonOf } from './base/errors.js';
+import { Gate } from './base/gate.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
+import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { type Level, Log, type Logger } from './base/log.js';
 import { connectorNames } from './connectors/index.js';
@@ -16,15 +18,14 @@ import { RuleRepository } from './meta/rules.js';
 import { SourceRepository } from './meta/sources.js';
 import type { Store } from './meta/store.js';
 import { createApp } from './rest/app.js';
+import { audit } from './rest/audit.js';
+import { requireToken } from './rest/auth.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { RuleService } from './rest/services/rules.js';
 import { SourceService } from './rest/services/sources.js';
 import { SystemService } from './rest/services/system.js';
 import type { Catalog, Engine } from './run/api.js';
 
-/** A client that sends nothing for so long is cut off. */
-const requestTimeoutMs = 120_000;
-const headersTimeoutMs = 20_000;
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
 
@@ -45,6 +46,8 @@ export interface ServerOptions extends LoadedConfig {
   readonly createEngine: (context: EngineContext) => Engine;
   /** Called when a client asks for the end of the server. */
   readonly onStopRequest: () => void;
+  /** Other limits on REST connections than the usual ones. */
+  readonly limits?: Partial<HttpLimits>;
 }
 
 export interface Server {
@@ -93,18 +96,22 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const rules = new RuleService(new RuleRepository(store), engine, config.rule, log);
   const app = createApp(
     {
+      gate: new Gate(),
       system: new SystemService(options.version, options.onStopRequest),
       sources: new SourceService(sources, (name) => engine.usersOf(name)),
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
     },
+    (step) => store.together(step),
     log,
+    guards(options, log),
   );
   let http: HttpServer;
   let url: string;
   try {
-    http = makeHttpServer(config, app.callback());
-    url = await listen(http, config);
+    const { restIp, restPort, restTls } = config.basic;
+    http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
+    url = await listen(http, restIp, restPort, 'REST');
   } catch (error) {
     await engine.close(0);
     throw error;
@@ -117,7 +124,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   let closing: Promise<void> | undefined;
   const close = async () => {
     log.info('stopping');
-    await closeHttp(http);
+    await closeHttp(http, connectionGraceMs);
     await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);
     });
@@ -151,41 +158,13 @@ function openLog({ basic }: Config, folder: string): Log {
   });
 }
 
-function makeHttpServer({ basic }: Config, handle: RequestListener): HttpServer {
-  const { certfile, keyfile } = basic.restTls;
-  const limits = { requestTimeout: requestTimeoutMs, headersTimeout: headersTimeoutMs };
-  if (!certfile && !keyfile) return createServer(limits, handle);
-  if (!certfile || !keyfile) throw new HaumeaError('config', 'basic.restTls needs both certfile and keyfile');
-  return createSecureServer(
-    { ...limits, cert: readPem('certfile', certfile), key: readPem('keyfile', keyfile) },
-    handle,
-  );
-}
-
-function readPem(name: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new HaumeaError('config', `basic.restTls.${name} ${path} can't be read: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-function listen(http: HttpServer, { basic }: Config): Promise<string> {
-  const { restIp, restPort } = basic;
-  return new Promise((resolve, reject) => {
-    http.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
-      reject(new HaumeaError('general', `REST can't listen on ${restIp}:${restPort}: ${reason}`, { cause: error }));
-    });
-    http.listen(restPort, restIp, () => {
-      const address = http.address();
-      const port = typeof address === 'object' && address !== null ? address.port : restPort;
-      const host = restIp === '0.0.0.0' || restIp === '::' ? 'localhost' : isIPv6(restIp) ? `[${restIp}]` : restIp;
-      resolve(`${basic.restTls.certfile ? 'https' : 'http'}://${host}:${port}`);
-    });
-  });
+/** What a request passes before its route. */
+function guards({ config, folders }: ServerOptions, log: Logger): Middleware[] {
+  const { authentication, enableRestAuditLog } = config.basic;
+  return [
+    ...(enableRestAuditLog ? [audit(log)] : []),
+    ...(authentication ? [requireToken(createAuthenticator({ folder: join(folders.etc, 'mgmt') }))] : []),
+  ];
 }
 
 function warnWhenOpen({ basic }: Config, log: Logger): void {
@@ -193,13 +172,4 @@ function warnWhenOpen({ basic }: Config, log: Logger): void {
   if (!isLocal && !basic.authentication) {
     log.warn(`REST is open to the network on ${basic.restIp}:${basic.restPort} without authentication`);
   }
-}
-
-/** Ends when requests under way are answered; connections that stay open are cut. */
-async function closeHttp(http: HttpServer): Promise<void> {
-  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-  http.closeIdleConnections();
-  const timer = setTimeout(() => http.closeAllConnections(), connectionGraceMs);
-  await closed;
-  clearTimeout(timer);
 }

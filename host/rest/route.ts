@@ -14,6 +14,8 @@ export interface Route {
   readonly doc: string;
   /** Status of a success, 200 when not given. */
   readonly status?: number;
+  /** `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise. */
+  readonly gate?: 'none';
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
   handle(request: RestRequest, services: Services): unknown;
 }

@@ -4,6 +4,12 @@ export const system = defineRoutes(
   { method: 'GET', path: '/', doc: 'Version and machine', handle: (_request, { system }) => system.information() },
   { method: 'POST', path: '/', doc: 'As GET', handle: (_request, { system }) => system.information() },
   { method: 'GET', path: '/ping', doc: 'Answers when the server is alive', handle: () => undefined },
-  { method: 'POST', path: '/stop', doc: 'Ends the server gracefully', handle: (_request, { system }) => system.stop() },
+  {
+    method: 'POST',
+    path: '/stop',
+    doc: 'Ends the server gracefully',
+    gate: 'none',
+    handle: (_request, { system }) => system.stop(),
+  },
   { method: 'GET', path: '/stop', doc: 'As POST', handle: (_request, { system }) => system.stop() },
 );

@@ -1,12 +1,19 @@
 /** Everything REST handlers may call. */
+import type { Gate } from '../../base/gate.js';
+import type { BatchService } from './batch.js';
 import type { ConfKeyService } from './conf-keys.js';
 import type { RuleService } from './rules.js';
+import type { RuleTestService } from './rule-tests.js';
 import type { SourceService } from './sources.js';
 import type { SystemService } from './system.js';
 
 export interface Services {
+  /** Changes of definitions pass it together, imports alone. */
+  readonly gate: Gate;
+  readonly batch: BatchService;
   readonly system: SystemService;
   readonly sources: SourceService;
   readonly confKeys: ConfKeyService;
   readonly rules: RuleService;
+  readonly ruleTests: RuleTestService;
 }

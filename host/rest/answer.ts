@@ -1,0 +1,50 @@
+/** What becomes of a handler's result or failure: status, body text, content type. */
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { BodyTooLarge } from './body.js';
+import { Reply, type RestRequest, type Route } from './route.js';
+import type { Services } from './services/services.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const plainText = 'text/plain; charset=utf-8';
+const json = 'application/json; charset=utf-8';
+
+export const unknownPath: Answer = { status: 404, type: plainText, body: '404 page not found\n' };
+export const wrongMethod: Answer = { status: 405, type: plainText, body: '' };
+
+/** Runs a handler. Changes wait while an import holds the definitions; reading never waits. */
+export async function answerOf(route: Route, request: RestRequest, services: Services): Promise<Answer> {
+  const handle = async () => route.handle(request, services);
+  const isShared = route.method !== 'GET' && route.gate !== 'none';
+  const result = await (isShared ? services.gate.shared(handle) : handle());
+  const reply = result instanceof Reply ? result : new Reply(result, route.status ?? 200);
+  const { body, status, type, headers } = reply;
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
+  if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
+  return { status, type: type ?? json, body: JSON.stringify(body), headers };
+}
+
+/** Turns anything thrown into an answer; what is a defect of the program is logged as well. `what` names the request. */
+export function answerOfFailure(error: unknown, what: string, log: Logger): Answer {
+  const failure = (status: number, code: number, message: string): Answer => ({
+    status,
+    type: json,
+    body: JSON.stringify({ error: code, message }),
+  });
+  if (error instanceof HaumeaError) return failure(error.status, error.code, error.message);
+  if (error instanceof BodyTooLarge) return failure(413, 1000, error.message);
+  if (isMalformedPath(error)) return failure(400, 1000, `the path of ${what} is not correctly encoded`);
+  log.error(`${what} failed`, { error: error instanceof Error ? error.stack : String(error) });
+  return failure(500, 1000, `internal error: ${reasonOf(error)}`);
+}
+
+/** The router throws this for a percent sign without two digits. */
+function isMalformedPath(error: unknown): boolean {
+  return error instanceof URIError || (error as { status?: unknown } | null)?.status === 400;
+}
