@@ -255,8 +255,18 @@ class WasmKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     this.stream(stream);
+    const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation, memoryBytes, busyUs } =
+      this.readCounters(stream);
+    // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.
     return {
-      ...this.readCounters(stream),
+      recordsIn,
+      recordsOut,
+      exceptions,
+      lastException,
+      lastExceptionAt,
+      lastInvocation,
+      memoryBytes,
+      busyUs,
       messages: Number(this.exports.sourceMessages(stream)),
       bytes: Number(this.exports.sourceBytes(stream)),
       decodeErrors: Number(this.exports.sourceDecodeErrors(stream)),

@@ -36,15 +36,15 @@ export class RuleRun implements SinkHost {
   readonly id: string;
   readonly run: number;
   readonly operators: RuleStart['plan']['operators'];
-  readonly sources: SourceRun[] = [];
-  readonly sinks: SinkRun[] = [];
-  readonly nodes: RunningNode[] = [];
+  sources: readonly SourceRun[] = [];
+  sinks: readonly SinkRun[] = [];
+  nodes: readonly RunningNode[] = [];
   /** Counters of each source when the rule came. */
-  readonly sourceBases: StreamCounters[] = [];
+  sourceBases: readonly StreamCounters[] = [];
   /** Set when its end has begun, so that a second cause changes nothing. */
   isEnding = false;
   #isReleased = false;
-  readonly #columns: { source: SourceRun; indexes: number[] }[] = [];
+  #columns: readonly { source: SourceRun; indexes: number[] }[] = [];
 
   constructor(
     start: RuleStart,
@@ -55,23 +55,26 @@ export class RuleRun implements SinkHost {
     this.operators = host.sameOperators(start.plan.operators);
   }
 
-  /** Builds sinks and nodes; on failure `release` undoes what was done. */
+  /**
+   * Builds sinks and nodes; on failure `release` undoes what was done. The lists are joined, not pushed to: a list that
+   * grew by pushes has room for 17, and there are thousands of rules with one sink.
+   */
   link(start: RuleStart, sources: readonly SourceRun[]): void {
     const { plan } = start;
     const { kernel } = this.host;
     for (const spec of start.sinks) {
       const connector = loadedConnector(spec.type);
       if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
-      this.sinks.push(new SinkRun(spec, connector, this, start.sinkLimitBytes));
+      this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes));
     }
     sources.forEach((source, i) => {
-      this.sources.push(source);
+      this.sources = this.sources.concat(source);
       source.users.add(this);
-      this.sourceBases.push(source.counters);
+      this.sourceBases = this.sourceBases.concat(source.counters);
       const uses = plan.sources[i]?.columns ?? [];
-      this.#columns.push({ source, indexes: kernel.useColumns(source.stream, uses) });
+      this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
     });
-    for (const node of plan.nodes) this.nodes.push(this.#addNode(node, plan.nodes, start.sendError));
+    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, plan.nodes, start.sendError));
   }
 
   /** Sends what encode nodes gathered. */
@@ -83,11 +86,15 @@ export class RuleRun implements SinkHost {
   release(): void {
     const { kernel } = this.host;
     this.#isReleased = true;
-    for (const { handle, sinks, isSilent } of this.nodes.splice(0).reverse()) {
+    const { nodes } = this;
+    const columns = this.#columns;
+    this.nodes = [];
+    this.#columns = [];
+    for (const { handle, sinks, isSilent } of nodes.toReversed()) {
       if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
       kernel.releaseNode(handle);
     }
-    for (const { source, indexes } of this.#columns.splice(0)) kernel.releaseColumns(source.stream, indexes);
+    for (const { source, indexes } of columns) kernel.releaseColumns(source.stream, indexes);
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
       source.users.delete(this);

@@ -363,6 +363,7 @@ function entryOf(defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'to
     stoppedAt: 0,
     nextStartAt: 0,
     attempt: 0,
+    connections: [],
     metrics: noMetrics,
     timer: undefined,
     onEnd: [],

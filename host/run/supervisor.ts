@@ -28,6 +28,8 @@ interface Thread {
   exited: Promise<void>;
 }
 
+/** Chunks and reports die young; more room for them costs memory and gains no time. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 };
 const statusTimeoutMs = 3000;
 
 export class Supervisor {
@@ -96,7 +98,10 @@ export class Supervisor {
     const memory = Heartbeat.allocate();
     const { coalesceMs, flushTimeoutMs, log } = this.options;
     const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs };
-    const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), { workerData: settings });
+    const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), {
+      workerData: settings,
+      resourceLimits,
+    });
     const heartbeat = new Heartbeat(memory);
     let reason = 'the data plane ended unexpectedly';
     let exited = () => {};
