@@ -21,6 +21,7 @@ import { createApp } from './rest/app.js';
 import { audit } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
+import { RuleTagService } from './rest/services/rule-tags.js';
 import { RuleService } from './rest/services/rules.js';
 import { SourceService } from './rest/services/sources.js';
 import { SystemService } from './rest/services/system.js';
@@ -101,6 +102,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
       sources: new SourceService(sources, (name) => engine.usersOf(name)),
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
+      ruleTags: new RuleTagService(rules),
     },
     (step) => store.together(step),
     log,

@@ -1,10 +1,11 @@
 /** The list of resources: one line adds one. */
 import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
+import { ruleTags } from './rule-tags.js';
 import { ruleTests } from './rule-tests.js';
 import { rules } from './rules.js';
 import { streams } from './streams.js';
 import { system } from './system.js';
 import { tables } from './tables.js';
 
-export const resources = [system, batch, streams, tables, confKeys, rules, ruleTests];
+export const resources = [system, batch, streams, tables, confKeys, ruleTags, rules, ruleTests];

@@ -107,6 +107,57 @@ export class RuleService {
     return inContext('describe rule error', () => this.#stored(id));
   }
 
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  /** All rules with their tags. */
+  tags(): [id: string, tags: readonly string[]][] {
+    return this.#rules.ids().map((id) => [id, this.#tolerantGet(id).tags ?? []]);
+  }
+
+  /** Changes the tags of a rule, which goes on as it is. */
+  retag(id: string, change: (tags: readonly string[]) => readonly string[]): Promise<void> {
+    return this.#serial.run(id, async () => {
+      const json = this.#stored(id);
+      await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) });
+    });
+  }
+
+  /** Reads and plans a definition as creating it would, without keeping anything; returns what is to be stored. */
+  checkDefinition(id: string, body: unknown): RuleJson {
+    const { json, rule } = this.#read(body, id);
+    asRuleError(() => this.#engine.check(rule));
+    return { ...json, id };
+  }
+
+  /** Gives the engine a rule whose stored definition is new or another, and starts it if it is to run. */
+  adopt(id: string): Promise<void> {
+    return this.#serial.run(id, async () => {
+      this.#waiting.delete(id);
+      this.#refused.delete(id);
+      const wasKnown = this.#engine.state(id) !== undefined;
+      try {
+        const rule = this.#define(this.#stored(id), id);
+        asRuleError(() => this.#engine.define(rule));
+        if (!rule.triggered) await this.#engine.stop(id);
+        else if (wasKnown) await this.#engine.restart(id);
+        else this.#engine.start(id);
+      } catch (error) {
+        this.#refused.set(id, reasonOf(error));
+        throw error;
+      }
+    });
+  }
+
+  /** Takes a rule out of the engine whose stored definition is gone. */
+  release(id: string): Promise<void> {
+    return this.#serial.run(id, async () => {
+      this.#refused.delete(id);
+      if (!this.#waiting.delete(id) && this.#engine.state(id) !== undefined) await this.#engine.remove(id);
+    });
+  }
+
   drop(id: string): Promise<string> {
     return inContext('delete rule error', () =>
       this.#serial.run(id, async () => {

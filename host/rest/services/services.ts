@@ -2,8 +2,9 @@
 import type { Gate } from '../../base/gate.js';
 import type { BatchService } from './batch.js';
 import type { ConfKeyService } from './conf-keys.js';
-import type { RuleService } from './rules.js';
+import type { RuleTagService } from './rule-tags.js';
 import type { RuleTestService } from './rule-tests.js';
+import type { RuleService } from './rules.js';
 import type { SourceService } from './sources.js';
 import type { SystemService } from './system.js';
 
@@ -15,5 +16,6 @@ export interface Services {
   readonly sources: SourceService;
   readonly confKeys: ConfKeyService;
   readonly rules: RuleService;
+  readonly ruleTags: RuleTagService;
   readonly ruleTests: RuleTestService;
 }
