@@ -1,8 +1,11 @@
-/** Checks of rule results that have one line for each passing message, each expected id exactly once. */
+/**
+ * Checks of rule results that have one row for each passing message: each expected id exactly once, however the rows
+ * are gathered into messages (arrays of one, arrays of many, single objects).
+ */
 import { FIRST_ID } from '../gen/frames.js';
 import type { Checker } from './workload.js';
 
-/** Result of message i of a block without the id: text before and after it; null when the message must not pass. */
+/** Row of message i of the cycle without its id: text before and after it; null when the message must not pass. */
 export interface ExpectedLine {
   before: string;
   after: string;
@@ -26,8 +29,14 @@ export function rowChecker(expected: (ExpectedLine | null)[], count: number): Ch
     lines(bytes) {
       let at = 0;
       while (at < bytes.length) {
-        let end = bytes.indexOf(10, at);
-        if (end < 0) end = bytes.length;
+        const byte = bytes[at] as number;
+        if (byte === 10 || byte === 0x2c || byte === 0x5b || byte === 0x5d) {
+          at++;
+          continue;
+        }
+        // Rows hold no braces but their own.
+        let end = byte === 0x7b ? bytes.indexOf(0x7d, at) + 1 : bytes.indexOf(10, at);
+        if (end <= 0) end = bytes.length;
         const mark = bytes.indexOf('"id":', at);
         let index = -FIRST_ID;
         let p = mark + 5;
@@ -42,18 +51,18 @@ export function rowChecker(expected: (ExpectedLine | null)[], count: number): Ch
         }
         const head = index >= 0 && index < count ? before[index % expected.length] : undefined;
         const tail = index >= 0 && index < count ? after[index % expected.length] : undefined;
-        if (!head || !tail) complain(`unexpected line: ${bytes.toString('utf8', at, Math.min(end, at + 200))}`);
+        if (!head || !tail) complain(`unexpected row: ${bytes.toString('utf8', at, Math.min(end, at + 200))}`);
         else if (seen[index]) complain(`id ${index + FIRST_ID} came twice`);
         else if (
           bytes.compare(head, 0, head.length, at, mark + 5) !== 0 ||
           bytes.compare(tail, 0, tail.length, p, end) !== 0
         ) {
-          complain(`wrong line: ${bytes.toString('utf8', at, end)}, expected ${head}…${tail}`);
+          complain(`wrong row: ${bytes.toString('utf8', at, end)}, expected ${head}…${tail}`);
         } else {
           seen[index] = 1;
           right++;
         }
-        at = end + 1;
+        at = end;
       }
     },
     get accounted() {

@@ -52,7 +52,7 @@ const w1: Workload = {
         .flat()
         .map((r) =>
           r.temp > 21
-            ? { before: `[{"device":"${r.device}","id":`, after: `,"speed_kmh":${r.speed * 3.6},"temp":${r.temp}}]` }
+            ? { before: `{"device":"${r.device}","id":`, after: `,"speed_kmh":${r.speed * 3.6},"temp":${r.temp}}` }
             : null,
         ),
       count,
@@ -91,22 +91,17 @@ const w3: Workload = {
 function rawChecker(cycle: { topic: string; value: string }[], count: number) {
   const inner = rowChecker(
     cycle.map(({ topic, value }) => ({
-      before: '[{"id":',
-      after: `,"state":"${Buffer.from(value.slice(ID_MARK.length)).toString('base64')}","topic":"${topic}"}]`,
+      before: '{"id":',
+      after: `,"state":"${Buffer.from(value.slice(ID_MARK.length)).toString('base64')}","topic":"${topic}"}`,
     })),
     count,
   );
-  const line = /^\[\{"state":"([A-Za-z0-9+/]{12})([A-Za-z0-9+/=]*)",("topic":"[^"]*"\}\])$/;
+  const row = /\{"state":"([A-Za-z0-9+/]{12})([A-Za-z0-9+/=]*)",("topic":"[^"]*"\})/g;
   return {
     lines(bytes: Buffer) {
-      const text = bytes
-        .toString('latin1')
-        .split('\n')
-        .map((l) => {
-          const m = line.exec(l);
-          return m ? `[{"id":${Buffer.from(m[1] as string, 'base64').toString('latin1')},"state":"${m[2]}",${m[3]}` : l;
-        })
-        .join('\n');
+      const text = bytes.toString('latin1').replace(row, (_all, id: string, state: string, topic: string) => {
+        return `{"id":${Buffer.from(id, 'base64').toString('latin1')},"state":"${state}",${topic}`;
+      });
       inner.lines(Buffer.from(text, 'latin1'));
     },
     get accounted() {
@@ -125,7 +120,7 @@ const latency: Workload = {
     rowChecker(
       readings(1000)
         .flat()
-        .map((r) => ({ before: `[{"device":"${r.device}","id":`, after: `,"temp":${r.temp}}]` })),
+        .map((r) => ({ before: `{"device":"${r.device}","id":`, after: `,"temp":${r.temp}}` })),
       count,
     ),
 };

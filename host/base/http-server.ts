@@ -1,0 +1,170 @@
+/**
+ * HTTP servers that slow and hostile clients can't hold: heads, bodies and the reading of answers have time limits, and
+ * when all connections are taken the one that has gone longest without a complete request makes room for the next.
+ */
+
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { isIPv6, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { HaumeaError, reasonOf } from './errors.js';
+
+/** Times in milliseconds. */
+export interface HttpLimits {
+  /** From the connection, or the first byte of the next request, to the end of the head. */
+  readonly headMs: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestMs: number;
+  /** From the end of the head to the end of the answer; a client that does not read it is cut off. 0 is unlimited. */
+  readonly answerMs: number;
+  /** A connection without a request is kept so long. */
+  readonly idleMs: number;
+  /** How often head and request are looked at. */
+  readonly checkMs: number;
+  /** Longest head in bytes. */
+  readonly headBytes: number;
+  readonly connections: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  headMs: 20_000,
+  requestMs: 120_000,
+  answerMs: 300_000,
+  idleMs: 60_000,
+  checkMs: 1000,
+  headBytes: 32 * 1024,
+  connections: 500,
+};
+
+export interface TlsFiles {
+  readonly certfile?: string;
+  readonly keyfile?: string;
+}
+
+export interface Pem {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Reads certificate and key; undefined when neither is set. `where` is the name of the setting, `basic.restTls`. */
+export function readTls({ certfile, keyfile }: TlsFiles, where: string): Pem | undefined {
+  if (!certfile && !keyfile) return undefined;
+  if (!certfile || !keyfile) throw new HaumeaError('config', `${where} needs both certfile and keyfile`);
+  const read = (name: string, path: string) => {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw new HaumeaError('config', `${where}.${name} ${path} can't be read: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return { cert: read('certfile', certfile), key: read('keyfile', keyfile) };
+}
+
+/** Makes a server with limits; throws a `config` error when certificate and key can't be used. */
+export function createHttpServer(
+  handle: RequestListener,
+  { tls, limits: given }: { tls?: Pem; limits?: Partial<HttpLimits> } = {},
+): Server {
+  const limits = { ...defaultLimits, ...given };
+  const options = {
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkMs,
+    maxHeaderSize: limits.headBytes,
+  };
+  let http: Server;
+  if (tls === undefined) http = createServer(options, handle);
+  else {
+    try {
+      http = createSecureServer({ ...options, ...tls, handshakeTimeout: limits.headMs, minVersion: 'TLSv1.2' }, handle);
+    } catch (error) {
+      throw new HaumeaError('config', `certificate and key can't be used: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+  guardConnections(http, tls === undefined ? 'connection' : 'secureConnection', limits);
+  http.on('clientError', refuse);
+  return http;
+}
+
+/** Listens; resolves with the address. Port 0 takes a free one. `what` begins the error text. */
+export function listen(http: Server, ip: string, port: number, what: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
+      reject(new HaumeaError('general', `${what} can't listen on ${ip}:${port}: ${reason}`, { cause: error }));
+    };
+    http.once('error', fail);
+    http.listen(port, ip, () => {
+      http.off('error', fail);
+      const address = http.address();
+      const actual = typeof address === 'object' && address !== null ? address.port : port;
+      const host = ip === '0.0.0.0' || ip === '::' ? 'localhost' : isIPv6(ip) ? `[${ip}]` : ip;
+      resolve(`${'setSecureContext' in http ? 'https' : 'http'}://${host}:${actual}`);
+    });
+  });
+}
+
+/** Ends when requests under way are answered; connections that stay open are cut after the grace. */
+export async function closeHttp(http: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+  http.closeIdleConnections();
+  const timer = setTimeout(() => http.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}
+
+/** Bounds the number of connections and the time of answers. */
+function guardConnections(http: Server, event: 'connection' | 'secureConnection', limits: HttpLimits): void {
+  // A Map keeps the order of insertion: who was answered last stands last. The value is the request under way.
+  const open = new Map<Socket, IncomingMessage | undefined>();
+  http.on(event, (socket: Socket) => {
+    if (open.size >= limits.connections) oldestOf(open)?.destroy();
+    open.set(socket, undefined);
+    socket.once('close', () => open.delete(socket));
+  });
+  http.on('request', (request, response) => {
+    const { socket } = request;
+    if (open.has(socket)) open.set(socket, request);
+    const late = limits.answerMs === 0 ? undefined : setTimeout(() => socket.destroy(), limits.answerMs).unref();
+    response.once('close', () => {
+      clearTimeout(late);
+      if (!open.delete(socket) || socket.destroyed) return;
+      open.set(socket, undefined);
+    });
+  });
+}
+
+/** Of the connections without a complete request the oldest, else the oldest of all. */
+function oldestOf(open: ReadonlyMap<Socket, IncomingMessage | undefined>): Socket | undefined {
+  let first: Socket | undefined;
+  for (const [socket, request] of open) {
+    if (socket.destroyed) continue;
+    if (request?.complete !== true) return socket;
+    first ??= socket;
+  }
+  return first;
+}
+
+/** What is no HTTP, or comes too slowly, gets the error envelope like every other failure; then the connection ends. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ([431, 'the head of the request is too long'] as const)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ([408, 'the request was not complete in time'] as const)
+        : ([400, `this is no HTTP request: ${error.message}`] as const);
+  const body = JSON.stringify({ error: 1000, message });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
