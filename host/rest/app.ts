@@ -31,9 +31,9 @@ export function createApp(
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     router[method](route.path, (ctx) => run(route, ctx, services));
   }
-  app.use((ctx, next) => answer(ctx, next, log));
   app.use(crossOrigin);
   for (const guard of guards) app.use(guard);
+  app.use((ctx, next) => answer(ctx, next, log));
   app.use(router.routes());
   app.use(router.allowedMethods());
   // Koa prints what a broken connection throws; such a client is gone.
