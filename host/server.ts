@@ -1,8 +1,9 @@
 /** Composition root: the only file that wires modules together. */
 import { mkdirSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Middleware } from 'koa';
+import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
 import { reasonOf } from './base/errors.js';
 import { Gate } from './base/gate.js';
@@ -10,21 +11,30 @@ import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '.
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { type Level, Log, type Logger } from './base/log.js';
-import { connectorNames } from './connectors/index.js';
+import { connectorNames, loadDeclarations } from './connectors/index.js';
+import { functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
 import { loadDefaultKeys } from './meta/default-keys.js';
 import { openStore } from './meta/journal-store.js';
+import { kinds } from './meta/kinds.js';
+import { RecordRepository } from './meta/records.js';
 import { RuleRepository } from './meta/rules.js';
 import { SourceRepository } from './meta/sources.js';
 import type { Store } from './meta/store.js';
 import { createApp } from './rest/app.js';
 import { audit } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
+import { DataServer } from './rest/data-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
+import type { ConnectionRecord } from './rest/services/connections.js';
+import type { ResourceFiles } from './rest/services/resource-files.js';
 import { RuleTagService } from './rest/services/rule-tags.js';
+import { RuleTestService } from './rest/services/rule-tests.js';
 import { RuleService } from './rest/services/rules.js';
 import { SourceService } from './rest/services/sources.js';
+import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
+import { UserFunctions } from './rest/services/user-functions.js';
 import type { Catalog, Engine } from './run/api.js';
 
 /** Open keep-alive connections get so long at a stop. */
@@ -88,20 +98,38 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const { config, folders } = options;
   const sources = new SourceRepository(store);
   const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env));
+  const connections = new RecordRepository<ConnectionRecord>(store, kinds.connection);
+  const functions = new UserFunctions(functionNames());
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,
     confKey: (source, key) => confKeys.resolve(source, key),
-    connection: () => undefined,
+    connection: (id) => connections.get(id),
+    functionOwner: (name) => functions.ownerOf(name),
   };
   const engine = options.createEngine({ catalog, config, folders, log });
   const rules = new RuleService(new RuleRepository(store), engine, config.rule, log);
+  const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
+  const dataServer = new DataServer({ ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
+  const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
+  const stored = createStoredServices({
+    store,
+    files: resourceFiles(config, folders.data),
+    functions,
+    connections,
+    connectors: loadDeclarations,
+    uses: () => engine.connectionUses(),
+    portableStatus: () => undefined,
+  });
+  await sweepStored(stored);
   const app = createApp(
     {
+      ...stored,
       gate: new Gate(),
       system: new SystemService(options.version, options.onStopRequest),
       sources: new SourceService(sources, (name) => engine.usersOf(name)),
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
+      ruleTests,
       ruleTags: new RuleTagService(rules),
     },
     (step) => store.together(step),
@@ -127,6 +155,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const close = async () => {
     log.info('stopping');
     await closeHttp(http, connectionGraceMs);
+    await ruleTests.close();
+    await dataServer.close();
     await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);
     });
@@ -143,6 +173,13 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
       return closing;
     },
   };
+}
+
+/** Where resources keep their files and what they may fetch. */
+function resourceFiles({ basic }: Config, data: string): ResourceFiles {
+  const folder = resolve(data);
+  const { enablePrivateNet: allowPrivate, allowExternalFileAccess: allowExternal } = basic;
+  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, allowExternal };
 }
 
 function openLog({ basic }: Config, folder: string): Log {

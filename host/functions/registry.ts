@@ -31,8 +31,13 @@ export function functionNames(): string[] {
 /**
  * Checks a call's name, number of arguments and literal arguments and returns the function.
  * Throws a `plan` error that names the function: unknown, not supported yet, or wrongly called.
+ * @param ownerOf says who brings a function that is not built in
  */
-export function resolveFunction(name: string, args: readonly LiteralArg[]): FunctionDefinition {
+export function resolveFunction(
+  name: string,
+  args: readonly LiteralArg[],
+  ownerOf: (name: string) => string | undefined = () => undefined,
+): FunctionDefinition {
   const key = name.toLowerCase();
   const definition = byName.get(key);
   if (definition === undefined) {
@@ -40,6 +45,10 @@ export function resolveFunction(name: string, args: readonly LiteralArg[]): Func
     if (planned !== undefined && Object.hasOwn(plannedFunctions, key)) {
       checkCount(key, args.length, planned[0], planned[1]);
       throw new HaumeaError('plan', `function ${key} is not supported yet`);
+    }
+    const owner = ownerOf(name);
+    if (owner !== undefined) {
+      throw new HaumeaError('plan', `function ${name} of ${owner} can't be called in rules: not supported yet`);
     }
     const meant = nearest(key, functionNames());
     throw new HaumeaError('plan', `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`);

@@ -42,7 +42,9 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const isGrouped = isAggregate || select.groupBy.length > 0;
   const scope = new Scope(sources, select);
   const window = select.window?.kind ?? null;
-  const binder = new Binder(values, scope, { values, scope, ruleId: rule.id, isEventTime, window, isGrouped });
+  const { functionOwner } = catalog;
+  const ruleId = rule.id;
+  const binder = new Binder(values, scope, { values, scope, ruleId, functionOwner, isEventTime, window, isGrouped });
   const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
   const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
 

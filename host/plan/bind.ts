@@ -139,7 +139,7 @@ export class Binder {
 
   private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
     const { span } = expr;
-    const definition = resolveFunction(expr.name, expr.args.map(literalOf));
+    const definition = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
     const { implementation } = definition;
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);

@@ -14,6 +14,8 @@ export interface SpecialContext {
   values: Values;
   scope: Scope;
   ruleId: string;
+  /** Who brings a function that is not built in. */
+  functionOwner: ((name: string) => string | undefined) | undefined;
   isEventTime: boolean;
   /** Kind of the rule's window, null without one. */
   window: WindowKind | null;

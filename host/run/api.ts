@@ -61,6 +61,8 @@ export interface Catalog {
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
+  /** Who brings a function that is not built in: `service shop`. */
+  functionOwner?(name: string): string | undefined;
 }
 
 /** A connection that a rule which is not stopped has, or tries to get. */

@@ -1,11 +1,32 @@
 /** The list of resources: one line adds one. */
 import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
+import { connections } from './connections.js';
+import { plugins } from './plugins.js';
 import { ruleTags } from './rule-tags.js';
 import { ruleTests } from './rule-tests.js';
 import { rules } from './rules.js';
+import { schemas } from './schemas.js';
+import { scripts } from './scripts.js';
+import { services } from './services.js';
 import { streams } from './streams.js';
 import { system } from './system.js';
 import { tables } from './tables.js';
+import { uploads } from './uploads.js';
 
-export const resources = [system, batch, streams, tables, confKeys, ruleTags, rules, ruleTests];
+export const resources = [
+  system,
+  batch,
+  streams,
+  tables,
+  confKeys,
+  ruleTags,
+  rules,
+  ruleTests,
+  connections,
+  schemas,
+  uploads,
+  services,
+  scripts,
+  plugins,
+];

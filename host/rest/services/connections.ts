@@ -135,11 +135,7 @@ export class ConnectionService {
     });
   }
 
-  async #describe(
-    id: string,
-    record: ConnectionRecord,
-    uses: readonly ConnectionUse[],
-  ): Promise<DescribedConnection> {
+  async #describe(id: string, record: ConnectionRecord, uses: readonly ConnectionUse[]): Promise<DescribedConnection> {
     const refCount = uses.filter(({ selector }) => selector === id).length;
     const connector = await this.#connector(record.typ);
     return {

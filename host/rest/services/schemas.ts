@@ -54,12 +54,7 @@ export class SchemaService implements Exportable {
   /** One change of a schema at a time. */
   readonly #serial = new Serial();
 
-  constructor(
-    store: Store,
-    schemas: RecordRepository<SchemaRecord>,
-    folders: PackageFolders,
-    files: ResourceFiles,
-  ) {
+  constructor(store: Store, schemas: RecordRepository<SchemaRecord>, folders: PackageFolders, files: ResourceFiles) {
     this.#store = store;
     this.#schemas = schemas;
     this.#folders = folders;

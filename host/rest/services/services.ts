@@ -6,9 +6,10 @@ import type { RuleTagService } from './rule-tags.js';
 import type { RuleTestService } from './rule-tests.js';
 import type { RuleService } from './rules.js';
 import type { SourceService } from './sources.js';
+import type { StoredServices } from './stored.js';
 import type { SystemService } from './system.js';
 
-export interface Services {
+export interface Services extends StoredServices {
   /** Changes of definitions pass it together, imports alone. */
   readonly gate: Gate;
   readonly batch: BatchService;
