@@ -9,6 +9,7 @@ const modules: Record<string, () => Promise<{ default: Connector }>> = {
   memory: () => import('./memory/index.js'),
   mqtt: () => import('./mqtt/index.js'),
   nop: () => import('./nop/index.js'),
+  ruletest: () => import('./ruletest/index.js'),
   simulator: () => import('./simulator/index.js'),
 };
 
@@ -19,7 +20,11 @@ const sinkForms: Record<string, SinkForm> = {
   memory: { format: 'rows', framing: 'messages' },
   mqtt: { format: 'json', framing: 'messages' },
   nop: { format: 'none', framing: 'messages' },
+  ruletest: { format: 'json', framing: 'messages' },
 };
+
+/** Sinks that the engine makes for itself: not for users, in no catalogue. */
+const internalSinks: readonly string[] = ['ruletest'];
 
 const sources: readonly string[] = ['file', 'memory', 'mqtt', 'simulator'];
 
@@ -31,9 +36,14 @@ export interface SinkForm {
 
 const loaded = new Map<string, Connector>();
 
-/** Names of the connectors that can play the part. */
+/** Names of the connectors that can play the part for a user. */
 export function connectorNames(part: 'source' | 'sink'): readonly string[] {
-  return part === 'source' ? sources : Object.keys(sinkForms);
+  return part === 'source' ? sources : Object.keys(sinkForms).filter((name) => !isInternalSink(name));
+}
+
+/** Says whether only the engine itself makes such sinks. */
+export function isInternalSink(type: string): boolean {
+  return internalSinks.includes(type);
 }
 
 /** Returns the form a sink takes; throws `unknownConnector` for other types. */
@@ -48,7 +58,7 @@ export function sinkForm(type: string, props: Record<string, unknown> = {}): Sin
 export async function loadConnector(part: 'source' | 'sink', type: string): Promise<Connector> {
   const known = loaded.get(type);
   if (known?.[part] !== undefined) return known;
-  const load = connectorNames(part).includes(type) ? modules[type] : undefined;
+  const load = connectorNames(part).includes(type) || isInternalSink(type) ? modules[type] : undefined;
   if (load === undefined) throw unknown(part, type);
   const connector = (await load()).default;
   loaded.set(type, connector);

@@ -2,11 +2,12 @@
 
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
+import type { Config } from '../base/config.js';
 import type { Logger } from '../base/log.js';
 import { loadDeclarations } from '../connectors/index.js';
 import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';
-import type { Catalog } from './api.js';
+import type { Catalog, RuleDefinition } from './api.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -16,6 +17,8 @@ await loadDeclarations();
 export interface EngineOptions {
   catalog: Catalog;
   log: Logger;
+  /** Time zone (read again at each use) and times; defaults without it. */
+  config?: Config;
   /** Longest pause between reads that gather the packets of fast senders, ms; 0 never pauses. */
   coalesceMs?: number;
   /** How long a stopping rule waits for its sinks, ms. */
@@ -26,6 +29,7 @@ export interface EngineOptions {
 
 const defaultCoalesceMs = 1;
 const defaultFlushTimeoutMs = 5000;
+const defaultPatrolMs = 10_000;
 const defaultHangMs = 10_000;
 
 /** Makes the engine. Its thread starts with the first rule. */
@@ -43,14 +47,19 @@ export function createEngine(options: EngineOptions): Rules {
     return folding.evaluate(program, result);
   };
   const planner = {
-    plan: (rule: Parameters<typeof planRule>[0]) => planRule(rule, catalog, fold),
-    explain: (rule: Parameters<typeof planRule>[0]) => explainRule(rule, catalog, fold),
+    plan: (rule: RuleDefinition, seen: Catalog) => planRule(rule, seen, fold),
+    explain: (rule: RuleDefinition, seen: Catalog) => explainRule(rule, seen, fold),
   };
-  return new Rules(
+  return new Rules({
     catalog,
     planner,
     log,
-    (rules) =>
+    zone: () => {
+      const zone = options.config?.basic.timezone;
+      return zone === undefined || zone === '' || zone === 'Local' ? undefined : zone;
+    },
+    patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,
+    makeSupervisor: (rules) =>
       new Supervisor({
         log,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
@@ -59,5 +68,5 @@ export function createEngine(options: EngineOptions): Rules {
         report: (report) => rules.take(report),
         lost: (reason, atWork) => rules.lost(reason, atWork),
       }),
-  );
+  });
 }

@@ -33,6 +33,8 @@ export interface RuleStart {
   sendError: boolean;
   /** Bytes a sink may have waiting before the sources are stopped. */
   sinkLimitBytes: number;
+  /** Offset of local time from UTC, ms: windows of days end at local midnight. */
+  zoneMs: number;
 }
 
 export type Control =

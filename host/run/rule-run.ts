@@ -74,7 +74,7 @@ export class RuleRun implements SinkHost {
       const uses = plan.sources[i]?.columns ?? [];
       this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
     });
-    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, plan.nodes, start.sendError));
+    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
   }
 
   /** Sends what encode nodes gathered. */
@@ -103,14 +103,14 @@ export class RuleRun implements SinkHost {
     }
   }
 
-  #addNode(plan: NodePlan, nodes: readonly NodePlan[], sendError: boolean): RunningNode {
+  #addNode(plan: NodePlan, { plan: { nodes }, sendError, zoneMs }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
     const fromSource = 'source' in input ? this.#columns[input.source] : undefined;
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
-    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError };
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs };
     const parent =
       fromSource !== undefined
         ? { stream: fromSource.source.stream }

@@ -6,12 +6,25 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, ConnectionUse, Engine, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
 import type { Metrics, Report } from './protocol.js';
-import { MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import { catalogFor, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
 
 export interface Planner {
-  plan(rule: RuleDefinition): RulePlan;
-  explain(rule: RuleDefinition): string;
+  plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
+  explain(rule: RuleDefinition, catalog: Catalog): string;
+}
+
+export interface RulesOptions {
+  catalog: Catalog;
+  planner: Planner;
+  log: Logger;
+  /** Makes the supervisor with `take` and `lost` of the rules as its callbacks. */
+  makeSupervisor: (rules: Rules) => Supervisor;
+  /** Time zone of schedules and of windows of days, as configured now. */
+  zone: () => Zone;
+  /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
+  patrolMs: number;
 }
 
 /** A rule that ran so long has recovered: the next failure is its first again. */
@@ -25,6 +38,8 @@ const minSinkLimitBytes = 64 * 1024;
 const canceled = 'canceled manually';
 const done = 'done';
 const expired = 'duration terminated';
+const outOfSchedule = 'schedule terminated';
+const waiting: RuleState = 'stopped: waiting for next schedule.';
 
 /** Topologies of rules that are kept to be shared; more are not worth the memory. */
 const maxTopologies = 100;
@@ -51,6 +66,11 @@ interface Entry {
   /** Figures of the last run that ended. */
   metrics: Metrics;
   timer: NodeJS.Timeout | undefined;
+  schedule: Schedule | undefined;
+  /** Next look at the schedule; set while the rule follows it. */
+  patrol: NodeJS.Timeout | undefined;
+  /** A run that ended before its time is not taken up again before, epoch ms. */
+  skipUntil: number;
   onEnd: (() => void)[];
 }
 
@@ -61,17 +81,19 @@ export class Rules implements Engine {
   #lastRun = 0;
   #losses: number[] = [];
 
-  /** @param supervisor made with `take` and `lost` of this object as its callbacks */
-  constructor(
-    readonly catalog: Catalog,
-    readonly planner: Planner,
-    readonly log: Logger,
-    readonly makeSupervisor: (rules: Rules) => Supervisor,
-  ) {}
+  readonly #options: RulesOptions;
+
+  constructor(options: RulesOptions) {
+    this.#options = options;
+  }
+
+  get log(): Logger {
+    return this.#options.log;
+  }
 
   #made: Supervisor | undefined;
   get supervisor(): Supervisor {
-    this.#made ??= this.makeSupervisor(this);
+    this.#made ??= this.#options.makeSupervisor(this);
     return this.#made;
   }
 
@@ -82,7 +104,7 @@ export class Rules implements Engine {
   }
 
   explain(rule: RuleDefinition): string {
-    return this.planner.explain(rule);
+    return this.#options.planner.explain(rule, catalogFor(rule, this.#options.catalog));
   }
 
   outputFields(rule: RuleDefinition): string[] {
@@ -91,6 +113,7 @@ export class Rules implements Engine {
 
   define(rule: RuleDefinition): void {
     const planned = this.#plan(rule);
+    const schedule = Schedule.of(rule.options, this.#options.zone());
     const { plan } = planned;
     const entry = this.#entries.get(rule.id);
     const change = {
@@ -99,6 +122,7 @@ export class Rules implements Engine {
       sources: plan.sources.map((source) => source.stream),
       topology: this.#sameTopology(plan.topology),
       outputFields: plan.outputFields,
+      schedule,
     };
     if (entry !== undefined) Object.assign(entry, change);
     else this.#entries.set(rule.id, entryOf(change));
@@ -112,12 +136,14 @@ export class Rules implements Engine {
       entry.onEnd.push(() => this.start(id));
       return;
     }
-    this.#start(entry);
+    entry.skipUntil = 0;
+    if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
+    else this.#start(entry);
   }
 
   async stop(id: string): Promise<void> {
     const entry = this.#known(id);
-    clearTimeout(entry.timer);
+    this.#rest(entry);
     entry.nextStartAt = 0;
     await this.#stop(entry, canceled);
   }
@@ -130,7 +156,7 @@ export class Rules implements Engine {
   async remove(id: string): Promise<void> {
     const entry = this.#known(id);
     this.#entries.delete(id);
-    clearTimeout(entry.timer);
+    this.#rest(entry);
     await this.#stop(entry, canceled);
   }
 
@@ -149,7 +175,7 @@ export class Rules implements Engine {
       message: entry.message,
       lastStartTimestamp: entry.startedAt,
       lastStopTimestamp: entry.stoppedAt,
-      nextStartTimestamp: entry.nextStartAt,
+      nextStartTimestamp: entry.nextStartAt || this.#nextScheduled(entry),
       metrics: entry.metrics,
     };
   }
@@ -173,7 +199,7 @@ export class Rules implements Engine {
   }
 
   async close(timeoutMs: number): Promise<void> {
-    for (const entry of this.#entries.values()) clearTimeout(entry.timer);
+    for (const entry of this.#entries.values()) this.#rest(entry);
     await this.#made?.close(timeoutMs);
   }
 
@@ -244,12 +270,12 @@ export class Rules implements Engine {
 
   /** Plans a rule and checks its sources and sinks. */
   #plan(rule: RuleDefinition): NonNullable<Entry['planned']> {
-    if (rule.options.cron !== '') throw new HaumeaError('rule', `rule ${rule.id}: option cron is not supported yet`);
-    const plan = this.planner.plan(rule);
-    const streams = plan.sources.map(({ stream }) => this.catalog.source(stream));
+    const catalog = catalogFor(rule, this.#options.catalog);
+    const plan = this.#options.planner.plan(rule, catalog);
+    const streams = plan.sources.map(({ stream }) => catalog.source(stream));
     try {
-      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, this.catalog);
-      sinkSpecs(rule, this.catalog);
+      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
+      sinkSpecs(rule, catalog);
     } catch (error) {
       // The rule is made all the same; its start fails.
       if (!(error instanceof MissingConnection)) throw error;
@@ -261,23 +287,25 @@ export class Rules implements Engine {
     const { definition } = entry;
     clearTimeout(entry.timer);
     entry.nextStartAt = 0;
+    const catalog = catalogFor(definition, this.#options.catalog);
     try {
       const kept = entry.planned;
       entry.planned = undefined;
-      const isCurrent = kept?.plan.sources.every((source, i) => this.catalog.source(source.stream) === kept.streams[i]);
+      const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
       const plan = kept !== undefined && isCurrent ? kept.plan : this.#plan(definition).plan;
       const sources = plan.sources.map(({ stream }) => {
-        const found = this.catalog.source(stream);
+        const found = catalog.source(stream);
         if (found === undefined) throw new HaumeaError('stream', `stream ${stream} not found`);
-        return sourceSpec(found, this.catalog);
+        return sourceSpec(found, catalog);
       });
-      const sinks = sinkSpecs(definition, this.catalog);
+      const sinks = sinkSpecs(definition, catalog);
       entry.topology = this.#sameTopology(plan.topology);
       entry.connections = connectionsOf(sources, sinks);
       const run = ++this.#lastRun;
       const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
       const { sendError } = definition.options;
-      const rule = { id: definition.id, run, plan, sources, sinks, sendError, sinkLimitBytes };
+      const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
+      const rule = { id: definition.id, run, plan, sources, sinks, sendError, sinkLimitBytes, zoneMs };
       this.supervisor.post({ kind: 'start', rule });
       entry.run = run;
       this.#byRun.set(run, entry);
@@ -286,6 +314,7 @@ export class Rules implements Engine {
       entry.message = reasonOf(error);
       entry.stoppedAt = Date.now();
       if (!(error instanceof MissingConnection)) throw error;
+      entry.startedAt = entry.stoppedAt;
       this.log.error(`rule ${definition.id} can't be started: ${error.message}`);
       return;
     }
@@ -293,7 +322,8 @@ export class Rules implements Engine {
     entry.message = '';
     entry.startedAt = Date.now();
     const { durationMs } = definition.options;
-    if (durationMs > 0) entry.timer = setTimeout(() => void this.#stop(entry, expired), durationMs).unref();
+    const isTimed = durationMs > 0 && (definition.options.cron === '' || entry.schedule === undefined);
+    if (isTimed) entry.timer = setTimeout(() => void this.#stop(entry, expired), durationMs).unref();
   }
 
   /** Starts a rule of which nobody waits to hear; a failure shows in its status. */
@@ -305,8 +335,40 @@ export class Rules implements Engine {
     }
   }
 
+  /** Brings a rule in line with its schedule, now and at each later change. */
+  #follow(entry: Entry, schedule: Schedule): void {
+    clearTimeout(entry.patrol);
+    const now = Date.now();
+    const change = schedule.nextChange(now);
+    // A timer goes off a little early now and then.
+    const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
+    entry.patrol = setTimeout(() => this.#follow(entry, schedule), delay).unref();
+    const isStopped = entry.state.startsWith('stopped');
+    if (schedule.isActive(now)) {
+      const isRestarting = entry.nextStartAt > 0;
+      if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);
+    } else if (isStopped) {
+      clearTimeout(entry.timer);
+      entry.nextStartAt = 0;
+      entry.state = waiting;
+    } else {
+      void this.#stop(entry, outOfSchedule);
+    }
+  }
+
+  /** Ends all that would bring a rule back by itself. */
+  #rest(entry: Entry): void {
+    clearTimeout(entry.timer);
+    clearTimeout(entry.patrol);
+    entry.patrol = undefined;
+  }
+
+  #nextScheduled({ schedule, patrol }: Entry): number {
+    return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
+  }
+
   async #stop(entry: Entry, message: string): Promise<void> {
-    if (entry.state === 'stopped by error') {
+    if (entry.state === 'stopped by error' || entry.state === waiting) {
       entry.state = 'stopped';
       entry.message = message;
     }
@@ -323,10 +385,15 @@ export class Rules implements Engine {
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
     this.#byRun.delete(entry.run);
     clearTimeout(entry.timer);
-    entry.state = state;
+    const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
+    entry.state = isWaiting ? waiting : state;
     entry.message = message;
     entry.stoppedAt = Date.now();
     entry.metrics = metrics;
+    // A run that ended or failed within its time is over until the next.
+    if (!isWaiting && entry.schedule !== undefined) {
+      entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
+    }
     for (const call of entry.onEnd.splice(0)) call();
   }
 
@@ -349,7 +416,9 @@ export class Rules implements Engine {
  * Makes the entry of a new rule. All properties are written out: copied from other objects they would cost each rule a
  * table of names of its own, 830 bytes.
  */
-function entryOf(defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'topology' | 'outputFields'>): Entry {
+function entryOf(
+  defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'topology' | 'outputFields' | 'schedule'>,
+): Entry {
   return {
     definition: defined.definition,
     planned: defined.planned,
@@ -366,6 +435,9 @@ function entryOf(defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'to
     connections: [],
     metrics: noMetrics,
     timer: undefined,
+    schedule: defined.schedule,
+    patrol: undefined,
+    skipUntil: 0,
     onEnd: [],
   };
 }

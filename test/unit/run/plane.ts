@@ -108,6 +108,7 @@ export function passRule(
     ],
     sinks,
     sendError: false,
+    zoneMs: 0,
     sinkLimitBytes: 1 << 20,
     ...change,
   };

@@ -1,0 +1,61 @@
+/** Server-sent events: one list of listeners, told the same, slow ones waited for up to a bound. */
+import type { ServerResponse } from 'node:http';
+
+/** A listener that has so much unread makes the sender wait. */
+const maxUnreadBytes = 1 << 20;
+
+export class EventStream {
+  readonly #listeners = new Set<ServerResponse>();
+  #isClosed = false;
+
+  /** Adds a listener. The head goes out at once, so that the client knows that it is heard. */
+  open(response: ServerResponse): void {
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-cache',
+      Connection: 'keep-alive',
+    });
+    response.flushHeaders();
+    if (this.#isClosed) {
+      response.end();
+      return;
+    }
+    this.#listeners.add(response);
+    response.on('close', () => this.#listeners.delete(response));
+  }
+
+  /** Sends events to all listeners; without one they are gone. Resolves when all listeners can take more. */
+  async send(payloads: readonly string[]): Promise<void> {
+    const text = payloads.map(eventOf).join('');
+    const slow: Promise<void>[] = [];
+    for (const listener of this.#listeners) {
+      listener.write(text);
+      if (listener.writableLength > maxUnreadBytes) slow.push(drained(listener));
+    }
+    await Promise.all(slow);
+  }
+
+  /** Ends the stream of every listener. */
+  close(): void {
+    this.#isClosed = true;
+    for (const listener of this.#listeners) listener.end();
+    this.#listeners.clear();
+  }
+}
+
+/** An event has one data line for each line of its payload. */
+function eventOf(payload: string): string {
+  return payload.includes('\n') || payload.includes('\r')
+    ? `${payload
+        .split(/\r\n|\n|\r/)
+        .map((line) => `data: ${line}\n`)
+        .join('')}\n`
+    : `data: ${payload}\n\n`;
+}
+
+function drained(listener: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    listener.once('drain', resolve);
+    listener.once('close', resolve);
+  });
+}

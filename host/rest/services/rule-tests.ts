@@ -1,0 +1,180 @@
+/** Test rules: run on given rows or live streams, shown as server-sent events, never stored, gone after ten minutes. */
+import { randomUUID } from 'node:crypto';
+import { BroadcastChannel } from 'node:worker_threads';
+import type { Clock, Timer } from '../../base/clock.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { field, parse } from '../../base/field.js';
+import type { Logger } from '../../base/log.js';
+import { Serial } from '../../base/serial.js';
+import type { TestCredit, TestResults } from '../../connectors/ruletest/index.js';
+import { checkId } from '../../meta/ids.js';
+import { defineRule, type RuleDefaults, readRuleJson } from '../../meta/rule-definition.js';
+import type { Engine, RuleDefinition } from '../../run/api.js';
+import type { DataServer } from '../data-server.js';
+import { EventStream } from '../event-stream.js';
+import { Reply } from '../route.js';
+
+/** A test rule ends by itself after this time. */
+const lifetimeMs = 10 * 60_000;
+/** Test rules at once; each holds an event stream and a rule. */
+const maxTests = 100;
+
+const mockSpec = {
+  data: field.list(field.object()).required().doc('Rows to inject'),
+  interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
+  loop: field.bool().default(false).doc('Start again after the last row'),
+};
+
+interface Test {
+  /** Name of the rule in the engine. */
+  readonly rule: string;
+  readonly events: EventStream;
+  readonly channel: BroadcastChannel;
+  readonly path: string;
+  expiry: Timer | undefined;
+}
+
+export interface RuleTestOptions {
+  readonly engine: Engine;
+  readonly defaults: RuleDefaults;
+  readonly dataServer: DataServer;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class RuleTestService {
+  readonly #options: RuleTestOptions;
+  readonly #tests = new Map<string, Test>();
+  /** One change of a test at a time. */
+  readonly #serial = new Serial();
+
+  constructor(options: RuleTestOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes a test rule and opens its event stream; one of the same id goes.
+   * @param read gives the body; what it throws is answered in the form of this endpoint
+   */
+  async create(read: () => Record<string, unknown>): Promise<Reply> {
+    try {
+      const { id, rule } = this.#read(read());
+      await this.#serial.run(id, () => this.#open(id, rule));
+      return new Reply({ id, port: this.#options.dataServer.port }, 200, 'text/plain; charset=utf-8');
+    } catch (error) {
+      if (error instanceof HaumeaError) return new Reply({ msg: error.message }, 400);
+      throw error;
+    }
+  }
+
+  start(id: string): Promise<string> {
+    return this.#serial.run(id, () => {
+      const test = this.#tests.get(id);
+      if (test === undefined) throw new HaumeaError('notFound', `start test rule error: test rule ${id} is not found`);
+      this.#options.engine.start(test.rule);
+      return `Test rule ${id} was started`;
+    });
+  }
+
+  /** Ends a test rule and its event stream; an unknown one is gone already. */
+  remove(id: string): Promise<string> {
+    return this.#serial.run(id, async () => {
+      await this.#close(id);
+      return `Test rule ${id} was stopped.`;
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const id of [...this.#tests.keys()]) await this.remove(id);
+  }
+
+  #read(body: Record<string, unknown>): { id: string; rule: RuleDefinition } {
+    const { id, sql, mockSource, sinkProps } = body;
+    if (typeof id !== 'string' || id === '') throw new HaumeaError('general', 'the id of the test rule is missing');
+    checkId(id);
+    const props = readObject('sinkProps', sinkProps);
+    const mocks: NonNullable<RuleDefinition['test']>['mocks'] = {};
+    for (const [stream, mock] of Object.entries(readObject('mockSource', mockSource))) {
+      mocks[stream] = parse(mockSpec, readObject(`mockSource.${stream}`, mock), { where: `mockSource.${stream}` });
+    }
+    const json = readRuleJson({ id, sql, actions: [{ ruletest: { ...props, channel: `ruletest-${randomUUID()}` } }] });
+    const rule = defineRule({ ...json, options: { sendError: true } }, this.#options.defaults);
+    return { id, rule: { ...rule, id: engineId(id), test: { mocks } } };
+  }
+
+  async #open(id: string, rule: RuleDefinition): Promise<void> {
+    const { engine, dataServer, clock, log } = this.#options;
+    if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
+      throw new HaumeaError('general', `there are ${maxTests} test rules already`);
+    }
+    engine.check(rule);
+    await this.#close(id);
+    const events = new EventStream();
+    const path = `/test/${id}`;
+    await dataServer.serve('GET', path, (_request, response) => events.open(response));
+    const channel = listen(String(rule.actions[0]?.props.channel), events);
+    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined };
+    this.#tests.set(id, test);
+    try {
+      engine.define(rule);
+    } catch (error) {
+      await this.#close(id);
+      throw error;
+    }
+    test.expiry = clock.after(lifetimeMs, () => {
+      log.info(`test rule ${id} ends after ${lifetimeMs / 60_000} minutes`);
+      void this.#serial.run(id, async () => {
+        if (this.#tests.get(id) === test) await this.#close(id);
+      });
+    });
+  }
+
+  async #close(id: string): Promise<void> {
+    const test = this.#tests.get(id);
+    if (test === undefined) return;
+    this.#tests.delete(id);
+    const { engine, dataServer, log } = this.#options;
+    test.expiry?.close();
+    dataServer.remove('GET', test.path);
+    // Listeners are let go first: one that does not read must not hold up the end of the rule.
+    test.events.close();
+    try {
+      if (engine.state(test.rule) !== undefined) await engine.remove(test.rule);
+    } catch (error) {
+      log.warn(`test rule ${id} did not stop cleanly: ${reasonOf(error)}`);
+    }
+    test.channel.close();
+  }
+}
+
+/** Names of test rules can't meet those of rules, which have no such characters. */
+function engineId(id: string): string {
+  return `$test:${id}`;
+}
+
+/** Passes results on to the listeners and gives their credit back. */
+function listen(name: string, events: EventStream): BroadcastChannel {
+  const channel = new BroadcastChannel(name);
+  channel.unref();
+  channel.onmessage = (event: unknown) => {
+    const message = (event as { data: TestResults | TestCredit }).data;
+    if (message.kind !== 'results') return;
+    void events.send(message.texts).then(() => {
+      const credit: TestCredit = { kind: 'credit', messages: message.texts.length, bytes: message.bytes };
+      try {
+        channel.postMessage(credit);
+      } catch {
+        // The test is over and its channel closed: nobody waits for the credit.
+      }
+    });
+  };
+  return channel;
+}
+
+function readObject(name: string, value: unknown): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw new HaumeaError('general', `${name} must be an object`);
+  }
+  return value as Record<string, unknown>;
+}
