@@ -2,7 +2,7 @@
 import { HaumeaError } from '../base/errors.js';
 import type { DefaultKeys } from './default-keys.js';
 import { kinds } from './kinds.js';
-import type { Store } from './store.js';
+import type { Store, StoreChange } from './store.js';
 
 export type KeyOwner = 'sources' | 'sinks' | 'connections';
 type Properties = Record<string, unknown>;
@@ -42,9 +42,28 @@ export class ConfKeyRepository {
     return key === 'default' ? own : { ...common, ...own };
   }
 
+  /** Registered keys of all connectors: connector, key, properties; those that can't be read are left out. */
+  registered(owner: KeyOwner): [connector: string, key: string, properties: Properties][] {
+    return this.#store.list(kinds.confKey).flatMap(([name, text]): [string, string, Properties][] => {
+      const [word, connector, ...key] = name.split('.');
+      if (word !== owner || connector === undefined || key.length === 0) return [];
+      try {
+        return [[connector, key.join('.'), propertiesOf(name, text)]];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /** What stores the properties of a key, or deletes it when there are none. */
+  change(owner: KeyOwner, connector: string, key: string, properties: Properties | null): StoreChange {
+    const text = properties === null ? null : JSON.stringify(properties);
+    return [kinds.confKey, `${owner}.${connector}.${key}`, text];
+  }
+
   /** Replaces the properties of a key. */
   async put(owner: KeyOwner, connector: string, key: string, properties: Properties): Promise<void> {
-    await this.#store.put(kinds.confKey, `${owner}.${connector}.${key}`, JSON.stringify(properties));
+    await this.#store.batch([this.change(owner, connector, key, properties)]);
   }
 
   /** Returns false when the key was not registered. */

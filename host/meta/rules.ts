@@ -2,7 +2,7 @@
 import { HaumeaError } from '../base/errors.js';
 import { kinds } from './kinds.js';
 import { type RuleJson, readRuleJson } from './rule-definition.js';
-import type { Store } from './store.js';
+import type { Store, StoreChange } from './store.js';
 
 export class RuleRepository {
   readonly #store: Store;
@@ -35,11 +35,18 @@ export class RuleRepository {
   }
 
   /** Stores the definition; `triggered` only when the client gave it. */
-  async put(id: string, { triggered, ...rule }: RuleJson): Promise<void> {
-    await this.#store.batch([
-      [kinds.rule, id, JSON.stringify({ id, ...rule })],
+  async put(id: string, rule: RuleJson): Promise<void> {
+    await this.#store.batch(this.changes(id, rule));
+  }
+
+  /** What stores a definition, or deletes it when there is none. */
+  changes(id: string, rule: RuleJson | null): StoreChange[] {
+    if (rule === null) return [kinds.rule, kinds.ruleState].map((kind): StoreChange => [kind, id, null]);
+    const { triggered, ...rest } = rule;
+    return [
+      [kinds.rule, id, JSON.stringify({ id, ...rest })],
       [kinds.ruleState, id, typeof triggered === 'boolean' ? JSON.stringify({ triggered }) : null],
-    ]);
+    ];
   }
 
   async setTriggered(id: string, triggered: boolean): Promise<void> {
@@ -47,10 +54,7 @@ export class RuleRepository {
   }
 
   async delete(id: string): Promise<void> {
-    await this.#store.batch([
-      [kinds.rule, id, null],
-      [kinds.ruleState, id, null],
-    ]);
+    await this.#store.batch(this.changes(id, null));
   }
 
   #triggered(id: string): boolean | undefined {

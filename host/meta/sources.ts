@@ -4,7 +4,7 @@ import type { CreateSource } from '../sql/ast.js';
 import { parseCreate } from '../sql/parser.js';
 import { defineSource, type StreamDefinition } from '../sql/source-def.js';
 import { kinds } from './kinds.js';
-import type { Store } from './store.js';
+import type { Store, StoreChange } from './store.js';
 
 /** The stored form; version 1 of the interface stored the statement alone. */
 interface SourceRecord {
@@ -82,23 +82,49 @@ export class SourceRepository {
 
   /** Stores a definition over one of the same name; resolves when it is on disk. */
   async put(source: StoredSource): Promise<void> {
-    const { name, options, kind } = source.definition;
+    const { name, options } = source.definition;
     if (options.temp) {
       this.#temporary.set(name, source);
       return;
     }
+    await this.#store.batch([this.change(source)]);
+  }
+
+  /** What stores a definition that is not temporary. */
+  change({ definition: { name, kind, options }, statement }: StoredSource): StoreChange {
     const record: SourceRecord = {
       streamType: kind === 'table' ? 1 : 0,
       streamKind: options.tableKind ?? '',
-      statement: source.statement,
+      statement,
     };
-    await this.#store.put(kinds.source, name, JSON.stringify(record));
+    return [kinds.source, name, JSON.stringify(record)];
+  }
+
+  /** Throws when a definition can't take the place of the one of its name. */
+  checkReplaces(next: StoredSource): void {
+    const { name, kind, options } = next.definition;
+    if (!this.has(name)) return;
+    const old = this.get(name)?.definition ?? next.definition;
+    const refuse = (what: string) => new HaumeaError('stream', `replace ${name} fails: ${what} can't be changed`);
+    if (old.kind !== kind) throw refuse(`the ${old.kind} ${name}`);
+    if (old.options.shared !== options.shared) throw refuse('SHARED');
+    if (old.options.temp !== options.temp) throw refuse('TEMP');
   }
 
   async delete(name: string): Promise<void> {
     if (this.#temporary.delete(name)) return;
     this.#parsed.delete(name);
-    await this.#store.delete(kinds.source, name);
+    await this.#store.batch([this.removal(name)]);
+  }
+
+  /** What deletes a stored definition. */
+  removal(name: string): StoreChange {
+    return [kinds.source, name, null];
+  }
+
+  /** Removes definitions that are kept in memory only. */
+  forgetTemporary(names: readonly string[]): void {
+    for (const name of names) this.#temporary.delete(name);
   }
 }
 

@@ -86,13 +86,7 @@ export class SourceService {
         throw new HaumeaError('stream', `replace ${name} fails: the sql statement must create the ${target} ${name}`);
       }
       const next = SourceRepository.read(sql);
-      if (this.#sources.has(name)) {
-        const { kind, options } = this.#sources.get(name)?.definition ?? next.definition;
-        const refuse = (what: string) => new HaumeaError('stream', `replace ${name} fails: ${what} can't be changed`);
-        if (kind !== target) throw refuse(`the ${kind} ${name}`);
-        if (options.shared !== next.definition.options.shared) throw refuse('SHARED');
-        if (options.temp !== next.definition.options.temp) throw refuse('TEMP');
-      }
+      this.#sources.checkReplaces(next);
       await this.#sources.put(next);
       return `${title(target)} ${name} is updated.`;
     });

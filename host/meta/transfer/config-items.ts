@@ -1,0 +1,113 @@
+/** Configuration keys as exports and imports see them: connectors with the JSON of their keys. */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { unmask } from '../../base/field.js';
+import type { ConfKeyRepository, KeyOwner } from '../conf-keys.js';
+import { checkId } from '../ids.js';
+import type { RecordRepository } from '../records.js';
+import type { Exportable, Prepared } from './exportable.js';
+
+type Properties = Record<string, unknown>;
+
+export class ConfKeyItems implements Exportable {
+  readonly #keys: ConfKeyRepository;
+  readonly #owner: KeyOwner;
+
+  constructor(keys: ConfKeyRepository, owner: KeyOwner) {
+    this.#keys = keys;
+    this.#owner = owner;
+  }
+
+  export(): Record<string, string> {
+    return groupedText(this.#keys.registered(this.#owner));
+  }
+
+  check(connector: string, value: string): Prepared {
+    const changes = readKeys(connector, value).map(([key, properties]) => {
+      // A mask that a client read and sends back stands for what is stored.
+      const whole = unmask(properties, this.#keys.get(this.#owner, connector, key));
+      return this.#keys.change(this.#owner, connector, key, whole);
+    });
+    return { changes };
+  }
+
+  /** Keys of a connector that is part of the import go as well: those it has are written after this. */
+  clear(): Prepared {
+    const keys = this.#keys.registered(this.#owner);
+    return { changes: keys.map(([connector, key]) => this.#keys.change(this.#owner, connector, key, null)) };
+  }
+}
+
+interface ConnectionRecord {
+  readonly typ: string;
+  readonly props: Readonly<Properties>;
+}
+
+/** Named connections, and configuration keys of connections: types with the JSON of their connections. */
+export class ConnectionItems implements Exportable {
+  readonly #connections: RecordRepository<ConnectionRecord>;
+  readonly #keys: ConfKeyRepository;
+
+  constructor(connections: RecordRepository<ConnectionRecord>, keys: ConfKeyRepository) {
+    this.#connections = connections;
+    this.#keys = keys;
+  }
+
+  export(): Record<string, string> {
+    const named = this.#connections
+      .list()
+      .map(([id, { typ, props }]): [string, string, Properties] => [typ, id, props]);
+    return groupedText([...this.#keys.registered('connections'), ...named]);
+  }
+
+  /** All of them become named connections: configuration keys are found by the same name. */
+  check(typ: string, value: string): Prepared {
+    const changes = readKeys(typ, value).map(([id, properties]) => {
+      const props = unmask(properties, this.#connections.get(id)?.props);
+      return this.#connections.change(id, { typ, props });
+    });
+    return { changes };
+  }
+
+  clear(): Prepared {
+    const keys = this.#keys.registered('connections');
+    return {
+      changes: [
+        ...this.#connections.names().map((id) => this.#connections.change(id, null)),
+        ...keys.map(([connector, key]) => this.#keys.change('connections', connector, key, null)),
+      ],
+    };
+  }
+}
+
+function groupedText(entries: readonly (readonly [group: string, name: string, properties: Properties])[]) {
+  const groups = new Map<string, [string, Properties][]>();
+  for (const [group, name, properties] of entries) {
+    const members = groups.get(group) ?? [];
+    groups.set(group, members);
+    members.push([name, properties]);
+  }
+  const texts = [...groups].map(([group, members]) => [group, JSON.stringify(Object.fromEntries(members))] as const);
+  return Object.fromEntries(texts);
+}
+
+function readKeys(group: string, value: string): [name: string, properties: Properties][] {
+  checkId(group);
+  let tree: unknown;
+  try {
+    tree = JSON.parse(value);
+  } catch (error) {
+    throw new HaumeaError('config', `the keys of ${group} are no JSON: ${reasonOf(error)}`, { cause: error });
+  }
+  if (!isObject(tree)) throw new HaumeaError('config', `the keys of ${group} must be a JSON object`);
+  return Object.entries(tree).map(([name, properties]) => {
+    checkId(name);
+    if (!isObject(properties)) {
+      throw new HaumeaError('config', `the properties of ${name} of ${group} must be an object`);
+    }
+    return [name, properties];
+  });
+}
+
+function isObject(value: unknown): value is Properties {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,228 @@
+/**
+ * Imports: every item is checked before anything changes, rules against the definitions as they will be; then all
+ * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
+ */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { Store, StoreChange } from '../store.js';
+import { type Items, type SectionName, sectionNames } from './document.js';
+import type { Exportable, Prepared } from './exportable.js';
+
+/** Rules as an import sees them: they are planned when everything else is known. */
+export interface RuleItems {
+  export(): Record<string, string>;
+  ids(): string[];
+  /** Reads and plans a rule, within `Store.pretend`; returns what to store. Throws the reason of a refusal. */
+  check(id: string, text: string): readonly StoreChange[];
+  /** What deletes a stored rule. */
+  removal(id: string): readonly StoreChange[];
+  /** Takes a rule out of the engine whose definition is gone. */
+  release(id: string): Promise<void>;
+  /** Gives the engine a rule whose definition is new, and starts it if it is to run. */
+  adopt(id: string): Promise<void>;
+}
+
+export interface ImportTarget {
+  readonly store: Store;
+  readonly sections: Readonly<Partial<Record<Exclude<SectionName, 'rules'>, Exportable>>>;
+  readonly rules: RuleItems;
+}
+
+export interface ImportOptions {
+  /** Everything that is there now is removed; otherwise items of the same name are replaced and the rest stays. */
+  readonly isReset: boolean;
+  /** Nothing is changed when any item is refused; otherwise the others are taken. */
+  readonly isStrict: boolean;
+  /** Checks only. */
+  readonly isDryRun: boolean;
+  /** Gives up when it is set before the changes are written. */
+  readonly signal?: AbortSignal;
+}
+
+/** Reasons by section and name. */
+export type Failures = Map<SectionName, Map<string, string>>;
+
+/** Order in which items are checked and applied: what others refer to comes first. */
+const order = [
+  'uploads',
+  'Schema',
+  'nativePlugins',
+  'portablePlugins',
+  'Service',
+  'scripts',
+  'sourceConfig',
+  'sinkConfig',
+  'connectionConfig',
+  'streams',
+  'tables',
+] as const;
+
+/** Items checked or rules planned between two turns of the event loop. */
+const turnItems = 32;
+
+interface Accepted {
+  readonly section: Exclude<SectionName, 'rules'>;
+  readonly name: string;
+  readonly prepared: Prepared;
+}
+
+/** Runs one import; resolves with what was refused or could not be applied, sections without failures left out. */
+export async function runImport(
+  target: ImportTarget,
+  items: Items<unknown>,
+  options: ImportOptions,
+): Promise<Failures> {
+  const run = new ImportRun(target, items, options);
+  try {
+    return await run.run();
+  } catch (error) {
+    await run.discard();
+    throw error;
+  }
+}
+
+/** Tells whether nothing failed. */
+export function isClean(failures: Failures): boolean {
+  return failures.size === 0;
+}
+
+class ImportRun {
+  readonly #target: ImportTarget;
+  readonly #items: Items<unknown>;
+  readonly #options: ImportOptions;
+  readonly #failures: Failures = new Map();
+  readonly #accepted: Accepted[] = [];
+  /** Removals of what is not part of the import. */
+  readonly #cleared: Accepted[] = [];
+  #isWritten = false;
+  #steps = 0;
+
+  constructor(target: ImportTarget, items: Items<unknown>, options: ImportOptions) {
+    this.#target = target;
+    this.#items = items;
+    this.#options = options;
+  }
+
+  async run(): Promise<Failures> {
+    const { isReset, isStrict, isDryRun } = this.#options;
+    const { store, rules } = this.#target;
+    for (const section of order) await this.#checkSection(section);
+    const removed = isReset ? rules.ids() : [];
+    const changes = [...this.#cleared, ...this.#accepted].flatMap(({ prepared }) => prepared.changes);
+    const taken = await this.#checkRules(changes);
+    if (isDryRun || (isStrict && !isClean(this.#failures))) {
+      await this.discard();
+      return this.#failures;
+    }
+    this.#options.signal?.throwIfAborted();
+    const removals = removed.flatMap((id) => rules.removal(id));
+    await store.batch([...changes, ...removals, ...[...taken.values()].flat()]);
+    this.#isWritten = true;
+    await this.#apply(removed, [...taken.keys()]);
+    return this.#failures;
+  }
+
+  /** Takes back what checks have laid down; for imports that change nothing. */
+  async discard(): Promise<void> {
+    if (this.#isWritten) return;
+    for (const { prepared } of [...this.#accepted, ...this.#cleared]) await prepared.discard?.();
+  }
+
+  async #checkSection(section: (typeof order)[number]): Promise<void> {
+    const { isReset } = this.#options;
+    const owner = this.#target.sections[section];
+    const kept = new Set<string>();
+    for (const [name, value] of this.#items.get(section) ?? []) {
+      await this.#turn();
+      await this.#attempt(section, name, async () => {
+        if (owner === undefined) throw new HaumeaError('general', `${section} can't be imported by this server`);
+        if (section === 'tables' && this.#items.get('streams')?.has(name)) {
+          throw new HaumeaError('stream', `${name} is the name of a stream, too`);
+        }
+        const prepared = await owner.check(name, textOf(section, name, value), isReset);
+        this.#accepted.push({ section, name, prepared });
+        kept.add(name);
+      });
+    }
+    if (isReset && owner !== undefined) {
+      this.#cleared.push({ section, name: 'removal', prepared: await owner.clear(kept) });
+    }
+  }
+
+  /** Plans the rules as if the changes were made; returns what to store for those that are accepted. */
+  async #checkRules(changes: readonly StoreChange[]): Promise<Map<string, readonly StoreChange[]>> {
+    const { store, rules } = this.#target;
+    const taken = new Map<string, readonly StoreChange[]>();
+    const waiting = [...(this.#items.get('rules') ?? [])];
+    while (waiting.length > 0) {
+      const slice = waiting.splice(0, turnItems);
+      store.pretend(changes, () => {
+        for (const [id, value] of slice) {
+          try {
+            taken.set(id, rules.check(id, textOf('rules', id, value)));
+          } catch (error) {
+            this.#fail('rules', id, error);
+          }
+        }
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#options.signal?.throwIfAborted();
+    }
+    return taken;
+  }
+
+  /** The definitions are on disk: the rest of the server follows. Failures are told, but take nothing back. */
+  async #apply(removed: readonly string[], taken: readonly string[]): Promise<void> {
+    const { rules } = this.#target;
+    const isTaken = new Set(taken);
+    const gone = removed.filter((id) => !isTaken.has(id));
+    await inSlices(gone, (id) => rules.release(id));
+    for (const { section, name, prepared } of [...this.#cleared, ...this.#accepted]) {
+      await this.#attempt(section, name, async () => prepared.apply?.());
+    }
+    await inSlices(taken, (id) => this.#attempt('rules', id, () => rules.adopt(id)));
+  }
+
+  async #attempt(section: SectionName, name: string, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#fail(section, name, error);
+    }
+  }
+
+  #fail(section: SectionName, name: string, error: unknown): void {
+    const failures = this.#failures.get(section) ?? new Map<string, string>();
+    this.#failures.set(section, failures);
+    failures.set(name, reasonOf(error));
+  }
+
+  /** Lets requests in between the items, and ends the run when nobody wants it any more. */
+  async #turn(): Promise<void> {
+    if (++this.#steps % turnItems !== 0) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#options.signal?.throwIfAborted();
+  }
+}
+
+/** Collects all items of all sections. */
+export async function exportAll({ sections, rules }: ImportTarget): Promise<Items<string>> {
+  const items = new Map<SectionName, ReadonlyMap<string, string>>();
+  for (const section of sectionNames) {
+    const values = section === 'rules' ? rules.export() : await sections[section]?.export();
+    items.set(section, new Map(Object.entries(values ?? {})));
+  }
+  return items;
+}
+
+function textOf(section: SectionName, name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  const given = JSON.stringify(value)?.slice(0, 60);
+  throw new HaumeaError('general', `the value of ${name} in ${section} must be a text, not ${given}`);
+}
+
+async function inSlices(ids: readonly string[], step: (id: string) => Promise<void>): Promise<void> {
+  for (let i = 0; i < ids.length; i += turnItems) {
+    await Promise.all(ids.slice(i, i + turnItems).map(step));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

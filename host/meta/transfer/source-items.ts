@@ -1,0 +1,47 @@
+/** Streams, or tables, as exports and imports see them: names with their statements. */
+import { HaumeaError } from '../../base/errors.js';
+import { SourceRepository } from '../sources.js';
+import type { StoreChange } from '../store.js';
+import type { Exportable, Prepared } from './exportable.js';
+
+export class SourceItems implements Exportable {
+  readonly #sources: SourceRepository;
+  readonly #target: 'stream' | 'table';
+
+  constructor(sources: SourceRepository, target: 'stream' | 'table') {
+    this.#sources = sources;
+    this.#target = target;
+  }
+
+  /** Temporary ones and those that can't be read are left out. */
+  export(): Record<string, string> {
+    const entries = this.#sources.names(this.#target).flatMap((name): [string, string][] => {
+      try {
+        const source = this.#sources.get(name);
+        return source === undefined || source.definition.options.temp ? [] : [[name, source.statement]];
+      } catch {
+        return [];
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+
+  check(name: string, value: string, isReset: boolean): Prepared {
+    const source = SourceRepository.read(value);
+    const { kind, options, name: stated } = source.definition;
+    if (kind !== this.#target || stated !== name) {
+      throw new HaumeaError('stream', `the statement creates the ${kind} ${stated}, not the ${this.#target} ${name}`);
+    }
+    if (options.temp) throw new HaumeaError('stream', `the ${kind} ${name} is temporary and can't be imported`);
+    if (!isReset) this.#sources.checkReplaces(source);
+    return { changes: [this.#sources.change(source)] };
+  }
+
+  clear(kept: ReadonlySet<string>): Prepared {
+    const gone = this.#sources.names(this.#target).filter((name) => !kept.has(name));
+    return {
+      changes: gone.map((name): StoreChange => this.#sources.removal(name)),
+      apply: () => this.#sources.forgetTemporary(gone),
+    };
+  }
+}
