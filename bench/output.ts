@@ -25,38 +25,48 @@ export async function lastGrowth(file: string, quietMs: number): Promise<number>
   return at;
 }
 
-/** Feeds the file to the checker until it accounts for `count` messages, or `settleMs` pass without growth. */
-export async function checkFile(file: string, checker: Checker, count: number, settleMs: number): Promise<void> {
-  while (!existsSync(file)) {
-    if (settleMs <= 0) return;
-    await pause(50);
-    settleMs -= 50;
-  }
-  const fd = openSync(file, 'r');
-  try {
-    let buffer = Buffer.allocUnsafe(CHUNK);
-    let kept = 0;
+/** Reads a result file from its start, again and again as it grows. */
+export class ResultFile {
+  private fd = -1;
+  private buffer = Buffer.allocUnsafe(CHUNK);
+  private kept = 0;
+
+  constructor(private readonly file: string) {}
+
+  /** Feeds new lines to the checker until it accounts for `count` messages, or `settleMs` pass without growth. */
+  async feed(checker: Checker, count: number, settleMs: number): Promise<void> {
     let quietSince = performance.now();
     for (;;) {
-      if (kept === buffer.length) {
-        const larger = Buffer.allocUnsafe(buffer.length * 2);
-        buffer.copy(larger, 0, 0, kept);
-        buffer = larger;
-      }
-      const got = readSync(fd, buffer, kept, buffer.length - kept, null);
-      if (got === 0) {
-        if (kept === 0 && checker.accounted >= count) return;
+      if (this.fd < 0 && existsSync(this.file)) this.fd = openSync(this.file, 'r');
+      if (this.readInto(checker)) quietSince = performance.now();
+      else {
+        if (this.kept === 0 && checker.accounted >= count) return;
         if (performance.now() - quietSince > settleMs) return;
         await pause(20);
-        continue;
       }
-      quietSince = performance.now();
-      const end = buffer.lastIndexOf(10, kept + got - 1) + 1;
-      if (end > 0) checker.lines(buffer.subarray(0, end));
-      buffer.copy(buffer, 0, end, kept + got);
-      kept = kept + got - end;
     }
-  } finally {
-    closeSync(fd);
+  }
+
+  close(): void {
+    if (this.fd >= 0) closeSync(this.fd);
+    this.fd = -1;
+  }
+
+  /** Reads one piece; false when there is nothing new. */
+  private readInto(checker: Checker): boolean {
+    if (this.fd < 0) return false;
+    if (this.kept === this.buffer.length) {
+      const larger = Buffer.allocUnsafe(this.buffer.length * 2);
+      this.buffer.copy(larger, 0, 0, this.kept);
+      this.buffer = larger;
+    }
+    const got = readSync(this.fd, this.buffer, this.kept, this.buffer.length - this.kept, null);
+    if (got === 0) return false;
+    const filled = this.kept + got;
+    const end = this.buffer.lastIndexOf(10, filled - 1) + 1;
+    if (end > 0) checker.lines(this.buffer.subarray(0, end));
+    this.buffer.copy(this.buffer, 0, end, filled);
+    this.kept = filled - end;
+    return true;
   }
 }

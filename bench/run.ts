@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EngineUnderTest } from './engine.js';
 import { Generator } from './generator.js';
-import { checkFile, lastGrowth } from './output.js';
+import { lastGrowth, ResultFile } from './output.js';
 import { cpuMs, endProcess, memoryOf, pause, startNode } from './process.js';
 import { blankResult, type RunResult } from './result.js';
 import { workloadByName } from './workloads/index.js';
@@ -137,7 +137,14 @@ async function throughput(
   const isOwn = options.sql === '' && options.payloads === undefined;
   if (isOwn) {
     const checker = workload.checker(options.dataSet, total);
-    await checkFile(file, checker, total, workload.settleMs);
+    const output = new ResultFile(file);
+    await output.feed(checker, total, workload.settleMs);
+    if (checker.accounted < total) {
+      // Engines that keep the last results in a buffer write them when the rule stops.
+      await engine.call('POST', `/rules/${RULE}/stop`);
+      await output.feed(checker, total, 1000);
+    }
+    output.close();
     result.findings.push(...checker.finish());
     result.lostPercent = Math.max(0, (1 - checker.accounted / total) * 100);
   } else {
@@ -298,7 +305,9 @@ export async function runTwinOf(options: RunOptions): Promise<RunResult> {
     result.cpuNsPerMessage = (cpu * 1e6) / (total - WARM_UP);
     result.cpuShare = cpu / 1000 / seconds;
     const checker = workload.checker(options.dataSet, total);
-    await checkFile(file, checker, total, workload.settleMs);
+    const output = new ResultFile(file);
+    await output.feed(checker, total, workload.settleMs);
+    output.close();
     result.findings.push(...checker.finish());
     result.peakBytes = memoryOf(pid).peak;
     return result;
