@@ -47,7 +47,12 @@ export class ResultFile {
     }
   }
 
-  close(): void {
+  /** Feeds a last line that has no line feed, and closes the file. */
+  close(checker: Checker): void {
+    if (this.kept > 0) {
+      this.buffer[this.kept] = 10;
+      checker.lines(this.buffer.subarray(0, this.kept + 1));
+    }
     if (this.fd >= 0) closeSync(this.fd);
     this.fd = -1;
   }
@@ -55,12 +60,12 @@ export class ResultFile {
   /** Reads one piece; false when there is nothing new. */
   private readInto(checker: Checker): boolean {
     if (this.fd < 0) return false;
-    if (this.kept === this.buffer.length) {
+    if (this.kept + 1 >= this.buffer.length) {
       const larger = Buffer.allocUnsafe(this.buffer.length * 2);
       this.buffer.copy(larger, 0, 0, this.kept);
       this.buffer = larger;
     }
-    const got = readSync(this.fd, this.buffer, this.kept, this.buffer.length - this.kept, null);
+    const got = readSync(this.fd, this.buffer, this.kept, this.buffer.length - this.kept - 1, null);
     if (got === 0) return false;
     const filled = this.kept + got;
     const end = this.buffer.lastIndexOf(10, filled - 1) + 1;

@@ -144,7 +144,7 @@ async function throughput(
       await engine.call('POST', `/rules/${RULE}/stop`);
       await output.feed(checker, total, 1000);
     }
-    output.close();
+    output.close(checker);
     result.findings.push(...checker.finish());
     result.lostPercent = Math.max(0, (1 - checker.accounted / total) * 100);
   } else {
@@ -307,7 +307,7 @@ export async function runTwinOf(options: RunOptions): Promise<RunResult> {
     const checker = workload.checker(options.dataSet, total);
     const output = new ResultFile(file);
     await output.feed(checker, total, workload.settleMs);
-    output.close();
+    output.close(checker);
     result.findings.push(...checker.finish());
     result.peakBytes = memoryOf(pid).peak;
     return result;
