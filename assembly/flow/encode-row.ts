@@ -151,6 +151,19 @@ function entry(at: usize, program: usize, operand: u32): void {
   if (mode == Mode.ANY || mode == Mode.STR) hasVariable = true;
 }
 
+/** Says whether a value of the row failed; the reason then stands in flow/failure.ts. For rows that nobody writes. */
+export function rowFails(row: u32): bool {
+  for (let at = table; at < tableEnd; at += ENTRY) {
+    if (load<u32>(at, T_MODE) != Mode.ANY) continue;
+    const i = row * load<u32>(at, T_STRIDE);
+    if (load<u8>(<usize>load<u32>(at, T_TAGS) + i) != Tag.ERROR) continue;
+    const text = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    fail(offOf(text), lenOf(text));
+    return true;
+  }
+  return false;
+}
+
 /** Bytes that `rowWrite` writes at most, wide stores included. */
 // @ts-ignore: decorator
 @inline export function rowBound(row: u32): u64 {

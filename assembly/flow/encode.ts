@@ -7,7 +7,7 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite,
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
 import { STATE_SIZE, dropBuffers, gatherRows, isLost } from './gather';
@@ -55,7 +55,7 @@ export function encodeFree(node: usize): void {
 export function encodePush(node: usize): void {
   const spec = specOf(node);
   if (load<u8>(spec, E_FORMAT) == Format.NONE) {
-    store<u64>(node, load<u64>(node, N_OUT) + ctx.selLen, N_OUT);
+    countRows(node, spec);
     return;
   }
   const state = <usize>load<u32>(node, N_STATE);
@@ -72,6 +72,33 @@ export function encodePush(node: usize): void {
   }
   if (state) gatherRows(node, spec, state, isMessage);
   else writeRows(node, spec);
+}
+
+/** Takes rows that nobody wants to read. A program can fail, so its rows are looked at; columns as they came are not. */
+function countRows(node: usize, spec: usize): void {
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  let rows = selLen;
+  if (program) {
+    if (!compute(node) || !rowsPrepare(spec, program)) {
+      failNoMemory();
+      addException(node, failOff, failLen, selLen);
+      return;
+    }
+    const rowErrors = ctx.rowErrors;
+    for (let i: u32 = 0; i < selLen; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      // What failed above is counted there.
+      if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
+        rows--;
+      } else if (rowFails(row)) {
+        addException(node, failOff, failLen, 1);
+        rows--;
+      }
+    }
+  }
+  store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
 }
 
 /** Runs the program, on the rows that did not fail before; false when memory is exhausted. */
