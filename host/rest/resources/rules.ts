@@ -60,6 +60,12 @@ export const rules = defineRoutes(
     handle: (request, { rules }) => rules.status(request.id()),
   },
   {
+    method: 'PUT',
+    path: '/rules/:id/reset_state',
+    doc: 'Moves a source to another place of its input',
+    handle: (request, { rules }) => rules.resetState(request.id(), request.object()),
+  },
+  {
     method: 'GET',
     path: '/rules/:id/topo',
     doc: 'Operators and edges',

@@ -31,6 +31,9 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
 const startWaitMs = 1000;
 const startPollMs = 5;
 
+/** Kind of reset: the offset of a source. */
+const resetOffset = 1;
+
 /** Rules brought up between two turns of the event loop at start. */
 const startSlice = 20;
 
@@ -213,6 +216,13 @@ export class RuleService {
     });
   }
 
+  /** State and figures of a rule; undefined when it is gone. */
+  async figures(id: string): Promise<{ id: string; state: RuleState; metrics: RuleStatus['metrics'] } | undefined> {
+    if (!this.#rules.has(id)) return undefined;
+    const { status, metrics } = await this.#status(id);
+    return { id, state: status, metrics };
+  }
+
   /** State and latest failure of every rule. */
   statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
     return inContext('get rules status error', async () => {
@@ -233,6 +243,25 @@ export class RuleService {
       const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
       if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
       return topology;
+    });
+  }
+
+  /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
+  resetState(id: string, body: Record<string, unknown>): string {
+    return inContext('reset rule state error', () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      if (body.type !== resetOffset) {
+        throw new HaumeaError('general', `unknown type ${JSON.stringify(body.type)}, expected ${resetOffset}`);
+      }
+      const { params } = body;
+      const stream =
+        typeof params === 'object' && params !== null ? (params as { streamName?: unknown }).streamName : '';
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      if (!this.#engine.topology(id)?.sources.includes(`source_${String(stream)}`)) {
+        throw new HaumeaError('general', `rule ${id} has no stream ${JSON.stringify(stream)}`);
+      }
+      throw new HaumeaError('general', `the source of stream ${String(stream)} keeps no place that could be reset`);
     });
   }
 
