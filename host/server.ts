@@ -11,8 +11,8 @@ import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '.
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { type Level, Log, type Logger } from './base/log.js';
-import { connectorNames, loadDeclarations } from './connectors/index.js';
-import { functionNames } from './functions/registry.js';
+import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
+import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
 import { loadDefaultKeys } from './meta/default-keys.js';
 import { openStore } from './meta/journal-store.js';
@@ -27,6 +27,8 @@ import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
+import { MetadataService } from './rest/services/metadata.js';
+import { MetricsService } from './rest/services/metrics.js';
 import type { ResourceFiles } from './rest/services/resource-files.js';
 import { RuleTagService } from './rest/services/rule-tags.js';
 import { RuleTestService } from './rest/services/rule-tests.js';
@@ -121,15 +123,25 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     portableStatus: () => undefined,
   });
   await sweepStored(stored);
+  const { metricsDumpConfig } = config.basic;
+  const metrics = new MetricsService({
+    ids: () => rules.ids(),
+    figures: (id) => rules.figures(id),
+    folder: join(folders.data, 'metrics'),
+    retainedMs: metricsDumpConfig.retainedDuration,
+    log,
+  });
   const app = createApp(
     {
       ...stored,
+      metadata: new MetadataService({ connectors: userConnectors, functions: functionDefinitions, confKeys }),
       gate: new Gate(),
       system: new SystemService(options.version, options.onStopRequest),
       sources: new SourceService(sources, (name) => engine.usersOf(name)),
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
       ruleTests,
+      metrics,
       ruleTags: new RuleTagService(rules),
     },
     (step) => store.together(step),
@@ -146,6 +158,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     await engine.close(0);
     throw error;
   }
+  metrics.setCopying(metricsDumpConfig.enable);
   warnWhenOpen(config, log);
   log.info(`REST answers at ${url}`, { version: options.version, data: folders.data });
   const rulesStarted = rules.startStored().catch((error: unknown) => {
@@ -160,6 +173,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);
     });
+    await metrics.close();
     await store.close();
     log.info('stopped');
     log.close();

@@ -71,6 +71,11 @@ export async function loadDeclarations(): Promise<readonly Connector[]> {
   return [...loaded.values()];
 }
 
+/** Declarations of the connectors that users may name. */
+export async function userConnectors(): Promise<readonly Connector[]> {
+  return (await loadDeclarations()).filter(({ name }) => !isInternalSink(name));
+}
+
 /** Returns a connector that was loaded before. */
 export function loadedConnector(type: string): Connector | undefined {
   return loaded.get(type);

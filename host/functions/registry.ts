@@ -23,6 +23,11 @@ export function findFunction(name: string): FunctionDefinition | undefined {
   return byName.get(name.toLowerCase());
 }
 
+/** Declarations of all functions that can run. */
+export function functionDefinitions(): readonly FunctionDefinition[] {
+  return definitions;
+}
+
 /** Names of all functions of the language, those that cannot run yet included. */
 export function functionNames(): string[] {
   return [...new Set([...byName.keys(), ...Object.keys(plannedFunctions)])].sort();
@@ -48,7 +53,7 @@ export function resolveFunction(
     }
     const owner = ownerOf(name);
     if (owner !== undefined) {
-      throw new HaumeaError('plan', `function ${name} of ${owner} can't be called in rules: not supported yet`);
+      throw new HaumeaError('plan', `function ${name} (${owner}) can't be called in rules, which is not supported yet`);
     }
     const meant = nearest(key, functionNames());
     throw new HaumeaError('plan', `unknown function ${name}${meant === undefined ? '' : `, did you mean ${meant}?`}`);

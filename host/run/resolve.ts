@@ -80,6 +80,7 @@ export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
     },
     confKey: (source, key) => (source === 'simulator' ? undefined : catalog.confKey(source, key)),
     connection: (id) => catalog.connection(id),
+    functionOwner: catalog.functionOwner,
   };
 }
 

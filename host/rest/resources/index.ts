@@ -2,6 +2,8 @@
 import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
 import { connections } from './connections.js';
+import { metadata } from './metadata.js';
+import { metrics } from './metrics.js';
 import { plugins } from './plugins.js';
 import { ruleTags } from './rule-tags.js';
 import { ruleTests } from './rule-tests.js';
@@ -15,6 +17,7 @@ import { tables } from './tables.js';
 import { uploads } from './uploads.js';
 
 export const resources = [
+  metrics,
   system,
   batch,
   streams,
@@ -29,4 +32,5 @@ export const resources = [
   services,
   scripts,
   plugins,
+  metadata,
 ];

@@ -14,9 +14,15 @@ export interface ResourceFiles {
 }
 
 /** Reads what a URI of a request names, by the rules of the server. */
-export function readResource(uri: string, files: ResourceFiles): Promise<Buffer> {
+export async function readResource(uri: string, files: ResourceFiles): Promise<Buffer> {
   const { allowPrivate, allowExternal, uploads } = files;
-  return readUri(uri, { allowPrivate, allowExternal, folders: [uploads] });
+  try {
+    return await readUri(uri, { allowPrivate, allowExternal, folders: [uploads] });
+  } catch (error) {
+    // Whatever the reason, the request names something that can't be had.
+    if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** Tells a zip archive by its first bytes. */

@@ -2,6 +2,8 @@
 import type { Gate } from '../../base/gate.js';
 import type { BatchService } from './batch.js';
 import type { ConfKeyService } from './conf-keys.js';
+import type { MetadataService } from './metadata.js';
+import type { MetricsService } from './metrics.js';
 import type { RuleTagService } from './rule-tags.js';
 import type { RuleTestService } from './rule-tests.js';
 import type { RuleService } from './rules.js';
@@ -17,6 +19,8 @@ export interface Services extends StoredServices {
   readonly sources: SourceService;
   readonly confKeys: ConfKeyService;
   readonly rules: RuleService;
+  readonly metadata: MetadataService;
+  readonly metrics: MetricsService;
   readonly ruleTags: RuleTagService;
   readonly ruleTests: RuleTestService;
 }

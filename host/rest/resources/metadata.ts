@@ -1,0 +1,64 @@
+import { defineRoutes } from '../route.js';
+
+export const metadata = defineRoutes(
+  {
+    method: 'GET',
+    path: '/metadata/sources',
+    doc: 'Sources; with kind=lookup those that tables can look up in',
+    handle: (request, { metadata }) => metadata.list('sources', request.query.kind),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/sinks',
+    doc: 'Sinks',
+    handle: (_request, { metadata }) => metadata.list('sinks'),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/connections',
+    doc: 'Types of connections',
+    handle: (_request, { metadata }) => metadata.list('connections'),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/functions',
+    doc: 'Built-in functions by category',
+    handle: (_request, { metadata }) => metadata.functions(),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/operators',
+    doc: 'Operators of graph rules',
+    handle: (_request, { metadata }) => metadata.operators(),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/resources',
+    doc: 'Configuration keys that clients have registered',
+    handle: (_request, { metadata }) => metadata.resources(),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/resource',
+    doc: 'Registered configuration keys of a source with their properties',
+    handle: (request, { metadata }) => metadata.resource(request.query.sourceType),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/sources/:name',
+    doc: 'Form of the properties of a source',
+    handle: (request, { metadata }) => metadata.source(request.id('name')),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/sinks/:name',
+    doc: 'Form of the properties of a sink',
+    handle: (request, { metadata }) => metadata.sink(request.id('name')),
+  },
+  {
+    method: 'GET',
+    path: '/metadata/connections/:name',
+    doc: 'Form of the properties of a connection',
+    handle: (request, { metadata }) => metadata.connection(request.id('name')),
+  },
+);

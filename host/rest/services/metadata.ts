@@ -1,0 +1,190 @@
+/** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
+import { HaumeaError } from '../../base/errors.js';
+import { maskByName } from '../../base/secrets.js';
+import type { Connector } from '../../connectors/define.js';
+import type { ConfKeyRepository } from '../../meta/conf-keys.js';
+import { operators } from './operators.js';
+import { type About, about, type FormField, formOf, type Text, text } from './property-form.js';
+
+/** A function as its declaration describes it. */
+export interface FunctionInfo {
+  readonly name: string;
+  readonly category: string;
+  readonly args: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly optional?: boolean;
+    readonly variadic?: boolean;
+  }[];
+  readonly returns: string;
+  readonly doc: string;
+  readonly example: string;
+  readonly implementation: object;
+}
+
+export interface MetadataOptions {
+  /** Declarations of the connectors that users may name. */
+  readonly connectors: () => Promise<readonly Connector[]>;
+  readonly functions: () => readonly FunctionInfo[];
+  readonly confKeys: ConfKeyRepository;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly about: About;
+  readonly type: 'internal';
+}
+
+interface Node {
+  readonly category: string;
+  readonly icon: string;
+  readonly label: Text;
+}
+
+type Owner = 'sources' | 'sinks' | 'connections';
+
+const outputs = [{ label: text('Output'), value: 'signal' }];
+
+export class MetadataService {
+  readonly #options: MetadataOptions;
+
+  constructor(options: MetadataOptions) {
+    this.#options = options;
+  }
+
+  /** Lists connectors; of the sources those of a kind, `scan` (streams and tables) or `lookup`. */
+  async list(owner: Owner, kind = 'scan'): Promise<Entry[]> {
+    const all = await this.#connectors(owner);
+    // No connector declares lookups so far.
+    const found = owner === 'sources' && kind.toLowerCase() === 'lookup' ? [] : all;
+    return found.map(({ name, doc }) => ({ name, about: about(doc), type: 'internal' }));
+  }
+
+  /** The form of a source: the properties of its configuration keys. */
+  async source(name: string): Promise<Record<string, unknown>> {
+    const { doc, source, connection } = await this.#connector('sources', name);
+    return {
+      about: about(doc),
+      libs: [],
+      dataSource: { default: '', hint: text('DATASOURCE of the stream'), label: text('Data source') },
+      properties: { default: formOf(source?.props ?? {}, connection) },
+      outputs,
+      node: nodeOf('source', name),
+    };
+  }
+
+  async sink(name: string): Promise<Record<string, unknown>> {
+    const { doc, sink, connection } = await this.#connector('sinks', name);
+    return {
+      about: about(doc),
+      libs: [],
+      properties: formOf(sink?.props ?? {}, connection),
+      node: nodeOf('sink', name),
+    };
+  }
+
+  async connection(name: string): Promise<Record<string, unknown>> {
+    const { doc, connection } = await this.#connector('connections', name);
+    return {
+      about: about(doc),
+      libs: [],
+      properties: { default: formOf(connection, connection) },
+      node: nodeOf('connection', name),
+    };
+  }
+
+  /** Functions by category. */
+  functions(): { name: string; about: About; functions: Record<string, unknown>[] }[] {
+    const groups = new Map<string, Record<string, unknown>[]>();
+    for (const info of this.#options.functions()) {
+      const group = groups.get(info.category) ?? [];
+      groups.set(info.category, group);
+      group.push(functionOf(info));
+    }
+    return [...groups].map(([name, functions]) => ({
+      name,
+      about: about(`Built-in functions: ${name}`),
+      functions,
+    }));
+  }
+
+  operators(): Record<string, unknown>[] {
+    return operators.map(({ name, doc, properties, input, output, strategy }) => ({
+      name,
+      about: about(doc),
+      properties: formOf(properties),
+      node: {
+        ...nodeOf('operator', name),
+        display: true,
+        input: { type: input, rowType: 'any', collectionType: 'any' },
+        output: { type: output, strategy },
+      },
+    }));
+  }
+
+  /** Configuration keys that clients have registered: for each connector an object of key → connector. */
+  resources(): Record<Owner, Record<string, string>[]> {
+    const of = (owner: Owner) =>
+      Object.entries(this.#registered(owner)).map(([connector, keys]) =>
+        Object.fromEntries(Object.keys(keys).map((key) => [key, connector])),
+      );
+    return { sources: of('sources'), sinks: of('sinks'), connections: of('connections') };
+  }
+
+  /** Registered keys of a source with their properties; of all sources when none is named. */
+  resource(sourceType = ''): Record<string, unknown> {
+    const all = this.#registered('sources');
+    return maskByName(sourceType === '' ? all : (all[sourceType] ?? {})) as Record<string, unknown>;
+  }
+
+  /** Properties by connector and key. */
+  #registered(owner: Owner): Record<string, Record<string, unknown>> {
+    const out: Record<string, Record<string, unknown>> = {};
+    for (const [connector, key, properties] of this.#options.confKeys.registered(owner)) {
+      out[connector] = { ...out[connector], [key]: properties };
+    }
+    return out;
+  }
+
+  async #connectors(owner: Owner): Promise<readonly Connector[]> {
+    const plays: Record<Owner, (connector: Connector) => boolean> = {
+      sources: ({ source }) => source !== undefined,
+      sinks: ({ sink }) => sink !== undefined,
+      connections: ({ ping }) => ping !== undefined,
+    };
+    const found = (await this.#options.connectors()).filter(plays[owner]);
+    return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async #connector(owner: Owner, name: string): Promise<Connector> {
+    const found = (await this.#connectors(owner)).find((connector) => connector.name === name);
+    if (found !== undefined) return found;
+    throw new HaumeaError('config', `metadata error: no such ${owner.slice(0, -1)}: ${name}`);
+  }
+}
+
+function functionOf(info: FunctionInfo): Record<string, unknown> {
+  const { name, args, returns, doc, example, implementation } = info;
+  return {
+    name,
+    example,
+    aggregate: 'aggregate' in implementation,
+    hint: text(doc),
+    args: args.map(
+      ({ name: arg, type, optional = false, variadic = false }): Omit<FormField, 'default' | 'connection_related'> => ({
+        name: arg,
+        optional,
+        control: variadic ? 'list' : 'field',
+        type,
+        hint: text(arg),
+        label: text(arg),
+      }),
+    ),
+    return: { type: returns, hint: text(returns) },
+    node: nodeOf('function', name),
+  };
+}
+
+function nodeOf(category: string, name: string): Node {
+  return { category, icon: 'iconPath', label: text(name.charAt(0).toUpperCase() + name.slice(1)) };
+}
