@@ -27,6 +27,7 @@ import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
+import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
 import { MetricsService } from './rest/services/metrics.js';
 import type { ResourceFiles } from './rest/services/resource-files.js';
@@ -36,6 +37,7 @@ import { RuleService } from './rest/services/rules.js';
 import { SourceService } from './rest/services/sources.js';
 import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
+import { TaskService } from './rest/services/tasks.js';
 import { UserFunctions } from './rest/services/user-functions.js';
 import type { Catalog, Engine } from './run/api.js';
 
@@ -109,13 +111,15 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     functionOwner: (name) => functions.ownerOf(name),
   };
   const engine = options.createEngine({ catalog, config, folders, log });
-  const rules = new RuleService(new RuleRepository(store), engine, config.rule, log);
+  const storedRules = new RuleRepository(store);
+  const rules = new RuleService(storedRules, engine, config.rule, log);
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
   const dataServer = new DataServer({ ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
+  const files = resourceFiles(config, folders.data);
   const stored = createStoredServices({
     store,
-    files: resourceFiles(config, folders.data),
+    files,
     functions,
     connections,
     connectors: loadDeclarations,
@@ -131,18 +135,34 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     retainedMs: metricsDumpConfig.retainedDuration,
     log,
   });
+  const gate = new Gate();
+  const system = new SystemService(options.version, options.onStopRequest);
   const app = createApp(
     {
       ...stored,
       metadata: new MetadataService({ connectors: userConnectors, functions: functionDefinitions, confKeys }),
-      gate: new Gate(),
-      system: new SystemService(options.version, options.onStopRequest),
+      gate,
+      system,
       sources: new SourceService(sources, (name) => engine.usersOf(name)),
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
       ruleTests,
       metrics,
       ruleTags: new RuleTagService(rules),
+      tasks: new TaskService(),
+      transfer: createTransfer({
+        store,
+        stored,
+        files,
+        gate,
+        catalog,
+        sources,
+        confKeys,
+        connections,
+        storedRules,
+        rules,
+        stop: () => void system.stop(),
+      }),
     },
     (step) => store.together(step),
     log,

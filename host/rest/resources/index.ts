@@ -14,12 +14,14 @@ import { services } from './services.js';
 import { streams } from './streams.js';
 import { system } from './system.js';
 import { tables } from './tables.js';
+import { transfer } from './transfer.js';
 import { uploads } from './uploads.js';
 
 export const resources = [
   metrics,
   system,
   batch,
+  transfer,
   streams,
   tables,
   confKeys,

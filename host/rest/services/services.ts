@@ -10,6 +10,8 @@ import type { RuleService } from './rules.js';
 import type { SourceService } from './sources.js';
 import type { StoredServices } from './stored.js';
 import type { SystemService } from './system.js';
+import type { TaskService } from './tasks.js';
+import type { TransferService } from './transfer.js';
 
 export interface Services extends StoredServices {
   /** Changes of definitions pass it together, imports alone. */
@@ -22,5 +24,7 @@ export interface Services extends StoredServices {
   readonly metadata: MetadataService;
   readonly metrics: MetricsService;
   readonly ruleTags: RuleTagService;
+  readonly transfer: TransferService;
+  readonly tasks: TaskService;
   readonly ruleTests: RuleTestService;
 }

@@ -1,0 +1,28 @@
+import { defineRoutes, Reply } from '../route.js';
+
+/** Type of the text format of Prometheus. */
+const prometheusType = 'text/plain; version=0.0.4; charset=utf-8';
+
+export const metrics = defineRoutes(
+  {
+    method: 'GET',
+    path: '/metrics',
+    doc: 'Figures of the server and all rules for Prometheus',
+    handle: async (_request, { metrics }) => new Reply(await metrics.document(), 200, prometheusType),
+  },
+  {
+    method: 'GET',
+    path: '/metrics/dump/check',
+    doc: 'Tells whether metrics are kept in files',
+    handle: (_request, { metrics }) => (metrics.isCopying ? 'enabled' : 'disabled'),
+  },
+  {
+    method: 'GET',
+    path: '/metrics/dump',
+    doc: 'Metrics kept between startTime and endTime (seconds), by default of the last hour, compressed by gzip',
+    handle: async ({ query }, { metrics }) =>
+      new Reply(await metrics.copies(query.startTime, query.endTime), 200, 'application/gzip', {
+        'Content-Disposition': 'attachment; filename="metrics.txt.gz"',
+      }),
+  },
+);
