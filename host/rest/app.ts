@@ -20,7 +20,7 @@ export function createApp(
   guards: readonly Middleware[] = [],
 ): Koa {
   const app = new Koa();
-  const router = new Router({ strict: true });
+  const router = new Router({ strict: true, sensitive: true });
   const routes: readonly Route[] = resources.flat();
   const services: Services = {
     ...parts,
@@ -67,6 +67,8 @@ async function answer(ctx: Context, next: () => Promise<void>, log: Logger): Pro
     send(ctx, answerOfFailure(error, `${ctx.method} ${ctx.path}`, log));
     return;
   }
-  if (ctx.status === 404 && ctx.body == null) send(ctx, unknownPath);
+  // The router calls methods it has never heard of not implemented, whatever the path.
+  const isKnown = ctx.status !== 501 || ((ctx.matched as unknown[] | undefined)?.length ?? 0) > 0;
+  if (!isKnown || (ctx.status === 404 && ctx.body == null)) send(ctx, unknownPath);
   else if (ctx.status === 405 || ctx.status === 501) send(ctx, wrongMethod);
 }

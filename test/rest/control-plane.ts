@@ -1,6 +1,6 @@
 /** The control plane in the test's own process, behind real HTTP, with an engine that moves no data. */
 import { loadConfig } from '../../host/base/config.js';
-import { startServer } from '../../host/server.js';
+import { type ServerOptions, startServer } from '../../host/server.js';
 import { type Answer, request, temporaryFolder } from '../harness.js';
 import { EngineDouble } from './engine-double.js';
 
@@ -15,6 +15,7 @@ export interface ControlPlane {
 export async function startControlPlane(
   data = temporaryFolder(),
   more: Record<string, string> = {},
+  options: Pick<ServerOptions, 'limits'> = {},
 ): Promise<ControlPlane> {
   const env = {
     KuiperBaseKey: data,
@@ -26,6 +27,7 @@ export async function startControlPlane(
   let stopRequests = 0;
   const server = await startServer({
     ...(await loadConfig({ data, env })),
+    ...options,
     version: '0.0.0-test',
     env,
     createEngine: ({ catalog }) => new EngineDouble(catalog),
