@@ -1,5 +1,4 @@
 /** Composition root: the only file that wires modules together. */
-import { mkdirSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Middleware } from 'koa';
@@ -77,7 +76,7 @@ export interface Server {
 /** Brings the server up; resolves when REST answers. Throws HaumeaErrors that name what is in the way. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { config, folders } = options;
-  mkdirSync(folders.data, { recursive: true });
+  makeFolderSync(folders.data);
   const lock = lockFolder(join(folders.data, 'haumea.lock'));
   const log = openLog(config, folders.log);
   let store: Store | undefined;

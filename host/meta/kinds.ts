@@ -18,4 +18,6 @@ export const kinds = {
   plugin: 'plugin',
   /** JavaScript functions, `{id, description, script, isAgg}`. */
   script: 'script',
+  /** What the last import refused. */
+  importStatus: 'importStatus',
 } as const;

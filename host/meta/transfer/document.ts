@@ -48,7 +48,7 @@ export function readJson(text: string): Items<unknown> {
 
 /** Reads a YAML document and turns its objects into the texts of the JSON form. */
 export async function readYaml(text: string): Promise<Items<unknown>> {
-  const yaml = await import('yaml');
+  const { default: yaml } = await import('yaml');
   let tree: unknown;
   try {
     tree = yaml.parse(text);
@@ -65,7 +65,7 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
 
 /** Writes items as YAML. */
 export async function writeYaml(items: Items<string>): Promise<string> {
-  const yaml = await import('yaml');
+  const { default: yaml } = await import('yaml');
   const tree: Record<string, Tree> = {};
   for (const section of sectionNames) {
     const entries = [...(items.get(section) ?? [])];

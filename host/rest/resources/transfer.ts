@@ -1,0 +1,99 @@
+import { defineRoutes, Reply, type RestRequest } from '../route.js';
+import type { ImportRequest } from '../services/transfer.js';
+
+/** A file for the client to keep. */
+function attachment(text: string): Reply {
+  return new Reply(text, 200, 'application/octet-stream', { 'Content-Disposition': 'Attachment' });
+}
+
+function isSet(request: RestRequest, name: string): boolean {
+  return request.query[name] === '1' || request.query[name] === 'true';
+}
+
+function importRequest(request: RestRequest): ImportRequest {
+  return {
+    isPartial: isSet(request, 'partial'),
+    isDryRun: isSet(request, 'dryRun'),
+    isStopping: isSet(request, 'stop'),
+  };
+}
+
+export const transfer = defineRoutes(
+  {
+    method: 'GET',
+    path: '/data/export',
+    doc: 'All definitions as JSON',
+    handle: async (_request, { transfer }) => attachment(await transfer.export()),
+  },
+  {
+    method: 'POST',
+    path: '/data/export',
+    doc: 'Some rules with all they need, as JSON',
+    gate: 'none',
+    handle: async (request, { transfer }) => attachment(await transfer.exportRules(request.json())),
+  },
+  {
+    method: 'POST',
+    path: '/data/import',
+    doc: 'Replaces all definitions, or adds to them (partial=1); dryRun=1 only checks, stop=1 ends the server afterwards',
+    gate: 'none',
+    handle: (request, { transfer }) => transfer.import(request.object(), importRequest(request)),
+  },
+  {
+    method: 'GET',
+    path: '/data/import/status',
+    doc: 'What the last import refused',
+    handle: (_request, { transfer }) => transfer.status(),
+  },
+  {
+    method: 'POST',
+    path: '/async/data/import',
+    doc: 'As /data/import, in the background',
+    gate: 'none',
+    handle: (request, { transfer, tasks }) => {
+      const body = request.object();
+      const wanted = importRequest(request);
+      return { id: tasks.start('dataImport', (signal) => transfer.import(body, wanted, signal)) };
+    },
+  },
+  {
+    method: 'GET',
+    path: '/async/task/:id',
+    doc: 'State of a task in the background',
+    handle: (request, { tasks }) => tasks.get(request.id()),
+  },
+  {
+    method: 'POST',
+    path: '/async/task/:id/cancel',
+    doc: 'Ends a task in the background',
+    gate: 'none',
+    handle: (request, { tasks }) => tasks.cancel(request.id()),
+  },
+  {
+    method: 'GET',
+    path: '/v2/data/export',
+    doc: 'All definitions as YAML',
+    handle: async (_request, { transfer }) => attachment(await transfer.exportYaml()),
+  },
+  {
+    method: 'POST',
+    path: '/v2/data/import',
+    doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
+    gate: 'none',
+    handle: (request, { transfer }) => transfer.importYaml(request.object(), isSet(request, 'dryRun')),
+  },
+  {
+    method: 'POST',
+    path: '/ruleset/export',
+    doc: 'Streams, tables and rules as JSON',
+    gate: 'none',
+    handle: async (_request, { transfer }) => attachment(await transfer.exportRuleset()),
+  },
+  {
+    method: 'POST',
+    path: '/ruleset/import',
+    doc: 'Adds streams, tables and rules whose names are free',
+    gate: 'none',
+    handle: (request, { transfer }) => transfer.importRuleset(request.object()),
+  },
+);

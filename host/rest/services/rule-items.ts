@@ -1,0 +1,54 @@
+/** Rules as imports and exports see them, with their life in the engine. */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { RuleRepository } from '../../meta/rules.js';
+import type { StoreChange } from '../../meta/store.js';
+import type { RuleItems } from '../../meta/transfer/import.js';
+import type { RuleService } from './rules.js';
+
+export class StoredRuleItems implements RuleItems {
+  readonly #rules: RuleRepository;
+  readonly #service: RuleService;
+
+  constructor(rules: RuleRepository, service: RuleService) {
+    this.#rules = rules;
+    this.#service = service;
+  }
+
+  /** Rules that can't be read are left out. */
+  export(): Record<string, string> {
+    const entries = this.#rules.ids().flatMap((id): [string, string][] => {
+      try {
+        return [[id, JSON.stringify(this.#rules.get(id))]];
+      } catch {
+        return [];
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  check(id: string, text: string): readonly StoreChange[] {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (error) {
+      throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
+    }
+    return this.#rules.changes(id, this.#service.checkDefinition(id, body));
+  }
+
+  removal(id: string): readonly StoreChange[] {
+    return this.#rules.changes(id, null);
+  }
+
+  release(id: string): Promise<void> {
+    return this.#service.release(id);
+  }
+
+  adopt(id: string): Promise<void> {
+    return this.#service.adopt(id);
+  }
+}
