@@ -29,7 +29,11 @@ export function limitPush(node: usize): void {
   emit(node);
 }
 
-/** With a limit of 0 nothing began; a failed message is not reported either, since nothing of it would be sent. */
+/** With a limit of 0 nothing began; but a failure is told, as it would be of a message of which rows are left. */
 export function limitEnd(node: usize, failedOff: usize, failedLen: u32): void {
-  if (limitOf(node)) endMessage(node, failedOff, failedLen);
+  if (!limitOf(node)) {
+    if (!failedOff) return;
+    beginMessage(node);
+  }
+  endMessage(node, failedOff, failedLen);
 }

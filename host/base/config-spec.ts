@@ -81,6 +81,11 @@ const basic = {
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
   enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility'),
   aesKey: field.secret().default('').doc('Key for encrypted properties, base64'),
+  maxDataMemory: field
+    .int()
+    .min(0)
+    .default(0)
+    .doc('Bound of the memory in which rules keep their state, bytes; 0 is the most there can be, 4 GiB'),
   gracefulShutdownTimeout: field.duration().min(0).default(10_000).doc('Longest time a stop of the server may take'),
   connection: field.object({
     backoffMaxElapsedDuration: field.duration().min(0).default(180_000).doc('How long a connection is retried'),

@@ -44,7 +44,7 @@ export async function main(argv: string[]): Promise<number> {
     ...loaded,
     version,
     env: process.env,
-    createEngine,
+    createEngine: (context) => createEngine({ ...context, maxMemoryBytes: loaded.config.basic.maxDataMemory }),
     onStopRequest: () => end('a request'),
   });
   process.stdout.write(`haumea ${version} answers at ${server.url}, data in ${loaded.folders.data}\n`);

@@ -25,6 +25,8 @@ export interface EngineOptions {
   flushTimeoutMs?: number;
   /** A data plane without a sign of life for so long is replaced, ms. */
   hangMs?: number;
+  /** Bound of the memory in which all rules keep their state, bytes; 0 or nothing: 4 GiB. */
+  maxMemoryBytes?: number;
 }
 
 const defaultCoalesceMs = 1;
@@ -65,6 +67,7 @@ export function createEngine(options: EngineOptions): Rules {
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
+        maxMemoryBytes: options.maxMemoryBytes ?? 0,
         report: (report) => rules.take(report),
         lost: (reason, atWork) => rules.lost(reason, atWork),
       }),

@@ -123,7 +123,8 @@ function sourceFigures(rule: RuleRun, i: number): Figures {
   const source = rule.sources[i]!;
   const base = rule.sourceBases[i]!;
   const counters = source.counters;
-  const failed = counters.exceptions - base.exceptions;
+  source.noteOversized(counters.oversized);
+  const failed = counters.exceptions - base.exceptions + counters.oversized - base.oversized;
   const isNewer = source.lastExceptionAt >= counters.lastExceptionAt;
   return {
     recordsIn: counters.messages - base.messages,

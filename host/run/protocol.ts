@@ -63,4 +63,6 @@ export interface WorkerSettings {
   coalesceMs: number;
   /** How long a stopping rule waits for its sinks, ms. */
   flushTimeoutMs: number;
+  /** Bound of the kernel's memory; 0 for the most there can be. */
+  maxMemoryBytes: number;
 }

@@ -54,6 +54,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   #takeAcknowledge: (packetIds: Uint16Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
   #barriers: Barrier[] = [];
+  /** Messages skipped for their length, as far as they were named. */
+  #oversized = 0;
   #unacknowledged: Uint16Array[] = [];
 
   constructor(
@@ -207,6 +209,15 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   }
 
   // What the data plane calls
+
+  /** Names messages that were skipped for their length, which the kernel only counts. */
+  noteOversized(count: number): void {
+    if (count === this.#oversized) return;
+    const news = count - this.#oversized;
+    this.#oversized = count;
+    this.lastException = `${news} messages longer than ${defaultMaxMessageBytes} bytes were skipped`;
+    this.lastExceptionAt = Date.now();
+  }
 
   /** Control packet of this stream; a view valid during the call. */
   packet(packet: Uint8Array): void {

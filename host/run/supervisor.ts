@@ -13,6 +13,8 @@ export interface SupervisorOptions {
   log: Logger;
   coalesceMs: number;
   flushTimeoutMs: number;
+  /** See `WorkerSettings`. */
+  maxMemoryBytes: number;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
   /** Takes reports about runs. */
@@ -96,8 +98,8 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, log } = this.options;
-    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs };
+    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, log } = this.options;
+    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs, maxMemoryBytes };
     const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), {
       workerData: settings,
       resourceLimits,

@@ -48,7 +48,8 @@ function line(level: Level) {
 const log: Logger = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 
 const plane = DataPlane.open({
-  kernel: (calls) => createKernel(calls),
+  kernel: (calls) =>
+    createKernel(calls, undefined, settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
   call: callHost,
   report,
   log,

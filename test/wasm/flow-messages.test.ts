@@ -111,6 +111,34 @@ test('a limit cuts each message; LIMIT 0 sends none', () => {
   assert.equal(none.of(0), []);
 });
 
+test('LIMIT 0 sends no rows, but tells of the failure of a message', () => {
+  const failing: NodePlan = {
+    kind: 'filter',
+    input: { source: 0 },
+    program: { ops: [...quotientProgram.ops, { op: 'compare.gt', dst: 6, a: reg(5), b: 0x8000 }], consts: [f64(0)] },
+    condition: reg(6),
+    name: 'having',
+  };
+  const driver = drive();
+  const { kernel } = driver;
+  const stream = kernel.openStream(lines);
+  kernel.useColumns(stream, [field('a'), field('b')]);
+  const window = kernel.addNode({ stream }, linked(threeRows, { sendError: true }));
+  const having = kernel.addNode({ node: window }, linked(failing, { sendError: true }));
+  const none: NodePlan = { kind: 'limit', input: { source: 0 }, count: 0, name: 'limit' };
+  const limit = kernel.addNode({ node: having }, linked(none, { sendError: true }));
+  const sink = kernel.addNode(
+    { node: limit },
+    linked(encode({ a: 0 }, { sendSingle: false, sendError: true }), { sendError: true }),
+  );
+  driver.feed(stream, '{"a":1,"b":1}\n{"a":1,"b":0}\n{"a":1,"b":1}\n');
+  const messages = driver.of(sink);
+  assert.is(messages.length, 1);
+  assert.match(messages[0] as string, /divi/);
+  driver.feed(stream, '{"a":1,"b":1}\n{"a":1,"b":1}\n{"a":1,"b":1}\n');
+  assert.is(driver.of(sink).length, 1);
+});
+
 test('windows are gathered whole up to batchSize rows', () => {
   const { send, of, kernel, sinks } = setUp([encode({ a: 0 }, { sendSingle: false, batchSize: 5 })]);
   send([1, 0], [2, 0], [3, 0]);
