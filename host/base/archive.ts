@@ -59,7 +59,7 @@ export async function withArchive<T>(
   limits: Partial<ArchiveLimits> = {},
 ): Promise<T> {
   // Loaded when first used: most servers never see an archive.
-  const yauzl = await import('yauzl');
+  const { default: yauzl } = await import('yauzl');
   const options = { autoClose: false, decodeStrings: false, validateEntrySizes: true };
   let zip: ZipFile;
   try {

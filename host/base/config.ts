@@ -64,7 +64,7 @@ export async function readYaml(path: string): Promise<Record<string, unknown>> {
   } catch (error) {
     throw new HaumeaError('config', `the file ${path} can't be read: ${reasonOf(error)}`, { cause: error });
   }
-  const yaml = await import('yaml');
+  const { default: yaml } = await import('yaml');
   let tree: unknown;
   try {
     tree = yaml.parse(text);

@@ -30,12 +30,18 @@ declare module 'yauzl' {
     readonly validateEntrySizes?: boolean;
   }
 
-  export function openPromise(path: string, options?: Options): Promise<ZipFile>;
-  export function fromBufferPromise(bytes: Buffer, options?: Options): Promise<ZipFile>;
-  export function getFileNameLowLevel(
-    generalPurposeBitFlag: number,
-    fileName: Buffer,
-    extraFields: Entry['extraFields'],
-    strictFileNames: boolean,
-  ): string;
+  interface Yauzl {
+    openPromise(path: string, options?: Options): Promise<ZipFile>;
+    fromBufferPromise(bytes: Buffer, options?: Options): Promise<ZipFile>;
+    getFileNameLowLevel(
+      generalPurposeBitFlag: number,
+      fileName: Buffer,
+      extraFields: Entry['extraFields'],
+      strictFileNames: boolean,
+    ): string;
+  }
+
+  // The package is of the older module form: a bundle has it as its default export only.
+  const yauzl: Yauzl;
+  export default yauzl;
 }

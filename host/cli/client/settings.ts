@@ -50,10 +50,10 @@ function timeoutMs(text: string | undefined): number {
 async function urlFromFile(env: Env): Promise<string | undefined> {
   const file = join(nonEmpty(env.KuiperBaseKey) ?? '.', 'etc', 'client.yaml');
   if (!existsSync(file)) return undefined;
-  const { parse } = await import('yaml');
+  const { default: yaml } = await import('yaml');
   let basic: unknown;
   try {
-    const content: unknown = parse(readFileSync(file, 'utf8'));
+    const content: unknown = yaml.parse(readFileSync(file, 'utf8'));
     basic = isObject(content) ? content.basic : undefined;
   } catch (error) {
     throw new UsageError(`${file}: ${reasonOf(error)}`);
