@@ -5,6 +5,7 @@ import type { Middleware } from 'koa';
 import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
 import { reasonOf } from './base/errors.js';
+import { makeFolderSync } from './base/folder.js';
 import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
 import { createAuthenticator } from './base/jwt.js';

@@ -2,8 +2,9 @@
  * Levelled log to the console and to a file that rotates by size and age. Repeated lines are folded, secrets masked.
  * Lines are collected and written together, so that a noisy moment costs few system calls.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderSync } from './folder.js';
 import { isSecretName, maskByName, maskText } from './secrets.js';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
@@ -145,7 +146,7 @@ export class Log implements Logger {
   }
 
   #openFile(folder: string, path: string): void {
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     this.#fd = openSync(path, 'a');
     const info = statSync(path);
     this.#size = info.size;

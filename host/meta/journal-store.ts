@@ -6,12 +6,13 @@
  *     sqliteKV.db.changes-000007  journal number 7; replayed at start when the generation is 7 or less
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { threadEntry } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { makeFolderSync } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
 import { type Kinds, readDatabase, syncFolder } from './database.js';
@@ -30,7 +31,7 @@ const defaultSnapshotBytes = 1 << 20;
 /** Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, log } = options;
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolderSync(dirname(path));
   const kinds: Kinds = new Map();
   let generation = 0;
   if (existsSync(path)) {

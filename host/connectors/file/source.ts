@@ -1,9 +1,10 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { makeFolder } from '../../base/folder.js';
 import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
 import { JsonSplitter } from './json-splitter.js';
@@ -45,7 +46,7 @@ export class FileSource implements Source {
     }
     try {
       await stat(this.#path);
-      if (conf.actionAfterRead === 2) await mkdir(conf.moveTo, { recursive: true });
+      if (conf.actionAfterRead === 2) await makeFolder(conf.moveTo);
     } catch (error) {
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
     }

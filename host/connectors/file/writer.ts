@@ -2,9 +2,10 @@
  * Ordered asynchronous appends to one file. Output is copied once into pooled buffers; while one write is under way the
  * next buffers fill, so that many small outputs become few large writes. A failed write is kept and tried again.
  */
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { makeFolder } from '../../base/folder.js';
 
 export interface WriterOptions {
   /** Size at which the file is put aside, bytes; 0 never. */
@@ -105,7 +106,7 @@ export class FileWriter {
   async #openFile(): Promise<void> {
     if (this.#file !== undefined) return;
     try {
-      await mkdir(dirname(this.path), { recursive: true });
+      await makeFolder(dirname(this.path));
       const file = await open(this.path, 'a');
       // Closed while it was opened: nobody would close the file later.
       if (this.#isClosed) return void (await file.close());
