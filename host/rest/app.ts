@@ -7,6 +7,7 @@ import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from
 import { crossOrigin } from './auth.js';
 import { BodyTooLarge, readBody } from './body.js';
 import { Dispatcher } from './dispatch.js';
+import { openApiRoute } from './openapi.js';
 import { resources } from './resources/index.js';
 import { RestRequest, type Route } from './route.js';
 import { BatchService } from './services/batch.js';
@@ -21,7 +22,13 @@ export function createApp(
 ): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
-  const routes: readonly Route[] = resources.flat();
+  const routes: Route[] = resources.flat();
+  routes.push(
+    openApiRoute(
+      () => routes,
+      () => parts.system.version,
+    ),
+  );
   const services: Services = {
     ...parts,
     batch: new BatchService((method, target, body) => dispatcher.dispatch(method, target, body), together),

@@ -1,6 +1,7 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
+import type { Contract } from './contract.js';
 import { type Form, readForm } from './form.js';
 import type { Services } from './services/services.js';
 
@@ -16,6 +17,8 @@ export interface Route {
   readonly status?: number;
   /** `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise. */
   readonly gate?: 'none';
+  /** Bodies for the OpenAPI document, where the table of contracts has none. */
+  readonly contract?: Contract;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */
   handle(request: RestRequest, services: Services): unknown;
 }

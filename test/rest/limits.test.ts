@@ -80,17 +80,17 @@ test('what is no HTTP and a head that is too long have the error envelope', asyn
   const server = await startControlPlane(undefined, {}, { limits: { headBytes: 2048 } });
   assert.match(
     await talk(server.base, 'hello\r\n\r\n').all,
-    /^HTTP\/1\.1 400 [^]*\{"error":1000,"message":"this is no HTTP/,
+    /^HTTP\/1\.1 400 [\s\S]*\{"error":1000,"message":"this is no HTTP/,
   );
   const long = talk(server.base, head('GET', '/ping', `X-Long: ${'x'.repeat(4096)}`));
-  assert.match(await long.all, /^HTTP\/1\.1 431 [^]*"the head of the request is too long"/);
+  assert.match(await long.all, /^HTTP\/1\.1 431 [\s\S]*"the head of the request is too long"/);
   await server.close();
 });
 
 test('a body over the limit is refused before it is sent', async () => {
   const server = await startControlPlane();
   const refused = talk(server.base, head('POST', '/streams', `Content-Length: ${1 << 30}`));
-  assert.match(await refused.all, /^HTTP\/1\.1 413 [^]*"error":1000/);
+  assert.match(await refused.all, /^HTTP\/1\.1 413 [\s\S]*"error":1000/);
   const endless = talk(server.base, head('POST', '/streams', 'Transfer-Encoding: chunked'));
   const chunk = `100000\r\n${' '.repeat(1 << 20)}\r\n`;
   let sent = 0;

@@ -12,6 +12,10 @@ export class SystemService {
     this.#onStop = onStop;
   }
 
+  get version(): string {
+    return this.#version;
+  }
+
   information(): Record<string, string | number> {
     return {
       version: this.#version,

@@ -1,0 +1,66 @@
+/** How a route says what it takes and gives: JSON schemas for the OpenAPI document. */
+
+/** A JSON schema (draft 2020-12). */
+export type Schema = { readonly [name: string]: unknown } | true;
+
+/** A body: a schema is JSON; a text names its media type. */
+export type Shape = Schema | string;
+
+export interface Contract {
+  /** Query parameters with their meaning. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly request?: Shape;
+  /** The body of a request may be left out. */
+  readonly requestIsOptional?: boolean;
+  /** Bodies of answers by status: those of success, and failures beyond the usual ones. */
+  readonly answers?: Readonly<Record<number, Shape>>;
+}
+
+export const text = 'text/plain';
+export const bytes = 'application/octet-stream';
+export const none = '';
+
+export const string: Schema = { type: 'string' };
+export const integer: Schema = { type: 'integer' };
+export const number: Schema = { type: 'number' };
+export const boolean: Schema = { type: 'boolean' };
+export const anything: Schema = true;
+export const objectOfAnything: Schema = { type: 'object' };
+
+export function list(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+export function map(values: Schema): Schema {
+  return { type: 'object', additionalProperties: values };
+}
+
+export function either(...schemas: Schema[]): Schema {
+  return { anyOf: schemas };
+}
+
+export function orNull(schema: Schema): Schema {
+  return either(schema, { type: 'null' });
+}
+
+/** An object; names that end with a question mark may be missing. Other members are allowed only when `isOpen`. */
+export function object(members: Readonly<Record<string, Schema>>, isOpen = false): Schema {
+  const properties: Record<string, Schema> = {};
+  const required: string[] = [];
+  for (const [name, schema] of Object.entries(members)) {
+    const plain = name.replace(/\?$/, '');
+    properties[plain] = schema;
+    if (plain === name) required.push(name);
+  }
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(isOpen ? {} : { additionalProperties: false }),
+  };
+}
+
+/** Refers to a named schema of the document. */
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}

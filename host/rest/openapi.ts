@@ -1,0 +1,124 @@
+/** The OpenAPI 3.1 document of REST, made from the route tables. */
+import { type Contract, ref, type Shape } from './contract.js';
+import { contracts } from './openapi-contracts.js';
+import { schemas } from './openapi-schemas.js';
+import type { Route } from './route.js';
+
+/** Failures that every route may answer with. */
+const failures: Readonly<Record<number, string>> = {
+  400: 'The request can not be done; the message names field and reason',
+  404: 'Nothing has this id',
+  500: 'A defect of the server',
+};
+const bodyFailures: Readonly<Record<number, string>> = { 413: 'The body is too large' };
+const tokenless: ReadonlySet<string> = new Set(['/', '/ping']);
+
+export type OpenApi = Readonly<Record<string, unknown>>;
+
+/** Builds the document. */
+export function openApi(routes: readonly Route[], version: string): OpenApi {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = templateOf(route.path);
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Haumea',
+      version,
+      description: 'Streams, rules and everything they need. Errors are JSON with a code and a message.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    // Without authentication no token is needed.
+    security: [{}, { token: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'JSON web token, RS256, with or without the word Bearer',
+        },
+      },
+    },
+  };
+}
+
+/** A route that serves the document of all routes; `routes` is read at the first question. */
+export function openApiRoute(routes: () => readonly Route[], version: () => string): Route {
+  let document: OpenApi | undefined;
+  return {
+    method: 'GET',
+    path: '/openapi.json',
+    doc: 'This description of all routes',
+    handle: () => {
+      document ??= openApi(routes(), version());
+      return document;
+    },
+  };
+}
+
+function contractOf(route: Route): Contract {
+  return route.contract ?? contracts[`${route.method} ${route.path}`] ?? {};
+}
+
+function operationOf(route: Route): Record<string, unknown> {
+  const { query = {}, request, requestIsOptional = false, answers = {} } = contractOf(route);
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  const parameters = [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...Object.entries(query).map(([name, description]) => ({
+      name,
+      in: 'query',
+      description,
+      schema: { type: 'string' },
+    })),
+  ];
+  const responses: Record<string, unknown> = {};
+  const success: Readonly<Record<number, Shape>> = Object.keys(answers).some((status) => Number(status) < 300)
+    ? answers
+    : { ...answers, [route.status ?? 200]: true };
+  for (const [status, shape] of Object.entries(success)) {
+    responses[status] = { description: Number(status) < 300 ? 'Done' : 'Refused', ...contentOf(shape) };
+  }
+  const usual = request === undefined ? failures : { ...failures, ...bodyFailures };
+  for (const [status, description] of Object.entries(usual)) {
+    responses[status] ??= { description, ...contentOf(ref('Error')) };
+  }
+  if (!tokenless.has(route.path))
+    responses['401'] = { description: 'The token is missing or wrong', ...contentOf('text/plain') };
+  return {
+    operationId: operationId(route),
+    summary: route.doc,
+    tags: [
+      route.path.split('/')[route.path.startsWith('/v2/') || route.path.startsWith('/async/') ? 2 : 1] || 'system',
+    ],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(request === undefined ? {} : { requestBody: { required: !requestIsOptional, ...contentOf(request) } }),
+    ...(tokenless.has(route.path) ? { security: [] } : {}),
+    responses,
+  };
+}
+
+function contentOf(shape: Shape): Record<string, unknown> {
+  if (shape === '') return {};
+  if (typeof shape === 'string') {
+    const schema = shape.startsWith('text/') ? { type: 'string' } : {};
+    return { content: { [shape]: { schema } } };
+  }
+  return { content: { 'application/json': { schema: shape } } };
+}
+
+function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+function operationId({ method, path }: Route): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
+}
