@@ -1,7 +1,9 @@
 /** Puts together what imports and exports reach: one line for each map of the document. */
+import { HaumeaError } from '../../base/errors.js';
 import type { Gate } from '../../base/gate.js';
 import type { ConfKeyRepository } from '../../meta/conf-keys.js';
 import type { RecordRepository } from '../../meta/records.js';
+import type { RuleJson } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { SourceRepository } from '../../meta/sources.js';
 import type { Store } from '../../meta/store.js';
@@ -31,7 +33,7 @@ export interface TransferParts {
 }
 
 export function createTransfer(parts: TransferParts): TransferService {
-  const { store, stored, confKeys, sources, rules } = parts;
+  const { store, stored, confKeys, sources } = parts;
   return new TransferService({
     target: {
       store,
@@ -48,12 +50,18 @@ export function createTransfer(parts: TransferParts): TransferService {
         uploads: stored.uploads,
         scripts: stored.scripts,
       },
-      rules: new StoredRuleItems(parts.storedRules, rules),
+      rules: new StoredRuleItems(parts.storedRules, parts.rules),
     },
     files: parts.files,
     gate: parts.gate,
     lookup: parts.catalog,
-    rule: (id) => rules.get(id),
+    rule: (id) => definitionOf(parts.storedRules, id),
     stop: parts.stop,
   });
+}
+
+function definitionOf(rules: RuleRepository, id: string): RuleJson {
+  const rule = rules.get(id);
+  if (rule === undefined) throw new HaumeaError('notFound', `rule ${id} is not found`);
+  return rule;
 }
