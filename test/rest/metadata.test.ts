@@ -1,0 +1,87 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startControlPlane } from './control-plane.js';
+import { type Refusal, wrongAnswer } from './given-files.js';
+
+const plane = await startControlPlane();
+test.after(() => plane.close());
+
+interface Named {
+  name: string;
+}
+
+const names = async (path: string) => ((await plane.request('GET', path)).json as Named[]).map(({ name }) => name);
+
+test('lists the connectors that users may name', async () => {
+  const sources = await names('/metadata/sources');
+  for (const name of ['file', 'memory', 'mqtt', 'simulator']) assert.ok(sources.includes(name), name);
+  const sinks = await names('/metadata/sinks');
+  for (const name of ['file', 'log', 'memory', 'mqtt', 'nop']) assert.ok(sinks.includes(name), name);
+  assert.not.ok(sinks.includes('ruletest'));
+  assert.ok((await names('/metadata/connections')).includes('mqtt'));
+  const [first] = (await plane.request('GET', '/metadata/sources')).json;
+  assert.is(first.type, 'internal');
+  assert.is(typeof first.about.description.en, 'string');
+});
+
+test('describes the properties of a source by its declaration', async () => {
+  const { about, dataSource, properties, node } = (await plane.request('GET', '/metadata/sources/mqtt')).json;
+  assert.ok(about && dataSource && node);
+  const field = (name: string) => properties.default.find((one: Named) => one.name === name);
+  const { hint, label, ...server } = field('server');
+  assert.equal(server, {
+    name: 'server',
+    default: 'tcp://127.0.0.1:1883',
+    type: 'string',
+    control: 'text',
+    connection_related: true,
+    optional: false,
+  });
+  assert.ok(hint.en.length > 0 && label.en === 'Server');
+  assert.equal([field('protocolVersion').control, field('protocolVersion').values.includes('5')], ['select', true]);
+  assert.equal([field('password').control, field('qos').type], ['password', 'int']);
+  assert.equal([field('qos').connection_related, field('insecureSkipVerify').control], [false, 'radio']);
+});
+
+test('describes sinks and connections', async () => {
+  const sink = (await plane.request('GET', '/metadata/sinks/mqtt')).json;
+  assert.ok(sink.properties.some(({ name, optional }: Named & { optional: boolean }) => name === 'topic' && !optional));
+  assert.is((await plane.request('GET', '/metadata/sinks/log')).json.node.category, 'sink');
+  const connection = (await plane.request('GET', '/metadata/connections/mqtt')).json;
+  assert.ok(connection.properties.default.every((one: { connection_related: boolean }) => one.connection_related));
+});
+
+test('lists functions by category, and operators with their properties', async () => {
+  const groups = (await plane.request('GET', '/metadata/functions')).json as { name: string; functions: Named[] }[];
+  const aggregate = groups.find(({ name }) => name === 'aggregate');
+  const avg = aggregate?.functions.find(({ name }) => name === 'avg') as Named & {
+    aggregate: boolean;
+    args: unknown[];
+  };
+  assert.equal([avg.aggregate, avg.args.length], [true, 1]);
+  const operators = (await plane.request('GET', '/metadata/operators')).json;
+  const filter = operators.find(({ name }: Named) => name === 'filter');
+  assert.equal([filter.properties[0].name, filter.properties[0].optional], ['expr', false]);
+});
+
+test('lists the configuration keys that clients registered, secrets masked', async () => {
+  await plane.request('PUT', '/metadata/sources/mqtt/confKeys/mine', { qos: 1, password: 'hidden' });
+  await plane.request('PUT', '/metadata/sinks/mqtt/confKeys/out', { qos: 0 });
+  const resources = (await plane.request('GET', '/metadata/resources')).json;
+  assert.equal(resources, { sources: [{ mine: 'mqtt' }], sinks: [{ out: 'mqtt' }], connections: [] });
+  const keys = (await plane.request('GET', '/metadata/resource?sourceType=mqtt')).json;
+  assert.equal(keys, { mine: { qos: 1, password: '******' } });
+  assert.equal((await plane.request('GET', '/metadata/resource?sourceType=none')).json, {});
+  assert.equal((await plane.request('GET', '/metadata/resource')).json, { mqtt: keys });
+});
+
+const refusals: Refusal[] = ['sources', 'sinks', 'connections'].flatMap((owner): Refusal[] => [
+  ['GET', `/metadata/${owner}/nosuch`, undefined, 400, 5000, /no such .*nosuch/],
+  ['GET', `/metadata/${owner}/a%20b`, undefined, 400, 1000, /'a b' contains invalid characters/],
+]);
+
+for (const refusal of refusals) {
+  test(`${refusal[1]} is refused`, async () => assert.is(await wrongAnswer(plane, refusal), undefined));
+}
+
+test.run();
