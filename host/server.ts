@@ -10,7 +10,8 @@ import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
-import { type Level, Log, type Logger } from './base/log.js';
+import { Log, type Logger } from './base/log.js';
+import { checkTarget } from './base/private-net.js';
 import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
 import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
@@ -26,6 +27,7 @@ import { audit } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
+import { ConfigsService, levelOf } from './rest/services/configs.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
 import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
@@ -38,8 +40,10 @@ import { SourceService } from './rest/services/sources.js';
 import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
 import { TaskService } from './rest/services/tasks.js';
+import { TraceService } from './rest/services/traces.js';
 import { UserFunctions } from './rest/services/user-functions.js';
 import type { Catalog, Engine } from './run/api.js';
+import { TraceExporter } from './run/trace-export.js';
 
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
@@ -116,6 +120,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
   const dataServer = new DataServer({ ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
+  const exporter = await openExporter(config, log);
+  engine.traces.listener = (trace) => exporter.add(trace);
   const files = resourceFiles(config, folders.data);
   const stored = createStoredServices({
     store,
@@ -147,7 +153,14 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
       confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
       rules,
       ruleTests,
+      traces: new TraceService(storedRules, engine, exporter),
       metrics,
+      configs: new ConfigsService({
+        config,
+        log,
+        logFolder: folders.log,
+        setCopying: (isOn) => metrics.setCopying(isOn),
+      }),
       ruleTags: new RuleTagService(rules),
       tasks: new TaskService(),
       transfer: createTransfer({
@@ -190,6 +203,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     await closeHttp(http, connectionGraceMs);
     await ruleTests.close();
     await dataServer.close();
+    exporter.stop();
     await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);
     });
@@ -216,10 +230,25 @@ function resourceFiles({ basic }: Config, data: string): ResourceFiles {
   return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, allowExternal };
 }
 
+/** Makes the exporter of traces; it starts at once when the configuration says so. */
+async function openExporter({ openTelemetry, basic }: Config, log: Logger): Promise<TraceExporter> {
+  const { serviceName, remoteEndpoint, enableRemoteCollector } = openTelemetry;
+  const defaults = { url: remoteEndpoint, serviceName };
+  const guard = async (url: URL) => {
+    const own = `${url.protocol}//${url.host}`;
+    // The address of the configuration is the owner's own choice.
+    if (own === `http://${remoteEndpoint}` || own === remoteEndpoint) return;
+    await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
+  };
+  const exporter = new TraceExporter({ defaults, log, guard });
+  if (enableRemoteCollector) await exporter.start(defaults);
+  return exporter;
+}
+
 function openLog({ basic }: Config, folder: string): Log {
   const level: Level = basic.logLevel === 'fatal' || basic.logLevel === 'panic' ? 'error' : basic.logLevel;
   return new Log({
-    level: basic.debug ? 'debug' : level,
+    level: levelOf(basic),
     console: basic.consoleLog,
     folder: basic.fileLog ? folder : undefined,
     fileName: 'stream.log',

@@ -2,7 +2,9 @@
  * The engine as the control plane sees it: plan, start, stop and look at rules. REST, the command line and the store
  * know nothing else of planner and data plane.
  */
+
 import type { StreamDefinition } from '../sql/source-def.js';
+import type { TraceStore, TraceStrategy } from './trace.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
 export interface RuleOptions {
@@ -77,6 +79,14 @@ export interface ConnectionUse {
   state(): Promise<{ status: 'connecting' | 'connected' | 'disconnected'; reason: string }>;
 }
 
+/** CPU time of a running rule; work that rules share is divided among them. */
+export interface RuleCpuTime {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  readonly cpuUs: number;
+}
+
 export interface Engine {
   /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
   check(rule: RuleDefinition): { sources: string[] };
@@ -93,11 +103,18 @@ export interface Engine {
   remove(id: string): Promise<void>;
   state(id: string): RuleState | undefined;
   status(id: string): Promise<RuleStatus>;
+  /** CPU time of the rules that run, since their start. */
+  cpuTimes(): Promise<RuleCpuTime[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped. */
   usersOf(stream: string): string[];
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
+  /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */
+  setTrace(id: string, strategy: TraceStrategy | null): void;
+  isTraced(id: string): boolean;
+  /** The traces kept. */
+  readonly traces: TraceStore;
   /** Stops everything within the time given. */
   close(timeoutMs: number): Promise<void>;
 }

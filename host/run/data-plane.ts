@@ -5,12 +5,15 @@ import type { OperatorPlan } from '../../kernels/ir.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
+import { CpuTimes } from './cpu-times.js';
 import type { Heartbeat } from './heartbeat.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import type { Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
+import type { TraceStrategy } from './trace.js';
+import { TraceRecorder } from './trace-recorder.js';
 
 export interface PlaneOptions {
   /** Makes the kernel, which hands its output to `calls`. */
@@ -36,13 +39,18 @@ export class DataPlane implements HostCalls {
   /** The same rules, as the users of work that is for all of them. */
   readonly #all = new Set<RuleRun>();
   /** Runs whose start is under way, and whether they were stopped meanwhile. */
-  readonly #starting = new Map<number, { isStopped: boolean }>();
+  readonly #starting = new Map<number, { isStopped: boolean; start: RuleStart }>();
   readonly #sources = new Map<string, SourceRun>();
   readonly #byStream = new Map<StreamHandle, SourceRun>();
   /** Sinks by the encode node that writes for them. */
   readonly #outputs = new Map<NodeHandle, Set<SinkRun>>();
   readonly #operators = new Map<string, OperatorPlan[]>();
   readonly #shared = new Map<string, unknown>();
+  readonly #traces = new TraceRecorder(
+    () => this.kernel,
+    (trace) => this.options.report({ kind: 'trace', trace }),
+  );
+  readonly #cpuTimes = new CpuTimes();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isWorking = false;
@@ -68,7 +76,7 @@ export class DataPlane implements HostCalls {
 
   /** Starts a rule; reports `started` or `failed`. */
   async start(start: RuleStart): Promise<void> {
-    const entry = { isStopped: false };
+    const entry = { isStopped: false, start };
     this.#starting.set(start.run, entry);
     try {
       const loads = start.sinks.map((sink) => loadConnector('sink', sink.type));
@@ -95,6 +103,19 @@ export class DataPlane implements HostCalls {
   metrics(run: number): Metrics | undefined {
     const rule = this.#rules.get(run);
     return rule === undefined || rule.isEnding ? undefined : metricsOf(rule);
+  }
+
+  /** Follows the input of a run from now on, or no longer. */
+  trace(run: number, strategy: TraceStrategy | null): void {
+    const starting = this.#starting.get(run);
+    if (starting !== undefined) starting.start.trace = strategy ?? undefined;
+    const rule = this.#rules.get(run);
+    if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, strategy);
+  }
+
+  /** CPU time of each run since its start, µs. */
+  cpuTimes(): [run: number, us: number][] {
+    return this.#isBroken ? [] : this.#cpuTimes.take(this.#all);
   }
 
   async close(): Promise<void> {
@@ -126,7 +147,7 @@ export class DataPlane implements HostCalls {
     if (takers.size === 0) this.#outputs.delete(node);
   }
 
-  work(whose: ReadonlySet<RuleRun>, call: () => void): void {
+  work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
     if (this.#isBroken) return;
     // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
     if (this.#isWorking) throw new Error('the kernel is at work already');
@@ -137,7 +158,9 @@ export class DataPlane implements HostCalls {
     }
     this.#isWorking = true;
     try {
+      const traced = this.#traces.isOn ? this.#traces.begin(whose, source, input) : undefined;
       call();
+      if (traced !== undefined) this.#traces.finish(traced);
     } catch (error) {
       if (!(error instanceof KernelError) || error.isFatal) {
         this.#isBroken = true;
@@ -202,6 +225,7 @@ export class DataPlane implements HostCalls {
   onOutput(chunk: OutputChunk): void {
     const takers = this.#outputs.get(chunk.node);
     if (takers === undefined) return;
+    if (this.#traces.isOn) this.#traces.output(chunk);
     const now = Date.now();
     for (const sink of takers) sink.write(chunk, now);
   }
@@ -237,6 +261,7 @@ export class DataPlane implements HostCalls {
     }
     this.#rules.set(rule.run, rule);
     this.#all.add(rule);
+    if (start.trace !== undefined) this.#traces.set(rule, start.trace);
     this.options.report({ kind: 'started', run: rule.run });
     for (const sink of rule.sinks) sink.start();
     for (const source of fresh) source.start();
@@ -262,6 +287,7 @@ export class DataPlane implements HostCalls {
   /** Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left. */
   async #end(rule: RuleRun, isGraceful: boolean): Promise<{ metrics: Metrics; reason: string | undefined }> {
     rule.isEnding = true;
+    this.#traces.set(rule, null);
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     if (!this.#isBroken) rule.release();

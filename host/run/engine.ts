@@ -31,6 +31,7 @@ export interface EngineOptions {
 
 const defaultCoalesceMs = 1;
 const defaultFlushTimeoutMs = 5000;
+const defaultTraceCapacity = 2048;
 const defaultPatrolMs = 10_000;
 const defaultHangMs = 10_000;
 
@@ -60,6 +61,7 @@ export function createEngine(options: EngineOptions): Rules {
       const zone = options.config?.basic.timezone;
       return zone === undefined || zone === '' || zone === 'Local' ? undefined : zone;
     },
+    traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,
     makeSupervisor: (rules) =>
       new Supervisor({
@@ -69,6 +71,7 @@ export function createEngine(options: EngineOptions): Rules {
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
         report: (report) => rules.take(report),
+        traced: (trace) => rules.traces.add(trace),
         lost: (reason, atWork) => rules.lost(reason, atWork),
       }),
   });

@@ -1,6 +1,7 @@
 /** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import type { Level } from '../base/log.js';
+import type { TraceRecord, TraceStrategy } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
 export interface SourceSpec {
@@ -35,12 +36,17 @@ export interface RuleStart {
   sinkLimitBytes: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. */
   zoneMs: number;
+  /** The rule is traced from its start. */
+  trace?: TraceStrategy;
 }
 
 export type Control =
   | { kind: 'start'; rule: RuleStart }
   | { kind: 'stop'; run: number }
   | { kind: 'status'; seq: number; run: number }
+  | { kind: 'usage'; seq: number }
+  /** Follows the rule's input from now on, or no longer. */
+  | { kind: 'trace'; run: number; strategy: TraceStrategy | null }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 
@@ -53,6 +59,9 @@ export type Report =
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
   | { kind: 'stopped'; run: number; metrics: Metrics }
   | { kind: 'status'; seq: number; metrics: Metrics | undefined }
+  /** CPU time of each run since its start, µs. */
+  | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
+  | { kind: 'trace'; trace: TraceRecord }
   | { kind: 'log'; level: Level; message: string };
 
 /** Settings of a worker, given at its start. */

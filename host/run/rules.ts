@@ -3,12 +3,13 @@ import type { RulePlan } from '../../kernels/ir.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { StreamDefinition } from '../sql/source-def.js';
-import type { Catalog, ConnectionUse, Engine, RuleDefinition, RuleState, RuleStatus } from './api.js';
+import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
 import type { Metrics, Report } from './protocol.js';
 import { catalogFor, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
+import { TraceStore, type TraceStrategy } from './trace.js';
 
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
@@ -23,6 +24,8 @@ export interface RulesOptions {
   makeSupervisor: (rules: Rules) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
   zone: () => Zone;
+  /** Traces kept. */
+  traceCapacity: number;
   /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
   patrolMs: number;
 }
@@ -66,6 +69,7 @@ interface Entry {
   /** Figures of the last run that ended. */
   metrics: Metrics;
   timer: NodeJS.Timeout | undefined;
+  trace: TraceStrategy | undefined;
   schedule: Schedule | undefined;
   /** Next look at the schedule; set while the rule follows it. */
   patrol: NodeJS.Timeout | undefined;
@@ -82,9 +86,11 @@ export class Rules implements Engine {
   #losses: number[] = [];
 
   readonly #options: RulesOptions;
+  readonly traces: TraceStore;
 
   constructor(options: RulesOptions) {
     this.#options = options;
+    this.traces = new TraceStore(options.traceCapacity);
   }
 
   get log(): Logger {
@@ -180,6 +186,14 @@ export class Rules implements Engine {
     };
   }
 
+  async cpuTimes(): Promise<RuleCpuTime[]> {
+    const times = (await this.#made?.cpuTimes()) ?? [];
+    return times.flatMap(([run, cpuUs]) => {
+      const entry = this.#byRun.get(run);
+      return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
+    });
+  }
+
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {
     return this.#entries.get(id)?.topology;
   }
@@ -190,6 +204,18 @@ export class Rules implements Engine {
       if (!state.startsWith('stopped') && sources.includes(stream)) users.push(id);
     }
     return users;
+  }
+
+  setTrace(id: string, strategy: TraceStrategy | null): void {
+    const entry = this.#known(id);
+    const isLive = entry.state === 'running' || entry.state === 'starting';
+    if (!isLive && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
+    entry.trace = strategy ?? undefined;
+    if (isLive) this.supervisor.post({ kind: 'trace', run: entry.run, strategy });
+  }
+
+  isTraced(id: string): boolean {
+    return this.#entries.get(id)?.trace !== undefined;
   }
 
   connectionUses(): ConnectionUse[] {
@@ -207,7 +233,7 @@ export class Rules implements Engine {
 
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
-    if (report.kind === 'status' || report.kind === 'log') return;
+    if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'log' || report.kind === 'trace') return;
     const entry = this.#byRun.get(report.run);
     if (entry === undefined) return;
     switch (report.kind) {
@@ -305,7 +331,17 @@ export class Rules implements Engine {
       const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
       const { sendError } = definition.options;
       const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
-      const rule = { id: definition.id, run, plan, sources, sinks, sendError, sinkLimitBytes, zoneMs };
+      const rule = {
+        id: definition.id,
+        run,
+        plan,
+        sources,
+        sinks,
+        sendError,
+        sinkLimitBytes,
+        zoneMs,
+        trace: entry.trace,
+      };
       this.supervisor.post({ kind: 'start', rule });
       entry.run = run;
       this.#byRun.set(run, entry);
@@ -435,6 +471,7 @@ function entryOf(
     connections: [],
     metrics: noMetrics,
     timer: undefined,
+    trace: defined.definition.options.other.enableRuleTracer === true ? 'always' : undefined,
     schedule: defined.schedule,
     patrol: undefined,
     skipUntil: 0,

@@ -21,7 +21,7 @@ export interface SourceHost {
   readonly coalesceMs: number;
   shared<T>(key: string, make: () => T): T;
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  work(whose: ReadonlySet<RuleRun>, call: () => void): void;
+  work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
   /** The source can't run at all. */
   refused(source: SourceRun, reason: string): void;
   ended(source: SourceRun): void;
@@ -142,7 +142,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded) return true;
     let malformed: string | undefined;
-    this.host.work(this.users, () => {
+    const feed = () => {
       try {
         this.#feed(bytes);
       } catch (error) {
@@ -150,7 +150,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
         malformed = reasonOf(error);
         this.host.kernel.resetInput(this.stream);
       }
-    });
+    };
+    this.host.work(this.users, feed, this, bytes);
     if (malformed !== undefined) this.#whenMalformed(malformed);
     if (this.#unacknowledged.length > 0) this.#acknowledgeLater();
     return !this.isFull;
@@ -199,7 +200,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   end(): void {
     if (this.#isClosed || this.isEnded) return;
-    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, Date.now()));
+    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, Date.now()), this);
     this.isEnded = true;
     this.host.ended(this);
   }

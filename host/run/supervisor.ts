@@ -8,6 +8,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Control, Metrics, Report, WorkerSettings } from './protocol.js';
+import type { TraceRecord } from './trace.js';
 
 export interface SupervisorOptions {
   log: Logger;
@@ -17,6 +18,8 @@ export interface SupervisorOptions {
   maxMemoryBytes: number;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
+  /** Takes what rules that are traced went through. */
+  traced: (trace: TraceRecord) => void;
   /** Takes reports about runs. */
   report: (report: Report) => void;
   /** All runs of the thread are gone. `atWork` is the rule at whose work it happened, if it was one. */
@@ -38,7 +41,7 @@ export class Supervisor {
   #thread: Thread | undefined;
   #waiting: Control[] = [];
   #seq = 0;
-  readonly #asked = new Map<number, (metrics: Metrics | undefined) => void>();
+  readonly #asked = new Map<number, (answer: unknown) => void>();
   #isClosing = false;
 
   constructor(readonly options: SupervisorOptions) {}
@@ -57,16 +60,12 @@ export class Supervisor {
 
   /** Asks for the figures of a run; undefined when the run is gone or the thread does not answer in time. */
   metrics(run: number): Promise<Metrics | undefined> {
-    if (this.#thread === undefined) return Promise.resolve(undefined);
-    const seq = ++this.#seq;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#answer(seq, undefined), statusTimeoutMs);
-      this.#asked.set(seq, (metrics) => {
-        clearTimeout(timer);
-        resolve(metrics);
-      });
-      this.post({ kind: 'status', seq, run });
-    });
+    return this.#ask((seq) => ({ kind: 'status', seq, run }));
+  }
+
+  /** Asks for the CPU time of all runs, µs; undefined when there is no thread or it does not answer in time. */
+  cpuTimes(): Promise<[run: number, us: number][] | undefined> {
+    return this.#ask((seq) => ({ kind: 'usage', seq }));
   }
 
   /** Ends the thread; its rules get the time given to send what they have. */
@@ -158,12 +157,28 @@ export class Supervisor {
 
   #take(report: Report): void {
     if (report.kind === 'status') this.#answer(report.seq, report.metrics);
+    else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
+    else if (report.kind === 'trace') this.options.traced(report.trace);
     else if (report.kind === 'log') this.options.log[report.level](report.message);
     else this.options.report(report);
   }
 
-  #answer(seq: number, metrics: Metrics | undefined): void {
-    this.#asked.get(seq)?.(metrics);
+  /** Sends a question; the thread's answer to it is of the type that the caller expects. */
+  #ask<T>(question: (seq: number) => Control): Promise<T | undefined> {
+    if (this.#thread === undefined) return Promise.resolve(undefined);
+    const seq = ++this.#seq;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#answer(seq, undefined), statusTimeoutMs);
+      this.#asked.set(seq, (answer) => {
+        clearTimeout(timer);
+        resolve(answer as T | undefined);
+      });
+      this.post(question(seq));
+    });
+  }
+
+  #answer(seq: number, answer: unknown): void {
+    this.#asked.get(seq)?.(answer);
     this.#asked.delete(seq);
   }
 }

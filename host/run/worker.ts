@@ -72,6 +72,10 @@ async function take(control: Control): Promise<void> {
       return running.stop(control.run);
     case 'status':
       return report({ kind: 'status', seq: control.seq, metrics: running.metrics(control.run) });
+    case 'trace':
+      return running.trace(control.run, control.strategy);
+    case 'usage':
+      return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
     case 'close':
       await running.close();
       // After the reports that are still waiting.

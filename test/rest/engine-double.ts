@@ -1,18 +1,21 @@
 /** An engine that moves no data: checks names, keeps states. For tests of the control plane alone. */
 import { HaumeaError } from '../../host/base/errors.js';
-import type { Catalog, ConnectionUse, Engine, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
+import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
+import { TraceStore, type TraceStrategy } from '../../host/run/trace.js';
 import { parseSelect } from '../../host/sql/parser.js';
 
 interface Entry {
   rule: RuleDefinition;
   state: RuleState;
   wasStarted: boolean;
+  trace?: TraceStrategy | null;
   sources: string[];
 }
 
 const sinks = ['log', 'memory', 'nop', 'mqtt', 'file'];
 
 export class EngineDouble implements Engine {
+  readonly traces = new TraceStore(100);
   readonly #catalog: Catalog;
   readonly #entries = new Map<string, Entry>();
 
@@ -86,6 +89,10 @@ export class EngineDouble implements Engine {
     return wasStarted ? { sources: sources.map((name) => `source_${name}`), edges: {} } : undefined;
   }
 
+  async cpuTimes(): Promise<RuleCpuTime[]> {
+    return [...this.#entries].map(([id], i) => ({ id, startedAt: Date.now() - 60_000 * i, cpuUs: 120_000 }));
+  }
+
   usersOf(stream: string): string[] {
     return [...this.#entries.values()]
       .filter(({ state, sources }) => state !== 'stopped' && sources.includes(stream))
@@ -93,6 +100,16 @@ export class EngineDouble implements Engine {
   }
 
   /** Sinks that select a connection use it. */
+  setTrace(id: string, strategy: TraceStrategy | null): void {
+    const entry = this.#entry(id);
+    if (entry.state !== 'running' && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
+    entry.trace = strategy;
+  }
+
+  isTraced(id: string): boolean {
+    return (this.#entries.get(id)?.trace ?? null) !== null;
+  }
+
   connectionUses(): ConnectionUse[] {
     return [...this.#entries.values()]
       .filter(({ state }) => state !== 'stopped')

@@ -14,6 +14,7 @@ import { services } from './services.js';
 import { streams } from './streams.js';
 import { system } from './system.js';
 import { tables } from './tables.js';
+import { traces } from './traces.js';
 import { transfer } from './transfer.js';
 import { uploads } from './uploads.js';
 
@@ -28,6 +29,7 @@ export const resources = [
   ruleTags,
   rules,
   ruleTests,
+  traces,
   connections,
   schemas,
   uploads,

@@ -100,7 +100,7 @@ export class RuleService {
         name: json.name || id,
         status: this.#stateText(id),
         version: json.version ?? '',
-        trace: false,
+        trace: this.#engine.isTraced(id),
         tags: json.tags ?? null,
       };
     });

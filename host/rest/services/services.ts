@@ -2,6 +2,7 @@
 import type { Gate } from '../../base/gate.js';
 import type { BatchService } from './batch.js';
 import type { ConfKeyService } from './conf-keys.js';
+import type { ConfigsService } from './configs.js';
 import type { MetadataService } from './metadata.js';
 import type { MetricsService } from './metrics.js';
 import type { RuleTagService } from './rule-tags.js';
@@ -11,6 +12,7 @@ import type { SourceService } from './sources.js';
 import type { StoredServices } from './stored.js';
 import type { SystemService } from './system.js';
 import type { TaskService } from './tasks.js';
+import type { TraceService } from './traces.js';
 import type { TransferService } from './transfer.js';
 
 export interface Services extends StoredServices {
@@ -23,8 +25,10 @@ export interface Services extends StoredServices {
   readonly rules: RuleService;
   readonly metadata: MetadataService;
   readonly metrics: MetricsService;
+  readonly configs: ConfigsService;
   readonly ruleTags: RuleTagService;
   readonly transfer: TransferService;
   readonly tasks: TaskService;
   readonly ruleTests: RuleTestService;
+  readonly traces: TraceService;
 }

@@ -1,0 +1,243 @@
+/**
+ * Records traces in the data plane: figures of the nodes before and after the kernel works on a batch become spans. It
+ * costs nothing while no rule is traced.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../kernels/api.js';
+import type { OperatorPlan } from '../../kernels/ir.js';
+import type { RuleRun } from './rule-run.js';
+import type { SourceRun } from './source-run.js';
+import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from './trace.js';
+
+/** As much of input and output as a span shows, bytes. */
+const maxDataBytes = 1024;
+/** Contexts taken from one piece of input. */
+const maxContexts = 100;
+
+/** Context of a trace that came with the input (W3C `traceparent`). */
+interface Context {
+  traceId: string;
+  spanId: string;
+}
+
+interface Before {
+  rule: RuleRun;
+  contexts: Context[];
+  nodes: NodeCounters[];
+  messages: number;
+  decodeUs: number;
+}
+
+export interface Work {
+  readonly source: SourceRun | undefined;
+  readonly input: Uint8Array | undefined;
+  readonly startUs: number;
+  readonly rules: readonly Before[];
+}
+
+export class TraceRecorder {
+  readonly #strategies = new Map<RuleRun, TraceStrategy>();
+  #outputs: Map<NodeHandle, Buffer> | undefined;
+
+  constructor(
+    readonly kernel: () => Kernel,
+    readonly record: (trace: TraceRecord) => void,
+  ) {}
+
+  get isOn(): boolean {
+    return this.#strategies.size > 0;
+  }
+
+  set(rule: RuleRun, strategy: TraceStrategy | null): void {
+    if (strategy === null) this.#strategies.delete(rule);
+    else this.#strategies.set(rule, strategy);
+  }
+
+  /** Takes the figures of traced rules before the kernel works. */
+  begin(whose: ReadonlySet<RuleRun>, source?: SourceRun, input?: Uint8Array): Work | undefined {
+    let found: Context[] | undefined;
+    const rules: Before[] = [];
+    for (const [rule, strategy] of this.#strategies) {
+      if (rule.isEnding || !whose.has(rule)) continue;
+      found ??= input === undefined ? [] : contextsIn(input);
+      if (strategy === 'head' && found.length === 0) continue;
+      const contexts = strategy === 'head' ? found : [found[0] ?? { traceId: hex(16), spanId: noParent }];
+      const counters = source?.counters;
+      rules.push({
+        rule,
+        contexts,
+        nodes: rule.nodes.map(({ handle }) => this.kernel().counters(handle)),
+        messages: counters?.messages ?? 0,
+        decodeUs: counters?.busyUs ?? 0,
+      });
+    }
+    if (rules.length === 0) return undefined;
+    this.#outputs = new Map();
+    return { source, input: input?.slice(0, maxDataBytes), startUs: nowUs(), rules };
+  }
+
+  /** Keeps the start of what an encode node writes while traced rules are at work. */
+  output(chunk: OutputChunk): void {
+    if (this.#outputs === undefined || this.#outputs.has(chunk.node)) return;
+    this.#outputs.set(chunk.node, Buffer.from(chunk.bytes.slice(0, maxDataBytes)));
+  }
+
+  /** Turns what changed since `begin` into spans. */
+  finish({ source, input, startUs, rules }: Work): void {
+    const endUs = nowUs();
+    const outputs = this.#outputs ?? new Map<NodeHandle, Buffer>();
+    this.#outputs = undefined;
+    for (const before of rules) {
+      const { rule } = before;
+      const counters = source?.counters;
+      const messages = (counters?.messages ?? 0) - before.messages;
+      const after = rule.nodes.map(({ handle }) => this.kernel().counters(handle));
+      const isMoved = after.some((node, i) => moved(before.nodes[i]!, node));
+      // Half a message, or a look at the time at which no window was due.
+      if (messages === 0 && !isMoved) continue;
+      const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
+      const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs });
+      for (const context of before.contexts) {
+        const root = chain(steps, context.spanId, startUs, endUs, input);
+        if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root });
+      }
+    }
+  }
+}
+
+/** An operator that took part, with those behind it. */
+interface Step {
+  name: string;
+  us: number;
+  attribute: Record<string, string | number>;
+  next: Step[];
+}
+
+interface Figures {
+  before: NodeCounters[];
+  after: NodeCounters[];
+  messages: number;
+  decodeUs: number;
+  outputs: ReadonlyMap<NodeHandle, Buffer>;
+}
+
+/** The operators from the source down: a chain, split at the sinks; it ends where no row went on. */
+function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures): Step | undefined {
+  const { operators } = rule;
+  const isOwn = (operator: OperatorPlan) =>
+    operator.source === undefined || source === undefined
+      ? (operator.source ?? 0) === 0
+      : rule.sources[operator.source] === source;
+  const step = (operator: OperatorPlan): Step => ({ name: bare(operator.name), us: 0, attribute: {}, next: [] });
+  const from = operators.find((operator) => operator.part === 'source' && isOwn(operator));
+  if (from === undefined) return undefined;
+  const root = step(from);
+  root.attribute = { rule: rule.id, messages: figures.messages };
+  let last = root;
+  const decoder = operators.find((operator) => operator.part === 'decoder' && isOwn(operator));
+  if (decoder !== undefined && figures.messages > 0) {
+    const next = step(decoder);
+    next.us = figures.decodeUs;
+    next.attribute = { rule: rule.id };
+    last.next.push(next);
+    last = next;
+  }
+  for (const operator of operators.filter(({ part }) => part === 'operator')) {
+    const change = changeOf(operator, figures);
+    if (change === undefined) continue;
+    const next = {
+      ...step(operator),
+      us: change.us,
+      attribute: { rule: rule.id, rowsIn: change.in, rowsOut: change.out },
+    };
+    last.next.push(next);
+    last = next;
+    if (change.out === 0) return root;
+  }
+  rule.sinks.forEach((_sink, action) => {
+    let at = last;
+    for (const operator of operators) {
+      if (operator.action !== action) continue;
+      const next = step(operator);
+      next.attribute = { rule: rule.id };
+      const written = operator.nodes.map((i) => figures.outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
+      if (written !== undefined && operator.part !== 'transform') next.attribute.data = written.toString();
+      at.next.push(next);
+      at = next;
+    }
+  });
+  return root;
+}
+
+function changeOf(operator: OperatorPlan, { before, after }: Figures) {
+  const first = operator.nodes[0];
+  const last = operator.nodes.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  const change = {
+    in: after[first]!.recordsIn - before[first]!.recordsIn,
+    out: after[last]!.recordsOut - before[last]!.recordsOut,
+    us: operator.nodes.reduce((sum, i) => sum + after[i]!.busyUs - before[i]!.busyUs, 0),
+  };
+  return change.in === 0 && change.out === 0 ? undefined : change;
+}
+
+/** Spans of the steps, one after the other within the time of the batch. */
+function chain(
+  root: Step | undefined,
+  parentId: string,
+  startUs: number,
+  endUs: number,
+  input: Uint8Array | undefined,
+): SpanRecord | undefined {
+  if (root === undefined) return undefined;
+  const spans = (step: Step, parent: string, from: number): SpanRecord => {
+    const spanId = hex(8);
+    const end = Math.min(endUs, from + step.us);
+    const children = step.next.map((next) => spans(next, spanId, end));
+    return {
+      spanId,
+      parentId: parent,
+      name: step.name,
+      startUs: from,
+      endUs: end,
+      attribute: step.attribute,
+      children,
+    };
+  };
+  const whole = spans(root, parentId, startUs);
+  const attribute =
+    input === undefined ? whole.attribute : { ...whole.attribute, data: Buffer.from(input).toString('base64') };
+  return { ...whole, endUs, attribute };
+}
+
+function moved(before: NodeCounters, after: NodeCounters): boolean {
+  return before.recordsIn !== after.recordsIn || before.recordsOut !== after.recordsOut;
+}
+
+/** `source_demo` → `demo`, `op_2_filter` → `2_filter`. */
+function bare(name: string): string {
+  return name.replace(/^(?:source|op|sink)_/, '');
+}
+
+const marker = 'traceparent';
+const contextForm = /00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/;
+const contextReach = 100;
+
+/** Finds contexts in user properties and metadata without decoding the input. */
+function contextsIn(input: Uint8Array): Context[] {
+  const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+  const contexts: Context[] = [];
+  for (let at = bytes.indexOf(marker); at >= 0 && contexts.length < maxContexts; at = bytes.indexOf(marker, at + 1)) {
+    const match = contextForm.exec(bytes.toString('latin1', at, at + contextReach));
+    if (match?.[1] !== undefined && match[2] !== undefined) contexts.push({ traceId: match[1], spanId: match[2] });
+  }
+  return contexts;
+}
+
+function hex(bytes: number): string {
+  return randomBytes(bytes).toString('hex');
+}
+
+function nowUs(): number {
+  return Math.round((performance.timeOrigin + performance.now()) * 1000);
+}
