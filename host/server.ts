@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
-import { reasonOf } from './base/errors.js';
+import { HaumeaError, reasonOf } from './base/errors.js';
 import { makeFolderSync } from './base/folder.js';
 import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
@@ -81,7 +81,11 @@ export interface Server {
 /** Brings the server up; resolves when REST answers. Throws HaumeaErrors that name what is in the way. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { config, folders } = options;
-  makeFolderSync(folders.data);
+  try {
+    makeFolderSync(folders.data);
+  } catch (error) {
+    throw new HaumeaError('config', `the data folder can't be made: ${reasonOf(error)}`, { cause: error });
+  }
   const lock = lockFolder(join(folders.data, 'haumea.lock'));
   const log = openLog(config, folders.log);
   let store: Store | undefined;
@@ -246,7 +250,6 @@ async function openExporter({ openTelemetry, basic }: Config, log: Logger): Prom
 }
 
 function openLog({ basic }: Config, folder: string): Log {
-  const level: Level = basic.logLevel === 'fatal' || basic.logLevel === 'panic' ? 'error' : basic.logLevel;
   return new Log({
     level: levelOf(basic),
     console: basic.consoleLog,

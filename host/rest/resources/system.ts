@@ -11,5 +11,13 @@ export const system = defineRoutes(
     gate: 'none',
     handle: (_request, { system }) => system.stop(),
   },
+  {
+    method: 'PATCH',
+    path: '/configs',
+    doc: 'Changes settings of the running server',
+    status: 204,
+    gate: 'none',
+    handle: (request, { configs }) => configs.change(request.object()),
+  },
   { method: 'GET', path: '/stop', doc: 'As POST', handle: (_request, { system }) => system.stop() },
 );
