@@ -48,6 +48,14 @@ test('names what is wrong with the configuration', async () => {
   assert.is(outcome.output, `haumea: ${file}: property basic.restPrt is not known, did you mean basic.restPort?\n`);
 });
 
+test('names a data folder that can not be made', async () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const outcome = await run(['serve', '--data', join(file, 'data')]);
+  assert.is(outcome.code, 1);
+  assert.match(outcome.output, /^haumea: the data folder can't be made: ENOTDIR[^\n]*\n$/);
+});
+
 test('keeps definitions over a graceful stop', async () => {
   const first = await startServer();
   const sql = 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")';
