@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type ControlFigures, controlFigures, controlTable } from './control.js';
 import { runSender } from './gen/sender.js';
 import { htmlReport } from './report/html.js';
 import { machineLine, tableReport } from './report/table.js';
@@ -10,9 +11,13 @@ import { type RunOptions, runTwinOf, runWorkload, searchRate } from './run.js';
 import { runTwin } from './twin/main.js';
 import { workloadNames } from './workloads/index.js';
 
+const CONTROL = 'control';
+const DEFAULT_RULES = '1000';
+
 const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
-Workloads: ${workloadNames.join(', ')} (default: w1 to w5). Each result line is checked; runs use a load generator of
+Workloads: ${workloadNames.join(', ')} (default: w1 to w5); or
+"control": the costs of REST and restart with few and many rules (--rules, default 100 and 10000). Each result line is checked; runs use a load generator of
 their own, the engine is pinned to one core where the system allows.
 
   --seconds N        length of a run (default 5)
@@ -21,7 +26,7 @@ their own, the engine is pinned to one core where the system allows.
   --senders LIST     batching, per-message (default batching)
   --data LIST        plain, varied: other key order, spaces, extra fields, escapes (default plain)
   --schemaless       streams without declared columns
-  --rules N          rules of the workload "rules" (default 1000)
+  --rules N          rules of the workload "rules" (default ${DEFAULT_RULES})
   --distinct         each of them with a threshold of its own (equal rules share their work)
   --twin             also the same job as a plain JavaScript program
   --engine URL       measure another engine with this REST interface instead, e.g. http://127.0.0.1:9081
@@ -67,7 +72,7 @@ export async function main(argv: string[]): Promise<number> {
     perMessage: false,
     rate: number('rate', values.rate),
     seconds: number('seconds', values.seconds),
-    rules: number('rules', values.rules),
+    rules: number('rules', values.rules || DEFAULT_RULES),
     distinct: values.distinct,
     schemaless: values.schemaless,
     sinkProps: object('sink', values.sink),
@@ -76,8 +81,18 @@ export async function main(argv: string[]): Promise<number> {
     sql: values.sql,
     payloads: values.payload === '' ? undefined : payloadsOf(values.payload),
   };
-  const results: RunResult[] = [];
   say(machineLine());
+  if (workloads[0] === CONTROL) {
+    const counts = values.rules === '' ? [100, 10_000] : [100, number('rules', values.rules)];
+    const all: ControlFigures[] = [];
+    for (const count of counts) {
+      say(`control, ${count} rules …`);
+      all.push(await controlFigures(program, count));
+    }
+    process.stdout.write(values.json ? `${JSON.stringify(all)}\n` : controlTable(all));
+    return all.some((f) => f.running < f.rules) ? 1 : 0;
+  }
+  const results: RunResult[] = [];
   for (const workload of workloads) {
     for (const dataSet of values.data.split(',')) {
       for (const knobs of sweeps(values.sweep)) {
@@ -126,7 +141,7 @@ function readArgs(argv: string[]) {
       senders: text('batching'),
       data: text('plain'),
       schemaless: flag,
-      rules: text('1000'),
+      rules: text(''),
       distinct: flag,
       twin: flag,
       engine: text(''),
@@ -142,10 +157,11 @@ function readArgs(argv: string[]) {
     },
   });
   for (const name of positionals) {
-    if (!workloadNames.includes(name))
+    if (!workloadNames.includes(name) && !(name === CONTROL && positionals.length === 1))
       throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
   }
   for (const name of ['seconds', 'rate', 'rules', 'runs', 'engine-pid'] as const) number(name, values[name]);
+  if (values.rules !== '' && number('rules', values.rules) < 1) throw new Error('--rules: at least 1');
   check('data', values.data, ['plain', 'varied']);
   check('senders', values.senders, ['batching', 'per-message']);
   const own = values.sql !== '' || values.payload !== '';
