@@ -36,18 +36,21 @@ export const connections = defineRoutes(
     method: 'POST',
     path: '/metadata/sinks/connection/:name',
     doc: 'Tells whether a destination answers',
+    gate: 'none',
     handle: (request, { connections }) => connections.check('sink', request.id('name'), request.object()),
   },
   {
     method: 'POST',
     path: '/metadata/sources/connection/:name',
     doc: 'Tells whether a source answers',
+    gate: 'none',
     handle: (request, { connections }) => connections.check('source', request.id('name'), request.object()),
   },
   {
     method: 'POST',
     path: '/metadata/lookups/connection/:name',
     doc: 'Tells whether a source for lookups answers',
+    gate: 'none',
     handle: (request, { connections }) => connections.check('source', request.id('name'), request.object()),
   },
 );

@@ -128,7 +128,9 @@ export class SchemaService implements Exportable {
   delete(type: string, name: string): Promise<string> {
     return inContext(`delete ${type} schema error`, () =>
       this.#serial.run(keyOf(type, name), async () => {
-        const { folder } = this.#get(type, name);
+        checkType(type);
+        if (!this.#schemas.has(keyOf(type, name))) throw notFound(name);
+        const folder = this.#folderOf(type, name);
         await this.#schemas.delete(keyOf(type, name));
         await this.#folders.remove(folder);
         return `${type} schema ${name} is deleted`;
@@ -213,7 +215,7 @@ export class SchemaService implements Exportable {
         }
       });
     }
-    const old = this.#schemas.has(key) ? this.#schemas.get(key)?.folder : undefined;
+    const old = this.#folderOf(type, name);
     return {
       changes: [this.#schemas.change(key, { content, file, soFile, version, folder })],
       apply: () => this.#folders.remove(old),
@@ -224,8 +226,17 @@ export class SchemaService implements Exportable {
   #get(type: string, name: string): SchemaRecord {
     checkType(type);
     const record = this.#schemas.get(keyOf(type, name));
-    if (record === undefined) throw new HaumeaError('general', `schema ${name} is not found`);
+    if (record === undefined) throw notFound(name);
     return record;
+  }
+
+  /** A record that can't be read has no folder we know of; the next start removes it. */
+  #folderOf(type: string, name: string): string | undefined {
+    try {
+      return this.#schemas.get(keyOf(type, name))?.folder;
+    } catch {
+      return undefined;
+    }
   }
 }
 
@@ -277,6 +288,10 @@ function checkType(type: string): void {
   if (Object.hasOwn(extensions, type)) return;
   const known = Object.keys(extensions).join(' and ');
   throw new HaumeaError('general', `unknown schema type ${type}, there are ${known}`);
+}
+
+function notFound(name: string): HaumeaError {
+  return new HaumeaError('general', `schema ${name} is not found`);
 }
 
 function keyOf(type: string, name: string): string {
