@@ -29,10 +29,12 @@ import { DataServer } from './rest/data-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { ConfigsService, levelOf } from './rest/services/configs.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
+import { CpuUsageService } from './rest/services/cpu-usage.js';
 import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
 import { MetricsService } from './rest/services/metrics.js';
 import type { ResourceFiles } from './rest/services/resource-files.js';
+import { RuleStateService } from './rest/services/rule-states.js';
 import { RuleTagService } from './rest/services/rule-tags.js';
 import { RuleTestService } from './rest/services/rule-tests.js';
 import { RuleService } from './rest/services/rules.js';
@@ -146,6 +148,9 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     log,
   });
   const gate = new Gate();
+  const cpuUsage = new CpuUsageService(engine);
+  const { enable: isProfiled, interval } = config.basic.ResourceProfileConfig;
+  if (isProfiled) cpuUsage.start(interval);
   const system = new SystemService(options.version, options.onStopRequest);
   const app = createApp(
     {
@@ -166,6 +171,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
         setCopying: (isOn) => metrics.setCopying(isOn),
       }),
       ruleTags: new RuleTagService(rules),
+      ruleStates: new RuleStateService({ engine, catalog, rule: (id) => storedRules.get(id) }),
+      cpuUsage,
       tasks: new TaskService(),
       transfer: createTransfer({
         store,
@@ -204,6 +211,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   let closing: Promise<void> | undefined;
   const close = async () => {
     log.info('stopping');
+    cpuUsage.close();
     await closeHttp(http, connectionGraceMs);
     await ruleTests.close();
     await dataServer.close();

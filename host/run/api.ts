@@ -103,6 +103,10 @@ export interface Engine {
   remove(id: string): Promise<void>;
   state(id: string): RuleState | undefined;
   status(id: string): Promise<RuleStatus>;
+  /** Rows of the scan tables of a running rule; not there while the engine runs none. */
+  scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
+  /** Moves a source of a running rule to another position; not there while no source has any. */
+  seek?(id: string, stream: string, position: Record<string, unknown>): Promise<void>;
   /** CPU time of the rules that run, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;

@@ -1,6 +1,14 @@
 /** An engine that moves no data: checks names, keeps states. For tests of the control plane alone. */
 import { HaumeaError } from '../../host/base/errors.js';
-import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from '../../host/run/api.js';
+import type {
+  Catalog,
+  ConnectionUse,
+  Engine,
+  RuleCpuTime,
+  RuleDefinition,
+  RuleState,
+  RuleStatus,
+} from '../../host/run/api.js';
 import { TraceStore, type TraceStrategy } from '../../host/run/trace.js';
 import { parseSelect } from '../../host/sql/parser.js';
 

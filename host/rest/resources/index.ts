@@ -2,9 +2,11 @@
 import { batch } from './batch.js';
 import { confKeys } from './conf-keys.js';
 import { connections } from './connections.js';
+import { cpuUsage } from './cpu-usage.js';
 import { metadata } from './metadata.js';
 import { metrics } from './metrics.js';
 import { plugins } from './plugins.js';
+import { ruleStates } from './rule-states.js';
 import { ruleTags } from './rule-tags.js';
 import { ruleTests } from './rule-tests.js';
 import { rules } from './rules.js';
@@ -26,6 +28,8 @@ export const resources = [
   streams,
   tables,
   confKeys,
+  cpuUsage,
+  ruleStates,
   ruleTags,
   rules,
   ruleTests,

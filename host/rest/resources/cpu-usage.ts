@@ -1,0 +1,8 @@
+import { defineRoutes } from '../route.js';
+
+export const cpuUsage = defineRoutes({
+  method: 'GET',
+  path: '/rules/usage/cpu',
+  doc: 'CPU time of each running rule in the last 30 s, ms',
+  handle: (_request, { cpuUsage }) => cpuUsage.usage(),
+});
