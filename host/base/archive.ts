@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Entry, ZipFile } from 'yauzl';
 import { crc32 } from './crc32.js';
 import { HaumeaError, reasonOf } from './errors.js';
+import { makeFolder } from './folder.js';
 
 export interface ArchiveLimits {
   readonly maxEntries: number;
@@ -215,10 +216,10 @@ class CheckedArchive implements Archive {
       if (!choose(entry)) continue;
       const path = join(folder, entry.name);
       if (entry.isFolder) {
-        await mkdir(path, { recursive: true });
+        await makeFolder(path);
         continue;
       }
-      await mkdir(dirname(path), { recursive: true });
+      await makeFolder(dirname(path));
       // 'wx': two names that are one on this file system don't overwrite each other.
       const file = await open(path, 'wx', entry.isExecutable ? 0o755 : 0o644).catch((error: unknown) => {
         throw refusal(`can't be written (${(error as NodeJS.ErrnoException).code})`, entry.name, error);

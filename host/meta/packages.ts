@@ -4,8 +4,9 @@
  * nobody names, which `sweep` removes at the next start.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../base/folder.js';
 
 export class PackageFolders {
   readonly #root: string;
@@ -26,7 +27,7 @@ export class PackageFolders {
   async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
     const folder = `${name}@${randomBytes(4).toString('hex')}`;
     const path = this.path(folder);
-    await mkdir(this.#root, { recursive: true });
+    await makeFolder(this.#root);
     try {
       await fill(path);
       await syncTree(path);
@@ -54,7 +55,7 @@ export class PackageFolders {
 /** Writes a file that is there complete or not at all, also after a crash. */
 export async function writeDurable(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const fresh = join(folder, `.new-${randomBytes(6).toString('hex')}`);
   try {
     await writeFile(fresh, bytes);

@@ -1,9 +1,10 @@
 /** Figures for monitoring: the document for Prometheus, and copies of it kept in files. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { makeFolder } from '../../base/folder.js';
 import type { Logger } from '../../base/log.js';
 import { MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
 
@@ -110,7 +111,7 @@ export class MetricsService {
     this.#copying = this.#copying
       .then(async () => {
         const at = Date.now();
-        await mkdir(folder, { recursive: true });
+        await makeFolder(folder);
         await writeFile(join(folder, `metrics.${at}.gz`), await compress(await this.document()));
         for (const copy of await this.#list()) {
           if (retainedMs > 0 && at - copy.at > retainedMs) await rm(join(folder, copy.name), { force: true });

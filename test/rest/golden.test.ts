@@ -1,0 +1,122 @@
+/**
+ * The recorded REST scenarios, run against a server of ours by the scenarios' own runner. Every answer passes a proxy
+ * that holds it against the OpenAPI document.
+ *
+ * `unsupported.json` names the scenarios that need what is not there yet, with the reason. A listed scenario must really
+ * fail: one that passes is an error, so that the list can't go stale.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, request as requestHttp, type Server } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { announceSkip, freePort, startServer, within } from '../harness.js';
+import { answerMisfit, type Json } from './schema-check.js';
+
+const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
+const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));
+const runTimeoutMs = 115_000;
+
+interface Outcome {
+  /** Names `area / scenario`. */
+  readonly passed: Set<string>;
+  /** The first failure of each scenario. */
+  readonly failed: Map<string, string>;
+  readonly summary: string;
+}
+
+/** Runs the scenarios and reads the runner's lines. */
+async function runScenarios(base: string, events: string): Promise<Outcome> {
+  const args = [`${golden}run-rest.py`, '--base', base, '--sse', events, '--verbose', '--allow-stop'];
+  const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  try {
+    await within(runTimeoutMs, 'the recorded scenarios', new Promise((resolve) => child.once('close', resolve)));
+  } finally {
+    child.kill('SIGKILL');
+  }
+  const outcome = { passed: new Set<string>(), failed: new Map<string, string>(), summary: '' };
+  for (const line of output.split('\n')) {
+    const ok = /^ok {3}(.+) \(\d+ steps\)$/.exec(line);
+    const bad = /^FAIL (.+?) \/ step \d+ /.exec(line);
+    if (ok) outcome.passed.add(ok[1] as string);
+    else if (bad && !outcome.failed.has(bad[1] as string)) outcome.failed.set(bad[1] as string, line);
+    else if (/^\d+ passed, \d+ failed/.test(line)) outcome.summary = line;
+  }
+  if (outcome.summary === '') throw new Error(`the runner gave no summary:\n${output.slice(-2000)}`);
+  return outcome;
+}
+
+/** Passes requests on to the server and notes answers that the document does not describe. */
+async function startProxy(target: string, document: Json, wrong: Set<string>): Promise<{ base: string; http: Server }> {
+  const http = createServer((asked, answer) => {
+    const { method = 'GET', url: path = '/', headers } = asked;
+    const upstream = requestHttp(target + path, { method, headers, agent: false }, (reply) => {
+      const chunks: Buffer[] = [];
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk));
+      reply.on('end', () => {
+        const body = Buffer.concat(chunks);
+        const { statusCode: status = 0, headers } = reply;
+        const type = headers['content-type'] ?? '';
+        const json = type.startsWith('application/json') ? JSON.parse(body.toString()) : undefined;
+        const reason = answerMisfit(document, { method, path }, { status, type, json });
+        if (reason !== undefined) wrong.add(reason);
+        answer.writeHead(status, headers).end(body);
+      });
+    });
+    upstream.on('error', () => answer.destroy());
+    asked.pipe(upstream);
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const { port } = http.address() as { port: number };
+  return { base: `http://127.0.0.1:${port}`, http };
+}
+
+const missing = !existsSync(golden)
+  ? 'the recorded scenarios are not beside this checkout'
+  : spawnSync('python3', ['--version']).status !== 0
+    ? 'python3 is not installed'
+    : '';
+
+if (missing !== '') {
+  announceSkip('recorded REST scenarios', missing);
+  test.skip('recorded REST scenarios', () => undefined);
+} else {
+  test('recorded REST scenarios pass and fit the OpenAPI document, but for those listed as unsupported', async () => {
+    const { scenarios } = JSON.parse(readFileSync(listFile, 'utf8')) as {
+      scenarios: { name: string; reason: string }[];
+    };
+    const eventPort = await freePort();
+    const server = await startServer({
+      env: {
+        TZ: 'UTC',
+        KUIPER__BASIC__ENABLEPRIVATENET: 'true',
+        KUIPER__BASIC__RESOURCEPROFILECONFIG__ENABLE: 'true',
+        KUIPER__SOURCE__HTTPSERVERPORT: String(eventPort),
+      },
+    });
+    const undescribed = new Set<string>();
+    const document = (await server.request('GET', '/openapi.json')).json;
+    const proxy = await startProxy(server.base, document, undescribed);
+    const outcome = await runScenarios(proxy.base, `http://127.0.0.1:${eventPort}`);
+    proxy.http.closeAllConnections();
+    proxy.http.close();
+    await server.stop('SIGKILL');
+    const listed = new Map(scenarios.map(({ name, reason }) => [name, reason]));
+    const wrong = [...outcome.failed].filter(([name]) => !listed.has(name)).map(([, line]) => line);
+    for (const name of listed.keys()) {
+      if (outcome.passed.has(name)) wrong.push(`${name} passes but is listed as unsupported`);
+      else if (!outcome.failed.has(name)) wrong.push(`${name} is listed but was not run`);
+    }
+    const isFailing = outcome.failed.size - wrong.length;
+    console.log(`${outcome.passed.size} scenarios passed, ${isFailing} unsupported by name; steps: ${outcome.summary}`);
+    assert.equal(wrong, []);
+    assert.equal([...undescribed], []);
+  });
+}
+
+test.run();
