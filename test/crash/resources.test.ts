@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { type Answer, startServer, type TestServer, temporaryFolder } from '../harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 2);
 const kinds = ['schema', 'upload', 'script', 'connection'] as const;
@@ -18,7 +18,7 @@ interface Sent {
   acknowledged: number;
 }
 
-const change: Readonly<Record<Kind, (server: TestServer, n: number) => Promise<{ status: number }>>> = {
+const change: Readonly<Record<Kind, (server: TestServer, n: number) => Promise<Answer>>> = {
   schema: (server, n) => server.request('PUT', '/schemas/protobuf/s', { content: textOf(n) }),
   upload: (server, n) => server.request('POST', '/config/uploads', { name: 'u.txt', content: textOf(n) }),
   script: (server, n) =>
@@ -38,11 +38,11 @@ async function load(server: TestServer, kind: Kind, state: Sent): Promise<void> 
   for (;;) {
     state.sent++;
     try {
-      const { status } = await change[kind](server, state.sent);
+      const { status, text } = await change[kind](server, state.sent);
       // A connection whose creation was not answered may be there or not.
       if (status < 300) state.acknowledged = state.sent;
       else if (kind === 'connection') state.sent = 0;
-      else throw new Error(`${kind} answered ${status}`);
+      else throw new Error(`${kind} answered ${status}: ${text}`);
     } catch (error) {
       if (error instanceof Error && error.message.includes('answered')) throw error;
       return;
