@@ -2,10 +2,12 @@
 import type { ColumnType, ConstValue } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import { isInternalSink, loadedConnector } from '../connectors/index.js';
+import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
+import { resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;
 
@@ -33,13 +35,14 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog): Sour
   if (options.confKey !== null && key === undefined) {
     throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
   }
-  const props = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
+  const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
+  const props = resolveProps({ ...layers, ...options.extra }, `stream ${name}`).value;
   connector.source.check(props);
   return {
     name,
     type,
     dataSource: options.datasource,
-    props: { ...props, ...options.extra },
+    props,
     isShared: options.shared,
     format,
     schema: fields === null || format === 'binary' ? null : fields.map(columnOf),
@@ -53,21 +56,35 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog): SinkSpec[] {
     const connector = loadedConnector(type);
     if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
       throw new HaumeaError('unknownConnector', `sink ${type} not found`);
-    const resolved = withConnection(props, type, `rule ${rule.id}`, catalog);
+    const whose = `rule ${rule.id}`;
+    const resolved = resolveProps(withConnection(props, type, whose, catalog), `${whose}, sink ${type}`).value;
     connector.sink.check(resolved);
     return { type, props: resolved };
   });
 }
 
-/** The catalog as a rule sees it: streams of a test rule with rows given for them have the simulator as their source. */
+/**
+ * The catalog as a rule sees it: with the streams that its graph defines itself; streams of a test rule with rows given
+ * for them have the simulator as their source.
+ */
 export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
-  const { test } = rule;
-  if (test === undefined || Object.keys(test.mocks).length === 0) return catalog;
+  const { graph, test } = rule;
+  const own = graph === undefined ? undefined : streamsOf(graph);
+  const seen = own === undefined || own.size === 0 ? catalog : withStreams(own, catalog);
+  return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);
+}
+
+function withStreams(own: ReadonlyMap<string, StreamDefinition>, catalog: Catalog): Catalog {
+  return { ...catalog, source: (name) => own.get(name) ?? catalog.source(name) };
+}
+
+function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog: Catalog): Catalog {
   const made = new Map<string, StreamDefinition>();
   return {
+    ...catalog,
     source: (name) => {
       const definition = catalog.source(name);
-      const mock = Object.hasOwn(test.mocks, name) ? test.mocks[name] : undefined;
+      const mock = Object.hasOwn(mocks, name) ? mocks[name] : undefined;
       if (definition === undefined || mock === undefined) return definition;
       let mocked = made.get(name);
       if (mocked === undefined) {
@@ -79,8 +96,6 @@ export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
       return mocked;
     },
     confKey: (source, key) => (source === 'simulator' ? undefined : catalog.confKey(source, key)),
-    connection: (id) => catalog.connection(id),
-    functionOwner: catalog.functionOwner,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { ConnectionUse } from '../../run/api.js';
+import { resolveProps } from '../../run/secret-props.js';
 import { inContext } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
 
@@ -128,9 +129,11 @@ export class ConnectionService {
       }
       const id = textOf(properties, 'connectionSelector');
       const selected = id === '' ? {} : this.#get(id).props;
-      await connector.ping({ ...properties, ...selected }).catch((error: unknown) => {
-        throw asConnectionError(error);
-      });
+      await connector
+        .ping(resolveProps({ ...properties, ...selected }, `${part} ${type}`).value)
+        .catch((error: unknown) => {
+          throw asConnectionError(error);
+        });
       return undefined;
     });
   }
@@ -205,7 +208,7 @@ export class ConnectionService {
     if (connector?.ping === undefined) {
       throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
     }
-    await connector.ping({ ...props });
+    await connector.ping(resolveProps(props, `connection of type ${typ}`).value);
   }
 
   async #connector(type: string): Promise<Connector | undefined> {

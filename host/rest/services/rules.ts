@@ -7,6 +7,7 @@ import { defineRule, type RuleDefaults, type RuleJson, readRuleJson } from '../.
 import type { RuleRepository } from '../../meta/rules.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
 import { inContext, Reply } from '../route.js';
+import { maskRule, unmaskRule } from './rule-secrets.js';
 
 export interface RuleListItem {
   readonly id: string;
@@ -80,9 +81,9 @@ export class RuleService {
   /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
   replace(id: string, body: unknown): Promise<string> {
     return inContext('update rule error', async () => {
-      const { json, rule } = this.#read(body, id);
       await this.#serial.run(id, async () => {
         const old = this.#rules.get(id);
+        const { json, rule } = this.#read(unmaskRule(body, old), id);
         if (old?.version && !((json.version ?? '') > old.version)) {
           throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
         }
@@ -107,7 +108,7 @@ export class RuleService {
   }
 
   get(id: string): RuleJson {
-    return inContext('describe rule error', () => this.#stored(id));
+    return inContext('describe rule error', () => maskRule(this.#stored(id)));
   }
 
   ids(): string[] {

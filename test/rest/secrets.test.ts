@@ -1,0 +1,108 @@
+/** Secrets: masked in answers, kept on a masked round trip, exported, resolved from references when a rule starts. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { resolveProps } from '../../host/run/secret-props.js';
+import { temporaryFolder } from '../harness.js';
+import { type ControlPlane, startControlPlane } from './control-plane.js';
+
+let server: ControlPlane;
+test.before(async () => {
+  server = await startControlPlane();
+  await server.request('POST', '/streams', { sql: 'CREATE STREAM s () WITH (DATASOURCE="t", TYPE="memory")' });
+});
+test.after(() => server.close());
+
+const actions = (password: string, more = {}) => [{ log: {} }, { mqtt: { server: 'tcp://h:1', password, ...more } }];
+
+/** The action as it is stored: exports hold secrets, otherwise they could not be imported again. */
+async function storedPassword(id: string): Promise<unknown> {
+  const { rules } = (await server.request('GET', '/data/export')).json;
+  return JSON.parse(rules[id]).actions.at(-1).mqtt.password;
+}
+
+test('secrets of a rule are masked in its description but not in the export', async () => {
+  const rule = { id: 'm1', sql: 'SELECT * FROM s', actions: actions('pw1'), triggered: false };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  const described = (await server.request('GET', '/rules/m1')).json;
+  assert.equal(described.actions, actions('******'));
+  assert.is(await storedPassword('m1'), 'pw1');
+});
+
+test('a description sent back keeps the secrets, a new value replaces them', async () => {
+  const rule = { id: 'm2', sql: 'SELECT * FROM s', actions: actions('pw2'), triggered: false };
+  await server.request('POST', '/rules', rule);
+  const described = (await server.request('GET', '/rules/m2')).json;
+  assert.is((await server.request('PUT', '/rules/m2', described)).status, 200);
+  assert.is(await storedPassword('m2'), 'pw2');
+  const moved = { ...described, actions: [described.actions[1]] };
+  assert.is((await server.request('PUT', '/rules/m2', moved)).status, 200);
+  assert.is(await storedPassword('m2'), 'pw2');
+  await server.request('PUT', '/rules/m2', { ...described, actions: actions('new') });
+  assert.is(await storedPassword('m2'), 'new');
+});
+
+test('references to secrets are shown as they are', async () => {
+  const rule = { id: 'm3', sql: 'SELECT * FROM s', actions: actions('env://MQTT_PASSWORD'), triggered: false };
+  await server.request('POST', '/rules', rule);
+  assert.equal((await server.request('GET', '/rules/m3')).json.actions, actions('env://MQTT_PASSWORD'));
+});
+
+test('configuration keys and connections: masked, and kept on a masked round trip', async () => {
+  const props = { server: 'tcp://h:1', password: 'pw', token: 't' };
+  await server.request('PUT', '/metadata/sources/mqtt/confKeys/k', props);
+  const shown = (await server.request('GET', '/metadata/sources/yaml/mqtt')).json.k;
+  assert.equal(shown, { ...props, password: '******', token: '******' });
+  await server.request('PUT', '/metadata/sources/mqtt/confKeys/k', { ...shown, qos: 1 });
+  await server.request('POST', '/connections', {
+    id: 'c',
+    typ: 'mqtt',
+    props: { server: 'tcp://h:1', password: 'pw' },
+  });
+  const connection = (await server.request('GET', '/connections/c')).json;
+  assert.is(connection.props.password, '******');
+  await server.request('PUT', '/connections/c', { id: 'c', typ: 'mqtt', props: connection.props });
+  const all = (await server.request('GET', '/data/export')).text;
+  assert.match(all, 'pw');
+  assert.not.match(all, '******');
+  for (const path of [
+    '/connections',
+    '/metadata/resources',
+    '/metadata/resource?sourceType=mqtt',
+    '/rules',
+    '/rules/m1',
+  ]) {
+    assert.not.match((await server.request('GET', path)).text, /"pw\d?"/, path);
+  }
+});
+
+test('references are resolved from the environment and from files, at any depth', () => {
+  const file = join(temporaryFolder(), 'secret');
+  writeFileSync(file, 'from file\n');
+  process.env.HAUMEA_TEST_SECRET = 'from env';
+  const { value, redact } = resolveProps(
+    {
+      password: 'env://HAUMEA_TEST_SECRET',
+      nested: { token: `file://${file}` },
+      server: 'tcp://{{env://HAUMEA_TEST_SECRET}}:1883',
+      certificationPath: `file://${file}`,
+      qos: 1,
+    },
+    'stream s',
+  );
+  assert.equal(value, {
+    password: 'from env',
+    nested: { token: 'from file' },
+    server: 'tcp://from env:1883',
+    certificationPath: `file://${file}`,
+    qos: 1,
+  });
+  assert.is(redact('login with from env failed'), 'login with ****** failed');
+  assert.throws(
+    () => resolveProps({ password: 'env://HAUMEA_TEST_MISSING' }, 'rule r, sink mqtt'),
+    /rule r, sink mqtt: property password: reference env:\/\/HAUMEA_TEST_MISSING: the environment variable is not set/,
+  );
+});
+
+test.run();
