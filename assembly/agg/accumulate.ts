@@ -16,7 +16,7 @@ import {
   AGG_SIZE, G_A, G_B, G_C, G_FILTER, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT,
   aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue,
 } from './spec';
-import { SET_ROWS, SET_VALUES, assignGroups, separateGroups, setError } from './group';
+import { SET_ROWS, SET_VALUES, assignGroups, separateGroups, setError, setLose } from './group';
 import { listPush } from './list';
 import { kindError } from './error';
 
@@ -89,15 +89,22 @@ export function takeExtreme(set: usize, fn: u32, state: usize, tagAt: usize, tag
   store<u8>(tagAt, tag);
 }
 
+/** Set when a value could not be kept. */
+let isExhausted = false;
+
 /**
- * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted. Errors of values
+ * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has lost
+ * its content then, so that its memory serves others and no message is sent that leaves values out. Errors of values
  * are noted in the set (`setError`) and fail its message.
  */
 export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
   let done: u32 = 0;
   while (done < n) {
     const part = min(n - done, BATCH_ROWS);
-    if (!accumulatePart(spec, set, sel + (<usize>done << 2), part)) return false;
+    if (!accumulatePart(spec, set, sel + (<usize>done << 2), part)) {
+      setLose(set);
+      return false;
+    }
     done += part;
   }
   return true;
@@ -105,15 +112,17 @@ export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
 
 function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
   if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
+  isExhausted = false;
   takeRows(spec, set, sel, n);
-  return true;
+  return !isExhausted;
 }
 
 /** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own. */
 export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32): bool {
   if (!separateGroups(spec, set, sel, n, GROUPS)) return false;
+  isExhausted = false;
   takeRows(spec, set, sel, n);
-  return true;
+  return !isExhausted;
 }
 
 function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
@@ -228,12 +237,18 @@ function keepValue(set: usize, agg: usize, fn: u32, state: usize, tagAt: usize, 
   if (tag <= Tag.NULL && fn != Agg.COLLECT && fn != Agg.DEDUPLICATE) return;
   if (fn == Agg.MERGE_AGG && tag != Tag.OBJECT) return;
   const pool = set + SET_VALUES;
-  listPush(pool, state, tag, copyValue(pool, tag, payload));
+  keep(pool, state, tag, payload);
   const c = load<u16>(agg, G_C);
   if (fn == Agg.DEDUPLICATE && c != NO_INPUT) {
     const rowTag = bindTag(bindOf(c), row);
-    listPush(pool, state, rowTag, copyValue(pool, rowTag, bindVal(bindOf(c), row)));
+    keep(pool, state, rowTag, bindVal(bindOf(c), row));
   }
+}
+
+function keep(pool: usize, list: usize, tag: u8, payload: u64): void {
+  const copy = copyValue(pool, tag, payload);
+  const isLost = copy == 0 && tag >= Tag.STR && tag != Tag.TIME && lenOf(payload) != 0;
+  if (isLost || !listPush(pool, list, tag, copy)) isExhausted = true;
 }
 
 // ---- whole columns of doubles -------------------------------------------------------------------------------

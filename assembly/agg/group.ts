@@ -7,6 +7,7 @@
 // Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
 // with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
 import { alloc, free } from '../mem/alloc';
+import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import {
@@ -73,11 +74,27 @@ export function setFree(set: usize): void {
   memory.fill(set, 0, GROUPS_POOL);
 }
 
+/** Forgets what was taken in for want of memory; what is sent of the set before its next reset fails. */
+export function setLose(set: usize): void {
+  setReset(set);
+  noteNoMemory(set);
+}
+
+function noteNoMemory(set: usize): void {
+  failNoMemory();
+  store<u32>(set, <u32>failOff, SET_ERROR);
+  store<u32>(set, failLen, SET_ERROR_LEN);
+}
+
 /** Notes the error that the whole message fails with; the first one counts. */
 export function setError(set: usize, payload: u64): void {
   if (load<u32>(set, SET_ERROR)) return;
   const len = min(lenOf(payload), 4096);
   const to = poolBytesCopy(set + SET_VALUES, offOf(payload), len);
+  if (!to) {
+    noteNoMemory(set);
+    return;
+  }
   store<u32>(set, <u32>to, SET_ERROR);
   store<u32>(set, len, SET_ERROR_LEN);
 }

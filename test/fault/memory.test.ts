@@ -1,0 +1,143 @@
+/** Memory of rules: given back when they go, bounded for all, and its end is an error of the rule that asked for more. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { callHost } from '../../host/functions/registry.js';
+import { planRule } from '../../host/plan/index.js';
+import type { Catalog } from '../../host/run/api.js';
+import { sinkSpecs, sourceSpec } from '../../host/run/resolve.js';
+import { parseStatement } from '../../host/sql/parser.js';
+import { defineSource } from '../../host/sql/source-def.js';
+import { createKernel } from '../../kernels/index.js';
+import { eventually, temporaryFolder } from '../harness.js';
+import { openEngine, ruleOf } from '../unit/run/engine-harness.js';
+import { openPlane } from '../unit/run/plane.js';
+
+const mb = 1 << 20;
+
+const statements = [
+  'SELECT id, temp * 3.6 AS t FROM s WHERE temp > 20',
+  'SELECT device, count(*) AS n, avg(temp) AS t FROM s GROUP BY device, TUMBLINGWINDOW(ss, 10)',
+  'SELECT device, max(temp) AS t FROM s GROUP BY device, HOPPINGWINDOW(ss, 10, 1)',
+  'SELECT device, count(*) AS n FROM s GROUP BY device, SESSIONWINDOW(ss, 10, 2)',
+  'SELECT collect(*) AS c FROM s GROUP BY SLIDINGWINDOW(ss, 5)',
+  'SELECT count(*) AS n, collect(device) AS d FROM s GROUP BY COUNTWINDOW(500)',
+  'SELECT id, upper(device) AS d, text FROM s ORDER BY id',
+];
+
+test('rules created and deleted under full load give all their memory back', async () => {
+  const kernel = { evaluate: createKernel({ onOutput() {}, onPacket() {}, onAcknowledge() {}, call: callHost }) };
+  const { plane, report, reports } = await openPlane((calls) => createKernel(calls));
+  const sql = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="load", FORMAT="json", SHARED="true")';
+  const statement = parseStatement(sql);
+  if (statement.kind !== 'create') throw new Error('no stream');
+  const stream = defineSource(statement);
+  const feeder = parseStatement('CREATE STREAM feed () WITH (TYPE="simulator", CONF_KEY="feed")');
+  if (feeder.kind !== 'create') throw new Error('no stream');
+  const feed = defineSource(feeder);
+  const data = Array.from({ length: 100 }, (_, i) => ({
+    id: i,
+    device: `dev-${i}`,
+    temp: i,
+    text: 'some text that is kept'.repeat(5),
+  }));
+  const catalog: Catalog = {
+    source: (name) => (name === 's' ? stream : name === 'feed' ? feed : undefined),
+    confKey: (_source, key) => (key === 'feed' ? { interval: 0, data } : undefined),
+    connection: () => undefined,
+  };
+  let run = 1000;
+  const start = async (text: string, actions: [string, Record<string, unknown>][]) => {
+    const rule = ruleOf(`r${++run}`, text, actions);
+    const plan = planRule(rule, catalog, (program, result) => kernel.evaluate.evaluate(program, result));
+    const sources = plan.sources.map(({ stream: name }) => sourceSpec(catalog.source(name)!, catalog));
+    const of = run;
+    await plane.start({
+      id: rule.id,
+      run: of,
+      plan,
+      sources,
+      sinks: sinkSpecs(rule, catalog),
+      sendError: false,
+      sinkLimitBytes: mb,
+      zoneMs: 0,
+    });
+    await report(of, 'started');
+    return of;
+  };
+  await start('SELECT * FROM feed', [['memory', { topic: 'load', sendSingle: true }]]);
+  const keeper = await start('SELECT id FROM s', [['nop', {}]]);
+  const passed = () => Number(plane.metrics(keeper)?.sourceRecordsInTotal);
+  const figures: { inUse: number; resident: number }[] = [];
+  for (let cycle = 0; cycle < 50; cycle++) {
+    const runs: number[] = [];
+    for (const text of statements) runs.push(await start(text, [['nop', {}]]));
+    const from = passed();
+    await eventually('more rows', () => passed() > from + 1000);
+    await Promise.all(runs.map((of) => plane.stop(of)));
+    reports.length = 0;
+    figures.push({ inUse: plane.kernel.memory().inUse, resident: process.memoryUsage.rss() });
+  }
+  const [early, late] = [figures[9]!, figures.at(-1)!];
+  assert.ok(late.inUse <= early.inUse + 4096, `kernel memory grew from ${early.inUse} to ${late.inUse} bytes`);
+  const grown = (late.resident - early.resident) / mb;
+  assert.ok(grown < 40, `resident memory grew by ${grown.toFixed(1)} MB in 40 cycles`);
+  await plane.close();
+});
+
+test('a window without end meets the bound of memory with an error, and harms no other rule', async () => {
+  const opened = openEngine({ maxMemoryBytes: 48 * mb });
+  const data = Array.from({ length: 50 }, (_, i) => ({ id: i, text: 'x'.repeat(1000) }));
+  opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood", SHARED="true")', {
+    interval: 0,
+    data,
+  });
+  opened.stream('CREATE STREAM calm () WITH (TYPE="simulator", CONF_KEY="calm")', { interval: 2 });
+  opened.run('good', 'SELECT id FROM flood WHERE id > 10', [['nop', {}]]);
+  opened.run('calm', 'SELECT count(*) AS n FROM calm GROUP BY COUNTWINDOW(10)', [['nop', {}]]);
+  opened.run('bad', 'SELECT collect(*) AS c FROM flood GROUP BY TUMBLINGWINDOW(hh, 1)', [['nop', {}]]);
+  await opened.figure('bad', 'exceptionsTotal', (value) => value > 0, 15_000);
+  const { metrics, status } = await opened.engine.status('bad');
+  assert.is(status, 'running');
+  const reasons = Object.entries(metrics).filter(([name, value]) => name.endsWith('last_exception') && value !== '');
+  assert.ok(
+    reasons.some(([, value]) => /memory/.test(String(value))),
+    JSON.stringify(reasons),
+  );
+  for (const rule of ['good', 'calm']) {
+    const before = await opened.figure(rule, 'sinkRecordsOutTotal', () => true);
+    await opened.figure(rule, 'sinkRecordsOutTotal', (value) => value > before + 5);
+    assert.is((await opened.engine.status(rule)).metrics.exceptionsTotal, 0, rule);
+  }
+  await opened.engine.remove('bad');
+  const before = await opened.figure('good', 'sourceRecordsInTotal', () => true);
+  await opened.figure('good', 'sourceRecordsInTotal', (value) => value > before + 1000);
+  await opened.close();
+});
+
+test('a session window of a million groups stays within its memory, and sends them all', async () => {
+  const groups = 1_000_000;
+  const folder = temporaryFolder();
+  const parts: string[] = [];
+  for (let i = 0; i < groups; i++) parts.push(`{"device":"device-${i}","temp":${i % 50}}\n`);
+  writeFileSync(join(folder, 'rows'), parts.join(''));
+  const opened = openEngine();
+  const before = process.memoryUsage.rss();
+  opened.stream('CREATE STREAM many () WITH (TYPE="file", DATASOURCE="rows", CONF_KEY="many")', {
+    fileType: 'lines',
+    path: folder,
+    interval: 3_600_000,
+  });
+  opened.run('r', 'SELECT device, count(*) AS n, avg(temp) AS t FROM many GROUP BY device, SESSIONWINDOW(ss, 60, 2)', [
+    ['nop', {}],
+  ]);
+  const out = await opened.figure('r', 'sinkRecordsOutTotal', (value) => value >= 1, 15_000);
+  assert.ok(out >= 1);
+  const perGroup = (process.memoryUsage.rss() - before) / groups;
+  assert.ok(perGroup < 400, `${Math.round(perGroup)} bytes for each group`);
+  assert.is((await opened.engine.status('r')).metrics.exceptionsTotal, 0);
+  await opened.close();
+});
+
+test.run();
