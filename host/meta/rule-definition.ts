@@ -4,6 +4,7 @@ import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse } from '../base/field.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { checkId } from './ids.js';
+import { readGraph } from './rule-graph.js';
 
 /** Default options of all rules: section `rule` of the configuration. */
 export type RuleDefaults = Parsed<typeof ruleOptionSpec>;
@@ -66,7 +67,18 @@ export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id)
   checkId(id);
   if (json.graph !== undefined && json.graph !== null) {
     if (json.sql) throw new HaumeaError('general', `rule ${id} has both sql and graph`);
-    throw new HaumeaError('general', `rule ${id}: rules with a graph are not supported yet`);
+    if (json.actions?.length) throw new HaumeaError('general', `rule ${id} has both actions and graph`);
+    const graph = readGraph(json.graph);
+    const sinks = graph.nodes.filter(({ type }) => type === 'sink');
+    return {
+      id,
+      name: json.name || id,
+      sql: '',
+      graph,
+      actions: sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
+      options: readOptions(id, json.options ?? {}, defaults),
+      triggered: json.triggered ?? true,
+    };
   }
   if (!json.sql) throw new HaumeaError('general', `rule ${id} has no sql`);
   return {

@@ -153,7 +153,7 @@ function windowSpec(clause: WindowClause, bind: (condition: Expr) => Value): Win
   }
 }
 
-function isAggregateCall(expr: Expr): boolean {
+export function isAggregateCall(expr: Expr): boolean {
   if (expr.kind !== 'call') return false;
   const definition = findFunction(expr.name);
   return definition !== undefined && 'aggregate' in definition.implementation;

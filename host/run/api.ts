@@ -26,11 +26,35 @@ export interface RuleOptions {
   other: Record<string, unknown>;
 }
 
+/** A node of a rule's graph. */
+export interface GraphNode {
+  name: string;
+  type: 'source' | 'operator' | 'sink';
+  /** Connector or kind of operator, lower case. */
+  nodeType: string;
+  props: Record<string, unknown>;
+}
+
+export interface GraphEdge {
+  from: string;
+  /** Case of a switch; 0 for all others. */
+  output: number;
+  to: string;
+}
+
+/** A rule as a graph in the place of a statement, checked for form. Its sinks are the actions of the rule, in order. */
+export interface RuleGraph {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
 /** A rule as the user wrote it, checked for form. */
 export interface RuleDefinition {
   id: string;
   name: string;
+  /** Empty for rules with a graph. */
   sql: string;
+  graph?: RuleGraph;
   /** One entry for each sink: type and properties. */
   actions: { type: string; props: Record<string, unknown> }[];
   options: RuleOptions;

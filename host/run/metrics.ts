@@ -37,6 +37,8 @@ export function metricsOf(rule: RuleRun): Metrics {
   const { kernel } = rule.host;
   const nodes = rule.nodes.map((node) => ({ node, figures: nodeFigures(node, kernel.counters(node.handle)) }));
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
+  // Branches of a graph that read the same stream have one source.
+  const distinct = sources.filter((_figures, i) => rule.sources.indexOf(rule.sources[i]!) === i);
   // Nodes that write nothing call no sink: their rows are the sink's messages.
   for (const { node, figures } of nodes) {
     if (!node.isSilent) continue;
@@ -45,9 +47,9 @@ export function metricsOf(rule: RuleRun): Metrics {
   const sinks = rule.sinks.map(sinkFigures);
   const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
   const filters = nodes.filter(({ node }) => node.kind === 'filter');
-  const all = [...sources, ...nodes.map(({ figures }) => figures), ...sinks];
+  const all = [...distinct, ...nodes.map(({ figures }) => figures), ...sinks];
   const metrics: Metrics = {
-    sourceRecordsInTotal: sum(sources.map((figures) => figures.recordsIn)),
+    sourceRecordsInTotal: sum(distinct.map((figures) => figures.recordsIn)),
     sourceRecordsFilteredTotal: sum(filters.map(({ figures }) => figures.recordsIn - figures.recordsOut)),
     sinkRecordsEnqueuedTotal: sum(rule.sinks.map((sink) => sink.messagesIn)),
     sinkRecordsOutTotal: sum(rule.sinks.map((sink) => sink.messagesOut)),

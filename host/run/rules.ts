@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
-import type { Metrics, Report } from './protocol.js';
+import type { Metrics, Report, SourceSpec } from './protocol.js';
 import { catalogFor, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
@@ -106,7 +106,7 @@ export class Rules implements Engine {
   // Engine
 
   check(rule: RuleDefinition): { sources: string[] } {
-    return { sources: this.#plan(rule).plan.sources.map((source) => source.stream) };
+    return { sources: streamsOf(this.#plan(rule).plan) };
   }
 
   explain(rule: RuleDefinition): string {
@@ -125,7 +125,7 @@ export class Rules implements Engine {
     const change = {
       definition: rule,
       planned,
-      sources: plan.sources.map((source) => source.stream),
+      sources: streamsOf(plan),
       topology: this.#sameTopology(plan.topology),
       outputFields: plan.outputFields,
       schedule,
@@ -326,7 +326,7 @@ export class Rules implements Engine {
       });
       const sinks = sinkSpecs(definition, catalog);
       entry.topology = this.#sameTopology(plan.topology);
-      entry.connections = connectionsOf(sources, sinks);
+      entry.connections = connectionsOf(sources.filter(isFirst), sinks);
       const run = ++this.#lastRun;
       const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
       const { sendError } = definition.options;
@@ -446,6 +446,16 @@ export class Rules implements Engine {
     entry.nextStartAt = Date.now() + Math.round(wait);
     entry.timer = setTimeout(() => this.#startAgain(entry), wait).unref();
   }
+}
+
+/** Names of the streams a plan reads, each once. */
+function streamsOf({ sources }: RulePlan): string[] {
+  return [...new Set(sources.map(({ stream }) => stream))];
+}
+
+/** Filter for the first of several uses of a stream. */
+function isFirst(source: SourceSpec, i: number, all: readonly SourceSpec[]): boolean {
+  return all.findIndex(({ name }) => name === source.name) === i;
 }
 
 /**

@@ -16,7 +16,7 @@ test.before(async () => {
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
   await rule('traced', 'SELECT a * 2 AS b FROM sim WHERE a > 3', [{ memory: { topic: 'x' } }, { log: {} }]);
 });
-test.after(() => server.stop());
+test.after(async () => void (await server.stop()));
 
 async function rule(id: string, sql: string, actions: object[], options = {}): Promise<void> {
   const answer = await server.request('POST', '/rules', { id, sql, actions, options });

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, startServer, type TestServer } from '../harness.js';
+
+let server: TestServer;
+
+test.before(async () => {
+  server = await startServer();
+  const data = [1, 2, 3, 4, 5, 6].map((a) => ({ a, b: `x${a % 2}` }));
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/rows', { data, interval: 5, loop: false });
+  const sql = 'CREATE STREAM sim (a BIGINT, b STRING) WITH (TYPE="simulator", CONF_KEY="rows")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+});
+test.after(async () => void (await server.stop()));
+
+const source = { type: 'source', nodeType: 'simulator', props: { sourceType: 'stream', sourceName: 'sim' } };
+const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeType, props });
+
+let made = 0;
+
+/** Runs a graph to the end of its rows and gives its status. */
+async function run(nodes: object, edges: object, sources = ['src']) {
+  const id = `g${++made}`;
+  const answer = await server.request('POST', '/rules', { id, graph: { nodes, topo: { sources, edges } } });
+  assert.is(answer.status, 201, answer.text);
+  const status: Record<string, number | string> = await eventually(`the end of ${id}`, async () => {
+    const { json } = await server.request('GET', `/rules/${id}/status`);
+    if (json.status === 'Stopped' && json.message === 'done') return json;
+    assert.is.not(json.status, 'Stopped: canceled by error.', json.message);
+    return undefined;
+  });
+  return { id, status };
+}
+
+test('filter, function and pick make a query', async () => {
+  const path = join(server.data, 'graph.txt');
+  const { id, status } = await run(
+    {
+      src: source,
+      big: operator('filter', { expr: 'same > 4' }),
+      twice: operator('function', { expr: 'power(a, 1) as same' }),
+      out: operator('pick', { fields: ['a', 'same as t'] }),
+      sink: { type: 'sink', nodeType: 'file', props: { path, sendSingle: true } },
+    },
+    { src: ['twice'], twice: ['big'], big: ['out'], out: ['sink'] },
+  );
+  assert.is(status.source_sim_0_records_in_total, 6);
+  assert.is(status.op_2_filter_0_records_out_total, 2);
+  assert.is(readFileSync(path, 'utf8'), '{"a":5,"t":5}\n{"a":6,"t":6}\n');
+  const topology = (await server.request('GET', `/rules/${id}/topo`)).json;
+  assert.equal(topology.sources, ['source_sim']);
+  const explained = await server.request('GET', `/rules/${id}/explain`);
+  assert.match(explained.text, /ProjectPlan/);
+  assert.match(explained.text, /FilterPlan/);
+});
+
+test('a switch sends rows to the sinks of their cases; every branch has figures', async () => {
+  const { status } = await run(
+    {
+      src: source,
+      by: operator('switch', { cases: ['a > 4', 'a > 2'], stopAtFirstMatch: true }),
+      high: { type: 'sink', nodeType: 'memory', props: { topic: 'high' } },
+      middle: { type: 'sink', nodeType: 'memory', props: { topic: 'middle' } },
+    },
+    { src: ['by'], by: [['high'], ['middle']] },
+  );
+  assert.is(status.sink_memory_0_0_records_out_total, 2);
+  assert.is(status.sink_memory_1_0_records_out_total, 2);
+  assert.is(status.sourceRecordsInTotal, 6);
+  assert.is(status.op_2_filter_0_records_out_total, 2);
+  assert.is(status.op_4_filter_0_records_out_total, 2);
+});
+
+test('without stopping at the first match a row goes to all its cases', async () => {
+  const { status } = await run(
+    {
+      src: source,
+      by: operator('switch', { cases: ['a > 4', 'a > 2'] }),
+      high: { type: 'sink', nodeType: 'nop', props: {} },
+      middle: { type: 'sink', nodeType: 'nop', props: {} },
+    },
+    { src: ['by'], by: [['high'], ['middle']] },
+  );
+  assert.is(status.sink_nop_0_0_records_out_total, 2);
+  assert.is(status.sink_nop_1_0_records_out_total, 4);
+});
+
+test('windows, groups, aggregates, conditions on groups and order', async () => {
+  const path = join(server.data, 'sums.txt');
+  const { status } = await run(
+    {
+      src: source,
+      early: operator('filter', { expr: 'a < 6' }),
+      win: operator('window', { type: 'countwindow', unit: '', size: 4 }),
+      grp: operator('groupby', { dimensions: ['b'] }),
+      cnt: operator('aggfunc', { expr: 'sum(a) as s' }),
+      hav: operator('filter', { expr: 's > 4' }),
+      ord: operator('orderby', { sorts: [{ field: 's', order: 'desc' }] }),
+      out: operator('pick', { fields: ['b', 's'], isAgg: true }),
+      sink: { type: 'sink', nodeType: 'file', props: { path, sendSingle: true } },
+    },
+    {
+      src: ['early'],
+      early: ['win'],
+      win: ['grp'],
+      grp: ['cnt'],
+      cnt: ['hav'],
+      hav: ['ord'],
+      ord: ['out'],
+      out: ['sink'],
+    },
+  );
+  // Of 1 to 4 the even ones make 6, the odd ones 4; 5 waits for its window and 6 never came to it.
+  assert.is(readFileSync(path, 'utf8'), '{"b":"x0","s":6}\n');
+  assert.is(status.exceptionsTotal, 0);
+});
+
+test('a graph may define its source itself', async () => {
+  const inline = {
+    type: 'source',
+    nodeType: 'simulator',
+    props: { data: [{ v: 1 }, { v: 2 }], interval: 5, loop: false },
+  };
+  const { status } = await run({ own: inline, sink: { type: 'sink', nodeType: 'nop', props: {} } }, { own: ['sink'] }, [
+    'own',
+  ]);
+  assert.is(status.source_own_0_records_in_total, 2);
+});
+
+test('graphs that make no query are refused with the node and the reason', async () => {
+  const sink = { type: 'sink', nodeType: 'nop', props: {} };
+  const refusals: [object, object, RegExp][] = [
+    [{ src: source }, { src: [] }, /src has no edge/],
+    [{ src: source, sink }, { src: ['gone'] }, /gone is not defined/],
+    [{ src: source, sink }, { src: ['sink'], sink: ['src'] }, /sink sink can't have an edge/],
+    [{ src: source, f: operator('filter', {}), sink }, { src: ['f'], f: ['sink'] }, /node f \(filter\): expr must be/],
+    [{ src: source, f: operator('filter', { expr: 'a >' }), sink }, { src: ['f'], f: ['sink'] }, /node f \(filter\)/],
+    [{ src: source, f: operator('dance', {}), sink }, { src: ['f'], f: ['sink'] }, /node f \(dance\)/],
+    [
+      { src: source, f: operator('filter', { expr: 'a > 1' }), g: operator('filter', { expr: 'a > 1' }), sink },
+      { src: ['f', 'sink'], f: ['g'], g: ['f'] },
+      /f, g run in a circle/,
+    ],
+    [
+      { src: source, p: operator('pick', { fields: ['a'] }), f: operator('filter', { expr: 'b > 1' }), sink },
+      { src: ['p'], p: ['f'], f: ['sink'] },
+      /column b was not picked/,
+    ],
+    [
+      { src: { type: 'source', nodeType: 'simulator', props: { sourceName: 'nowhere' } }, sink },
+      { src: ['sink'] },
+      /nowhere/,
+    ],
+    [{ src: { type: 'spring', nodeType: 'x' }, sink }, { src: ['sink'] }, /nodes\.src\.type is "spring"/],
+  ];
+  for (const [nodes, edges, reason] of refusals) {
+    const answer = await server.request('POST', '/rules', {
+      id: 'bad',
+      graph: { nodes, topo: { sources: ['src'], edges } },
+    });
+    assert.is(answer.status, 400, String(reason));
+    assert.match(answer.json.message, reason);
+  }
+  const both = { id: 'bad', sql: 'SELECT a FROM sim', graph: {}, actions: [{ nop: {} }] };
+  assert.match((await server.request('POST', '/rules', both)).json.message, /both sql and graph/);
+});
+
+test.run();
