@@ -37,8 +37,12 @@ export async function main(argv: string[]): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const seconds = positive('seconds', values.seconds);
-  const rate = positive('rate', values.rate);
+  const seconds = Number(values.seconds);
+  const rate = Number(values.rate);
+  if (!(seconds >= 0) || !(rate > 0)) {
+    process.stderr.write(`haumea demo: --seconds and --rate must be numbers\n\n${HELP}`);
+    return 2;
+  }
   const { Aedes } = await import('aedes').catch((cause) => {
     throw new HaumeaError('connection', 'the demo needs the package "aedes" (npm install aedes)', { cause });
   });
@@ -247,10 +251,4 @@ async function freePort(wished: number): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
-}
-
-function positive(option: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value < 0) throw new HaumeaError('general', `--${option}: "${text}" is not a number`);
-  return value;
 }
