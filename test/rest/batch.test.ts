@@ -1,0 +1,104 @@
+/** Several requests in one. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startControlPlane } from './control-plane.js';
+
+const plane = await startControlPlane();
+const stream = (name: string) => `CREATE STREAM ${name} (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")`;
+const batch = (parts: unknown) => plane.request('POST', '/batch/req', parts);
+const create = (name: string) => ({ method: 'POST', path: '/streams', body: JSON.stringify({ sql: stream(name) }) });
+
+test('answers the parts in their order, whatever becomes of one', async () => {
+  const answer = await batch([
+    create('b1'),
+    { method: 'POST', path: '/streams', body: '{bad' },
+    { method: 'GET', path: '/streams' },
+    { method: 'GET', path: '/nosuch' },
+    { method: 'PUT', path: '/ping' },
+    { method: 'GET', path: '/ping' },
+    { method: 'DELETE', path: '/streams/b1?force=true' },
+    { method: 'GET', path: '/rules/none' },
+  ]);
+  assert.is(answer.status, 200);
+  assert.match(answer.type, /^application\/json/);
+  const { json } = answer;
+  assert.equal(
+    json.map(({ code }: { code: number }) => code),
+    [201, 400, 200, 404, 405, 200, 200, 404],
+  );
+  assert.is(json[0].response, 'Stream b1 is created.');
+  assert.is(JSON.parse(json[1].response).error, 1000);
+  assert.equal(JSON.parse(json[2].response), ['b1']);
+  assert.equal(Object.keys(json[5]), ['code'], 'an empty response is left out');
+  assert.is(JSON.parse(json[7].response).error, 1002);
+});
+
+test('reads the query and takes whole addresses for paths', async () => {
+  const { json } = await batch([
+    { method: 'GET', path: '/tables?kind=lookup' },
+    { method: 'GET', path: 'http://elsewhere:1/streams' },
+    { path: '/ping' },
+    { method: 'HEAD', path: '/streams' },
+    { method: 'GET', path: '/rules/%zz' },
+  ]);
+  assert.equal(
+    json.map(({ code }: { code: number }) => code),
+    [200, 200, 200, 200, 400],
+  );
+  assert.is(json[3].response, undefined);
+});
+
+test('answers what is no request with code 0 and the reason', async () => {
+  const { json } = await batch([
+    { method: 'B AD', path: '/ping' },
+    { method: 'GET', path: 'http://[' },
+    { method: 'GET', path: '/ping' },
+  ]);
+  assert.equal(json[0], { code: 0, error: 'invalid method "B AD"' });
+  assert.equal(json[1], { code: 0, error: 'invalid path "http://["' });
+  assert.is(json[2].code, 200);
+});
+
+test('refuses batches of another form, naming the place', async () => {
+  for (const [body, reason] of [
+    [{ a: 1 }, /list of requests/],
+    ['zzz', /no JSON/],
+    ['', /empty/],
+    [[3], /request 0 must be an object/],
+    [
+      [
+        { method: 'GET', path: '/ping' },
+        { method: 7, path: '/ping' },
+      ],
+      /method of request 1/,
+    ],
+    [[{ method: 'GET', path: '/ping', body: {} }], /body of request 0/],
+  ] as const) {
+    const answer = await batch(body);
+    assert.is(answer.status, 400);
+    assert.is(answer.json.error, 1000);
+    assert.match(answer.json.message, reason);
+  }
+  assert.equal((await batch([])).json, []);
+  assert.is((await plane.request('GET', '/batch/req')).status, 405);
+});
+
+test('takes thousands of changes at the price of a few waits for the disk', async () => {
+  const count = 2000;
+  const names = Array.from({ length: count }, (_, i) => `many${i}`);
+  const created = await batch(names.map(create));
+  assert.ok(created.json.every(({ code }: { code: number }) => code === 201));
+  assert.is((await plane.request('GET', '/streams')).json.length, count);
+  const dropped = await batch(names.map((name) => ({ method: 'DELETE', path: `/streams/${name}` })));
+  assert.ok(dropped.json.every(({ code }: { code: number }) => code === 200));
+});
+
+test('what a batch has acknowledged is there after a restart', async () => {
+  await batch([create('kept1'), create('kept2')]);
+  await plane.close();
+  const again = await startControlPlane(plane.data);
+  assert.equal((await again.request('GET', '/streams')).json, ['kept1', 'kept2']);
+  await again.close();
+});
+
+test.run();
