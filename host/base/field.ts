@@ -7,7 +7,7 @@
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
-import { isSecretName, isSecretRef, maskByName, maskText } from './secrets.js';
+import { isSecretName, isSecretRef, maskByName, maskText, maskUrl } from './secrets.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -170,14 +170,18 @@ export function unmask(
   input: Readonly<Record<string, unknown>>,
   stored: Readonly<Record<string, unknown>> | undefined,
 ): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(input)) {
-    const before = stored?.[name];
-    if (value === maskText && before !== undefined) out[name] = before;
-    else if (isObject(value)) out[name] = unmask(value, isObject(before) ? before : undefined);
-    else out[name] = value;
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, unmaskValue(value, stored?.[name])]));
+}
+
+function unmaskValue(value: unknown, before: unknown): unknown {
+  if (typeof value === 'string') {
+    if (before === undefined || !value.includes(maskText)) return value;
+    return value === maskText || (typeof before === 'string' && value === maskUrl(before)) ? before : value;
   }
-  return out;
+  // Items of a list have no names: only their places tell which they were.
+  if (Array.isArray(value))
+    return value.map((item, i) => unmaskValue(item, Array.isArray(before) ? before[i] : undefined));
+  return isObject(value) ? unmask(value, isObject(before) ? before : undefined) : value;
 }
 
 /** What a form or a reference page needs to know about a property. */

@@ -19,8 +19,20 @@ export function isSecretName(name: string): boolean {
   return secretNames.test(name);
 }
 
-/** Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth. */
+/** Password of a URL: everything between the user and the last @ before the path. */
+const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
+
+/** Masks the password within a text that is a URL. */
+export function maskUrl(text: string): string {
+  return text.replace(urlPassword, `$1${maskText}@`);
+}
+
+/**
+ * Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth, and the
+ * passwords of URLs.
+ */
 export function maskByName(value: unknown): unknown {
+  if (typeof value === 'string') return maskUrl(value);
   if (Array.isArray(value)) return value.map(maskByName);
   if (value === null || typeof value !== 'object') return value;
   const out: Record<string, unknown> = {};

@@ -77,6 +77,27 @@ test('keeps stored secrets over a masked round trip', () => {
   assert.equal(unmask(mask(spec, stored), stored), stored);
 });
 
+test('masks passwords of URLs and within lists, and keeps them over a round trip', () => {
+  const stored = {
+    url: 'mysql://me:p@ss@host:3306/db?a=b@c',
+    open: 'tcp://host:1883/a:b@c',
+    user: 'http://me@host',
+    reference: 'tcp://me:{{env://PW}}@host',
+    hosts: ['amqp://a:b@h', 'amqp://h'],
+    nodes: [{ password: 'x' }, { password: 'y' }],
+  };
+  const masked = mask({}, stored);
+  assert.equal(masked, {
+    ...stored,
+    url: 'mysql://me:******@host:3306/db?a=b@c',
+    hosts: ['amqp://a:******@h', 'amqp://h'],
+    nodes: [{ password: '******' }, { password: '******' }],
+  });
+  assert.equal(unmask(masked, stored), stored);
+  const other = { url: 'mysql://me:******@other/db' };
+  assert.equal(unmask(other, stored), other, 'a password is not sent to another host');
+});
+
 test('describes every property', () => {
   const info = describe(spec);
   assert.is(info.length, Object.keys(spec).length);
