@@ -26,9 +26,7 @@ export interface SpecialContext {
 
 const casts: Readonly<Record<string, OpName>> = {
   bigint: 'cast.toBigint',
-  int: 'cast.toBigint',
   float: 'cast.toFloat',
-  double: 'cast.toFloat',
   string: 'cast.toString',
   boolean: 'cast.toBoolean',
   datetime: 'cast.toDatetime',

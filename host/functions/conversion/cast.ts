@@ -1,6 +1,6 @@
 import { defineFunction } from '../define.js';
 
-const types = ['bigint', 'int', 'float', 'double', 'string', 'boolean', 'datetime', 'bytea'];
+const types = ['bigint', 'float', 'string', 'boolean', 'datetime', 'bytea'];
 
 export default defineFunction({
   name: 'cast',
@@ -11,7 +11,7 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'propagate',
-  doc: 'The value as bigint (int), float (double), string, boolean, datetime or bytea; an error when it cannot be converted.',
+  doc: 'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted.',
   example: 'cast(temp, "bigint")',
   check: ([, type]) =>
     typeof type === 'string' && types.includes(type) ? undefined : `argument 2 must be one of ${types.join(', ')}`,
