@@ -95,6 +95,16 @@ test('payloads that are no UTF-8 or no JSON are counted and named, the rest of t
   broker.close();
 });
 
+test('a rule that needs no column still counts what does not decode', async () => {
+  const packets = [good, publish('nonsense'), publish('{"id":'), publish('{}'), good];
+  const broker = await openRawBroker((socket) => socket.write(Buffer.concat(packets)));
+  opened.stream('CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="s")', { server: broker.url, qos: 0 });
+  opened.run('r', 'SELECT 1 AS one FROM s', [['nop', {}]]);
+  await opened.figure('r', 'sinkRecordsOutTotal', (value) => value === 3);
+  assert.is(await metric('source_s_0_exceptions_total'), 2);
+  broker.close();
+});
+
 /** Resident memory of this process, which runs the data plane in a thread, MiB. */
 const residentMb = () => process.memoryUsage.rss() / (1 << 20);
 
