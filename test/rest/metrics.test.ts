@@ -1,0 +1,136 @@
+/** The document for Prometheus: form, names, values; copies in files; settings at run time. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../host/base/log.js';
+import { MetricsService } from '../../host/rest/services/metrics.js';
+import { eventually, temporaryFolder } from '../harness.js';
+import { startControlPlane } from './control-plane.js';
+
+const figures = (id: string) => ({
+  id,
+  state: 'running' as const,
+  metrics: {
+    processLatencyMs: 1500,
+    sourceRecordsInTotal: 7,
+    source_demo_0_records_in_total: 7,
+    source_demo_0_connection_status: 1,
+    op_2_filter_0_records_in_total: 7,
+    op_2_filter_0_process_latency_us: 12,
+    op_2_filter_0_last_exception: 'text',
+    sink_mqtt_0_0_records_out_total: 3,
+  },
+});
+
+function service(count: number, folder = temporaryFolder()): MetricsService {
+  const ids = Array.from({ length: count }, (_, i) => `r${i}`);
+  return new MetricsService({ ids: () => ids, figures: async (id) => figures(id), folder, retainedMs: 0, log: silent });
+}
+
+test('figures have the names and labels that dashboards know', async () => {
+  const lines = (await service(2).document()).toString().split('\n');
+  for (const line of [
+    'kuiper_source_records_in_total{rule="r0",type="source",op="demo",op_instance="0"} 7',
+    'kuiper_source_connection_status{rule="r1",type="source",op="demo",op_instance="0"} 1',
+    'kuiper_op_records_in_total{rule="r0",type="op",op="2_filter",op_instance="0"} 7',
+    'kuiper_op_process_latency_us{rule="r0",type="op",op="2_filter",op_instance="0"} 12',
+    'kuiper_sink_records_out_total{rule="r0",type="sink",op="mqtt_0",op_instance="0"} 3',
+    'kuiper_rule_status{rule="r0"} 1',
+    'kuiper_rule_cpu_time_seconds_total{rule="r0"} 1.5',
+    'kuiper_rule_count{status="running"} 2',
+    'kuiper_rule_count{status="stop"} 0',
+    '# TYPE kuiper_op_records_in_total counter',
+  ]) {
+    assert.ok(lines.includes(line), line);
+  }
+});
+
+test('every name is declared once, its samples stand together', async () => {
+  const metrics = service(3);
+  for (let i = 0; i < 2; i++) {
+    const declared = new Set<string>();
+    let current = '';
+    for (const line of (await metrics.document()).toString().trimEnd().split('\n')) {
+      const [, name] = /^# TYPE (\S+) (?:counter|gauge)$/.exec(line) ?? [];
+      if (name !== undefined) {
+        assert.not(declared.has(name), name);
+        declared.add(name);
+        current = name;
+      } else if (!line.startsWith('#')) {
+        assert.match(line, /^[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? -?[0-9.e+]+$/);
+        assert.is(/^[a-z_]+/.exec(line)?.[0], current);
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+});
+
+test('10,000 rules: other work goes on meanwhile', async () => {
+  const metrics = service(10_000);
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  const start = performance.now();
+  const document = await metrics.document();
+  const took = performance.now() - start;
+  clearInterval(timer);
+  assert.ok(document.includes('rule="r9999"'));
+  console.log(`10,000 rules: ${took.toFixed(0)} ms, ${document.length} bytes, longest pause ${longest.toFixed(0)} ms`);
+  assert.ok(longest < 500, `${longest} ms without a turn of the event loop`);
+});
+
+test('/metrics is served with the type of the text format', async () => {
+  const server = await startControlPlane();
+  await server.request('POST', '/streams', { sql: 'CREATE STREAM s () WITH (DATASOURCE="t", TYPE="memory")' });
+  await server.request('POST', '/rules', { id: 'a', sql: 'SELECT * FROM s', actions: [{ nop: {} }] });
+  const answer = await server.request('GET', '/metrics');
+  assert.is(answer.status, 200);
+  assert.match(answer.type, /^text\/plain; version=0\.0\.4/);
+  assert.match(answer.text, 'kuiper_rule_status{rule="a"} 1');
+  await server.close();
+});
+
+test('copies are kept on demand and can be fetched', async () => {
+  const server = await startControlPlane();
+  const { request } = server;
+  assert.is((await request('GET', '/metrics/dump/check')).text, 'disabled');
+  assert.is((await request('GET', '/metrics/dump')).status, 400);
+  assert.is((await request('PATCH', '/configs', { metricsDumpConfig: { enable: true } })).status, 204);
+  assert.is((await request('GET', '/metrics/dump/check')).text, 'enabled');
+  const response = await fetch(`${server.base}/metrics/dump`);
+  assert.is(response.status, 200);
+  assert.match(gunzipSync(Buffer.from(await response.arrayBuffer())).toString(), 'kuiper_rule_count');
+  assert.is((await request('GET', '/metrics/dump?startTime=1&endTime=2')).status, 400);
+  assert.match((await request('GET', '/metrics/dump?startTime=x')).json.message, 'startTime must be seconds');
+  await server.close();
+});
+
+test('settings: all or none, with the name of the wrong one; the log level changes at once', async () => {
+  const server = await startControlPlane(undefined, { KUIPER__BASIC__FILELOG: 'true' });
+  const { request } = server;
+  for (const [body, reason] of [
+    [{ debug: 'yes' }, 'debug must be true or false'],
+    [{ logLevel: 'loud' }, 'logLevel must be one of debug, info'],
+    [{ timezone: 5 }, 'timezone must be a text'],
+    [{ debug: true, timezone: 'Mars/Base' }, 'Mars/Base'],
+    [{ metricsDumpConfig: 1 }, 'metricsDumpConfig must be an object'],
+    [[], 'a JSON object was expected'],
+  ] as const) {
+    const answer = await request('PATCH', '/configs', body);
+    assert.is(answer.status, 400);
+    assert.match(answer.json.message, reason);
+  }
+  assert.is((await request('PATCH', '/configs', { logLevel: 'warn' })).status, 204);
+  assert.is((await request('PATCH', '/configs', { logLevel: 'info' })).status, 204);
+  const path = join(server.data, 'log/stream.log');
+  await eventually('the line in the log', () => /settings changed.*logLevel=info/.test(readFileSync(path, 'utf8')));
+  assert.not.match(readFileSync(path, 'utf8'), 'logLevel=warn');
+  await server.close();
+});
+
+test.run();
