@@ -10,7 +10,9 @@ test.before(async () => {
   const sql = 'CREATE STREAM quiet () WITH (TYPE="memory", DATASOURCE="quiet", SHARED="true")';
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
 });
-test.after(() => server.stop());
+test.after(async () => {
+  await server.stop();
+});
 
 /** Resident memory of the server, KiB. */
 function residentKb(): number {
