@@ -34,10 +34,10 @@ import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
 import { MetricsService } from './rest/services/metrics.js';
 import type { ResourceFiles } from './rest/services/resource-files.js';
-import { RuleStateService } from './rest/services/rule-states.js';
 import { RuleTagService } from './rest/services/rule-tags.js';
 import { RuleTestService } from './rest/services/rule-tests.js';
 import { RuleService } from './rest/services/rules.js';
+import { ScanTableService } from './rest/services/scan-tables.js';
 import { SourceService } from './rest/services/sources.js';
 import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
@@ -171,7 +171,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
         setCopying: (isOn) => metrics.setCopying(isOn),
       }),
       ruleTags: new RuleTagService(rules),
-      ruleStates: new RuleStateService({ engine, catalog, rule: (id) => storedRules.get(id) }),
+      scanTables: new ScanTableService({ engine, catalog, rule: (id) => storedRules.get(id) }),
       cpuUsage,
       tasks: new TaskService(),
       transfer: createTransfer({

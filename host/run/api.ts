@@ -59,6 +59,8 @@ export interface RuleDefinition {
   actions: { type: string; props: Record<string, unknown> }[];
   options: RuleOptions;
   triggered: boolean;
+  /** Kept in memory only; may read temporary streams. */
+  temp?: boolean;
   /** Set for test rules: rows that take the place of what streams would bring, by stream. */
   test?: { mocks: Record<string, { data: Record<string, unknown>[]; interval: number; loop: boolean }> };
 }
@@ -129,8 +131,6 @@ export interface Engine {
   status(id: string): Promise<RuleStatus>;
   /** Rows of the scan tables of a running rule; not there while the engine runs none. */
   scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
-  /** Moves a source of a running rule to another position; not there while no source has any. */
-  seek?(id: string, stream: string, position: Record<string, unknown>): Promise<void>;
   /** CPU time of the rules that run, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;

@@ -6,10 +6,10 @@ import { cpuUsage } from './cpu-usage.js';
 import { metadata } from './metadata.js';
 import { metrics } from './metrics.js';
 import { plugins } from './plugins.js';
-import { ruleStates } from './rule-states.js';
 import { ruleTags } from './rule-tags.js';
 import { ruleTests } from './rule-tests.js';
 import { rules } from './rules.js';
+import { scanTables } from './scan-tables.js';
 import { schemas } from './schemas.js';
 import { scripts } from './scripts.js';
 import { services } from './services.js';
@@ -29,7 +29,7 @@ export const resources = [
   tables,
   confKeys,
   cpuUsage,
-  ruleStates,
+  scanTables,
   ruleTags,
   rules,
   ruleTests,

@@ -30,7 +30,7 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
 
 /** The answer to a start waits so long for the rule to run; its status tells what comes later. */
 const startWaitMs = 1000;
-const startPollMs = 5;
+const startPollMs = 1;
 
 /** Kind of reset: the offset of a source. */
 const resetOffset = 1;
