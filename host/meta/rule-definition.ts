@@ -19,6 +19,7 @@ export interface RuleJson {
   readonly options?: Record<string, unknown>;
   readonly tags?: readonly string[];
   readonly triggered?: boolean;
+  readonly temp?: boolean;
   readonly [name: string]: unknown;
 }
 
@@ -44,7 +45,7 @@ const known = new Set<string>([
 export function readRuleJson(value: unknown): RuleJson {
   if (!isObject(value)) throw new HaumeaError('general', 'a rule must be a JSON object');
   for (const name of ['id', 'name', 'version', 'sql'] as const) expectType(value, name, 'string', 'a text');
-  expectType(value, 'triggered', 'boolean', 'true or false');
+  for (const name of ['triggered', 'temp'] as const) expectType(value, name, 'boolean', 'true or false');
   if (value.options !== undefined && value.options !== null && !isObject(value.options)) {
     throw new HaumeaError('general', 'options must be an object');
   }
@@ -78,6 +79,7 @@ export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id)
       actions: sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
       options: readOptions(id, json.options ?? {}, defaults),
       triggered: json.triggered ?? true,
+      temp: json.temp ?? false,
     };
   }
   if (!json.sql) throw new HaumeaError('general', `rule ${id} has no sql`);
@@ -88,6 +90,7 @@ export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id)
     actions: readActions(id, json.actions),
     options: readOptions(id, json.options ?? {}, defaults),
     triggered: json.triggered ?? true,
+    temp: json.temp ?? false,
   };
 }
 

@@ -6,22 +6,27 @@ import type { Store, StoreChange } from './store.js';
 
 export class RuleRepository {
   readonly #store: Store;
+  /** Rules that are kept in memory only (member `temp`). */
+  readonly #temporary = new Map<string, RuleJson>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
   has(id: string): boolean {
-    return this.#store.get(kinds.rule, id) !== undefined;
+    return this.#temporary.has(id) || this.#store.get(kinds.rule, id) !== undefined;
   }
 
   /** Ids of all rules, ordered. */
   ids(): string[] {
-    return this.#store.keys(kinds.rule);
+    const stored = this.#store.keys(kinds.rule);
+    return this.#temporary.size === 0 ? stored : [...stored, ...this.#temporary.keys()].sort();
   }
 
   /** Returns a rule as it was sent, with `triggered` as it is now when it was ever given or changed. */
   get(id: string): RuleJson | undefined {
+    const temporary = this.#temporary.get(id);
+    if (temporary !== undefined) return temporary;
     const text = this.#store.get(kinds.rule, id);
     if (text === undefined) return undefined;
     let rule: RuleJson;
@@ -36,7 +41,11 @@ export class RuleRepository {
 
   /** Stores the definition; `triggered` only when the client gave it. */
   async put(id: string, rule: RuleJson): Promise<void> {
-    await this.#store.batch(this.changes(id, rule));
+    const isStored = this.#store.get(kinds.rule, id) !== undefined;
+    if (rule.temp !== true) await this.#store.batch(this.changes(id, rule));
+    else if (isStored) await this.#store.batch(this.changes(id, null));
+    if (rule.temp === true) this.#temporary.set(id, { id, ...rule });
+    else this.#temporary.delete(id);
   }
 
   /** What stores a definition, or deletes it when there is none. */
@@ -50,11 +59,16 @@ export class RuleRepository {
   }
 
   async setTriggered(id: string, triggered: boolean): Promise<void> {
+    const temporary = this.#temporary.get(id);
+    if (temporary !== undefined) {
+      this.#temporary.set(id, { ...temporary, triggered });
+      return;
+    }
     if (this.#triggered(id) !== triggered) await this.#store.put(kinds.ruleState, id, JSON.stringify({ triggered }));
   }
 
   async delete(id: string): Promise<void> {
-    await this.#store.batch(this.changes(id, null));
+    if (!this.#temporary.delete(id)) await this.#store.batch(this.changes(id, null));
   }
 
   #triggered(id: string): boolean | undefined {

@@ -38,7 +38,11 @@ export class EventStream {
   /** Ends the stream of every listener. */
   close(): void {
     this.#isClosed = true;
-    for (const listener of this.#listeners) listener.end();
+    for (const listener of this.#listeners) {
+      // One that has not read so far would keep its connection, and whoever waits for it.
+      if (listener.writableLength > maxUnreadBytes) listener.destroy();
+      else listener.end();
+    }
     this.#listeners.clear();
   }
 }

@@ -299,6 +299,10 @@ export class Rules implements Engine {
     const catalog = catalogFor(rule, this.#options.catalog);
     const plan = this.#options.planner.plan(rule, catalog);
     const streams = plan.sources.map(({ stream }) => catalog.source(stream));
+    for (const definition of streams) {
+      if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
+      throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
+    }
     try {
       for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
       sinkSpecs(rule, catalog);

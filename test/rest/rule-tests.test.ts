@@ -1,0 +1,149 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, startServer, type TestServer, within } from '../harness.js';
+
+let server: TestServer;
+
+test.before(async () => {
+  server = await startServer();
+  const sql = 'CREATE STREAM s (a BIGINT, b STRING) WITH (DATASOURCE="t", TYPE="memory")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+});
+test.after(async () => void (await server.stop()));
+
+const rows = [
+  { a: 1, b: 'x' },
+  { a: 2, b: 'y' },
+  { a: 3, b: 'z' },
+];
+const mockSource = { s: { data: rows, interval: 5, loop: false } };
+
+interface Listener {
+  readonly status: number;
+  readonly type: string;
+  /** Waits for so many events. */
+  events(count: number): Promise<string[]>;
+  /** Resolves when the server ends the stream. */
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
+async function listen(port: number, id: string): Promise<Listener> {
+  const abort = new AbortController();
+  const response = await fetch(`http://127.0.0.1:${port}/test/${id}`, { signal: abort.signal });
+  let text = '';
+  const ended = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) text += decoder.decode(chunk as Uint8Array, { stream: true });
+  })().catch(() => {});
+  const all = () =>
+    text
+      .split('\n\n')
+      .slice(0, -1)
+      .map((event) => event.replace(/^data: /gm, ''));
+  return {
+    status: response.status,
+    type: response.headers.get('content-type') ?? '',
+    events: (count) => eventually(`${count} events`, () => (all().length >= count ? all().slice(0, count) : undefined)),
+    ended,
+    close: () => abort.abort(),
+  };
+}
+
+async function create(body: object): Promise<number> {
+  const answer = await server.request('POST', '/ruletest', body);
+  assert.is(answer.status, 200, answer.text);
+  return answer.json.port;
+}
+
+test('shows the results of given rows as events after the start', async () => {
+  const port = await create({
+    id: 't1',
+    sql: 'SELECT a, b FROM s WHERE a > 1',
+    mockSource,
+    sinkProps: { sendSingle: true },
+  });
+  const listener = await listen(port, 't1');
+  assert.is(listener.status, 200);
+  assert.is(listener.type, 'text/event-stream');
+  assert.is((await server.request('POST', '/ruletest/t1/start')).text, 'Test rule t1 was started');
+  assert.equal(await listener.events(2), ['{"a":2,"b":"y"}', '{"a":3,"b":"z"}']);
+  assert.equal((await server.request('GET', '/rules')).json, []);
+  assert.is((await server.request('DELETE', '/ruletest/t1')).text, 'Test rule t1 was stopped.');
+  await within(3000, 'the end of the stream', listener.ended);
+  const gone = await listen(port, 't1');
+  assert.is(gone.status, 404);
+});
+
+test('two listeners get the same; the rule can be started again', async () => {
+  const port = await create({ id: 't2', sql: 'SELECT a FROM s', mockSource });
+  const listeners = [await listen(port, 't2'), await listen(port, 't2')];
+  await server.request('POST', '/ruletest/t2/start');
+  for (const one of listeners) assert.equal(await one.events(3), ['[{"a":1}]', '[{"a":2}]', '[{"a":3}]']);
+  await eventually('a second run', async () => {
+    await server.request('POST', '/ruletest/t2/start');
+    return (await Promise.race([listeners[0]!.events(6), new Promise<string[]>((done) => setTimeout(done, 100, []))]))
+      .length;
+  });
+  await server.request('DELETE', '/ruletest/t2');
+});
+
+test('a failed row is an event with the reason', async () => {
+  const port = await create({ id: 't3', sql: 'SELECT a + b AS c FROM s', mockSource });
+  const listener = await listen(port, 't3');
+  await server.request('POST', '/ruletest/t3/start');
+  assert.match((await listener.events(1))[0], /^run Select error: .*int64\(1\) \+ string\(x\)/);
+  await server.request('DELETE', '/ruletest/t3');
+});
+
+test('a second one of the same id takes the place of the first', async () => {
+  const port = await create({ id: 't4', sql: 'SELECT a FROM s', mockSource });
+  const first = await listen(port, 't4');
+  await create({ id: 't4', sql: 'SELECT b FROM s', mockSource });
+  await within(3000, 'the end of the first stream', first.ended);
+  const second = await listen(port, 't4');
+  await server.request('POST', '/ruletest/t4/start');
+  assert.equal(await second.events(1), ['[{"b":"x"}]']);
+  await server.request('DELETE', '/ruletest/t4');
+});
+
+test('a listener that does not read holds up the rule, not the server', async () => {
+  const data = [{ b: 'x'.repeat(60_000) }];
+  const port = await create({ id: 't5', sql: 'SELECT b FROM s', mockSource: { s: { data, interval: 0, loop: true } } });
+  const abort = new AbortController();
+  const response = await fetch(`http://127.0.0.1:${port}/test/t5`, { signal: abort.signal });
+  assert.is(response.status, 200);
+  await server.request('POST', '/ruletest/t5/start');
+  for (let i = 0; i < 10; i++) {
+    const before = performance.now();
+    assert.is((await server.request('GET', '/ping')).status, 200);
+    assert.ok(performance.now() - before < 2000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.is((await server.request('DELETE', '/ruletest/t5')).status, 200);
+  abort.abort();
+});
+
+test('wrong requests are answered with msg and the reason', async () => {
+  const wrong: [unknown, RegExp][] = [
+    ['{bad', /JSON/],
+    [{ sql: 'SELECT a FROM s' }, /id .* missing/],
+    [{ id: 'a b', sql: 'SELECT a FROM s' }, /invalid characters/],
+    [{ id: 'x' }, /sql/],
+    [{ id: 'x', sql: 'SELECT a FROM nowhere', mockSource: { nowhere: { data: rows } } }, /nowhere/],
+    [{ id: 'x', sql: 'SELECT a FROM s', mockSource: { s: { data: 5 } } }, /mockSource\.s.*data/],
+    [{ id: 'x', sql: 'SELECT a FROM s', mockSource: [] }, /mockSource must be an object/],
+    [{ id: 'x', sql: 'SELECT a FROM s', sinkProps: { fields: 1 } }, /fields/],
+  ];
+  for (const [body, reason] of wrong) {
+    const answer = await server.request('POST', '/ruletest', body);
+    assert.is(answer.status, 400, String(reason));
+    assert.match(answer.json.msg, reason);
+  }
+  assert.is((await server.request('POST', '/ruletest/none/start')).status, 404);
+  assert.is((await server.request('DELETE', '/ruletest/none')).status, 200);
+  const rule = { id: 'r', sql: 'SELECT a FROM s', actions: [{ ruletest: { channel: 'x' } }] };
+  assert.match((await server.request('POST', '/rules', rule)).json.message, /sink ruletest not found/);
+});
+
+test.run();
