@@ -26,6 +26,7 @@ import { createApp } from './rest/app.js';
 import { audit } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
+import { createMetricsServer } from './rest/metrics-server.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { ConfigsService, levelOf } from './rest/services/configs.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
@@ -192,13 +193,20 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     log,
     guards(options, log),
   );
-  let http: HttpServer;
+  const ports: HttpServer[] = [];
   let url: string;
   try {
-    const { restIp, restPort, restTls } = config.basic;
-    http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
+    const { restIp, restPort, restTls, prometheus, prometheusPort } = config.basic;
+    const http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
     url = await listen(http, restIp, restPort, 'REST');
+    ports.push(http);
+    if (prometheus && prometheusPort !== restPort) {
+      const own = createMetricsServer(metrics);
+      log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
+      ports.push(own);
+    }
   } catch (error) {
+    for (const port of ports) await closeHttp(port, 0);
     await engine.close(0);
     throw error;
   }
@@ -212,7 +220,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const close = async () => {
     log.info('stopping');
     cpuUsage.close();
-    await closeHttp(http, connectionGraceMs);
+    await Promise.all(ports.map((port) => closeHttp(port, connectionGraceMs)));
     await ruleTests.close();
     await dataServer.close();
     exporter.stop();

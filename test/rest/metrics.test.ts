@@ -6,7 +6,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log.js';
 import { MetricsService } from '../../host/rest/services/metrics.js';
-import { eventually, temporaryFolder } from '../harness.js';
+import { eventually, freePort, request, temporaryFolder } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 
 const figures = (id: string) => ({
@@ -92,6 +92,20 @@ test('/metrics is served with the type of the text format', async () => {
   assert.is(answer.status, 200);
   assert.match(answer.type, /^text\/plain; version=0\.0\.4/);
   assert.match(answer.text, 'kuiper_rule_status{rule="a"} 1');
+  await server.close();
+});
+
+test('a port of its own serves metrics and nothing else', async () => {
+  const port = await freePort();
+  const server = await startControlPlane(undefined, {
+    KUIPER__BASIC__PROMETHEUS: 'true',
+    KUIPER__BASIC__PROMETHEUSPORT: String(port),
+  });
+  const base = `http://127.0.0.1:${port}`;
+  assert.match((await request(base, 'GET', '/metrics')).text, 'kuiper_rule_count');
+  assert.is((await request(base, 'GET', '/rules')).status, 404);
+  assert.is((await request(base, 'POST', '/metrics')).status, 405);
+  assert.match((await server.request('GET', '/metrics')).text, 'kuiper_rule_count');
   await server.close();
 });
 

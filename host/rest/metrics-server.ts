@@ -1,0 +1,24 @@
+/** A port of its own for the metrics document, where monitoring must not reach the rest of REST. */
+import type { Server } from 'node:http';
+import { createHttpServer } from '../base/http-server.js';
+import type { MetricsService } from './services/metrics.js';
+
+/** Makes a server that knows one path. */
+export function createMetricsServer(metrics: MetricsService): Server {
+  return createHttpServer((request, response) => {
+    const isKnown = request.url?.split('?', 1)[0] === '/metrics';
+    const isGet = request.method === 'GET' || request.method === 'HEAD';
+    if (!isKnown || !isGet) {
+      response.writeHead(isKnown ? 405 : 404, { 'Content-Type': 'text/plain; charset=utf-8' });
+      response.end(isKnown ? '' : '404 page not found\n');
+      return;
+    }
+    metrics.document().then(
+      (document) => {
+        response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' });
+        response.end(request.method === 'HEAD' ? '' : document);
+      },
+      () => response.writeHead(500).end(),
+    );
+  });
+}
