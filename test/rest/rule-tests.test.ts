@@ -92,7 +92,7 @@ test('a failed row is an event with the reason', async () => {
   const port = await create({ id: 't3', sql: 'SELECT a + b AS c FROM s', mockSource });
   const listener = await listen(port, 't3');
   await server.request('POST', '/ruletest/t3/start');
-  assert.match((await listener.events(1))[0], /^run Select error: .*int64\(1\) \+ string\(x\)/);
+  assert.match((await listener.events(1)).join(), /^run Select error: .*int64\(1\) \+ string\(x\)/);
   await server.request('DELETE', '/ruletest/t3');
 });
 
