@@ -71,6 +71,11 @@ export class RuleRepository {
     if (!this.#temporary.delete(id)) await this.#store.batch(this.changes(id, null));
   }
 
+  /** Removes a rule that is kept in memory only; a stored one of its name shows again. */
+  forgetTemporary(id: string): void {
+    this.#temporary.delete(id);
+  }
+
   #triggered(id: string): boolean | undefined {
     const text = this.#store.get(kinds.ruleState, id);
     if (text === undefined) return undefined;

@@ -250,6 +250,23 @@ test('writes YAML that it reads again', async () => {
   assert.equal(JSON.parse(after.rules.r2), JSON.parse(before.rules.r2));
 });
 
+test('leaves temporary streams and rules out of exports, and a full import ends them', async () => {
+  await doImport(everything);
+  await request('POST', '/streams', { sql: stream('ts').replace('TYPE=', 'TEMP="true", TYPE=') });
+  await request('POST', '/rules', JSON.parse(rule('tr', 'ts', { temp: true })));
+  await request('POST', '/rules', JSON.parse(rule('later', 's1', { temp: true })));
+  assert.is((await request('GET', '/rules')).json.length, 4);
+  const document = await doExport();
+  assert.equal(Object.keys(document.rules), ['r1', 'r2']);
+  assert.equal(Object.keys(document.streams), ['s1']);
+  const refused = await doImport({ rules: { t: rule('t', 's1', { temp: true }) } }, '?partial=1');
+  assert.match(JSON.parse(refused.json.message).rules.t, /temporary/);
+  await doImport({ ...everything, rules: { later: rule('later', 's1') } });
+  assert.equal(Object.keys((await doExport()).rules), ['later']);
+  assert.equal((await request('GET', '/streams')).json, ['s1']);
+  assert.is((await request('GET', '/rules')).json.length, 1);
+});
+
 test('takes all of a YAML document or nothing', async () => {
   await doImport(everything);
   const before = await doExport();

@@ -14,11 +14,12 @@ export class StoredRuleItems implements RuleItems {
     this.#service = service;
   }
 
-  /** Rules that can't be read are left out. */
+  /** Temporary ones and those that can't be read are left out. */
   export(): Record<string, string> {
     const entries = this.#rules.ids().flatMap((id): [string, string][] => {
       try {
-        return [[id, JSON.stringify(this.#rules.get(id))]];
+        const rule = this.#rules.get(id);
+        return rule === undefined || rule.temp === true ? [] : [[id, JSON.stringify(rule)]];
       } catch {
         return [];
       }
@@ -37,7 +38,9 @@ export class StoredRuleItems implements RuleItems {
     } catch (error) {
       throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
     }
-    return this.#rules.changes(id, this.#service.checkDefinition(id, body));
+    const rule = this.#service.checkDefinition(id, body);
+    if (rule.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
+    return this.#rules.changes(id, rule);
   }
 
   removal(id: string): readonly StoreChange[] {
@@ -45,10 +48,12 @@ export class StoredRuleItems implements RuleItems {
   }
 
   release(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
     return this.#service.release(id);
   }
 
   adopt(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
     return this.#service.adopt(id);
   }
 }
