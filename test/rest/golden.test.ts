@@ -7,7 +7,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, request as requestHttp, type Server } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -18,6 +18,8 @@ import { answerMisfit, type Json } from './schema-check.js';
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
 const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));
 const runTimeoutMs = 115_000;
+/** Servers that share the scenarios: most of a run is waiting. */
+const parallel = 4;
 
 interface Outcome {
   /** Names `area / scenario`. */
@@ -28,8 +30,8 @@ interface Outcome {
 }
 
 /** Runs the scenarios and reads the runner's lines. */
-async function runScenarios(base: string, events: string): Promise<Outcome> {
-  const args = [`${golden}run-rest.py`, '--base', base, '--sse', events, '--verbose', '--allow-stop'];
+async function runScenarios(base: string, events: string, files: readonly string[]): Promise<Outcome> {
+  const args = [`${golden}run-rest.py`, '--base', base, '--sse', events, '--verbose', '--allow-stop', ...files];
   const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
@@ -76,6 +78,40 @@ async function startProxy(target: string, document: Json, wrong: Set<string>): P
   return { base: `http://127.0.0.1:${port}`, http };
 }
 
+/** The files of scenarios in shares of about the same size. */
+function shares(): string[][] {
+  const folder = `${golden}rest/`;
+  const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const sized = files.map((name) => ({ path: folder + name, size: statSync(folder + name).size }));
+  const all = Array.from({ length: parallel }, () => ({ paths: [] as string[], size: 0 }));
+  for (const { path, size } of sized.sort((a, b) => b.size - a.size)) {
+    const smallest = all.reduce((a, b) => (b.size < a.size ? b : a));
+    smallest.paths.push(path);
+    smallest.size += size;
+  }
+  return all.map(({ paths }) => paths);
+}
+
+/** Runs files of scenarios against a server of their own. */
+async function runShare(files: readonly string[], undescribed: Set<string>): Promise<Outcome> {
+  const eventPort = await freePort();
+  const server = await startServer({
+    env: {
+      TZ: 'UTC',
+      KUIPER__BASIC__ENABLEPRIVATENET: 'true',
+      KUIPER__BASIC__RESOURCEPROFILECONFIG__ENABLE: 'true',
+      KUIPER__SOURCE__HTTPSERVERPORT: String(eventPort),
+    },
+  });
+  const document = (await server.request('GET', '/openapi.json')).json;
+  const proxy = await startProxy(server.base, document, undescribed);
+  const outcome = await runScenarios(proxy.base, `http://127.0.0.1:${eventPort}`, files);
+  proxy.http.closeAllConnections();
+  proxy.http.close();
+  await server.stop('SIGKILL');
+  return outcome;
+}
+
 const missing = !existsSync(golden)
   ? 'the recorded scenarios are not beside this checkout'
   : spawnSync('python3', ['--version']).status !== 0
@@ -90,30 +126,17 @@ if (missing !== '') {
     const { scenarios } = JSON.parse(readFileSync(listFile, 'utf8')) as {
       scenarios: { name: string; reason: string }[];
     };
-    const eventPort = await freePort();
-    const server = await startServer({
-      env: {
-        TZ: 'UTC',
-        KUIPER__BASIC__ENABLEPRIVATENET: 'true',
-        KUIPER__BASIC__RESOURCEPROFILECONFIG__ENABLE: 'true',
-        KUIPER__SOURCE__HTTPSERVERPORT: String(eventPort),
-      },
-    });
     const undescribed = new Set<string>();
-    const document = (await server.request('GET', '/openapi.json')).json;
-    const proxy = await startProxy(server.base, document, undescribed);
-    const outcome = await runScenarios(proxy.base, `http://127.0.0.1:${eventPort}`);
-    proxy.http.closeAllConnections();
-    proxy.http.close();
-    await server.stop('SIGKILL');
+    const outcomes = await Promise.all(shares().map((files) => runShare(files, undescribed)));
+    const passed = new Set(outcomes.flatMap((outcome) => [...outcome.passed]));
+    const failed = new Map(outcomes.flatMap((outcome) => [...outcome.failed]));
     const listed = new Map(scenarios.map(({ name, reason }) => [name, reason]));
-    const wrong = [...outcome.failed].filter(([name]) => !listed.has(name)).map(([, line]) => line);
+    const wrong = [...failed].filter(([name]) => !listed.has(name)).map(([, line]) => line);
     for (const name of listed.keys()) {
-      if (outcome.passed.has(name)) wrong.push(`${name} passes but is listed as unsupported`);
-      else if (!outcome.failed.has(name)) wrong.push(`${name} is listed but was not run`);
+      if (passed.has(name)) wrong.push(`${name} passes but is listed as unsupported`);
+      else if (!failed.has(name)) wrong.push(`${name} is listed but was not run`);
     }
-    const isFailing = outcome.failed.size - wrong.length;
-    console.log(`${outcome.passed.size} scenarios passed, ${isFailing} unsupported by name; steps: ${outcome.summary}`);
+    console.log(`${passed.size} scenarios passed, ${failed.size} failed, ${listed.size} of these unsupported by name`);
     assert.equal(wrong, []);
     assert.equal([...undescribed], []);
   });
