@@ -27,6 +27,7 @@ import { audit } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { createMetricsServer } from './rest/metrics-server.js';
+import { PushGateway } from './rest/push-gateway.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { ConfigsService, levelOf } from './rest/services/configs.js';
 import type { ConnectionRecord } from './rest/services/connections.js';
@@ -127,6 +128,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
   const dataServer = new DataServer({ ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
+  const push = new PushGateway(dataServer, log);
   const exporter = await openExporter(config, log);
   engine.traces.listener = (trace) => exporter.add(trace);
   const files = resourceFiles(config, folders.data);
@@ -223,6 +225,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     await Promise.all(ports.map((port) => closeHttp(port, connectionGraceMs)));
     await ruleTests.close();
     await dataServer.close();
+    push.close();
     exporter.stop();
     await engine.close(ruleShareOfStop * config.basic.gracefulShutdownTimeout).catch((error: unknown) => {
       log.error(`stopping the rules failed: ${reasonOf(error)}`);

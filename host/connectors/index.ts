@@ -5,6 +5,7 @@ import type { Connector } from './define.js';
 
 const modules: Record<string, () => Promise<{ default: Connector }>> = {
   file: () => import('./file/index.js'),
+  httppush: () => import('./httppush/index.js'),
   log: () => import('./log/index.js'),
   memory: () => import('./memory/index.js'),
   mqtt: () => import('./mqtt/index.js'),
@@ -26,7 +27,7 @@ const sinkForms: Record<string, SinkForm> = {
 /** Sinks that the engine makes for itself: not for users, in no catalogue. */
 const internalSinks: readonly string[] = ['ruletest'];
 
-const sources: readonly string[] = ['file', 'memory', 'mqtt', 'simulator'];
+const sources: readonly string[] = ['file', 'httppush', 'memory', 'mqtt', 'simulator'];
 
 /** The wire form a sink takes: its default format and how messages are told apart. */
 export interface SinkForm {

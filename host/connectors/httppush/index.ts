@@ -1,0 +1,28 @@
+/** Data that clients send to the data server. */
+import { field } from '../../base/field.js';
+import { commonSource } from '../common.js';
+import { defineConnector } from '../define.js';
+import { PushSource } from './source.js';
+
+const methods = ['POST', 'PUT'];
+
+export default defineConnector({
+  name: 'httppush',
+  doc: 'Takes what clients send to a path of the data server; the path is the DATASOURCE.',
+  connection: {},
+  source: {
+    props: {
+      ...commonSource,
+      method: field
+        .string()
+        .default('POST')
+        .check((method) =>
+          methods.includes(method.toUpperCase()) ? undefined : `must be one of ${methods.join(', ')}`,
+        )
+        .doc('Method of the requests'),
+      contentType: field.string().default('application/json').doc('Accepted for compatibility; FORMAT decides'),
+    },
+    form: () => ({ framing: 'frames' }),
+    create: (conf, context) => new PushSource(conf.method.toUpperCase(), context),
+  },
+});

@@ -1,0 +1,74 @@
+/** Takes bodies that the data server received; a client waits for its answer while the sinks are full. */
+import { randomUUID } from 'node:crypto';
+import { BroadcastChannel, threadId } from 'node:worker_threads';
+import type { Source, SourceContext } from '../define.js';
+import { FrameBuffer } from '../frames.js';
+import { type PushMessage, pushChannel } from './channel.js';
+
+const openTimeoutMs = 3000;
+
+export class PushSource implements Source {
+  readonly #id = randomUUID();
+  readonly #frames = new FrameBuffer();
+  #channel: BroadcastChannel | undefined;
+  #opened: (reason: string | undefined) => void = () => {};
+
+  constructor(
+    readonly method: string,
+    readonly context: SourceContext,
+  ) {}
+
+  async open(): Promise<void> {
+    this.#shut();
+    const channel = new BroadcastChannel(pushChannel);
+    channel.unref();
+    channel.onmessage = (event: unknown) => this.#take((event as { data: PushMessage }).data);
+    this.#channel = channel;
+    let timer: NodeJS.Timeout | undefined;
+    const reason = await new Promise<string | undefined>((resolve) => {
+      this.#opened = resolve;
+      timer = setTimeout(() => resolve('the data server does not answer'), openTimeoutMs);
+      const path = pathOf(this.context.dataSource);
+      this.#post({ kind: 'open', id: this.#id, thread: threadId, method: this.method, path });
+    });
+    clearTimeout(timer);
+    if (reason !== undefined) {
+      this.#shut();
+      throw new Error(reason);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#post({ kind: 'close', id: this.#id });
+    this.#opened('closed');
+    this.#shut();
+  }
+
+  #shut(): void {
+    this.#channel?.close();
+    this.#channel = undefined;
+  }
+
+  #post(message: PushMessage): void {
+    this.#channel?.postMessage(message);
+  }
+
+  #take(message: PushMessage): void {
+    if (message.id !== this.#id) return;
+    if (message.kind === 'opened') this.#opened(message.reason);
+    else if (message.kind === 'data') void this.#write(message);
+  }
+
+  async #write({ seq, body, traceparent }: Extract<PushMessage, { kind: 'data' }>): Promise<void> {
+    if (this.context.isFull) await this.context.ready();
+    this.#frames.add(body, traceparent === undefined ? undefined : Buffer.from(JSON.stringify({ traceparent })));
+    this.context.write(this.#frames.bytes);
+    this.#frames.clear();
+    this.#post({ kind: 'taken', id: this.#id, seq });
+  }
+}
+
+/** Paths begin with a slash, given or not. */
+function pathOf(dataSource: string): string {
+  return dataSource.startsWith('/') ? dataSource : `/${dataSource}`;
+}
