@@ -250,7 +250,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
 function resourceFiles({ basic }: Config, data: string): ResourceFiles {
   const folder = resolve(data);
   const { enablePrivateNet: allowPrivate, allowExternalFileAccess: allowExternal } = basic;
-  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, allowExternal };
+  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, allowExternal, pending: new Map() };
 }
 
 /** Makes the exporter of traces; it starts at once when the configuration says so. */

@@ -250,6 +250,22 @@ test('writes YAML that it reads again', async () => {
   assert.equal(JSON.parse(after.rules.r2), JSON.parse(before.rules.r2));
 });
 
+test('what an import brings may refer to files it brings', async () => {
+  const file = pathToFileURL(join(plane.data, 'uploads', 'p.proto')).href;
+  const document = {
+    uploads: {
+      'p.proto': JSON.stringify({ name: 'p.proto', content: 'syntax = "proto3"; message P { int32 a = 1; }' }),
+    },
+    Schema: { protobuf_p: JSON.stringify({ type: 'protobuf', name: 'p', file }) },
+  };
+  assert.is((await doImport(document, '?dryRun=1')).status, 200);
+  const withoutFile = await doImport({ Schema: document.Schema }, '?dryRun=1');
+  assert.is(withoutFile.status, 400, 'a dry run leaves no file behind');
+  const answer = await doImport(document);
+  assert.is(answer.status, 200, answer.text);
+  assert.match((await request('GET', '/schemas/protobuf/p')).json.content, /message P/);
+});
+
 test('leaves temporary streams and rules out of exports, and a full import ends them', async () => {
   await doImport(everything);
   await request('POST', '/streams', { sql: stream('ts').replace('TYPE=', 'TEMP="true", TYPE=') });

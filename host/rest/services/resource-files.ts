@@ -1,4 +1,5 @@
 /** Where services keep files, and where they may take them from. */
+import { pathToFileURL } from 'node:url';
 import { HaumeaError } from '../../base/errors.js';
 import { readUri } from '../../base/file-uri.js';
 
@@ -11,11 +12,14 @@ export interface ResourceFiles {
   readonly allowPrivate: boolean;
   /** Files outside of the uploads are allowed. */
   readonly allowExternal: boolean;
+  /** Uploads by path that an import has checked but not written yet: what it brings besides may refer to them. */
+  readonly pending: Map<string, Buffer>;
 }
 
 /** Reads what a URI of a request names, by the rules of the server. */
 export async function readResource(uri: string, files: ResourceFiles): Promise<Buffer> {
-  const { allowPrivate, allowExternal, uploads } = files;
+  const { allowPrivate, allowExternal, uploads, pending } = files;
+  for (const [path, bytes] of pending) if (uri === pathToFileURL(path).href) return bytes;
   try {
     return await readUri(uri, { allowPrivate, allowExternal, folders: [uploads] });
   } catch (error) {

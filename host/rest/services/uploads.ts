@@ -70,7 +70,16 @@ export class UploadService implements Exportable {
     const body = objectOf(value, `upload ${name}`);
     checkName(name);
     const bytes = await this.#bytesOf(body);
-    return { changes: [], apply: async () => void (await this.#write(name, bytes)) };
+    const path = join(this.#files.uploads, name);
+    const { pending } = this.#files;
+    pending.set(path, bytes);
+    return {
+      changes: [],
+      apply: async () => {
+        await this.#write(name, bytes).finally(() => pending.delete(path));
+      },
+      discard: () => void pending.delete(path),
+    };
   }
 
   async clear(kept: ReadonlySet<string>): Promise<Prepared> {
