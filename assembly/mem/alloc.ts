@@ -1,25 +1,29 @@
 // Memory of everything that outlives a batch. Blocks have no header: the owner knows the size it asked for.
 //
 // Size classes: multiples of 16 up to 1 KiB, then four steps for each power of two. A freed block goes to the free
-// list of its class and serves the next request of that class; fresh blocks are cut from the end of the heap, which
-// grows the Wasm memory by at least 1 MiB at a time.
+// list of its class and serves the next request of that class. Where that list is empty a larger free block is split,
+// so that what one rule gave back serves others whatever their sizes; only then a fresh block is cut from the end of
+// the heap, which grows the Wasm memory by at least 1 MiB at a time. Small blocks are never joined again.
 //
 // Accounting: `acct` is the address of a u64 that counts the bytes held (0: nobody's). Every alloc adds, every free
 // subtracts, so the figure of a rule is exact.
 
 const SMALL_CLASSES: u32 = 64;
+const CLASSES: u32 = SMALL_CLASSES + 4 * 22;
 const FREE_LISTS: usize = memory.data(4 * (64 + 4 * 22), 16);
 const PAGE: usize = 65536;
+/** One page less than 4 GiB: the end of the memory must be a number of 32 bits. */
+const MAX_PAGES: i32 = 65535;
 
 let top: usize = (__heap_base + 63) & ~63;
 let limit: usize = <usize>memory.size() << 16;
 let inUse: u64 = 0;
 /** Pages that the memory may have. */
-let maxPages: i32 = 65536;
+let maxPages: i32 = MAX_PAGES;
 
 /** Bounds the size of the Wasm memory, bytes; what is there already stays. */
 export function setMemoryLimit(bytes: f64): void {
-  maxPages = <i32>min(bytes / 65536, 65536);
+  maxPages = <i32>min(bytes / 65536, <f64>MAX_PAGES);
 }
 
 function grow(pages: i32): bool {
@@ -64,7 +68,7 @@ export function alloc(size: u32, acct: usize): usize {
   let ptr = <usize>load<u32>(list);
   if (ptr) {
     store<u32>(list, load<u32>(ptr));
-  } else {
+  } else if (!(ptr = splitLarger(cls))) {
     if (<u64>top + real > <u64>limit) {
       const want = (<u64>top + real - limit + PAGE - 1) >> 16;
       const pages = <i32>max(want, 16);
@@ -77,6 +81,30 @@ export function alloc(size: u32, acct: usize): usize {
   inUse += real;
   if (acct) store<u64>(acct, load<u64>(acct) + real);
   return ptr;
+}
+
+/** Cuts a block of the class from the smallest free block of a larger one; 0 when there is none. */
+function splitLarger(cls: u32): usize {
+  for (let c = cls + 1; c < CLASSES; c++) {
+    const list = FREE_LISTS + (<usize>c << 2);
+    const ptr = <usize>load<u32>(list);
+    if (!ptr) continue;
+    store<u32>(list, load<u32>(ptr));
+    const size = classSize(cls);
+    let rest = ptr + size;
+    let left = classSize(c) - size;
+    while (left) {
+      let fit = classOf(left);
+      if (classSize(fit) > left) fit--;
+      const to = FREE_LISTS + (<usize>fit << 2);
+      store<u32>(rest, load<u32>(to));
+      store<u32>(to, <u32>rest);
+      rest += classSize(fit);
+      left -= classSize(fit);
+    }
+    return ptr;
+  }
+  return 0;
 }
 
 /** As `alloc`, filled with zeros. */
