@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { announceSkip, freePort, startServer, within } from '../harness.js';
+import { openBroker } from '../unit/connectors/broker.js';
 import { answerMisfit, type Json } from './schema-check.js';
 
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
@@ -29,9 +30,17 @@ interface Outcome {
   readonly summary: string;
 }
 
+/** What the runner talks to: REST, the event server, a broker. */
+interface Addresses {
+  readonly base: string;
+  readonly sse: string;
+  readonly mqtt: string;
+}
+
 /** Runs the scenarios and reads the runner's lines. */
-async function runScenarios(base: string, events: string, files: readonly string[]): Promise<Outcome> {
-  const args = [`${golden}run-rest.py`, '--base', base, '--sse', events, '--verbose', '--allow-stop', ...files];
+async function runScenarios(addresses: Addresses, files: readonly string[]): Promise<Outcome> {
+  const given = Object.entries(addresses).flatMap(([name, address]) => [`--${name}`, address]);
+  const args = [`${golden}run-rest.py`, ...given, '--verbose', '--allow-stop', ...files];
   const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
@@ -93,7 +102,7 @@ function shares(): string[][] {
 }
 
 /** Runs files of scenarios against a server of their own. */
-async function runShare(files: readonly string[], undescribed: Set<string>): Promise<Outcome> {
+async function runShare(files: readonly string[], mqtt: string, undescribed: Set<string>): Promise<Outcome> {
   const eventPort = await freePort();
   const server = await startServer({
     env: {
@@ -105,7 +114,7 @@ async function runShare(files: readonly string[], undescribed: Set<string>): Pro
   });
   const document = (await server.request('GET', '/openapi.json')).json;
   const proxy = await startProxy(server.base, document, undescribed);
-  const outcome = await runScenarios(proxy.base, `http://127.0.0.1:${eventPort}`, files);
+  const outcome = await runScenarios({ base: proxy.base, sse: `http://127.0.0.1:${eventPort}`, mqtt }, files);
   proxy.http.closeAllConnections();
   proxy.http.close();
   await server.stop('SIGKILL');
@@ -127,7 +136,9 @@ if (missing !== '') {
       scenarios: { name: string; reason: string }[];
     };
     const undescribed = new Set<string>();
-    const outcomes = await Promise.all(shares().map((files) => runShare(files, undescribed)));
+    const broker = await openBroker();
+    const outcomes = await Promise.all(shares().map((files) => runShare(files, broker.url, undescribed)));
+    await broker.close();
     const passed = new Set(outcomes.flatMap((outcome) => [...outcome.passed]));
     const failed = new Map(outcomes.flatMap((outcome) => [...outcome.failed]));
     const listed = new Map(scenarios.map(({ name, reason }) => [name, reason]));

@@ -6,6 +6,9 @@ import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readTls } from '../../host/base/http-server.js';
+import { silent } from '../../host/base/log.js';
+import { DataServer } from '../../host/rest/data-server.js';
 import { announceSkip, eventually, temporaryFolder } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 
@@ -152,6 +155,19 @@ test('REST speaks TLS with the configured certificate', async () => {
     () => 'refused',
   );
   assert.is(plain, 'refused');
+  await server.close();
+});
+
+test('the data server speaks TLS with the configured certificate', async () => {
+  const folder = temporaryFolder();
+  const files = selfMade(folder);
+  if (files === undefined) return;
+  const tls = readTls({ certfile: files.cert, keyfile: files.key }, 'source.httpServerTls');
+  const server = new DataServer({ ip: '127.0.0.1', port: 0, tls, log: silent });
+  await server.serve('GET', '/x', (_request, response) => response.end('secure'));
+  const { status, text } = await getSecure(`https://127.0.0.1:${server.port}/x`, readFileSync(files.cert));
+  assert.is(status, 200);
+  assert.is(text, 'secure');
   await server.close();
 });
 
