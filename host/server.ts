@@ -12,6 +12,7 @@ import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { Log, type Logger } from './base/log.js';
 import { checkTarget } from './base/private-net.js';
+import { openSyslog } from './base/syslog.js';
 import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
 import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
@@ -269,6 +270,8 @@ async function openExporter({ openTelemetry, basic }: Config, log: Logger): Prom
 }
 
 function openLog({ basic }: Config, folder: string): Log {
+  const { enable, network, address, level, tag } = basic.syslog;
+  const syslog = enable ? openSyslog({ network: network || 'udp', address, level, tag }) : undefined;
   return new Log({
     level: levelOf(basic),
     console: basic.consoleLog,
@@ -279,6 +282,7 @@ function openLog({ basic }: Config, folder: string): Log {
     rotateMs: basic.rotateTime * 3_600_000,
     maxAgeMs: basic.maxAge * 3_600_000,
     rotateCount: basic.rotateCount,
+    ...(syslog === undefined ? {} : { also: syslog.send }),
   });
 }
 

@@ -34,6 +34,8 @@ export interface LogOptions {
   maxAgeMs: number;
   /** Number of files put aside that are kept; 0 keeps all. */
   rotateCount: number;
+  /** Gets every line as well, without its time. */
+  also?: (level: Level, line: string) => void;
 }
 
 const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
@@ -110,6 +112,7 @@ export class Log implements Logger {
     this.#foldEnd();
     this.#last = line;
     this.#add(line);
+    this.#options.also?.(level, line);
     // Errors may be the last thing a process says.
     if (level === 'error' || this.#waitingBytes > flushBytes) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), flushMs).unref();
