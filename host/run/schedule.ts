@@ -158,19 +158,31 @@ function readDate(where: string, value: unknown, zone: Zone): number {
   return utc - zoneOffsetMs(zone, guess);
 }
 
+/** Making one takes longer than starting a rule. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockOf(zone: string): Intl.DateTimeFormat {
+  let clock = clocks.get(zone);
+  if (clock === undefined) {
+    clock = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    clocks.set(zone, clock);
+  }
+  return clock;
+}
+
 /** Offset of local time from UTC at a moment, ms. */
 export function zoneOffsetMs(zone: Zone, at: number): number {
   if (zone === undefined) return -new Date(at).getTimezoneOffset() * 60_000;
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  }).formatToParts(at);
+  const parts = clockOf(zone).formatToParts(at);
   const part = (type: string) => Number(parts.find((one) => one.type === type)?.value);
   const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   return local - Math.floor(at / 1000) * 1000;
