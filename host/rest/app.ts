@@ -5,7 +5,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import { crossOrigin } from './auth.js';
-import { BodyTooLarge, readBody } from './body.js';
+import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
 import { openApiRoute } from './openapi.js';
 import { resources } from './resources/index.js';
@@ -70,7 +70,7 @@ async function answer(ctx: Context, next: () => Promise<void>, log: Logger): Pro
     await next();
   } catch (error) {
     // The rest of the body is not read: the connection can't be used again.
-    if (error instanceof BodyTooLarge) ctx.set('Connection', 'close');
+    if (error instanceof BodyTooLarge || error instanceof TooManyBodies) ctx.set('Connection', 'close');
     send(ctx, answerOfFailure(error, `${ctx.method} ${ctx.path}`, log));
     return;
   }

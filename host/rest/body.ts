@@ -1,11 +1,18 @@
-/** Reads request bodies with a limit, so that a client can't fill the memory. */
+/** Reads request bodies with limits on each and on all together, so that clients can't fill the memory. */
 import type { IncomingMessage } from 'node:http';
 
 /** Larger than any import of definitions that makes sense. */
 export const maxBodyBytes = 64 << 20;
+/** Bytes of all bodies that are being received at the same time. */
+export const maxHeldBytes = 256 << 20;
 
 /** Thrown when a body is larger than allowed; answered with 413. */
 export class BodyTooLarge extends Error {}
+
+/** Thrown when other bodies have taken the memory there is; answered with 503. */
+export class TooManyBodies extends Error {}
+
+let held = 0;
 
 /** Resolves with the whole body; rejects with `BodyTooLarge` as soon as the limit is passed. */
 export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer> {
@@ -13,10 +20,16 @@ export async function readBody(request: IncomingMessage, limit = maxBodyBytes): 
   if (announced > limit) throw new BodyTooLarge(`the body has ${announced} bytes, ${limit} are allowed`);
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw new BodyTooLarge(`the body has more than ${limit} bytes`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      held += chunk.length;
+      if (size > limit) throw new BodyTooLarge(`the body has more than ${limit} bytes`);
+      if (held > maxHeldBytes) throw new TooManyBodies('too many large bodies at the same time, try again later');
+      chunks.push(chunk);
+    }
+  } finally {
+    held -= size;
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }

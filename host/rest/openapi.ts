@@ -10,7 +10,10 @@ const failures: Readonly<Record<number, string>> = {
   404: 'Nothing has this id',
   500: 'A defect of the server',
 };
-const bodyFailures: Readonly<Record<number, string>> = { 413: 'The body is too large' };
+const bodyFailures: Readonly<Record<number, string>> = {
+  413: 'The body is too large',
+  503: 'Too many large bodies at the same time',
+};
 const tokenless: ReadonlySet<string> = new Set(['/', '/ping']);
 
 export type OpenApi = Readonly<Record<string, unknown>>;

@@ -1,12 +1,14 @@
 /** Slow and hostile clients: heads, bodies and answers that never end, too many connections, what is no HTTP. */
 
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/http-server.js';
-import { within } from '../harness.js';
+import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/body.js';
+import { eventually, within } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 
 const fast: Partial<HttpLimits> = { headMs: 200, requestMs: 400, answerMs: 600, checkMs: 50 };
@@ -102,6 +104,30 @@ test('a body over the limit is refused before it is sent', async () => {
   endless.socket.destroy();
   assert.equal((await server.request('GET', '/streams')).json, []);
   await server.close();
+});
+
+test('many large bodies at once are refused beyond a bound, and the memory comes back', async () => {
+  const held = Math.floor(maxHeldBytes / maxBodyBytes);
+  const part = Buffer.alloc(maxBodyBytes - 1, ' ');
+  const slow = Array.from({ length: held }, () =>
+    Object.assign(new PassThrough({ highWaterMark: 1 }), { headers: {} }),
+  );
+  const reading = slow.map((body) => readBody(body as unknown as IncomingMessage));
+  for (const body of slow) body.write(part);
+  await eventually('full memory', async () => {
+    const more = Object.assign(new PassThrough(), { headers: {} });
+    more.end(part);
+    const refused = await readBody(more as unknown as IncomingMessage).catch((error: unknown) => error);
+    return refused instanceof TooManyBodies;
+  });
+  for (const body of slow) body.end();
+  assert.equal(
+    (await Promise.all(reading)).map((body) => body.length),
+    slow.map(() => part.length),
+  );
+  const next = Object.assign(new PassThrough(), { headers: {} });
+  next.end(part);
+  assert.is((await readBody(next as unknown as IncomingMessage)).length, part.length);
 });
 
 test('methods: HEAD as GET without body, OPTIONS names the methods, others are refused', async () => {
