@@ -143,6 +143,8 @@ export class Rules implements Engine {
       return;
     }
     entry.skipUntil = 0;
+    // The time zone may have changed since the rule was defined.
+    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone());
     if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
     else this.#start(entry);
   }
@@ -188,8 +190,10 @@ export class Rules implements Engine {
 
   async cpuTimes(): Promise<RuleCpuTime[]> {
     const times = (await this.#made?.cpuTimes()) ?? [];
+    // Those that ended of late are known by their last run only.
+    const byRun = new Map([...this.#entries.values()].map((entry) => [entry.run, entry]));
     return times.flatMap(([run, cpuUs]) => {
-      const entry = this.#byRun.get(run);
+      const entry = byRun.get(run);
       return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
     });
   }
