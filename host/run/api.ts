@@ -105,7 +105,7 @@ export interface ConnectionUse {
   state(): Promise<{ status: 'connecting' | 'connected' | 'disconnected'; reason: string }>;
 }
 
-/** CPU time of a running rule; work that rules share is divided among them. */
+/** CPU time of a rule that runs or ended in the last half minute; work that rules share is divided among them. */
 export interface RuleCpuTime {
   readonly id: string;
   /** Epoch milliseconds. */
@@ -131,7 +131,7 @@ export interface Engine {
   status(id: string): Promise<RuleStatus>;
   /** Rows of the scan tables of a running rule; not there while the engine runs none. */
   scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
-  /** CPU time of the rules that run, since their start. */
+  /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped. */

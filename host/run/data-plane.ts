@@ -157,6 +157,7 @@ export class DataPlane implements HostCalls {
       break;
     }
     this.#isWorking = true;
+    const began = source === undefined ? 0 : performance.now();
     try {
       const traced = this.#traces.isOn ? this.#traces.begin(whose, source, input) : undefined;
       call();
@@ -173,6 +174,7 @@ export class DataPlane implements HostCalls {
       }
     } finally {
       this.#isWorking = false;
+      if (source !== undefined) source.workUs += (performance.now() - began) * 1000;
     }
     if (this.#isBroken) return;
     heartbeat.leave();
@@ -290,7 +292,10 @@ export class DataPlane implements HostCalls {
     this.#traces.set(rule, null);
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const metrics = this.#isBroken ? {} : metricsOf(rule);
-    if (!this.#isBroken) rule.release();
+    if (!this.#isBroken) {
+      this.#cpuTimes.end(rule, this.#all);
+      rule.release();
+    }
     const unused = rule.sources.filter((source) => source.users.size === 0);
     await Promise.all(unused.map((source) => this.#drop(source)));
     let reason: string | undefined;

@@ -43,6 +43,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   isEnded = false;
   /** Epoch ms, 0 never. */
   lastInputAt = 0;
+  /** Time of all work for it, the rules' nodes included, µs. */
+  workUs = 0;
   readonly #source: Source;
   #isClosed = false;
   /** Full sinks below this source. */

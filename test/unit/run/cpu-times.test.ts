@@ -7,35 +7,37 @@ import type { RuleRun } from '../../../host/run/rule-run.js';
 const busy = new Map<number, number>();
 const read = (handle: number) => busy.get(handle) ?? 0;
 
-/** A rule with the nodes and streams given, each with what it had measured when the rule came. */
-function rule(run: number, nodes: Record<number, number>, streams: Record<number, number> = {}): RuleRun {
-  const counters = (handle: number) => ({ busyUs: read(handle) });
-  return {
+type Source = RuleRun['sources'][number];
+
+/** A source with the time of all work for it, µs. */
+const source = (workUs: number) => ({ workUs, users: new Set<RuleRun>() }) as unknown as Source;
+
+/** A rule with the nodes given, each with what it had measured when the rule came. */
+function rule(run: number, nodes: Record<number, number>, sources: Source[] = []): RuleRun {
+  const made = {
     run,
     isEnding: false,
     nodes: Object.entries(nodes).map(([handle, base]) => ({
       handle: Number(handle),
       base: base === 0 ? null : { busyUs: base },
     })),
-    sources: Object.keys(streams).map((stream) => ({
-      stream: Number(stream),
-      get counters() {
-        return counters(Number(stream));
-      },
-    })),
-    sourceBases: Object.values(streams).map((busyUs) => ({ busyUs })),
-    host: { kernel: { counters } },
+    sources,
+    host: { kernel: { counters: (handle: number) => ({ busyUs: read(handle) }) } },
   } as unknown as RuleRun;
+  for (const { users } of sources) users.add(made);
+  return made;
 }
 
-test('a rule has the time of its own nodes and streams', () => {
+test('a rule has the time of its own nodes and source', () => {
   const times = new CpuTimes();
-  busy.set(1, 100).set(2, 50).set(9, 30);
-  const rules = [rule(1, { 1: 0, 2: 0 }, { 9: 0 })];
+  busy.set(1, 100).set(2, 50);
+  const own = source(180);
+  const rules = [rule(1, { 1: 0, 2: 0 }, [own])];
   assert.equal(times.take(rules), [[1, 180]]);
   assert.equal(times.take(rules), [[1, 180]]);
   busy.set(1, 160);
-  assert.equal(times.take(rules), [[1, 240]]);
+  own.workUs = 270;
+  assert.equal(times.take(rules), [[1, 270]]);
 });
 
 test('shared time is divided among those who were there', () => {
@@ -69,6 +71,40 @@ test('a place in memory that is used again counts from zero', () => {
   times.take([rule(1, { 7: 0 })]);
   busy.set(7, 40);
   assert.equal(times.take([rule(2, { 7: 0 })]), [[2, 40]]);
+});
+
+test('what a source costs beside the nodes is divided among its readers', () => {
+  const times = new CpuTimes();
+  busy.clear();
+  busy.set(1, 100).set(2, 300);
+  const shared = source(1000);
+  assert.equal(times.take([rule(1, { 1: 0 }, [shared]), rule(2, { 2: 0 }, [shared])]), [
+    [1, 400],
+    [2, 600],
+  ]);
+});
+
+test('tells the time of a rule that ended a moment ago', () => {
+  const times = new CpuTimes();
+  busy.clear();
+  busy.set(1, 100);
+  const own = source(150);
+  const one = rule(1, { 1: 0 }, [own]);
+  assert.equal(times.take([one]), [[1, 150]]);
+  busy.set(1, 160);
+  own.workUs = 250;
+  times.end(one, new Set([one]));
+  assert.equal(times.take([]), [[1, 250]]);
+  // Never looked at before, and with another on the same source.
+  busy.set(2, 40).set(3, 60);
+  const shared = source(200);
+  const rules = [rule(2, { 2: 0 }, [shared]), rule(3, { 3: 0 }, [shared])];
+  for (const ending of rules) times.end(ending, new Set(rules));
+  assert.equal(times.take([]), [
+    [1, 250],
+    [2, 90],
+    [3, 110],
+  ]);
 });
 
 test.run();
