@@ -124,7 +124,6 @@ test('refuses to move what has no position', async () => {
 });
 
 test.after(() => plane.close());
-test.run();
 
 /** A question with a body, which fetch refuses to send. */
 async function requestWithBody(path: string, body: unknown): Promise<{ rules: string[] }> {
@@ -142,3 +141,5 @@ async function requestWithBody(path: string, body: unknown): Promise<{ rules: st
     out.end(text);
   });
 }
+
+test.run();
