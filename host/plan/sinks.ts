@@ -1,5 +1,6 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
 import { parseDuration } from '../base/duration.js';
+import { compileTemplate } from '../codecs/template/index.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { notSupported, refuse } from './errors.js';
 
@@ -24,7 +25,6 @@ const knownFormats = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded', '
 
 /** Properties that change what is sent and cannot run yet. */
 const unsupported = [
-  'dataTemplate',
   'compression',
   'encryption',
   'enableCache',
@@ -50,23 +50,28 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
   if (!knownFormats.includes(format.toLowerCase())) {
     throw refuse(`sink property format: ${format} is not known, expected one of ${knownFormats.join(', ')}`);
   }
-  if (format.toLowerCase() !== 'json') throw notSupported(`sink format ${format}`);
+  const template = text(props, 'dataTemplate');
+  if (template !== null) checkTemplate(type, template);
+  // What a template gives is sent as it is, whatever the format.
+  if (format.toLowerCase() !== 'json' && template === null) throw notSupported(`sink format ${format}`);
   const fields = list(props, 'fields');
   const excludeFields = list(props, 'excludeFields') ?? [];
   if (fields !== null && excludeFields.length > 0) {
     throw refuse('sink properties fields and excludeFields cannot both be set');
   }
   const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
-  if (dataField !== null && (fields !== null || excludeFields.length > 0)) {
+  const isTemplated = template !== null;
+  if (dataField !== null && !isTemplated && (fields !== null || excludeFields.length > 0)) {
     throw notSupported('sink property dataField together with fields or excludeFields');
   }
   const batchSize = count(props, 'batchSize');
   const lingerMs = duration(props, 'lingerInterval');
   const isBatch = batchSize > 1 || lingerMs > 0;
-  if (dataField !== null && isBatch) throw notSupported('sink property dataField together with batchSize');
+  if (dataField !== null && isBatch && !isTemplated)
+    throw notSupported('sink property dataField together with batchSize');
   return {
     format: rowSinks.includes(type) ? 'rows' : type === 'nop' && !flag(props, 'log') ? 'none' : 'json',
-    framing: lineSinks.includes(type) ? 'lines' : 'messages',
+    framing: lineSinks.includes(type) && !isTemplated ? 'lines' : 'messages',
     // A batch is always an array.
     sendSingle: flag(props, 'sendSingle') && !isBatch,
     sendNil: options.sendNilField,
@@ -74,10 +79,16 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
     sendError: options.sendError,
     batchSize,
     lingerMs,
-    fields,
-    excludeFields,
-    dataField,
+    // A template sees all columns; the sink picks from what it gives.
+    fields: isTemplated ? null : fields,
+    excludeFields: isTemplated ? [] : excludeFields,
+    dataField: isTemplated ? null : dataField,
   };
+}
+
+function checkTemplate(type: string, template: string): void {
+  if (rowSinks.includes(type)) throw notSupported(`sink property dataTemplate of sink ${type}`);
+  compileTemplate(template);
 }
 
 /** Properties whose values may be templates over the row. */

@@ -65,7 +65,7 @@ export class RuleRun implements SinkHost {
     for (const spec of start.sinks) {
       const connector = loadedConnector(spec.type);
       if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
-      this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes));
+      this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
     }
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
+import { SinkTransform } from './sink-transform.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
@@ -38,15 +39,18 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #isClosed = false;
   #marks: { at: number; call: () => void }[] = [];
   readonly #sink: Sink;
+  readonly #transform: SinkTransform | undefined;
 
   constructor(
     readonly spec: SinkSpec,
     connector: Connector,
     readonly host: SinkHost,
     readonly limitBytes: number,
+    sendError = false,
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.#transform = SinkTransform.of(spec, sendError);
     this.#sink = sink.create(spec.props, this);
     this.connection = new Connection(this);
   }
@@ -66,6 +70,10 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   exception(reason: string): void {
     this.exceptions++;
+    this.#note(reason);
+  }
+
+  #note(reason: string): void {
     this.lastException = reason;
     this.lastExceptionAt = Date.now();
   }
@@ -84,17 +92,27 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   /** Takes output of the kernel; called while it runs. */
   write(chunk: OutputChunk, now: number): void {
-    this.#bytesIn += chunk.bytes.length;
     this.messagesIn += chunk.messages;
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
-    this.#sink.write(chunk);
+    const sent = this.#transform?.apply(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    // What could not be rendered goes no further.
+    this.messagesFailed += chunk.messages - sent.messages;
+    if (sent.messages === 0 && this.#transform !== undefined) return;
+    this.#bytesIn += sent.bytes.length;
+    this.#sink.write(sent);
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
     if (!this.isFull && this.waitingBytes > this.limitBytes) {
       this.isFull = true;
       this.host.sinkIsFull(true);
     }
+  }
+
+  /** A message that is lost counts as an exception by itself. */
+  #unrendered(reason: string): void {
+    if (this.#transform?.sendError) this.exception(reason);
+    else this.#note(reason);
   }
 
   /** Sets the figures of a sink for which rows are only counted. */

@@ -105,7 +105,8 @@ test('checks options against the statement and the stream', () => {
 const properties: [props: Record<string, unknown>, reason: RegExp][] = [
   [{ format: 'nope' }, /format: nope is not known/],
   [{ format: 'delimited' }, /sink format delimited is not supported yet/],
-  [{ dataTemplate: '{{.a}}' }, /sink property dataTemplate is not supported yet/],
+  [{ dataTemplate: '{{.a' }, /template: sink:1: unclosed action/],
+  [{ dataTemplate: '{{nofunc .a}}' }, /template: sink:1: function "nofunc" not defined/],
   [{ compression: 'gzip' }, /compression is not supported yet/],
   [{ topic: 'x/{{.a}}' }, /a template in sink property topic/],
   [{ batchSize: -1 }, /batchSize must be a whole number from 0, not -1/],
