@@ -2,6 +2,7 @@
 import { loadedConnector } from '../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
+import { type Redact, redactedTexts } from './secret-props.js';
 
 /** A connection of a rule, told apart by the name of its operator in the metrics. */
 export interface OwnConnection {
@@ -24,11 +25,15 @@ export function connectionsOf(sources: readonly SourceSpec[], sinks: readonly Si
   return own.length === 0 ? none : own;
 }
 
-/** The form in which the connections of a rule are shown; `status` gives its metrics when they are asked for. */
+/**
+ * The form in which the connections of a rule are shown; `status` gives its metrics when they are asked for, `redact`
+ * masks the secrets behind references.
+ */
 export function usesOf(
   rule: string,
   state: RuleState,
   own: readonly OwnConnection[],
+  redact: Redact,
   status: () => Promise<RuleStatus>,
 ): ConnectionUse[] {
   if (state.startsWith('stopped')) return [];
@@ -39,7 +44,7 @@ export function usesOf(
       rule,
       typ,
       ...(selector === undefined ? {} : { selector }),
-      props,
+      props: redactedTexts(props, redact),
       state: async () => stateOf((await status()).metrics, operator),
     };
   });

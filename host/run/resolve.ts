@@ -1,5 +1,5 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
-import type { ColumnType, ConstValue } from '../../kernels/ir.js';
+import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import { isInternalSink, loadedConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
@@ -7,7 +7,7 @@ import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
-import { resolveProps } from './secret-props.js';
+import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;
 
@@ -21,8 +21,11 @@ export class MissingConnection extends HaumeaError {
   }
 }
 
-/** Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. */
-export function sourceSpec(definition: StreamDefinition, catalog: Catalog): SourceSpec {
+/**
+ * Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. `redacts` gets what
+ * masks the secrets of its properties.
+ */
+export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): SourceSpec {
   const { name, options, fields } = definition;
   const { type, format } = options;
   const connector = loadedConnector(type);
@@ -36,8 +39,9 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog): Sour
     throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
   }
   const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
-  const props = resolveProps({ ...layers, ...options.extra }, `stream ${name}`).value;
-  connector.source.check(props);
+  const { value: props, redact } = resolveProps({ ...layers, ...options.extra }, `stream ${name}`);
+  redacts.push(redact);
+  checkResolved(connector.source, props, redact);
   return {
     name,
     type,
@@ -51,16 +55,42 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog): Sour
 }
 
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector` or `config` with the reason. */
-export function sinkSpecs(rule: RuleDefinition, catalog: Catalog): SinkSpec[] {
+export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
   return rule.actions.map(({ type, props }) => {
     const connector = loadedConnector(type);
     if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
       throw new HaumeaError('unknownConnector', `sink ${type} not found`);
     const whose = `rule ${rule.id}`;
-    const resolved = resolveProps(withConnection(props, type, whose, catalog), `${whose}, sink ${type}`).value;
-    connector.sink.check(resolved);
-    return { type, props: resolved };
+    const { value, redact } = resolveProps(withConnection(props, type, whose, catalog), `${whose}, sink ${type}`);
+    redacts.push(redact);
+    checkResolved(connector.sink, value, redact);
+    return { type, props: value };
   });
+}
+
+/** All that the connectors of a rule get, and what masks the secrets in it; throws as `sourceSpec` and `sinkSpecs`. */
+export function connectorSpecs(
+  rule: RuleDefinition,
+  { sources }: RulePlan,
+  catalog: Catalog,
+): { sources: SourceSpec[]; sinks: SinkSpec[]; redact: Redact } {
+  const redacts: Redact[] = [];
+  const resolved = sources.map(({ stream }) => {
+    const found = catalog.source(stream);
+    if (found === undefined) throw new HaumeaError('stream', `stream ${stream} not found`);
+    return sourceSpec(found, catalog, redacts);
+  });
+  const sinks = sinkSpecs(rule, catalog, redacts);
+  return { sources: resolved, sinks, redact: allOf(redacts) };
+}
+
+/** Checks properties; the error names none of the values behind references. */
+function checkResolved(part: { check(props: Props): void }, props: Props, redact: Redact): void {
+  try {
+    part.check(props);
+  } catch (error) {
+    throw redactedError(error, redact);
+  }
 }
 
 /**

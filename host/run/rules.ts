@@ -6,8 +6,9 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
 import type { Metrics, Report, SourceSpec } from './protocol.js';
-import { catalogFor, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
+import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
 import { TraceStore, type TraceStrategy } from './trace.js';
 
@@ -57,6 +58,8 @@ interface Entry {
   outputFields: string[];
   /** Those of the last start. */
   connections: readonly OwnConnection[];
+  /** Masks the secrets that the connectors of the last start got. */
+  redact: Redact;
   state: RuleState;
   message: string;
   /** 0 when it never ran. */
@@ -177,7 +180,9 @@ export class Rules implements Engine {
     const { run } = entry;
     const isLive = entry.state === 'running' || entry.state === 'starting';
     const metrics = isLive ? await this.supervisor.metrics(run) : undefined;
-    if (metrics !== undefined && entry.run === run && entry.state === 'running') entry.metrics = metrics;
+    if (metrics !== undefined && entry.run === run && entry.state === 'running') {
+      entry.metrics = redactedTexts(metrics, entry.redact);
+    }
     return {
       status: entry.state,
       message: entry.message,
@@ -223,8 +228,8 @@ export class Rules implements Engine {
   }
 
   connectionUses(): ConnectionUse[] {
-    return [...this.#entries].flatMap(([id, { state, connections }]) =>
-      usesOf(id, state, connections, () => this.status(id)),
+    return [...this.#entries].flatMap(([id, { state, connections, redact }]) =>
+      usesOf(id, state, connections, redact, () => this.status(id)),
     );
   }
 
@@ -252,7 +257,7 @@ export class Rules implements Engine {
         return;
       case 'failed':
         if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, report.metrics);
-        else this.#failed(entry, report.reason, report.metrics);
+        else this.#failed(entry, entry.redact(report.reason), report.metrics);
         return;
       default:
         report satisfies never;
@@ -327,12 +332,8 @@ export class Rules implements Engine {
       entry.planned = undefined;
       const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
       const plan = kept !== undefined && isCurrent ? kept.plan : this.#plan(definition).plan;
-      const sources = plan.sources.map(({ stream }) => {
-        const found = catalog.source(stream);
-        if (found === undefined) throw new HaumeaError('stream', `stream ${stream} not found`);
-        return sourceSpec(found, catalog);
-      });
-      const sinks = sinkSpecs(definition, catalog);
+      const { sources, sinks, redact } = connectorSpecs(definition, plan, catalog);
+      entry.redact = redact;
       entry.topology = this.#sameTopology(plan.topology);
       entry.connections = connectionsOf(sources.filter(isFirst), sinks);
       const run = ++this.#lastRun;
@@ -433,7 +434,7 @@ export class Rules implements Engine {
     entry.state = isWaiting ? waiting : state;
     entry.message = message;
     entry.stoppedAt = Date.now();
-    entry.metrics = metrics;
+    entry.metrics = redactedTexts(metrics, entry.redact);
     // A run that ended or failed within its time is over until the next.
     if (!isWaiting && entry.schedule !== undefined) {
       entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
@@ -487,6 +488,7 @@ function entryOf(
     nextStartAt: 0,
     attempt: 0,
     connections: [],
+    redact: nothingSecret,
     metrics: noMetrics,
     timer: undefined,
     trace: defined.definition.options.other.enableRuleTracer === true ? 'always' : undefined,

@@ -6,7 +6,7 @@ import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { ConnectionUse } from '../../run/api.js';
-import { resolveProps } from '../../run/secret-props.js';
+import { redactedError, resolveProps } from '../../run/secret-props.js';
 import { inContext } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
 
@@ -129,11 +129,10 @@ export class ConnectionService {
       }
       const id = textOf(properties, 'connectionSelector');
       const selected = id === '' ? {} : this.#get(id).props;
-      await connector
-        .ping(resolveProps({ ...properties, ...selected }, `${part} ${type}`).value)
-        .catch((error: unknown) => {
-          throw asConnectionError(error);
-        });
+      const { value, redact } = resolveProps({ ...properties, ...selected }, `${part} ${type}`);
+      await connector.ping(value).catch((error: unknown) => {
+        throw asConnectionError(redactedError(error, redact));
+      });
       return undefined;
     });
   }
@@ -208,7 +207,10 @@ export class ConnectionService {
     if (connector?.ping === undefined) {
       throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
     }
-    await connector.ping(resolveProps(props, `connection of type ${typ}`).value);
+    const { value, redact } = resolveProps(props, `connection of type ${typ}`);
+    await connector.ping(value).catch((error: unknown) => {
+      throw redactedError(error, redact);
+    });
   }
 
   async #connector(type: string): Promise<Connector | undefined> {

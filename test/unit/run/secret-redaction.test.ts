@@ -1,0 +1,62 @@
+/** Secrets behind references do not show in what connectors say about their failures. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HaumeaError } from '../../../host/base/errors.js';
+import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/run/secret-props.js';
+import { openEngine } from './engine-harness.js';
+
+const closedPort = 1;
+
+test('status and connections of a rule show no resolved value', async () => {
+  process.env.HAUMEA_TEST_HOST = '127.0.0.1';
+  process.env.HAUMEA_TEST_USER = 'resolved-user';
+  const running = openEngine();
+  try {
+    running.stream('CREATE STREAM s (a BIGINT) WITH (TYPE="memory", DATASOURCE="redaction", FORMAT="json")');
+    running.run('r', 'SELECT a FROM s', [
+      [
+        'mqtt',
+        {
+          server: `tcp://{{env://HAUMEA_TEST_HOST}}:${closedPort}`,
+          username: 'env://HAUMEA_TEST_USER',
+          topic: 't',
+        },
+      ],
+    ]);
+    await running.figure('r', 'sink_mqtt_0_0_exceptions_total', (count) => count > 0);
+    const status = JSON.stringify(await running.engine.status('r'));
+    assert.match(status, '******');
+    assert.not.match(status, '127.0.0.1');
+    const uses = running.engine.connectionUses();
+    assert.is(uses.length, 1);
+    assert.is(uses[0]?.props.username, '******');
+    assert.is(uses[0]?.props.server, `tcp://******:${closedPort}`);
+    await running.engine.stop('r');
+    assert.not.match(JSON.stringify(await running.engine.status('r')), '127.0.0.1');
+  } finally {
+    await running.close();
+  }
+});
+
+test('an error keeps its kind and loses the secret', () => {
+  const redact = allOf([nothingSecret, (text) => text.replaceAll('hunter2', '******')]);
+  const error = redactedError(new HaumeaError('config', 'hunter2 is no address'), redact);
+  assert.instance(error, HaumeaError);
+  assert.is((error as HaumeaError).kind, 'config');
+  assert.is((error as HaumeaError).message, '****** is no address');
+  const other = new Error('refused');
+  assert.is(redactedError(other, redact), other);
+});
+
+test('texts are masked at any depth, and nothing is copied where nothing is secret', () => {
+  const figures = { total: 1, last: 'login as root failed', nested: { list: ['root', 2] } };
+  const redact = (text: string) => text.replaceAll('root', '******');
+  assert.equal(redactedTexts(figures, redact), {
+    total: 1,
+    last: 'login as ****** failed',
+    nested: { list: ['******', 2] },
+  });
+  assert.is(redactedTexts(figures, allOf([nothingSecret, nothingSecret])), figures);
+});
+
+test.run();
