@@ -43,10 +43,14 @@ function isLess(a: Value, b: Value): boolean {
   return a! < b!;
 }
 
-function lengthOf(value: Value): number {
+function lengthOf(value: Value, budget: Budget): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.length;
-  if (isDict(value)) return Object.keys(value).length;
+  if (isDict(value)) {
+    const { length } = Object.keys(value);
+    budget.spend(length >> 4);
+    return length;
+  }
   if (value === undefined || value === null) throw new TemplateError('len of nil pointer');
   throw new TemplateError(`len of type ${typeName(value)}`);
 }
@@ -124,7 +128,7 @@ export const builtins: Record<string, FunctionSpec> = {
   le: fn(2, 2, ([a, b]) => isLess(a, b) || isEqual(a, b)),
   gt: fn(2, 2, ([a, b]) => isLess(b, a)),
   ge: fn(2, 2, ([a, b]) => isLess(b, a) || isEqual(a, b)),
-  len: fn(1, 1, ([value]) => lengthOf(value)),
+  len: fn(1, 1, ([value], budget) => lengthOf(value, budget)),
   index: fn(1, any, ([value, ...keys]) => keys.reduce<Value>(item, value)),
   slice: fn(1, 3, ([value, from, to]) => slice(value, from, to)),
   print: fn(0, any, print),

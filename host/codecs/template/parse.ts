@@ -426,6 +426,7 @@ class Parser {
       budget.spend(1 + args.length);
       const values = args.map((arg) => arg(frame, dot));
       try {
+        if (!takesOne.includes(name)) for (const value of values) budget.spend(sizeOf(value));
         const result = call(values, budget);
         if (typeof result === 'string') budget.text(result.length);
         else if (Array.isArray(result)) budget.spend(result.length);
@@ -438,6 +439,15 @@ class Parser {
       }
     };
   }
+}
+
+/** Functions that look at one item, whatever the length of the list. */
+const takesOne = ['index', 'first', 'last'];
+
+/** Work of going through a value once, in steps. */
+function sizeOf(value: Value): number {
+  if (typeof value === 'string') return value.length >> 6;
+  return Array.isArray(value) ? value.length >> 4 : 0;
 }
 
 function isLiteral(word: string): boolean {

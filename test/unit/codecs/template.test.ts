@@ -86,6 +86,8 @@ const failing: [template: string, reason: RegExp][] = [
   ['{{$x := list 1}}{{range until 60}}{{$x = list $x $x}}{{end}}{{$x}}', /too many steps/],
   ['{{$x := list 1}}{{range until 60}}{{$x = concat $x $x}}{{end}}', /too many steps/],
   ['{{printf "%999999999d" 1}}', /bad width/],
+  ['{{$x := repeat 60000 "a"}}{{range until 150000}}{{$y := contains "ab" $x}}{{end}}', /too many steps/],
+  ['{{$x := until 50000}}{{range until 150000}}{{$y := has 5.5 $x}}{{end}}', /too many steps/],
   ['{{range until 200000}}{{"0123456789"}}{{repeat 100 "x"}}{{end}}', /longer than|too many steps/],
 ];
 
