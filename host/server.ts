@@ -53,6 +53,9 @@ import { TraceExporter } from './run/trace-export.js';
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
 
+/** Stored rules are planned and started so long after REST is up. */
+const firstAnswersMs = 50;
+
 /** Part of the time of a stop that rules may take to flush; the rest is for writing the definitions. */
 const ruleShareOfStop = 0.7;
 
@@ -216,10 +219,13 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   metrics.setCopying(metricsDumpConfig.enable);
   warnWhenOpen(config, log);
   log.info(`REST answers at ${url}`, { version: options.version, data: folders.data });
-  const rulesStarted = rules.startStored().catch((error: unknown) => {
-    log.error(`starting the stored rules failed: ${reasonOf(error)}`);
-  });
   let closing: Promise<void> | undefined;
+  // Whoever waits for the server to come up is answered first.
+  const rulesStarted = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))
+    .then(() => (closing === undefined ? rules.startStored() : undefined))
+    .catch((error: unknown) => {
+      log.error(`starting the stored rules failed: ${reasonOf(error)}`);
+    });
   const close = async () => {
     log.info('stopping');
     cpuUsage.close();

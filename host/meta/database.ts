@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
 import { isBundled, programFile } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { readImage, writeImage } from './database-image.js';
 
 /** Values by key, for each kind. */
 export type Kinds = Map<string, Map<string, string>>;
@@ -26,10 +27,13 @@ export interface DatabaseContent {
 
 /** Reads a database file; throws when it is no whole SQLite database. */
 export async function readDatabase(path: string): Promise<DatabaseContent> {
+  const bytes = readFileSync(path);
+  const image = readImage(path, bytes);
+  if (image) return image;
   const sql = await loadSql();
   let db: Database | undefined;
   try {
-    db = new sql.Database(readFileSync(path));
+    db = new sql.Database(bytes);
     const check = db.exec('PRAGMA quick_check(1)')[0]?.values[0]?.[0];
     if (check !== 'ok') throw new Error(String(check));
     return readTables(db);
@@ -94,6 +98,7 @@ export async function writeDatabase(path: string, kinds: Kinds, generation: numb
   }
   await rename(temporary, path);
   await syncFolder(dirname(path));
+  await writeImage(path, bytes, kinds, generation);
 }
 
 /** Makes new, renamed and removed names of a folder durable, where the system can. */

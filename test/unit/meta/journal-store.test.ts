@@ -39,7 +39,7 @@ test('keeps changes over a clean stop in a real SQLite file', async () => {
   await store.put('rule', 'c', '2');
   await store.delete('rule', 'c');
   await store.close();
-  assert.equal(readdirSync(join(path, '..')), ['sqliteKV.db']);
+  assert.equal(readdirSync(join(path, '..')).sort(), ['sqliteKV.db', 'sqliteKV.db.image']);
   const sql = await initSqlJs();
   const db = new sql.Database(readFileSync(path));
   assert.equal(db.exec('SELECT key, val FROM rule ORDER BY key')[0]?.values, [
@@ -52,6 +52,32 @@ test('keeps changes over a clean stop in a real SQLite file', async () => {
     ['b', '{"x":"ü"}'],
   ]);
   await again.close();
+});
+
+test('reads what another tool changed in the database, and a torn copy beside it does no harm', async () => {
+  const path = place();
+  const store = await open(path);
+  await store.put('rule', 'a', '1');
+  await store.put('rule', 'b', '2');
+  await store.close();
+  const sql = await initSqlJs();
+  const db = new sql.Database(readFileSync(path));
+  db.run("DELETE FROM rule WHERE key = 'a'");
+  db.run("UPDATE rule SET val = '3' WHERE key = 'b'");
+  writeFileSync(path, db.export());
+  db.close();
+  const changed = await open(path);
+  assert.equal(changed.list('rule'), [['b', '3']]);
+  await changed.put('rule', 'c', '4');
+  await changed.close();
+  const image = readFileSync(`${path}.image`);
+  writeFileSync(`${path}.image`, image.subarray(0, image.length - 3));
+  const torn = await open(path);
+  assert.equal(torn.list('rule'), [
+    ['b', '3'],
+    ['c', '4'],
+  ]);
+  await torn.close();
 });
 
 test('writes nothing when nothing is defined', async () => {
@@ -129,7 +155,7 @@ test('folds the journal into the database when it grows', async () => {
     again.list('rule').map(([, value]) => Number(value)),
     [196, 197, 198, 199, 193, 194, 195],
   );
-  assert.equal(readdirSync(join(path, '..')), ['sqliteKV.db']);
+  assert.equal(readdirSync(join(path, '..')).sort(), ['sqliteKV.db', 'sqliteKV.db.image']);
 });
 
 test('keeps what was acknowledged when the process ends while folding', async () => {
