@@ -90,6 +90,10 @@ export function connectOnce(client: MqttClient): Promise<{ hasSession: boolean }
     client.on('error', onError);
     client.on('close', onClose);
     client.connect();
+    // What the client finds wrong with its own settings destroys the stream, with the reason, and nothing else.
+    client.stream.on('error', (error) => {
+      reason = reasonOf(error);
+    });
   });
 }
 
