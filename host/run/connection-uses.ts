@@ -16,13 +16,18 @@ const none: readonly OwnConnection[] = [];
 /** Lists the connections of a rule; the same empty list for all rules without any. */
 export function connectionsOf(sources: readonly SourceSpec[], sinks: readonly SinkSpec[]): readonly OwnConnection[] {
   const all = [
-    ...sources.map(({ name, type, props }) => ({ operator: `source_${name}`, typ: type, props })),
+    ...sources.filter(isFirst).map(({ name, type, props }) => ({ operator: `source_${name}`, typ: type, props })),
     ...sinks.map(({ type, props }, i) => ({ operator: `sink_${type}_${i}`, typ: type, props })),
   ];
   const own = all.filter(
     ({ typ, props }) => selectorOf(props) !== undefined || loadedConnector(typ)?.ping !== undefined,
   );
   return own.length === 0 ? none : own;
+}
+
+/** Filter for the first of several uses of a stream. */
+function isFirst({ name }: SourceSpec, i: number, all: readonly SourceSpec[]): boolean {
+  return all.findIndex((other) => other.name === name) === i;
 }
 
 /**

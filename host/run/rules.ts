@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
-import type { Metrics, Report, SourceSpec } from './protocol.js';
+import type { Metrics, Report } from './protocol.js';
 import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
@@ -335,7 +335,7 @@ export class Rules implements Engine {
       const { sources, sinks, redact } = connectorSpecs(definition, plan, catalog);
       entry.redact = redact;
       entry.topology = this.#sameTopology(plan.topology);
-      entry.connections = connectionsOf(sources.filter(isFirst), sinks);
+      entry.connections = connectionsOf(sources, sinks);
       const run = ++this.#lastRun;
       const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
       const { sendError } = definition.options;
@@ -460,11 +460,6 @@ export class Rules implements Engine {
 /** Names of the streams a plan reads, each once. */
 function streamsOf({ sources }: RulePlan): string[] {
   return [...new Set(sources.map(({ stream }) => stream))];
-}
-
-/** Filter for the first of several uses of a stream. */
-function isFirst(source: SourceSpec, i: number, all: readonly SourceSpec[]): boolean {
-  return all.findIndex(({ name }) => name === source.name) === i;
 }
 
 /**
