@@ -80,7 +80,17 @@ test('rules created and deleted under full load give all their memory back', asy
     figures.push({ inUse: plane.kernel.memory().inUse, resident: process.memoryUsage.rss() });
   }
   const [early, late] = [figures[9]!, figures.at(-1)!];
-  assert.ok(late.inUse <= early.inUse + 4096, `kernel memory grew from ${early.inUse} to ${late.inUse} bytes`);
+  // What all rules share (column blocks of batches under way) may reach its high-water mark late; a leak of whatever
+  // size sets a new maximum in each cycle.
+  let most = Math.max(...figures.slice(0, 10).map((figure) => figure.inUse));
+  const maxima: number[] = [];
+  for (const { inUse } of figures.slice(10)) {
+    if (inUse <= most) continue;
+    most = inUse;
+    maxima.push(inUse);
+  }
+  assert.ok(maxima.length <= 3, `kernel memory grew again and again: ${maxima.join(', ')} bytes`);
+  assert.ok(most <= early.inUse + 65_536, `kernel memory grew from ${early.inUse} to ${most} bytes`);
   const grown = (late.resident - early.resident) / mb;
   assert.ok(grown < 40, `resident memory grew by ${grown.toFixed(1)} MB in 40 cycles`);
   await plane.close();
