@@ -1,6 +1,6 @@
 /** The test build of the program interpreter, with a batch to put values into. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { HostColumns } from '../../kernels/api.js';
 import { hostCallImport } from '../../kernels/host-call.js';
@@ -35,14 +35,19 @@ function newest(folder: string): number {
     .reduce((latest, entry) => Math.max(latest, statSync(`${entry.parentPath}/${entry.name}`).mtimeMs), 0);
 }
 
-/** Compiles `assembly/testing/<name>.ts` unless the module is newer than all sources, and returns its bytes. */
+/**
+ * Compiles `assembly/testing/<name>.ts` unless the module is newer than all sources, and returns its bytes. Test files
+ * run at the same time and share the module, so it takes its place only when it is whole.
+ */
 export function testModule(name: string): Uint8Array<ArrayBuffer> {
   const out = `kernels/build/test-${name}.wasm`;
   if (!existsSync(root + out) || statSync(root + out).mtimeMs < newest(`${root}assembly`)) {
     mkdirSync(`${root}kernels/build`, { recursive: true });
-    const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory', '-o', out];
+    const made = `${out}.${process.pid}`;
+    const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory', '-o', made];
     const compiler = `${root}node_modules/assemblyscript/bin/asc.js`;
     execFileSync(process.execPath, [compiler, `assembly/testing/${name}.ts`, ...flags], { cwd: root, stdio: 'pipe' });
+    renameSync(root + made, root + out);
   }
   return readFileSync(root + out);
 }
