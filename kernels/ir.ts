@@ -93,9 +93,72 @@ export type WindowPlan =
    */
   | { kind: 'state'; begin: Operand; emit?: Operand }
   /** No window: every input row is a window of its own (an aggregate without a window). */
-  | { kind: 'row' };
+  | { kind: 'row' }
+  /**
+   * Below a join: each message of the input is a window. The operands are the columns of the input that hold start, end
+   * and time of the trigger of the window that the message comes from.
+   */
+  | { kind: 'message'; start: Operand; end: Operand; trigger: Operand };
+
+/** One step of a join: the rows so far (of all branches before) with those of one more branch. */
+export interface JoinStep {
+  type: 'inner' | 'left' | 'right' | 'full' | 'cross';
+  /** Branch on the right side. */
+  branch: number;
+  /**
+   * Evaluated over candidate pairs, batches with the columns of the output; `condition` must be true for a pair to match.
+   * Null (and no program): every pair matches.
+   */
+  program: Program | null;
+  condition: Operand | null;
+  /**
+   * Equalities which the condition implies (`left = right`, operands over single input rows that the node's own program
+   * computes), for a hash table in place of nested loops: `left` over rows of the branch `leftBranch`, `right` over
+   * those of `branch`. Only a hint: results, errors included, are those of nested loops.
+   */
+  keys: { leftBranch: number; left: Operand; right: Operand }[];
+}
 
 export type NodePlan =
+  /**
+   * Rows of several sources as one sequence, in the order of their arrival. It has no input of its own; its ports give it
+   * rows. Output columns: 0 the number of the branch (I64), 1 the port's timestamp (MISSING without one), then
+   * `branches[0]` columns of branch 0, `branches[1]` of branch 1 and so on; those of other branches are MISSING. An
+   * eventTime node below it has a watermark that is the least of those of all branches.
+   */
+  | { kind: 'merge'; input: null; branches: number[]; name: string }
+  /**
+   * Gives the rows of its input to the merge node `into` (index of an earlier node) as branch `branch`: `columns` are the
+   * values of the branch's columns. Rows that failed above travel on as error rows.
+   */
+  | {
+      kind: 'port';
+      input: NodeInput;
+      into: number;
+      branch: number;
+      program: Program | null;
+      timestamp?: Operand;
+      columns: Operand[];
+      name: string;
+    }
+  /**
+   * Joins the rows of each message of the input (an ungrouped window over a merge node). The output has the columns of the
+   * input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row, MISSING where
+   * an outer join found none; columns of no branch (window start …) are those of any row of the message; the
+   * column of the branch number has no meaning any more. Branch 0 and the steps' branches in order make the row.
+   */
+  | {
+      kind: 'join';
+      input: NodeInput;
+      /** Over the rows of the input: computes what `keys` refer to. */
+      program: Program | null;
+      /** Column of the input with the branch number. */
+      branch: Operand;
+      branches: number[][];
+      steps: JoinStep[];
+      columns: number;
+      name: string;
+    }
   /** Keeps the rows for which `condition` is true. */
   | { kind: 'filter'; input: NodeInput; program: Program; condition: Operand; name: string }
   /**
@@ -218,11 +281,11 @@ export interface RulePlan {
  */
 export function sourceOfColumns(nodes: readonly NodePlan[], node: NodePlan): number | null {
   let { input } = node;
-  while ('node' in input) {
+  while (input !== null && 'node' in input) {
     const parent = nodes[input.node];
     if (parent === undefined) return null;
     if (parent.kind !== 'filter' && parent.kind !== 'limit' && parent.kind !== 'sort') return null;
     input = parent.input;
   }
-  return input.source;
+  return input === null ? null : input.source;
 }

@@ -1,5 +1,15 @@
 /** A rule's plan as compact readable text, for debugging and tests. */
-import type { NodeInput, NodePlan, Op, Operand, OutputPlan, Program, RulePlan, WindowPlan } from '../../kernels/ir.js';
+import type {
+  JoinStep,
+  NodeInput,
+  NodePlan,
+  Op,
+  Operand,
+  OutputPlan,
+  Program,
+  RulePlan,
+  WindowPlan,
+} from '../../kernels/ir.js';
 import { NONE } from '../../kernels/ir.js';
 import { showConst, showUse } from './show-value.js';
 
@@ -18,7 +28,8 @@ export function showPlan(plan: RulePlan): string {
   return lines.join('\n');
 }
 
-function showInput(input: NodeInput): string {
+function showInput(input: NodeInput | null): string {
+  if (input === null) return 'ports';
   return 'source' in input ? `source ${input.source}` : `#${input.node}`;
 }
 
@@ -51,11 +62,30 @@ function showNode(node: NodePlan): string[] {
     }
     case 'limit':
       return [`first ${node.count}`];
+    case 'merge':
+      return [`branches of ${node.branches.join(', ')} columns`];
+    case 'port': {
+      const show = shower(node.program);
+      const time = node.timestamp === undefined ? '' : ` at ${show(node.timestamp)}`;
+      return [
+        ...showOps(node.program),
+        `branch ${node.branch} of #${node.into}${time}: ${node.columns.map(show).join(' ')}`,
+      ];
+    }
+    case 'join':
+      return [...showOps(node.program), ...node.steps.flatMap(showJoin)];
     case 'encode':
       return [...showOps(node.program), ...showOutput(node.output, shower(node.program), node.actions)];
     default:
       return node satisfies never;
   }
+}
+
+function showJoin({ type, branch, program, condition, keys }: JoinStep): string[] {
+  const show = shower(program);
+  const on = condition === null ? '' : ` on ${show(condition)}`;
+  const equal = keys.map(({ left, right }) => ` ${shower(null)(left)}=${shower(null)(right)}`).join('');
+  return [...showOps(program), `${type} join branch ${branch}${on}${equal === '' ? '' : ` by${equal}`}`];
 }
 
 function showOutput(output: OutputPlan, show: (operand: Operand) => string, actions: number[]): string[] {

@@ -73,8 +73,10 @@ function moved(
 }
 
 function movedNode(node: NodePlan, sourceBase: number, nodeBase: number, actions: readonly number[]): NodePlan {
+  if (node.kind === 'merge') return node;
   const input: NodeInput =
     'source' in node.input ? { source: node.input.source + sourceBase } : { node: node.input.node + nodeBase };
+  if (node.kind === 'port') return { ...node, input, into: node.into + nodeBase };
   if (node.kind !== 'encode') return { ...node, input };
   return { ...node, input, actions: node.actions.map((action) => actions[action] ?? action) };
 }
