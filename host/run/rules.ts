@@ -1,21 +1,16 @@
 /** The rules and their lives: starting, running, stopping, failing and coming back. */
-import type { RulePlan } from '../../kernels/ir.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
-import { connectionsOf, type OwnConnection, usesOf } from './connection-uses.js';
+import { connectionsOf, usesOf } from './connection-uses.js';
 import type { Metrics, Report } from './protocol.js';
-import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import { MissingConnection } from './resolve.js';
+import { type Entry, entryOf } from './rule-entry.js';
+import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
-import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
+import { redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
 import { TraceStore, type TraceStrategy } from './trace.js';
-
-export interface Planner {
-  plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
-  explain(rule: RuleDefinition, catalog: Catalog): string;
-}
 
 export interface RulesOptions {
   catalog: Catalog;
@@ -35,8 +30,6 @@ export interface RulesOptions {
 const steadyMs = 60_000;
 /** Deaths of the data plane within `steadyMs` after which a suspect, or every rule, stops. */
 const maxLosses = 3;
-const bytesPerMessage = 1024;
-const minSinkLimitBytes = 64 * 1024;
 
 /** Messages of the status. */
 const canceled = 'canceled manually';
@@ -45,46 +38,10 @@ const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const waiting: RuleState = 'stopped: waiting for next schedule.';
 
-/** Topologies of rules that are kept to be shared; more are not worth the memory. */
-const maxTopologies = 100;
-const noMetrics: Metrics = {};
-
-interface Entry {
-  definition: RuleDefinition;
-  /** The plan made at definition, until the first start uses it; with the streams it was made for. */
-  planned: { plan: RulePlan; streams: (StreamDefinition | undefined)[] } | undefined;
-  sources: string[];
-  topology: RulePlan['topology'];
-  outputFields: string[];
-  /** Those of the last start. */
-  connections: readonly OwnConnection[];
-  /** Masks the secrets that the connectors of the last start got. */
-  redact: Redact;
-  state: RuleState;
-  message: string;
-  /** 0 when it never ran. */
-  run: number;
-  startedAt: number;
-  stoppedAt: number;
-  nextStartAt: number;
-  /** Restarts after failures in a row. */
-  attempt: number;
-  /** Figures of the last run that ended. */
-  metrics: Metrics;
-  timer: NodeJS.Timeout | undefined;
-  trace: TraceStrategy | undefined;
-  schedule: Schedule | undefined;
-  /** Next look at the schedule; set while the rule follows it. */
-  patrol: NodeJS.Timeout | undefined;
-  /** A run that ended before its time is not taken up again before, epoch ms. */
-  skipUntil: number;
-  onEnd: (() => void)[];
-}
-
 export class Rules implements Engine {
   readonly #entries = new Map<string, Entry>();
   readonly #byRun = new Map<number, Entry>();
-  readonly #topologies = new Map<string, RulePlan['topology']>();
+  readonly #plans: RulePlans;
   #lastRun = 0;
   #losses: number[] = [];
 
@@ -93,6 +50,7 @@ export class Rules implements Engine {
 
   constructor(options: RulesOptions) {
     this.#options = options;
+    this.#plans = new RulePlans(options.catalog, options.planner);
     this.traces = new TraceStore(options.traceCapacity);
   }
 
@@ -109,19 +67,19 @@ export class Rules implements Engine {
   // Engine
 
   check(rule: RuleDefinition): { sources: string[] } {
-    return { sources: streamsOf(this.#plan(rule).plan) };
+    return { sources: streamsOf(this.#plans.make(rule).plan) };
   }
 
   explain(rule: RuleDefinition): string {
-    return this.#options.planner.explain(rule, catalogFor(rule, this.#options.catalog));
+    return this.#plans.explain(rule);
   }
 
   outputFields(rule: RuleDefinition): string[] {
-    return this.#plan(rule).plan.outputFields;
+    return this.#plans.make(rule).plan.outputFields;
   }
 
   define(rule: RuleDefinition): void {
-    const planned = this.#plan(rule);
+    const planned = this.#plans.make(rule);
     const schedule = Schedule.of(rule.options, this.#options.zone());
     const { plan } = planned;
     const entry = this.#entries.get(rule.id);
@@ -129,7 +87,7 @@ export class Rules implements Engine {
       definition: rule,
       planned,
       sources: streamsOf(plan),
-      topology: this.#sameTopology(plan.topology),
+      topology: this.#plans.sameTopology(plan.topology),
       outputFields: plan.outputFields,
       schedule,
     };
@@ -293,65 +251,20 @@ export class Rules implements Engine {
     return entry;
   }
 
-  /** Returns an equal topology that another rule has already, if there is one. */
-  #sameTopology(topology: RulePlan['topology']): RulePlan['topology'] {
-    const key = JSON.stringify(topology);
-    const known = this.#topologies.get(key);
-    if (known !== undefined) return known;
-    if (this.#topologies.size >= maxTopologies) this.#topologies.clear();
-    this.#topologies.set(key, topology);
-    return topology;
-  }
-
-  /** Plans a rule and checks its sources and sinks. */
-  #plan(rule: RuleDefinition): NonNullable<Entry['planned']> {
-    const catalog = catalogFor(rule, this.#options.catalog);
-    const plan = this.#options.planner.plan(rule, catalog);
-    const streams = plan.sources.map(({ stream }) => catalog.source(stream));
-    for (const definition of streams) {
-      if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
-      throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
-    }
-    try {
-      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
-      sinkSpecs(rule, catalog);
-    } catch (error) {
-      // The rule is made all the same; its start fails.
-      if (!(error instanceof MissingConnection)) throw error;
-    }
-    return { plan, streams };
-  }
-
   #start(entry: Entry): void {
     const { definition } = entry;
     clearTimeout(entry.timer);
     entry.nextStartAt = 0;
-    const catalog = catalogFor(definition, this.#options.catalog);
     try {
       const kept = entry.planned;
       entry.planned = undefined;
-      const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
-      const plan = kept !== undefined && isCurrent ? kept.plan : this.#plan(definition).plan;
-      const { sources, sinks, redact } = connectorSpecs(definition, plan, catalog);
-      entry.redact = redact;
-      entry.topology = this.#sameTopology(plan.topology);
-      entry.connections = connectionsOf(sources, sinks);
       const run = ++this.#lastRun;
-      const sinkLimitBytes = Math.max(minSinkLimitBytes, definition.options.bufferLength * bytesPerMessage);
-      const { sendError } = definition.options;
       const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
-      const rule = {
-        id: definition.id,
-        run,
-        plan,
-        sources,
-        sinks,
-        sendError,
-        sinkLimitBytes,
-        zoneMs,
-        trace: entry.trace,
-      };
-      this.supervisor.post({ kind: 'start', rule });
+      const { start, redact } = this.#plans.startOf(definition, run, zoneMs, kept);
+      entry.redact = redact;
+      entry.topology = this.#plans.sameTopology(start.plan.topology);
+      entry.connections = connectionsOf(start.sources, start.sinks);
+      this.supervisor.post({ kind: 'start', rule: { ...start, trace: entry.trace } });
       entry.run = run;
       this.#byRun.set(run, entry);
     } catch (error) {
@@ -455,41 +368,4 @@ export class Rules implements Engine {
     entry.nextStartAt = Date.now() + Math.round(wait);
     entry.timer = setTimeout(() => this.#startAgain(entry), wait).unref();
   }
-}
-
-/** Names of the streams a plan reads, each once. */
-function streamsOf({ sources }: RulePlan): string[] {
-  return [...new Set(sources.map(({ stream }) => stream))];
-}
-
-/**
- * Makes the entry of a new rule. All properties are written out: copied from other objects they would cost each rule a
- * table of names of its own, 830 bytes.
- */
-function entryOf(
-  defined: Pick<Entry, 'definition' | 'planned' | 'sources' | 'topology' | 'outputFields' | 'schedule'>,
-): Entry {
-  return {
-    definition: defined.definition,
-    planned: defined.planned,
-    sources: defined.sources,
-    topology: defined.topology,
-    outputFields: defined.outputFields,
-    state: 'stopped',
-    message: '',
-    run: 0,
-    startedAt: 0,
-    stoppedAt: 0,
-    nextStartAt: 0,
-    attempt: 0,
-    connections: [],
-    redact: nothingSecret,
-    metrics: noMetrics,
-    timer: undefined,
-    trace: defined.definition.options.other.enableRuleTracer === true ? 'always' : undefined,
-    schedule: defined.schedule,
-    patrol: undefined,
-    skipUntil: 0,
-    onEnd: [],
-  };
 }

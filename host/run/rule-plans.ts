@@ -1,0 +1,90 @@
+/** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
+import type { RulePlan } from '../../kernels/ir.js';
+import { HaumeaError } from '../base/errors.js';
+import type { StreamDefinition } from '../sql/source-def.js';
+import type { Catalog, RuleDefinition } from './api.js';
+import type { RuleStart } from './protocol.js';
+import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import type { Redact } from './secret-props.js';
+
+export interface Planner {
+  plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
+  explain(rule: RuleDefinition, catalog: Catalog): string;
+}
+
+/** A plan with the streams it was made for. */
+export interface PlannedRule {
+  plan: RulePlan;
+  streams: (StreamDefinition | undefined)[];
+}
+
+/** Topologies of rules that are kept to be shared; more are not worth the memory. */
+const maxTopologies = 100;
+const bytesPerMessage = 1024;
+const minSinkLimitBytes = 64 * 1024;
+
+export class RulePlans {
+  readonly #topologies = new Map<string, RulePlan['topology']>();
+
+  constructor(
+    private readonly catalog: Catalog,
+    private readonly planner: Planner,
+  ) {}
+
+  /** Plans a rule and checks its sources and sinks. */
+  make(rule: RuleDefinition): PlannedRule {
+    const catalog = catalogFor(rule, this.catalog);
+    const plan = this.planner.plan(rule, catalog);
+    const streams = plan.sources.map(({ stream }) => catalog.source(stream));
+    for (const definition of streams) {
+      if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
+      throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
+    }
+    try {
+      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
+      sinkSpecs(rule, catalog);
+    } catch (error) {
+      // The rule is made all the same; its start fails.
+      if (!(error instanceof MissingConnection)) throw error;
+    }
+    return { plan, streams };
+  }
+
+  explain(rule: RuleDefinition): string {
+    return this.planner.explain(rule, catalogFor(rule, this.catalog));
+  }
+
+  /**
+   * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. `redact`
+   * masks the secrets that the connectors get.
+   */
+  startOf(
+    rule: RuleDefinition,
+    run: number,
+    zoneMs: number,
+    kept: PlannedRule | undefined,
+  ): { start: RuleStart; redact: Redact } {
+    const catalog = catalogFor(rule, this.catalog);
+    const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
+    const plan = kept !== undefined && isCurrent ? kept.plan : this.make(rule).plan;
+    const { sources, sinks, redact } = connectorSpecs(rule, plan, catalog);
+    const { bufferLength, sendError } = rule.options;
+    const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
+    return { start: { id: rule.id, run, plan, sources, sinks, sendError, sinkLimitBytes, zoneMs }, redact };
+  }
+
+  /** Returns an equal topology that another rule has already, if there is one. */
+  sameTopology(topology: RulePlan['topology']): RulePlan['topology'] {
+    const key = JSON.stringify(topology);
+    const known = this.#topologies.get(key);
+    if (known !== undefined) return known;
+    if (this.#topologies.size >= maxTopologies) this.#topologies.clear();
+    this.#topologies.set(key, topology);
+    return topology;
+  }
+}
+
+/** Names of the streams a plan reads, each once. */
+export function streamsOf({ sources }: RulePlan): string[] {
+  return [...new Set(sources.map(({ stream }) => stream))];
+}
