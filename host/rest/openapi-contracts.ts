@@ -70,7 +70,11 @@ function plugins(kind: string): Record<string, Contract> {
 }
 
 const importing = { request: ref('ImportRequest'), requestIsOptional: false };
-const importQuery = { partial: '1 keeps what the document does not name', stop: '1 ends the server afterwards' };
+const importQuery = {
+  partial: '1 keeps what the document does not name',
+  stop: '1 ends the server afterwards',
+  atomic: '1 changes nothing when an item is refused',
+};
 
 export const contracts: Readonly<Record<string, Contract>> = {
   'GET /': gives(ref('Information')),

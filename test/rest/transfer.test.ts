@@ -194,6 +194,23 @@ test('a dry run tells the same failures and changes nothing', async () => {
   assert.equal(await doExport(), before);
 });
 
+test('with atomic=1 one refused item leaves everything as it was', async () => {
+  await doImport(everything);
+  const before = await doExport();
+  const mixed = {
+    streams: { good: stream('good'), bad: 'X' },
+    uploads: { 'g.txt': '{"name": "g.txt", "content": "g"}' },
+  };
+  for (const query of ['?atomic=1', '?atomic=1&partial=1']) {
+    const refused = await doImport(mixed, query);
+    assert.is(refused.status, 400);
+    assert.equal(Object.keys(JSON.parse(refused.json.message).streams), ['bad']);
+    assert.equal(await doExport(), before);
+  }
+  assert.is((await doImport({ streams: { good: stream('good') } }, '?atomic=1')).status, 200);
+  assert.equal((await request('GET', '/streams')).json, ['good']);
+});
+
 test('stops the server after a successful import when asked to', async () => {
   const before = plane.stopRequests;
   assert.is((await doImport({ streams: { bad: 'X' } }, '?stop=1')).status, 400);

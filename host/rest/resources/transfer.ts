@@ -14,6 +14,7 @@ function importRequest(request: RestRequest): ImportRequest {
   return {
     isPartial: isSet(request, 'partial'),
     isDryRun: isSet(request, 'dryRun'),
+    isStrict: isSet(request, 'atomic'),
     isStopping: isSet(request, 'stop'),
   };
 }
@@ -35,7 +36,7 @@ export const transfer = defineRoutes(
   {
     method: 'POST',
     path: '/data/import',
-    doc: 'Replaces all definitions, or adds to them (partial=1); dryRun=1 only checks, stop=1 ends the server afterwards',
+    doc: 'Replaces all definitions, or adds to them (partial=1); atomic=1 takes all items or none, dryRun=1 only checks, stop=1 ends the server afterwards',
     gate: 'none',
     handle: (request, { transfer }) => transfer.import(request.object(), importRequest(request)),
   },

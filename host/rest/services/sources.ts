@@ -1,5 +1,6 @@
 /** Streams and tables: what a client may do with them. */
 import { HaumeaError } from '../../base/errors.js';
+import { checkId } from '../../meta/ids.js';
 import { SourceRepository, type StoredSource } from '../../meta/sources.js';
 import {
   type DescribedSource,
@@ -99,6 +100,7 @@ export class SourceService {
 
   async #create(source: StoredSource): Promise<string> {
     const { name, kind } = source.definition;
+    checkId(name);
     if (this.#sources.has(name)) throw new HaumeaError('stream', `create ${kind} fails: ${name} already exists`);
     await this.#sources.put(source);
     return `${title(kind)} ${name} is created.`;

@@ -34,6 +34,8 @@ export interface ImportRequest {
   /** What is not part of the import stays. */
   readonly isPartial: boolean;
   readonly isDryRun: boolean;
+  /** An item that is refused leaves everything as it was; otherwise the other items are taken. */
+  readonly isStrict: boolean;
   /** The server ends when the import has succeeded. */
   readonly isStopping: boolean;
 }
@@ -58,11 +60,11 @@ export class TransferService {
     this.#options = options;
   }
 
-  /** Imports a JSON document; rejects with the failures of items as JSON text, the other items are taken then. */
+  /** Imports a JSON document; rejects with the failures of items as JSON text, the other items are taken then unless it is strict. */
   async import(body: Body, request: ImportRequest, signal?: AbortSignal): Promise<ImportResult> {
-    const { isPartial, isDryRun, isStopping } = request;
+    const { isPartial, isDryRun, isStrict, isStopping } = request;
     const items = readJson(await this.#content(body));
-    const failures = await this.#run(items, { isReset: !isPartial, isStrict: false, isDryRun, signal });
+    const failures = await this.#run(items, { isReset: !isPartial, isStrict, isDryRun, signal });
     const response = documentOf(failures);
     if (!isClean(failures)) throw new HaumeaError('general', JSON.stringify(response));
     if (isStopping && !isDryRun) this.#options.stop();
