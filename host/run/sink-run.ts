@@ -173,7 +173,9 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   failed(bytes: number, messages: number, reason: string): void {
     this.messagesFailed += messages;
-    this.exception(reason);
+    // A message that is lost counts as an exception by itself.
+    if (messages > 0) this.#note(reason);
+    else this.exception(reason);
     this.#credit(bytes);
   }
 

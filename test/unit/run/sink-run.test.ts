@@ -1,0 +1,67 @@
+/** What the engine counts for a sink. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log.js';
+import { defineConnector, type SinkContext } from '../../../host/connectors/define.js';
+import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
+import type { OutputChunk } from '../../../kernels/api.js';
+
+/** Opens a sink whose outside refuses all it gets when told so. */
+function open(): { sink: SinkRun; context: SinkContext } {
+  let context: SinkContext | undefined;
+  const connector = defineConnector({
+    name: 'losing',
+    doc: '',
+    connection: {},
+    sink: {
+      props: {},
+      create: (_conf, given) => {
+        context = given;
+        return { open: async () => {}, write: () => {}, flush: async () => {}, close: async () => {} };
+      },
+    },
+  });
+  const host: SinkHost = {
+    id: 'r',
+    log: silent,
+    shared: (_key, make) => make(),
+    sinkIsFull: () => {},
+    sinkFailed: () => {},
+  };
+  const sink = new SinkRun({ type: 'losing', props: {} }, connector, host, 1 << 20);
+  if (context === undefined) throw new Error('the sink was not made');
+  return { sink, context };
+}
+
+const chunk: OutputChunk = {
+  node: 1,
+  host: 1,
+  bytes: Buffer.from('[1][2][3]'),
+  ends: null,
+  messages: 3,
+  rows: 3,
+  partial: false,
+};
+
+test('a message that is lost counts as one exception', () => {
+  const { sink, context } = open();
+  sink.write(chunk, 1);
+  context.accepted(3, 1);
+  context.failed(6, 2, 'the other side is gone');
+  // The figures of a sink add lost messages to its exceptions.
+  assert.is(sink.exceptions + sink.messagesFailed, 2);
+  assert.is(sink.messagesOut, 1);
+  assert.is(sink.waitingMessages, 0);
+  assert.is(sink.lastException, 'the other side is gone');
+  assert.ok(sink.lastExceptionAt > 0);
+});
+
+test('a failure that loses no message of its own counts as one exception too', () => {
+  const { sink, context } = open();
+  sink.write(chunk, 1);
+  context.failed(0, 0, 'too long');
+  assert.is(sink.exceptions + sink.messagesFailed, 1);
+  assert.is(sink.waitingMessages, 3);
+});
+
+test.run();
