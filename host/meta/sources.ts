@@ -109,6 +109,13 @@ export class SourceRepository {
     if (old.kind !== kind) throw refuse(`the ${old.kind} ${name}`);
     if (old.options.shared !== options.shared) throw refuse('SHARED');
     if (old.options.temp !== options.temp) throw refuse('TEMP');
+    const version = options.version ?? '';
+    if (old.options.version && !(version > old.options.version)) {
+      throw new HaumeaError(
+        'stream',
+        `replace ${name} fails: the version ${version} must be greater than ${old.options.version}`,
+      );
+    }
   }
 
   async delete(name: string): Promise<void> {

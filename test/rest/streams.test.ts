@@ -25,6 +25,31 @@ test('creates, lists, describes, replaces and drops a stream', async () => {
   assert.equal((await plane.request('GET', '/streams')).json, []);
 });
 
+test('refuses versions that are not greater, unusable names, and DROP of what is not there', async () => {
+  const put = (more: string) => plane.request('PUT', '/streams/ver', { sql: sql('ver', 'a BIGINT', more) });
+  for (const [more, status] of [
+    ['', 200],
+    [', VERSION="2"', 200],
+    [', VERSION="2"', 400],
+    [', VERSION="1"', 400],
+    ['', 400],
+    [', VERSION="3"', 200],
+  ] as const) {
+    const answer = await put(more);
+    assert.is(answer.status, status, more);
+    if (status === 400) assert.match(answer.json.message, /version .*greater than 2/);
+  }
+  assert.is((await plane.request('DELETE', '/streams/ver')).status, 200);
+  const dropped = await plane.request('POST', '/streams', { sql: 'DROP STREAM ver' });
+  assert.is(dropped.status, 400);
+  assert.is(dropped.json.error, 3000);
+  assert.match(dropped.json.message, /ver is not found/);
+  const named = await plane.request('POST', '/streams', { sql: sql('`a b`') });
+  assert.is(named.status, 400);
+  assert.match(named.json.message, /id 'a b'/);
+  assert.equal((await plane.request('GET', '/streams')).json, []);
+});
+
 test('reads the body as JSON whatever its type says', async () => {
   const body = JSON.stringify({ sql: sql('typed') });
   for (const type of ['application/x-www-form-urlencoded', 'text/plain', '']) {

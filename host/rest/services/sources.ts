@@ -45,6 +45,10 @@ export class SourceService {
         case 'describe':
           return describeText(this.#get(statement.target, statement.name).create);
         case 'drop':
+          // A statement about what is not there is a mistake in the statement, not an unknown path.
+          if (!this.#sources.names(statement.target).includes(statement.name)) {
+            throw new HaumeaError('stream', `drop ${statement.target} fails: ${statement.name} is not found`);
+          }
           return this.#drop(statement.target, statement.name, false);
         case 'explain':
           this.#get(statement.target, statement.name);
