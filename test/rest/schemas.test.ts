@@ -130,4 +130,11 @@ for (const refusal of refusals) {
   });
 }
 
+test('an upload that is no form, of an unknown type, is refused and the server lives', async () => {
+  const refused = await plane.request('PUT', '/schemas/nosuch/x/upload', { file: 'x' });
+  assert.equal([refused.status, refused.json.error], [400, 1000]);
+  assert.match(refused.json.message, /multipart/);
+  assert.is((await plane.request('GET', '/ping')).status, 200);
+});
+
 test.run();

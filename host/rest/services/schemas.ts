@@ -87,9 +87,10 @@ export class SchemaService implements Exportable {
   /** Takes the uploaded file as the schema: 201 when it is new, 200 when it replaces one. */
   upload(type: string, name: string, form: Promise<Form>): Promise<Reply> {
     return inContext(`upload ${type} schema error`, async () => {
+      // First of all: a refusal before it would leave a form that can't be read rejected with nobody to catch it.
+      const parts = await form;
       checkType(type);
       checkId(name);
-      const parts = await form;
       const file = parts.file('file');
       if (file === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file with a file');
       const version = parts.text('version') ?? '';
