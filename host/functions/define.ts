@@ -4,6 +4,7 @@
  */
 import type { HostColumns } from '../../kernels/api.js';
 import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
+import { Instant, ValueError } from '../../kernels/value.js';
 
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
 export type ArgType = 'any' | 'number' | 'int' | 'string' | 'boolean' | 'datetime';
@@ -82,8 +83,8 @@ export function arity(args: readonly ArgSpec[]): { min: number; max: number | nu
 }
 
 /**
- * Makes a host function out of one that works on the values of a row. With `propagate`, rows with a null or missing
- * argument give null without a call. What it throws becomes the row's error.
+ * Makes a host function out of one that works on the values of a row. With `propagate`, rows with a null, missing or
+ * empty (list or object) argument give null without a call. An argument that failed, or what it throws, is the row's error.
  */
 export function perRow(
   nulls: 'propagate' | 'handles',
@@ -93,9 +94,16 @@ export function perRow(
     const args = new Array<unknown>(columns.argCount);
     for (let k = 0; k < columns.count; k++) {
       let hasNull = false;
+      let failed: ValueError | null = null;
       for (let i = 0; i < args.length; i++) {
-        args[i] = columns.get(i, k);
-        hasNull ||= args[i] === null || args[i] === undefined;
+        const value = columns.get(i, k);
+        args[i] = value;
+        if (value instanceof ValueError) failed ??= value;
+        else hasNull ||= isAbsent(value);
+      }
+      if (failed !== null) {
+        columns.fail(k, failed.message);
+        continue;
       }
       if (hasNull && nulls === 'propagate') {
         columns.set(k, null);
@@ -108,4 +116,11 @@ export function perRow(
       }
     }
   };
+}
+
+/** Null, missing, or a list or object without content. */
+function isAbsent(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (typeof value !== 'object' || value instanceof Uint8Array || value instanceof Instant) return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 }

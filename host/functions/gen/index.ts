@@ -16,7 +16,25 @@ import aggregateStddevs from '../aggregate/stddevs.js';
 import aggregateSum from '../aggregate/sum.js';
 import aggregateVar from '../aggregate/var.js';
 import aggregateVars from '../aggregate/vars.js';
+import arrayArrayCardinality from '../array/array-cardinality.js';
+import arrayArrayConcat from '../array/array-concat.js';
+import arrayArrayContains from '../array/array-contains.js';
+import arrayArrayContainsAny from '../array/array-contains-any.js';
+import arrayArrayCreate from '../array/array-create.js';
+import arrayArrayDistinct from '../array/array-distinct.js';
+import arrayArrayExcept from '../array/array-except.js';
+import arrayArrayIntersect from '../array/array-intersect.js';
+import arrayArrayLastPosition from '../array/array-last-position.js';
+import arrayArrayPosition from '../array/array-position.js';
+import arrayArrayRemove from '../array/array-remove.js';
+import arrayArrayUnion from '../array/array-union.js';
+import arrayCardinality from '../array/cardinality.js';
 import conversionCast from '../conversion/cast.js';
+import hashMd5 from '../hash/md5.js';
+import hashSha1 from '../hash/sha1.js';
+import hashSha256 from '../hash/sha256.js';
+import hashSha384 from '../hash/sha384.js';
+import hashSha512 from '../hash/sha512.js';
 import logicCoalesce from '../logic/coalesce.js';
 import logicIsnull from '../logic/isnull.js';
 import mathAbs from '../math/abs.js';
@@ -52,6 +70,12 @@ import mathTrunc from '../math/trunc.js';
 import metaMeta from '../meta/meta.js';
 import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
+import objectItems from '../object/items.js';
+import objectKeys from '../object/keys.js';
+import objectObjToKvpairArray from '../object/obj-to-kvpair-array.js';
+import objectObjectConcat from '../object/object-concat.js';
+import objectObjectSize from '../object/object-size.js';
+import objectValues from '../object/values.js';
 import stringConcat from '../string/concat.js';
 import stringEndswith from '../string/endswith.js';
 import stringIndexof from '../string/indexof.js';
@@ -94,7 +118,25 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateSum,
   aggregateVar,
   aggregateVars,
+  arrayArrayCardinality,
+  arrayArrayConcat,
+  arrayArrayContains,
+  arrayArrayContainsAny,
+  arrayArrayCreate,
+  arrayArrayDistinct,
+  arrayArrayExcept,
+  arrayArrayIntersect,
+  arrayArrayLastPosition,
+  arrayArrayPosition,
+  arrayArrayRemove,
+  arrayArrayUnion,
+  arrayCardinality,
   conversionCast,
+  hashMd5,
+  hashSha1,
+  hashSha256,
+  hashSha384,
+  hashSha512,
   logicCoalesce,
   logicIsnull,
   mathAbs,
@@ -130,6 +172,12 @@ export const definitions: readonly FunctionDefinition[] = [
   metaMeta,
   metaMqtt,
   metaRuleId,
+  objectItems,
+  objectKeys,
+  objectObjToKvpairArray,
+  objectObjectConcat,
+  objectObjectSize,
+  objectValues,
   stringConcat,
   stringEndswith,
   stringIndexof,

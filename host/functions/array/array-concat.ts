@@ -1,0 +1,13 @@
+import { listOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_concat',
+  category: 'array',
+  args: [{ name: 'list', type: 'any', variadic: true }],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'The elements of all lists one after the other; null lists are skipped.',
+  example: 'array_concat(list, other)',
+  call: perRow('handles', (...lists) => lists.flatMap((list, i) => (list == null ? [] : listOf(list, i + 1)))),
+});

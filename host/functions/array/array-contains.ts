@@ -1,0 +1,16 @@
+import { listOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_contains',
+  category: 'array',
+  args: [
+    { name: 'list', type: 'any' },
+    { name: 'value', type: 'any' },
+  ],
+  returns: 'boolean',
+  nulls: 'handles',
+  doc: 'True when the value is an element of the list; false for a null list.',
+  example: 'array_contains(list, 3)',
+  call: perRow('handles', (list, value = null) => list != null && listOf(list).includes(value)),
+});

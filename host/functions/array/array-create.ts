@@ -1,0 +1,15 @@
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_create',
+  category: 'array',
+  args: [{ name: 'value', type: 'any', optional: true, variadic: true }],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'List of the arguments that are not null; null when there are none.',
+  example: 'array_create(a, b)',
+  call: perRow('handles', (...values) => {
+    const items = values.filter((value) => value !== null && value !== undefined);
+    return items.length === 0 ? null : items;
+  }),
+});

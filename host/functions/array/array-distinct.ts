@@ -1,0 +1,13 @@
+import { listOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_distinct',
+  category: 'array',
+  args: [{ name: 'list', type: 'any' }],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The list without repeated elements; lists and objects in it all stay.',
+  example: 'array_distinct(list)',
+  call: perRow('propagate', (list) => [...new Set(listOf(list))]),
+});

@@ -1,0 +1,19 @@
+import { listOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_intersect',
+  category: 'array',
+  args: [
+    { name: 'list', type: 'any' },
+    { name: 'other', type: 'any' },
+  ],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The different elements of the second list that are in the first, too.',
+  example: 'array_intersect(list, other)',
+  call: perRow('propagate', (list, other) => {
+    const known = new Set(listOf(list));
+    return [...new Set(listOf(other, 2))].filter((item) => known.has(item));
+  }),
+});

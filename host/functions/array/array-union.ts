@@ -1,0 +1,18 @@
+import { listOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'array_union',
+  category: 'array',
+  args: [
+    { name: 'list', type: 'any' },
+    { name: 'other', type: 'any' },
+  ],
+  returns: 'array',
+  nulls: 'handles',
+  doc: 'The different elements of both lists.',
+  example: 'array_union(list, other)',
+  call: perRow('handles', (list, other) => [
+    ...new Set([...(list == null ? [] : listOf(list)), ...(other == null ? [] : listOf(other, 2))]),
+  ]),
+});

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+import { defineFunction, perRow } from '../define.js';
+import { printed } from '../regexp.js';
+
+export default defineFunction({
+  name: 'sha1',
+  category: 'hash',
+  args: [{ name: 'text', type: 'string' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'SHA1 of the text as lower-case hexadecimal digits.',
+  example: 'sha1(text)',
+  call: perRow('propagate', (text) => createHash('sha1').update(printed(text)).digest('hex')),
+});

@@ -1,0 +1,18 @@
+import { objectFrom, objectOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'object_concat',
+  category: 'object',
+  args: [
+    { name: 'object', type: 'any' },
+    { name: 'other', type: 'any', variadic: true },
+  ],
+  returns: 'struct',
+  nulls: 'handles',
+  doc: 'One object of the members of all; the last of a name wins, nulls are skipped.',
+  example: 'object_concat(object, other)',
+  call: perRow('handles', (...objects) =>
+    objectFrom(objects.flatMap((object, i) => (object == null ? [] : Object.entries(objectOf(object, i + 1))))),
+  ),
+});

@@ -1,0 +1,13 @@
+import { objectOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'values',
+  category: 'object',
+  args: [{ name: 'object', type: 'any' }],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'Values of the members of the object.',
+  example: 'values(object)',
+  call: perRow('propagate', (object) => Object.values(objectOf(object))),
+});
