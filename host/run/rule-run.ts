@@ -106,6 +106,8 @@ export class RuleRun implements SinkHost {
   #addNode(plan: NodePlan, { plan: { nodes }, sendError, zoneMs }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
+    // The planner gives out no joins yet; a merge node is the one kind without an input.
+    if (input === null) throw new Error(`operator ${plan.name} cannot run`);
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
     const fromSource = 'source' in input ? this.#columns[input.source] : undefined;
     const numbered = sourceOfColumns(nodes, plan);
