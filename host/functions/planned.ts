@@ -77,9 +77,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   inc_min: [1, 1],
   inc_sum: [1, 1],
   // json
-  json_path_exists: [2, 2],
-  json_path_query: [2, 2],
-  json_path_query_first: [2, 2],
   parse_json: [1, 1],
   to_json: [1, 1],
   // math

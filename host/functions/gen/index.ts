@@ -35,6 +35,9 @@ import hashSha1 from '../hash/sha1.js';
 import hashSha256 from '../hash/sha256.js';
 import hashSha384 from '../hash/sha384.js';
 import hashSha512 from '../hash/sha512.js';
+import jsonJsonPathExists from '../json/json-path-exists.js';
+import jsonJsonPathQuery from '../json/json-path-query.js';
+import jsonJsonPathQueryFirst from '../json/json-path-query-first.js';
 import logicCoalesce from '../logic/coalesce.js';
 import logicIsnull from '../logic/isnull.js';
 import mathAbs from '../math/abs.js';
@@ -137,6 +140,9 @@ export const definitions: readonly FunctionDefinition[] = [
   hashSha256,
   hashSha384,
   hashSha512,
+  jsonJsonPathExists,
+  jsonJsonPathQuery,
+  jsonJsonPathQueryFirst,
   logicCoalesce,
   logicIsnull,
   mathAbs,

@@ -1,0 +1,299 @@
+/**
+ * JSON paths: `$.a.b`, `$["a b"]`, `$.list[0]`, `[1,2]`, `[0:3]`, `[*]`, `..name`, `[?(@.age > 5 && @.name == "x")]`.
+ * A path with a step that may match several values gives the list of its matches, any other path one value.
+ */
+import { printed } from './regexp.js';
+
+interface Scope {
+  root: unknown;
+  current: unknown;
+}
+type Evaluate = (scope: Scope) => unknown;
+/** `one` throws when there is no such value; `many` passes over what does not fit. */
+type Step =
+  | { kind: 'one'; find: (value: unknown, root: unknown) => unknown }
+  | { kind: 'many'; find: (value: unknown, root: unknown) => unknown[] };
+
+const maxPaths = 256;
+const paths = new Map<string, Evaluate>();
+
+/** Finds what the path describes in a list, an object or a text of JSON. Throws for a bad path and for missing members. */
+export function findPath(data: unknown, path: unknown): unknown {
+  if (typeof path !== 'string') throw new Error(`the path must be a string, not ${printed(path)}`);
+  let root = data;
+  if (typeof data === 'string') {
+    try {
+      root = JSON.parse(data);
+    } catch {
+      throw new Error(`'${data}' is not valid JSON`);
+    }
+  } else if (typeof data !== 'object' || data === null) {
+    throw new Error(`${printed(data)} has no members a path could find`);
+  }
+  let evaluate = paths.get(path);
+  if (evaluate === undefined) {
+    evaluate = new PathParser(path).parse();
+    // The oldest goes first: paths that come with the rows must not fill the memory.
+    if (paths.size >= maxPaths) paths.delete(paths.keys().next().value as string);
+    paths.set(path, evaluate);
+  }
+  return evaluate({ root, current: root });
+}
+
+function walk(steps: readonly Step[], start: unknown, root: unknown): unknown {
+  if (steps.every(({ kind }) => kind === 'one')) {
+    return steps.reduce((value, step) => step.find(value, root), start);
+  }
+  let matches = [start];
+  for (const step of steps) {
+    matches = matches.flatMap((value) => {
+      if (step.kind === 'many') return step.find(value, root);
+      try {
+        return [step.find(value, root)];
+      } catch {
+        return [];
+      }
+    });
+  }
+  return matches;
+}
+
+function member(value: unknown, key: unknown): unknown {
+  if (Array.isArray(value)) {
+    const index = numberOf(key);
+    if (index === undefined) throw new Error(`a list has no member ${printed(key)}`);
+    const at = Math.trunc(index);
+    if (at < 0 || at >= value.length) throw new Error(`index ${at} is out of bounds`);
+    return value[at];
+  }
+  if (typeof value !== 'object' || value === null) throw new Error(`${printed(value)} has no member ${printed(key)}`);
+  const name = printed(key);
+  if (!Object.hasOwn(value, name)) throw new Error(`unknown key ${name}`);
+  return (value as Record<string, unknown>)[name];
+}
+
+function children(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
+}
+
+function descendants(value: unknown): unknown[] {
+  return [value, ...children(value).flatMap(descendants)];
+}
+
+function range(value: unknown, bounds: readonly unknown[]): unknown[] {
+  if (!Array.isArray(value)) return [];
+  const [low = 0, high = 2147483647, by = 1] = bounds.map((bound) => numberOf(bound));
+  if (low > high) return [];
+  const clip = (at: number) => (at < 0 ? Math.max(value.length + at, 0) : Math.min(at, value.length));
+  const step = Math.trunc(by) || 1;
+  const found: unknown[] = [];
+  if (step > 0) for (let i = clip(low); i < clip(high); i += step) found.push(value[i]);
+  else for (let i = clip(high) - 1; i >= clip(low); i += step) found.push(value[i]);
+  return found;
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+  return Number.isNaN(number) ? undefined : number;
+}
+
+function truth(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === 'false' || value === 'FALSE') return false;
+  if (value === true || value === 'true' || value === 'TRUE') return true;
+  const number = numberOf(value);
+  if (number === undefined) throw new Error(`${printed(value)} is neither true nor false`);
+  return number !== 0;
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  if (typeof a === 'string' && typeof b === 'string' && a === b) return true;
+  const [x, y] = [numberOf(a), numberOf(b)];
+  return x !== undefined && y !== undefined ? x === y : printed(a) === printed(b) && typeof a === typeof b;
+}
+
+/** -1, 0 or 1; numbers and texts of numbers by value, other texts by their characters. */
+function order(a: unknown, b: unknown): number {
+  const [x, y] = [numberOf(a), numberOf(b)];
+  const areTexts = typeof a === 'string' && typeof b === 'string';
+  if (!areTexts && x !== undefined && y !== undefined) return Math.sign(x - y);
+  if (a == null || b == null) throw new Error('null cannot be ordered');
+  return Buffer.compare(Buffer.from(printed(a)), Buffer.from(printed(b)));
+}
+
+const operators: Readonly<Record<string, (a: unknown, b: unknown) => boolean>> = {
+  '==': isEqual,
+  '!=': (a, b) => !isEqual(a, b),
+  '<=': (a, b) => order(a, b) <= 0,
+  '>=': (a, b) => order(a, b) >= 0,
+  '<': (a, b) => order(a, b) < 0,
+  '>': (a, b) => order(a, b) > 0,
+  '=~': (a, b) => new RegExp(printed(b), 'u').test(printed(a)),
+  '!~': (a, b) => !new RegExp(printed(b), 'u').test(printed(a)),
+};
+
+class PathParser {
+  private at = 0;
+
+  constructor(private readonly text: string) {}
+
+  parse(): Evaluate {
+    const evaluate = this.disjunction();
+    this.take(/$/y, 'the end');
+    return evaluate;
+  }
+
+  private disjunction(): Evaluate {
+    let left = this.conjunction();
+    while (this.accept(/\|\|/y) !== null) {
+      const [a, b] = [left, this.conjunction()];
+      left = (scope) => truth(a(scope)) || truth(b(scope));
+    }
+    return left;
+  }
+
+  private conjunction(): Evaluate {
+    let left = this.comparison();
+    while (this.accept(/&&/y) !== null) {
+      const [a, b] = [left, this.comparison()];
+      left = (scope) => truth(a(scope)) && truth(b(scope));
+    }
+    return left;
+  }
+
+  private comparison(): Evaluate {
+    const left = this.operand();
+    const compare = operators[this.accept(/==|!=|<=|>=|=~|!~|<|>/y) ?? ''];
+    if (compare === undefined) return left;
+    const right = this.operand();
+    return (scope) => compare(left(scope), right(scope));
+  }
+
+  private operand(): Evaluate {
+    if (this.accept(/!/y) !== null) {
+      const inner = this.operand();
+      return (scope) => !truth(inner(scope));
+    }
+    if (this.accept(/\(/y) !== null) {
+      const inner = this.disjunction();
+      this.take(/\)/y, ')');
+      return inner;
+    }
+    const start = this.accept(/[$@]/y);
+    if (start !== null) {
+      const steps = this.steps();
+      return ({ root, current }) => walk(steps, start === '$' ? root : current, root);
+    }
+    const number = this.accept(/-?\d+(\.\d+)?([eE][+-]?\d+)?/y);
+    if (number !== null) return () => Number(number);
+    const text = this.accept(/"(?:[^"\\]|\\.)*"/y);
+    if (text !== null) return constant(this.unquoted(text));
+    // In single quotes stands one character, as in the language of the paths.
+    const character = this.accept(/'(?:[^'\\]|\\.)'/uy);
+    if (character !== null) return constant(character.slice(character.length === 4 ? 2 : 1, -1));
+    const word = this.take(/[\p{L}_][\p{L}\p{N}_]*/uy, 'a value');
+    if (word === 'true' || word === 'false') return constant(word === 'true');
+    const steps: Step[] = [{ kind: 'one', find: (value) => member(value, word) }, ...this.steps()];
+    return ({ root }) => walk(steps, root, root);
+  }
+
+  private steps(): Step[] {
+    const steps: Step[] = [];
+    for (;;) {
+      if (this.accept(/\.\./y) !== null) {
+        steps.push({ kind: 'many', find: descendants });
+        if (this.accept(/\[/y) !== null) steps.push(this.bracket());
+        else steps.push(this.named());
+      } else if (this.accept(/\./y) !== null) steps.push(this.named());
+      else if (this.accept(/\[/y) !== null) steps.push(this.bracket());
+      else return steps;
+    }
+  }
+
+  private named(): Step {
+    if (this.accept(/\*/y) !== null) return { kind: 'many', find: children };
+    const name = this.take(/[\p{L}_][\p{L}\p{N}_]*/uy, 'a name');
+    return { kind: 'one', find: (value) => member(value, name) };
+  }
+
+  private bracket(): Step {
+    if (this.accept(/\*\s*\]/y) !== null) return { kind: 'many', find: children };
+    if (this.accept(/\?/y) !== null) {
+      const condition = this.disjunction();
+      this.take(/\]/y, ']');
+      const holds = (current: unknown, root: unknown): boolean => {
+        try {
+          return truth(condition({ root, current }));
+        } catch {
+          return false;
+        }
+      };
+      return { kind: 'many', find: (value, root) => children(value).filter((item) => holds(item, root)) };
+    }
+    const keys: (Evaluate | null)[] = [];
+    let separator: string | null = null;
+    for (;;) {
+      keys.push(/\s*[:\]]/y.test(this.text.slice(this.at)) && separator !== ',' ? null : this.disjunction());
+      const next = this.take(/[:,\]]/y, ', : or ]');
+      if (next === ']') break;
+      if (separator !== null && separator !== next) throw this.error('mixed , and : in brackets');
+      separator = next;
+    }
+    const at = (key: Evaluate | null, root: unknown, current: unknown) => key?.({ root, current });
+    if (separator === ':') {
+      if (keys.length > 3) throw this.error('a range has at most start, end and step');
+      return {
+        kind: 'many',
+        find: (value, root) =>
+          range(
+            value,
+            keys.map((key) => at(key, root, value)),
+          ),
+      };
+    }
+    const [only] = keys;
+    if (only === null || only === undefined) throw this.error('empty brackets');
+    if (separator === null) return { kind: 'one', find: (value, root) => member(value, at(only, root, value)) };
+    const find = (value: unknown, root: unknown) =>
+      keys.flatMap((key) => {
+        try {
+          return [member(value, at(key, root, value))];
+        } catch {
+          return [];
+        }
+      });
+    return { kind: 'many', find };
+  }
+
+  private unquoted(text: string): string {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw this.error(`bad text ${text}`);
+    }
+  }
+
+  private accept(token: RegExp): string | null {
+    while (/\s/.test(this.text[this.at] ?? '')) this.at++;
+    token.lastIndex = this.at;
+    const found = token.exec(this.text)?.[0];
+    if (found === undefined) return null;
+    this.at += found.length;
+    return found;
+  }
+
+  private take(token: RegExp, wanted: string): string {
+    const found = this.accept(token);
+    if (found === null) throw this.error(`expected ${wanted}`);
+    return found;
+  }
+
+  private error(reason: string): Error {
+    return new Error(`bad path ${this.text}: ${reason} at position ${this.at + 1}`);
+  }
+}
+
+function constant(value: unknown): Evaluate {
+  return () => value;
+}

@@ -1,0 +1,24 @@
+import { defineFunction, perRow } from '../define.js';
+import { findPath } from '../json-path.js';
+
+export default defineFunction({
+  name: 'json_path_exists',
+  category: 'json',
+  args: [
+    { name: 'data', type: 'any' },
+    { name: 'path', type: 'string' },
+  ],
+  returns: 'boolean',
+  nulls: 'handles',
+  doc: 'True when the JSON path finds something that is neither null nor an empty list.',
+  example: "json_path_exists(data, '$.list[0]')",
+  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  call: perRow('handles', (data, path) => {
+    try {
+      const found = findPath(data, path);
+      return found != null && !(Array.isArray(found) && found.length === 0);
+    } catch {
+      return false;
+    }
+  }),
+});

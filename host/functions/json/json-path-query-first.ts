@@ -1,0 +1,21 @@
+import { defineFunction, perRow } from '../define.js';
+import { findPath } from '../json-path.js';
+
+export default defineFunction({
+  name: 'json_path_query_first',
+  category: 'json',
+  args: [
+    { name: 'data', type: 'any' },
+    { name: 'path', type: 'string' },
+  ],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'First of the values that the JSON path matches; an error when the path stands for one value that is no list.',
+  example: "json_path_query_first(data, '$.list[0]')",
+  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  call: perRow('handles', (data, path) => {
+    const found = findPath(data, path);
+    if (!Array.isArray(found)) throw new Error(`the path ${String(path)} gives no list`);
+    return found.length === 0 ? null : found[0];
+  }),
+});

@@ -1,0 +1,17 @@
+import { defineFunction, perRow } from '../define.js';
+import { findPath } from '../json-path.js';
+
+export default defineFunction({
+  name: 'json_path_query',
+  category: 'json',
+  args: [
+    { name: 'data', type: 'any' },
+    { name: 'path', type: 'string' },
+  ],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'What the JSON path finds in the data; a list when the path may match several values.',
+  example: "json_path_query(data, '$.list[0]')",
+  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  call: perRow('handles', findPath),
+});
