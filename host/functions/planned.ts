@@ -25,7 +25,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   array_min: [1, 1],
   array_shuffle: [1, 1],
   array_sort: [1, 1],
-  element_at: [2, 2],
   kvpair_array_to_obj: [1, 1],
   repeat: [2, 2],
   sequence: [2, 3],
@@ -35,7 +34,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   dec2hex: [1, 1],
   decode: [2, 2],
   decompress: [2, 2],
-  encode: [2, 2],
   hex2dec: [1, 1],
   // datetime
   convert_tz: [2, 2],
@@ -77,11 +75,9 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   inc_min: [1, 1],
   inc_sum: [1, 1],
   // json
-  parse_json: [1, 1],
   to_json: [1, 1],
   // math
   conv: [3, 3],
-  rand: [0, 0],
   // misc
   bypass: [1, 1],
   dedup_trigger: [4, 4],
@@ -89,14 +85,12 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   get_keyed_state: [3, 3],
   last_hit_count: [0, 0],
   last_hit_time: [0, 0],
-  newuuid: [0, 0],
   props: [1, 1],
   rule_start: [0, 0],
   // multi-row
   extract: [1, 1],
   unnest: [1, 1],
   // object
-  erase: [2, 2],
   object: [2, 2],
   object_construct: [0, null],
   object_pick: [2, null],

@@ -29,7 +29,9 @@ import arrayArrayPosition from '../array/array-position.js';
 import arrayArrayRemove from '../array/array-remove.js';
 import arrayArrayUnion from '../array/array-union.js';
 import arrayCardinality from '../array/cardinality.js';
+import arrayElementAt from '../array/element-at.js';
 import conversionCast from '../conversion/cast.js';
+import conversionEncode from '../conversion/encode.js';
 import hashMd5 from '../hash/md5.js';
 import hashSha1 from '../hash/sha1.js';
 import hashSha256 from '../hash/sha256.js';
@@ -38,6 +40,7 @@ import hashSha512 from '../hash/sha512.js';
 import jsonJsonPathExists from '../json/json-path-exists.js';
 import jsonJsonPathQuery from '../json/json-path-query.js';
 import jsonJsonPathQueryFirst from '../json/json-path-query-first.js';
+import jsonParseJson from '../json/parse-json.js';
 import logicCoalesce from '../logic/coalesce.js';
 import logicIsnull from '../logic/isnull.js';
 import mathAbs from '../math/abs.js';
@@ -62,6 +65,7 @@ import mathMod from '../math/mod.js';
 import mathPi from '../math/pi.js';
 import mathPower from '../math/power.js';
 import mathRadians from '../math/radians.js';
+import mathRand from '../math/rand.js';
 import mathRound from '../math/round.js';
 import mathSign from '../math/sign.js';
 import mathSin from '../math/sin.js';
@@ -73,6 +77,8 @@ import mathTrunc from '../math/trunc.js';
 import metaMeta from '../meta/meta.js';
 import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
+import miscNewuuid from '../misc/newuuid.js';
+import objectErase from '../object/erase.js';
 import objectItems from '../object/items.js';
 import objectKeys from '../object/keys.js';
 import objectObjToKvpairArray from '../object/obj-to-kvpair-array.js';
@@ -134,7 +140,9 @@ export const definitions: readonly FunctionDefinition[] = [
   arrayArrayRemove,
   arrayArrayUnion,
   arrayCardinality,
+  arrayElementAt,
   conversionCast,
+  conversionEncode,
   hashMd5,
   hashSha1,
   hashSha256,
@@ -143,6 +151,7 @@ export const definitions: readonly FunctionDefinition[] = [
   jsonJsonPathExists,
   jsonJsonPathQuery,
   jsonJsonPathQueryFirst,
+  jsonParseJson,
   logicCoalesce,
   logicIsnull,
   mathAbs,
@@ -167,6 +176,7 @@ export const definitions: readonly FunctionDefinition[] = [
   mathPi,
   mathPower,
   mathRadians,
+  mathRand,
   mathRound,
   mathSign,
   mathSin,
@@ -178,6 +188,8 @@ export const definitions: readonly FunctionDefinition[] = [
   metaMeta,
   metaMqtt,
   metaRuleId,
+  miscNewuuid,
+  objectErase,
   objectItems,
   objectKeys,
   objectObjToKvpairArray,

@@ -1,0 +1,17 @@
+import { textOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'encode',
+  category: 'conversion',
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'encoding', type: 'string' },
+  ],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'The text in base64.',
+  example: 'encode(text, "base64")',
+  check: ([, encoding]) => (encoding === 'base64' ? undefined : 'argument 2 (encoding) must be "base64"'),
+  call: perRow('propagate', (text) => Buffer.from(textOf(text)).toString('base64')),
+});

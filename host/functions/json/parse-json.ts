@@ -1,0 +1,13 @@
+import { textOf } from '../argument.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'parse_json',
+  category: 'json',
+  args: [{ name: 'text', type: 'string' }],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'The value that the JSON text stands for; numbers become floats.',
+  example: 'parse_json(text)',
+  call: perRow('handles', (text) => (text == null ? null : JSON.parse(textOf(text)))),
+});
