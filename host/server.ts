@@ -10,7 +10,7 @@ import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
-import { Log, type Logger } from './base/log.js';
+import { Log, type Logger, mainLogFile } from './base/log.js';
 import { checkTarget } from './base/private-net.js';
 import { openSyslog } from './base/syslog.js';
 import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
@@ -282,7 +282,7 @@ function openLog({ basic }: Config, folder: string): Log {
     level: levelOf(basic),
     console: basic.consoleLog,
     folder: basic.fileLog ? folder : undefined,
-    fileName: 'stream.log',
+    fileName: mainLogFile,
     hasTimestamp: !basic.logDisableTimestamp,
     rotateSizeBytes: basic.rotateSize,
     rotateMs: basic.rotateTime * 3_600_000,

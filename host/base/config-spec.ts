@@ -1,5 +1,6 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
 import { field } from './field.js';
+import { mainLogFile, putAside } from './log.js';
 
 const tls = () =>
   field.object({
@@ -7,10 +8,32 @@ const tls = () =>
     keyfile: field.string().doc('Private key file (PEM)'),
   });
 
+const period = {
+  begin: field.string().doc('Begin as YYYY-MM-DD hh:mm:ss'),
+  end: field.string().doc('End as YYYY-MM-DD hh:mm:ss'),
+  beginTimestamp: field.int().min(0).doc('Begin in epoch milliseconds; with endTimestamp in the place of the texts'),
+  endTimestamp: field.int().min(0).doc('End in epoch milliseconds'),
+};
+
+const planning = {
+  enableIncrementalWindow: field.bool().default(false).doc('Aggregate while rows come in'),
+  enableAliasPushdown: field.bool().default(false).doc('Compute aliases at the source'),
+  disableAliasRefCal: field.bool().default(false).doc('Compute an alias again at each use'),
+  optimizeControl: field
+    .object({ disableOptimizeRules: field.list(field.string()).doc('Steps of optimisation that are left out') })
+    .doc('Steps of optimisation'),
+  windowOption: field
+    .object({
+      enableSendSlidingWindowTwice: field.bool().default(false).doc('Send a delayed sliding window twice'),
+      windowVersion: field.string().default('').doc('Implementation of windows'),
+    })
+    .doc('Windows'),
+};
+
 /** Options of a rule; the section `rule` of the configuration changes the defaults for all rules. */
 export const ruleOptionSpec = {
   debug: field.bool().default(false).doc('Log more about this rule'),
-  logFilename: field.string().default('').doc('Log file of this rule'),
+  logFilename: field.string().default('').check(logFileReason).doc('File in the log folder for the lines of this rule'),
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator'),
@@ -18,7 +41,7 @@ export const ruleOptionSpec = {
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
-  qos: field.int().default(0).doc('0 at most once, 1 at least once, 2 exactly once'),
+  qos: field.int().min(0).max(2).default(0).doc('0 at most once, 1 at least once, 2 exactly once'),
   checkpointInterval: field.duration().min(0).default(300_000).doc('Time between two checkpoints when qos is above 0'),
   restartStrategy: field
     .object({
@@ -31,13 +54,16 @@ export const ruleOptionSpec = {
     .doc('What happens after a failure'),
   cron: field.string().default('').doc('Start times of a periodic rule'),
   duration: field.duration().min(0).default(0).doc('Run time of a periodic rule; 0 is unlimited'),
-  cronDatetimeRange: field.list().doc('Periods in which the rule runs'),
-  planOptimizeStrategy: field.object().doc('Choices of the planner'),
+  cronDatetimeRange: field.list(field.object(period)).default([]).doc('Periods in which the rule runs'),
+  planOptimizeStrategy: field.object(planning).doc('Choices of the planner, accepted for compatibility'),
   notifySub: field.bool().default(false).doc('Tell memory subscribers when the rule ends'),
   disableBufferFullDiscard: field.bool().default(false).doc('Wait instead of dropping when a buffer is full'),
   enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop'),
-  forceExitTimeout: field.duration().min(0).doc('Longest time a stop may take'),
-  experiment: field.object().doc('Options under trial'),
+  forceExitTimeout: field.duration().min(0).default(0).doc('Longest time a stop may take; 0 is that of the server'),
+  enableRuleTracer: field.bool().default(false).doc('Trace the rule from its start'),
+  experiment: field
+    .object({ useSliceTuple: field.bool().default(false).doc('Accepted for compatibility') })
+    .doc('Options under trial'),
 };
 
 const basic = {
@@ -185,6 +211,18 @@ export const configSpec = {
   security: field.object(security).doc('Encryption'),
   openTelemetry: field.object(openTelemetry).doc('Tracing'),
 };
+
+/** Says why a text can't name a log file of a rule: it must stay in the log folder and leave other files alone. */
+export function logFileReason(name: string): string | undefined {
+  if (name === '') return undefined;
+  if (!/^[\w][\w. -]{0,199}$/.test(name) || name.endsWith('.')) {
+    return `must be a plain file name in the log folder (letters, digits, _ - . and spaces), not ${JSON.stringify(name)}`;
+  }
+  if (name === mainLogFile) return `must not be ${mainLogFile}, the log of the server`;
+  return putAside.test(name)
+    ? `must not end like an old log file that was put aside: ${JSON.stringify(name)}`
+    : undefined;
+}
 
 /** Says why a time zone name can't be used. */
 export function timeZoneReason(name: string): string | undefined {

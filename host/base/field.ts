@@ -136,11 +136,24 @@ export interface ParseOptions {
   readonly where?: string;
   /** `reject` names unknown properties in an error; `ignore` (default) leaves them out of the result. */
   readonly unknown?: 'reject' | 'ignore';
+  /** Takes values of JSON as they are: the text of a number is no number, a number is no text. */
+  readonly isExact?: boolean;
 }
 
 /** Checks outside input against a spec; throws a `config` error that names the property and the reason. */
 export function parse<S extends Spec>(spec: S, input: unknown, options: ParseOptions = {}): Parsed<S> {
   return parseObject(spec, input, '', options) as Parsed<S>;
+}
+
+/** Returns the spec with other defaults, for the properties that `values` has, at any depth. */
+export function withDefaults<S extends Spec>(spec: S, values: Readonly<Record<string, unknown>>): S {
+  const changed = Object.entries(spec).map(([name, { declared }]) => {
+    const value = values[name];
+    const { fields } = declared;
+    const change = fields !== undefined && isObject(value) ? { fields: withDefaults(fields, value) } : {};
+    return [name, new Field({ ...declared, ...(value === undefined ? {} : { default: value }), ...change })];
+  });
+  return Object.fromEntries(changed) as S;
 }
 
 /** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */
@@ -280,6 +293,7 @@ function parseField(declared: Declaration, input: unknown, path: string, options
 function coerce(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {
   const wrong = (expected: string) =>
     refusal(options, path, `must be ${expected}, not ${declared.isSecret ? 'the given value' : shown(input)}`);
+  if (options.isExact && !isOfType(declared.kind, input)) throw wrong(typeTexts[declared.kind]);
   switch (declared.kind) {
     case 'int': {
       const value = numberOf(input);
@@ -326,6 +340,38 @@ function coerce(declared: Declaration, input: unknown, path: string, options: Pa
       return input;
     default:
       return declared.kind satisfies never;
+  }
+}
+
+const typeTexts: Readonly<Record<FieldKind, string>> = {
+  int: 'an integer',
+  float: 'a number',
+  string: 'a text',
+  bool: 'true or false',
+  duration: 'a duration such as 10s or 500 (milliseconds)',
+  object: 'an object',
+  list: 'a list',
+  any: 'a value',
+};
+
+/** Tells whether a value of JSON is of the type in which clients write the kind. */
+function isOfType(kind: FieldKind, input: unknown): boolean {
+  switch (kind) {
+    case 'int':
+    case 'float':
+      return typeof input === 'number';
+    case 'string':
+      return typeof input === 'string';
+    case 'bool':
+      return typeof input === 'boolean';
+    case 'duration':
+      return typeof input === 'number' || typeof input === 'string';
+    case 'object':
+      return isObject(input);
+    case 'list':
+      return Array.isArray(input);
+    default:
+      return true;
   }
 }
 

@@ -39,6 +39,12 @@ export interface LogOptions {
 }
 
 const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+/** Name of the server's own log. */
+export const mainLogFile = 'stream.log';
+
+/** End of the name of a file that was put aside: the time. */
+export const putAside = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
+
 const flushMs = 50;
 /** Beyond this the lines are written at once, so that memory stays bounded. */
 const flushBytes = 64 * 1024;
@@ -168,7 +174,7 @@ export class Log implements Logger {
   #removeOld(folder: string): void {
     const { fileName, maxAgeMs, rotateCount } = this.#options;
     const aside = readdirSync(folder)
-      .filter((name) => name.startsWith(`${fileName}.`))
+      .filter((name) => name.replace(putAside, '') === fileName && name !== fileName)
       .sort()
       .reverse();
     aside.forEach((name, i) => {

@@ -1,7 +1,7 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
 import { ruleOptionSpec } from '../base/config-spec.js';
 import { HaumeaError } from '../base/errors.js';
-import { type Parsed, parse } from '../base/field.js';
+import { type Parsed, parse, withDefaults } from '../base/field.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';
@@ -23,24 +23,6 @@ export interface RuleJson {
   readonly [name: string]: unknown;
 }
 
-/** Options the engine has a member for; the others travel in `other`. */
-const known = new Set<string>([
-  'debug',
-  'logFilename',
-  'isEventTime',
-  'lateTolerance',
-  'concurrency',
-  'bufferLength',
-  'sendMetaToSink',
-  'sendNilField',
-  'sendError',
-  'qos',
-  'checkpointInterval',
-  'restartStrategy',
-  'cron',
-  'duration',
-]);
-
 /** Checks the types of a rule's members; throws a `general` error naming the member. */
 export function readRuleJson(value: unknown): RuleJson {
   if (!isObject(value)) throw new HaumeaError('general', 'a rule must be a JSON object');
@@ -59,8 +41,16 @@ export function readRuleJson(value: unknown): RuleJson {
   return value as RuleJson;
 }
 
-/** Builds the definition; `id` is that of the path when there is one. Throws `general` errors naming the member. */
-export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id): RuleDefinition {
+/**
+ * Builds the definition; `id` is that of the path when there is one. Options that are not known are refused in what a
+ * client sends and without effect in what is stored. Throws `general` errors naming the member.
+ */
+export function defineRule(
+  json: RuleJson,
+  defaults: RuleDefaults,
+  id = json.id,
+  reading: OptionReading = 'sent',
+): RuleDefinition {
   if (id === undefined || id === '') throw new HaumeaError('general', 'the rule id is missing');
   if (json.id !== undefined && json.id !== '' && json.id !== id) {
     throw new HaumeaError('general', `the rule id ${json.id} of the body is not the id ${id} of the path`);
@@ -77,7 +67,7 @@ export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id)
       sql: '',
       graph,
       actions: sinks.map(({ nodeType, props }) => ({ type: nodeType, props })),
-      options: readOptions(id, json.options ?? {}, defaults),
+      options: readOptions(id, json.options ?? {}, defaults, reading),
       triggered: json.triggered ?? true,
       temp: json.temp ?? false,
     };
@@ -88,7 +78,7 @@ export function defineRule(json: RuleJson, defaults: RuleDefaults, id = json.id)
     name: json.name || id,
     sql: json.sql,
     actions: readActions(id, json.actions),
-    options: readOptions(id, json.options ?? {}, defaults),
+    options: readOptions(id, json.options ?? {}, defaults, reading),
     triggered: json.triggered ?? true,
     temp: json.temp ?? false,
   };
@@ -110,23 +100,49 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
   });
 }
 
-function readOptions(id: string, given: Record<string, unknown>, defaults: RuleDefaults): RuleOptions {
+/** How strictly options are read: as a client sends them now, or as they were stored by whatever program. */
+export type OptionReading = 'sent' | 'stored';
+
+/** The options with the defaults of a configuration. */
+const specs = new WeakMap<RuleDefaults, typeof ruleOptionSpec>();
+
+function specOf(defaults: RuleDefaults): typeof ruleOptionSpec {
+  let spec = specs.get(defaults);
+  if (spec === undefined) {
+    spec = withDefaults(ruleOptionSpec, defaults);
+    specs.set(defaults, spec);
+  }
+  return spec;
+}
+
+const optionNames = new Set(Object.keys(ruleOptionSpec).map((name) => name.toLowerCase()));
+
+/** Names the options of a stored rule that mean nothing here. */
+export function unknownOptions({ options }: RuleJson): string[] {
+  return Object.keys(options ?? {}).filter((name) => !optionNames.has(name.toLowerCase()));
+}
+
+function readOptions(
+  id: string,
+  given: Record<string, unknown>,
+  defaults: RuleDefaults,
+  reading: OptionReading,
+): RuleOptions {
+  const isSent = reading === 'sent';
   let options: RuleDefaults;
   try {
-    const merged = { ...defaults, ...withoutNull(given) };
-    if (isObject(given.restartStrategy)) {
-      merged.restartStrategy = { ...defaults.restartStrategy, ...withoutNull(given.restartStrategy) };
-    }
-    options = parse(ruleOptionSpec, merged, { where: `rule ${id} options` });
+    // Forms send an empty text for a rule without a duration.
+    const { duration, ...others } = given;
+    options = parse(specOf(defaults), duration === '' ? others : given, {
+      where: `rule ${id} options`,
+      unknown: isSent ? 'reject' : 'ignore',
+      isExact: isSent,
+    });
   } catch (error) {
     if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });
     throw error;
   }
   const { restartStrategy } = options;
-  const other: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries({ ...given, ...options })) {
-    if (!known.has(name) && value !== undefined) other[name] = value;
-  }
   return {
     isEventTime: options.isEventTime,
     lateToleranceMs: options.lateTolerance,
@@ -148,13 +164,10 @@ function readOptions(id: string, given: Record<string, unknown>, defaults: RuleD
     logFilename: options.logFilename,
     cron: options.cron,
     durationMs: options.duration,
-    other,
+    cronDatetimeRange: options.cronDatetimeRange,
+    forceExitTimeoutMs: options.forceExitTimeout,
+    enableRuleTracer: options.enableRuleTracer,
   };
-}
-
-/** A member given as null counts as not given. */
-function withoutNull(given: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
 }
 
 function expectType(value: Record<string, unknown>, name: string, type: string, expected: string): void {

@@ -22,8 +22,11 @@ export interface RuleOptions {
   logFilename: string;
   cron: string;
   durationMs: number;
-  /** Options that are accepted and kept, by name. */
-  other: Record<string, unknown>;
+  /** Periods as they were given, checked when the schedule is read. */
+  cronDatetimeRange: readonly unknown[];
+  /** Longest time a stop waits for the sinks; 0 for that of the server. */
+  forceExitTimeoutMs: number;
+  enableRuleTracer: boolean;
 }
 
 /** A node of a rule's graph. */

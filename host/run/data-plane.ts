@@ -300,7 +300,8 @@ export class DataPlane implements HostCalls {
     await Promise.all(unused.map((source) => this.#drop(source)));
     let reason: string | undefined;
     if (isGraceful) {
-      const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(this.options.flushTimeoutMs)));
+      const timeoutMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
+      const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
       for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
     }
     await Promise.all(rule.sinks.map((sink) => sink.close()));

@@ -34,6 +34,8 @@ export interface RuleStart {
   sendError: boolean;
   /** Bytes a sink may have waiting before the sources are stopped. */
   sinkLimitBytes: number;
+  /** How long the sinks get at a stop, ms; that of the worker without it. */
+  flushTimeoutMs?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. */
   zoneMs: number;
   /** The rule is traced from its start. */

@@ -66,7 +66,7 @@ export function entryOf(
     redact: nothingSecret,
     metrics: noMetrics,
     timer: undefined,
-    trace: defined.definition.options.other.enableRuleTracer === true ? 'always' : undefined,
+    trace: defined.definition.options.enableRuleTracer ? 'always' : undefined,
     schedule: defined.schedule,
     patrol: undefined,
     skipUntil: 0,

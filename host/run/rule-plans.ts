@@ -68,9 +68,10 @@ export class RulePlans {
     const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
     const plan = kept !== undefined && isCurrent ? kept.plan : this.make(rule).plan;
     const { sources, sinks, redact } = connectorSpecs(rule, plan, catalog);
-    const { bufferLength, sendError } = rule.options;
+    const { bufferLength, sendError, forceExitTimeoutMs } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
-    return { start: { id: rule.id, run, plan, sources, sinks, sendError, sinkLimitBytes, zoneMs }, redact };
+    const limits = { sinkLimitBytes, ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}) };
+    return { start: { id: rule.id, run, plan, sources, sinks, sendError, ...limits, zoneMs }, redact };
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

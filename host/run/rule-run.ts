@@ -36,6 +36,8 @@ export class RuleRun implements SinkHost {
   readonly id: string;
   readonly run: number;
   readonly operators: RuleStart['plan']['operators'];
+  /** See `RuleStart`. */
+  readonly flushTimeoutMs: number | undefined;
   sources: readonly SourceRun[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
@@ -52,6 +54,7 @@ export class RuleRun implements SinkHost {
   ) {
     this.id = start.id;
     this.run = start.run;
+    this.flushTimeoutMs = start.flushTimeoutMs;
     this.operators = host.sameOperators(start.plan.operators);
   }
 

@@ -38,7 +38,7 @@ export class Schedule {
    * duration. Throws a `general` error that names the option.
    */
   static of(options: RuleOptions, zone: Zone): Schedule | undefined {
-    const periods = readPeriods(options.other.cronDatetimeRange, zone);
+    const periods = readPeriods(options.cronDatetimeRange, zone);
     const times = options.cron === '' ? undefined : readTimes(options.cron, zone);
     const hasTimes = times !== undefined && options.durationMs > 0;
     if (!hasTimes && periods.length === 0) return undefined;

@@ -3,7 +3,14 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { Serial } from '../../base/serial.js';
 import { checkId } from '../../meta/ids.js';
-import { defineRule, type RuleDefaults, type RuleJson, readRuleJson } from '../../meta/rule-definition.js';
+import {
+  defineRule,
+  type OptionReading,
+  type RuleDefaults,
+  type RuleJson,
+  readRuleJson,
+  unknownOptions,
+} from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
 import { inContext, Reply } from '../route.js';
@@ -329,8 +336,11 @@ export class RuleService {
     return this.#serial.run(id, () => {
       if (!this.#waiting.delete(id)) return;
       try {
-        const rule = this.#define(this.#stored(id), id);
+        const json = this.#stored(id);
+        const rule = this.#define(json, id);
         asRuleError(() => this.#engine.define(rule));
+        const ignored = unknownOptions(json);
+        if (ignored.length > 0) this.#log.warn(`rule ${id}: options without effect: ${ignored.join(', ')}`);
         if (rule.triggered) this.#engine.start(id);
       } catch (error) {
         this.#refused.set(id, reasonOf(error));
@@ -366,11 +376,11 @@ export class RuleService {
   #read(body: unknown, id?: string): { json: RuleJson; rule: RuleDefinition } {
     if (id !== undefined) checkId(id);
     const json = readRuleJson(body);
-    return { json, rule: this.#define(json, id) };
+    return { json, rule: this.#define(json, id, 'sent') };
   }
 
-  #define(json: RuleJson, id?: string): RuleDefinition {
-    return defineRule(json, this.#defaults, id);
+  #define(json: RuleJson, id?: string, reading: OptionReading = 'stored'): RuleDefinition {
+    return defineRule(json, this.#defaults, id, reading);
   }
 
   #stateText(id: string): string {

@@ -22,7 +22,9 @@ const defaults: RuleOptions = {
   logFilename: '',
   cron: '',
   durationMs: 0,
-  other: {},
+  cronDatetimeRange: [],
+  forceExitTimeoutMs: 0,
+  enableRuleTracer: false,
 };
 
 /** A catalogue of the streams that the statements create. */

@@ -37,7 +37,9 @@ export const defaultOptions: RuleOptions = {
   logFilename: '',
   cron: '',
   durationMs: 0,
-  other: {},
+  cronDatetimeRange: [],
+  forceExitTimeoutMs: 0,
+  enableRuleTracer: false,
 };
 
 export function ruleOf(id: string, sql: string, actions: Action[], options: Partial<RuleOptions> = {}): RuleDefinition {

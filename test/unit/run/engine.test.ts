@@ -81,6 +81,19 @@ test('a rule ends after its duration', async () => {
   assert.is(status.message, 'duration terminated');
 });
 
+test('forceExitTimeout bounds how long a stop waits for a sink that cannot send', async () => {
+  const slow = openEngine({ flushTimeoutMs: 60_000 });
+  slow.stream('CREATE STREAM sim () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 1 });
+  const nobody = { server: 'tcp://127.0.0.1:1', topic: 't' };
+  slow.run('stuck', 'SELECT temperature FROM sim', [['mqtt', nobody]], { forceExitTimeoutMs: 50 });
+  await slow.figure('stuck', 'sinkRecordsEnqueuedTotal', (value) => value > 0);
+  const began = performance.now();
+  await slow.engine.stop('stuck');
+  assert.ok(performance.now() - began < 20_000);
+  assert.ok(Number((await slow.engine.status('stuck')).metrics.sinkRecordsFailedTotal) > 0);
+  await slow.close();
+});
+
 test('refuses what it does not know, and keeps nothing of it', () => {
   const refuse = (id: string, sql: string, type: string, props: Record<string, unknown>, reason: RegExp) => {
     assert.throws(() => opened.engine.define(ruleOf(id, sql, [[type, props]])), reason);

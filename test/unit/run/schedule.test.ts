@@ -7,7 +7,7 @@ const minute = 60_000;
 const noon = Date.UTC(2026, 5, 1, 12);
 
 function schedule(cron: string, durationMs: number, cronDatetimeRange?: unknown, zone = 'UTC'): Schedule | undefined {
-  return Schedule.of({ cron, durationMs, other: { cronDatetimeRange } } as unknown as RuleOptions, zone);
+  return Schedule.of({ cron, durationMs, cronDatetimeRange } as unknown as RuleOptions, zone);
 }
 
 function refusal(...args: Parameters<typeof schedule>): string {
