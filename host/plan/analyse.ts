@@ -6,10 +6,11 @@ import { timeUnitMs } from '../sql/keywords.js';
 import { some } from '../sql/visit.js';
 import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
+import { bindJoins, inRowOrder, sourcesOf } from './join.js';
 import type { Logical, OutputRow, WindowSpec } from './logical.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
-import { Source } from './source.js';
+import type { Source } from './source.js';
 import { childrenOf, type Value, type Values } from './value.js';
 
 export interface Analysis {
@@ -19,28 +20,13 @@ export interface Analysis {
 
 /** Checks the statement of a rule and returns its logical plan. Throws `plan` errors. */
 export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, values: Values): Analysis {
-  const [join] = select.joins;
-  if (join !== undefined) {
-    // The streams are looked up first: an unknown one is the more helpful thing to say.
-    for (const { table } of select.joins) sourceOf(table.name, catalog);
-    sourceOf(select.from.name, catalog);
-    throw notSupported(`${join.kind} JOIN`, join.table.span);
-  }
-  const definition = sourceOf(select.from.name, catalog);
-  const source = new Source(0, definition, select.from, values);
-  const sources = [source];
+  const sources = sourcesOf(select, rule.options, catalog, values);
   const { isEventTime } = rule.options;
-  if (isEventTime && source.timestamp === null) {
-    throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${source.name}`);
-  }
-  if (isEventTime && definition.options.timestampFormat !== null) {
-    throw notSupported(`option TIMESTAMP_FORMAT of stream ${source.name}`);
-  }
   checkWindow(select, rule);
 
   const isAggregate = hasAggregates(select);
   const isGrouped = isAggregate || select.groupBy.length > 0;
-  const scope = new Scope(sources, select);
+  const scope = new Scope(sources, inRowOrder(select, sources), values, select);
   const window = select.window?.kind ?? null;
   const { functionOwner } = catalog;
   const ruleId = rule.id;
@@ -48,12 +34,53 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
   const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
 
-  const timestamp = isEventTime && source.timestamp !== null ? source.column(source.timestamp) : null;
-  let root: Logical = { kind: 'source', source };
-  if (timestamp !== null) root = { kind: 'watermark', input: root, timestamp };
+  const timestamps = isEventTime ? sources.map((one) => one.column(one.timestamp ?? '')) : [];
+  const [source, other] = sources;
+  if (source === undefined) throw new Error('a statement without a stream');
+  const isJoin = other !== undefined;
+  const timestamp = isJoin ? null : (timestamps[0] ?? null);
+  let root: Logical = isJoin ? { kind: 'merge', sources, timestamps } : { kind: 'source', source };
+  if (isEventTime) root = { kind: 'watermark', input: root, timestamp };
+  const withHaving = (input: Logical, keys: readonly Value[]): Logical => {
+    if (select.having === null) return input;
+    const condition = binder.bind(select.having, resultClause('HAVING'));
+    checkHaving(condition, keys, select.having);
+    return { kind: 'filter', input, condition, clause: 'having' };
+  };
   const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
-  if (select.window !== null || isGrouped) {
+  if (isJoin && select.window !== null) {
+    const window = windowSpec(select.window, (condition) =>
+      binder.bind(condition, rowClause('a condition of the window')),
+    );
+    root = {
+      kind: 'window',
+      input: root,
+      window,
+      timestamp,
+      where: null,
+      keys: [],
+      isGrouped: false,
+      sendEmpty: false,
+    };
+    root = { kind: 'join', input: root, sources, steps: bindJoins(select, binder, rowClause('ON')) };
+    if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
+    const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
+    if (isGrouped) {
+      const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
+      root = {
+        kind: 'window',
+        input: root,
+        window: { kind: 'message', start, end, trigger },
+        timestamp: null,
+        where: null,
+        keys,
+        isGrouped,
+        sendEmpty: false,
+      };
+    }
+    root = withHaving(root, keys);
+  } else if (select.window !== null || isGrouped) {
     const filter = select.window?.filter ?? null;
     if (filter !== null) {
       const condition = binder.bind(filter, rowClause('FILTER'));
@@ -76,11 +103,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
       isGrouped,
       sendEmpty: select.window !== null && where === null && keys.length === 0,
     };
-    if (select.having !== null) {
-      const condition = binder.bind(select.having, resultClause('HAVING'));
-      checkHaving(condition, keys, select.having);
-      root = { kind: 'filter', input: root, condition, clause: 'having' };
-    }
+    root = withHaving(root, keys);
   } else {
     if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
     if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
@@ -99,12 +122,6 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
 /** Output columns in the order of the SELECT; columns that `*` brings without a schema are not known. */
 export function outputFieldsOf(row: OutputRow): string[] {
   return row.entries.map(({ name }) => name);
-}
-
-function sourceOf(name: string, catalog: Catalog) {
-  const definition = catalog.source(name);
-  if (definition !== undefined) return definition;
-  throw refuse(`stream ${name} is not known, check that it was created`);
 }
 
 function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {

@@ -42,11 +42,21 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[]): 
       const lines: [string, string][] = [];
       if (node.keys.length > 0) lines.push(['AggregatePlan', `Dimension:{ ${showAll(node.keys)} }`]);
       const where = node.where === null ? '' : `, condition:${showValue(node.where)}`;
-      if (node.window.kind !== 'row') lines.push(['WindowPlan', `{ ${showWindow(node.window)}${where} }`]);
+      if (node.window.kind !== 'row' && node.window.kind !== 'message')
+        lines.push(['WindowPlan', `{ ${showWindow(node.window)}${where} }`]);
       return lines;
     }
     case 'watermark':
-      return [['WatermarkPlan', `Timestamp:${showValue(node.timestamp)}`]];
+      return [['WatermarkPlan', node.timestamp === null ? '' : `Timestamp:${showValue(node.timestamp)}`]];
+    case 'join': {
+      const joins = node.steps.map(({ type, condition }) => {
+        const on = condition === null ? '' : `, ${showValue(condition)}`;
+        return `{ joinType:${type.toUpperCase()}_JOIN${on} }`;
+      });
+      return [['JoinPlan', `Joins:[ ${joins.join(', ')} ]`]];
+    }
+    case 'merge':
+      return node.sources.flatMap((source) => describe({ kind: 'source', source }, columns));
     case 'source': {
       const names = (columns[node.source.index] ?? []).map((value) => showValue(value)).sort();
       return [['DataSourcePlan', `StreamName: ${node.source.name}, StreamFields:[ ${names.join(', ')} ]`]];

@@ -4,6 +4,7 @@ import type { Catalog, RuleDefinition } from '../run/api.js';
 import type { Select } from '../sql/ast.js';
 import { parseSelect } from '../sql/parser.js';
 import { type Analysis, analyse, outputFieldsOf } from './analyse.js';
+import { notSupported } from './errors.js';
 import { explainLines } from './explain.js';
 import { type Branch, branchesOf } from './graph/branches.js';
 import { mergePlans } from './graph/merge.js';
@@ -28,6 +29,15 @@ interface Planned {
  * @param fold evaluates constant expressions; see Kernel.evaluate
  */
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
+  const plan = draftRule(rule, catalog, fold);
+  for (const node of plan.nodes) {
+    if (node.kind === 'join') throw notSupported(`${node.steps[0]?.type.toUpperCase()} JOIN`);
+  }
+  return plan;
+}
+
+/** As `planRule`, but also with plans of joins, which the kernel cannot run yet. */
+export function draftRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
   const { graph } = rule;
   if (graph === undefined) return planSelect(parseSelect(rule.sql), rule, catalog, fold);
   const plans = branchesOf(graph).map((branch) => ({
@@ -85,5 +95,5 @@ function plan(select: Select, rule: RuleDefinition, catalog: Catalog, fold: Fold
   let root = foldConstants(analysis.root, values, fold);
   root = splitFilters(pushFilters(root));
   if (root.kind !== 'project') throw new Error('the root of a plan is not its output');
-  return { analysis: { ...analysis, root }, physical: lower(root, rule, values) };
+  return { analysis: { ...analysis, root }, physical: lower(root, rule, values, analysis.sources.length) };
 }

@@ -30,7 +30,17 @@ export type WindowSpec =
   | { kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number }
   | { kind: 'count'; length: number; step: number }
   | { kind: 'state'; begin: Value; emit: Value | null }
-  | { kind: 'row' };
+  | { kind: 'row' }
+  /** Above a join: what a window gave is a window again. */
+  | { kind: 'message'; start: Value; end: Value; trigger: Value };
+
+/** One step of a join: the rows so far with those of one more source. */
+export interface JoinSpec {
+  type: 'inner' | 'left' | 'right' | 'full' | 'cross';
+  source: number;
+  /** Null: every pair matches. */
+  condition: Value | null;
+}
 
 /** Conditions that are part of a window. */
 export function windowConditions(window: WindowSpec): Value[] {
@@ -48,8 +58,12 @@ function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec
 
 export type Logical =
   | { kind: 'source'; source: Source }
-  /** Event time: orders rows by their timestamp column. */
-  | { kind: 'watermark'; input: Logical; timestamp: Value }
+  /** Rows of several sources in one sequence; with the event time of each source, or none in processing time. */
+  | { kind: 'merge'; sources: Source[]; timestamps: Value[] }
+  /** Event time: orders rows by their timestamp column; null: by that which the merge below has for each source. */
+  | { kind: 'watermark'; input: Logical; timestamp: Value | null }
+  /** Joins the rows of each window of the input. */
+  | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
   | { kind: 'filter'; input: Logical; condition: Value; clause: 'where' | 'filter' | 'having' }
   | {
       kind: 'window';
@@ -69,7 +83,7 @@ export type Logical =
 
 /** Operator below, or null for a source. */
 export function inputOf(node: Logical): Logical | null {
-  return node.kind === 'source' ? null : node.input;
+  return node.kind === 'source' || node.kind === 'merge' ? null : node.input;
 }
 
 /** Operators from the source up to the root. */
@@ -84,8 +98,12 @@ export function valuesOf(node: Logical): Value[] {
   switch (node.kind) {
     case 'source':
       return [];
+    case 'merge':
+      return node.timestamps;
     case 'watermark':
-      return [node.timestamp];
+      return node.timestamp === null ? [] : [node.timestamp];
+    case 'join':
+      return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'filter':
       return [node.condition];
     case 'window':
@@ -111,9 +129,16 @@ export function mapValues(node: Logical, values: Values, change: (value: Value) 
   const visit = (one: Logical): Logical => {
     switch (one.kind) {
       case 'source':
+      case 'merge':
         return one;
       case 'watermark':
         return { ...one, input: visit(one.input) };
+      case 'join':
+        return {
+          ...one,
+          input: visit(one.input),
+          steps: one.steps.map((step) => ({ ...step, condition: maybe(step.condition) })),
+        };
       case 'filter':
         return { ...one, input: visit(one.input), condition: map(one.condition) };
       case 'window':

@@ -1,6 +1,16 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of windows, one encode node for each kind of sink. */
-import type { AggregatePlan, NodeInput, NodePlan, Operand, OutputPlan, WindowPlan } from '../../kernels/ir.js';
+import type {
+  AggregatePlan,
+  JoinStep,
+  NodeInput,
+  NodePlan,
+  Operand,
+  OutputPlan,
+  WindowPlan,
+} from '../../kernels/ir.js';
+import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
+import { equalities } from './join.js';
 import { chainOf, type Logical, type OutputRow, type WindowSpec } from './logical.js';
 import { type OutputSpec, outputSpec } from './output.js';
 import { Path, ProgramBuilder } from './program.js';
@@ -10,7 +20,7 @@ import { type AggregateValue, type ColumnValue, childrenOf, type Value, type Val
 
 /** A step of the topology and the nodes that do its work. */
 export interface Step {
-  kind: 'watermark' | 'windowFilter' | 'filter' | 'window' | 'aggregate' | 'having' | 'order' | 'project';
+  kind: 'watermark' | 'windowFilter' | 'filter' | 'window' | 'join' | 'aggregate' | 'having' | 'order' | 'project';
   nodes: number[];
 }
 
@@ -22,18 +32,27 @@ export interface Physical {
   encoders: number[];
 }
 
+/** Columns that a merge node puts before those of its branches. */
+const mergeBranch = 0;
+const mergeTime = 1;
+
 interface Output {
   spec: OutputSpec;
   wishes: SinkWishes;
   actions: number[];
 }
 
-export function lower(root: Extract<Logical, { kind: 'project' }>, rule: RuleDefinition, values: Values): Physical {
+export function lower(
+  root: Extract<Logical, { kind: 'project' }>,
+  rule: RuleDefinition,
+  values: Values,
+  sources: number,
+): Physical {
   const outputs = outputsOf(root.row, rule, values);
   const outputValues = outputs.flatMap(({ spec }) => shapeValues(spec));
   const chain = chainOf(root);
-  const columns = neededColumns(root, outputValues, 1);
-  const lowering = new Lowering(rule, columns[0] ?? []);
+  const columns = neededColumns(root, outputValues, sources);
+  const lowering = new Lowering(rule, columns, values);
   chain.forEach((node, i) => {
     lowering.add(node, chain.slice(i + 1), outputValues);
   });
@@ -48,9 +67,10 @@ class Lowering {
 
   constructor(
     private readonly rule: RuleDefinition,
-    private readonly columns: readonly ColumnValue[],
+    private readonly columns: readonly (readonly ColumnValue[])[],
+    private readonly values: Values,
   ) {
-    this.path = Path.ofSource(0, columns);
+    this.path = Path.ofSource(0, columns[0] ?? []);
   }
 
   /** @param above operators that read what this one gives out */
@@ -60,13 +80,13 @@ class Lowering {
       case 'project':
         return;
       case 'watermark': {
-        const timestamp = this.columnOperand(node.timestamp);
+        const timestamp = node.timestamp === null ? col(mergeTime) : this.columnOperand(node.timestamp);
         const { lateToleranceMs } = this.rule.options;
-        const columns = this.columns.length;
+        const { columns, columnValues } = this.path;
         this.pushNew(
           { kind: 'eventTime', input: this.path.input, timestamp, lateToleranceMs, columns, name: 'watermark' },
           'watermark',
-          this.columns,
+          columnValues,
         );
         return;
       }
@@ -78,8 +98,15 @@ class Lowering {
         this.push({ kind: 'filter', input, program: builder.finish(), condition, name: step }, step);
         return;
       }
+      case 'merge':
+        this.addMerge(node);
+        return;
+      case 'join':
+        this.addJoin(node);
+        return;
       case 'window':
-        this.addWindow(node, [...above.flatMap(valuesAbove), ...outputValues]);
+        if (above.some(({ kind }) => kind === 'join')) this.addCollectingWindow(node);
+        else this.addWindow(node, [...above.flatMap(valuesAbove), ...outputValues]);
         return;
       case 'sort': {
         const builder = new ProgramBuilder(this.path);
@@ -119,6 +146,80 @@ class Lowering {
     return encoders;
   }
 
+  private addMerge({ sources, timestamps }: Extract<Logical, { kind: 'merge' }>): void {
+    const branches = sources.map(({ index }) => this.columns[index] ?? []);
+    const into = this.nodes.length;
+    const merge: NodePlan = {
+      kind: 'merge',
+      input: null,
+      branches: branches.map(({ length }) => length),
+      name: 'merge',
+    };
+    this.pushNew(merge, null, [null, null, ...branches.flat()]);
+    sources.forEach(({ index }, branch) => {
+      const path = Path.ofSource(index, branches[branch] ?? []);
+      const columns = path.columnValues.map((_value, i) => col(i));
+      const time = timestamps[branch];
+      const timestamp = time === undefined ? undefined : path.find(time);
+      const port: NodePlan = { kind: 'port', input: path.input, into, branch, program: null, columns, name: 'port' };
+      this.nodes.push(timestamp === undefined ? port : { ...port, timestamp });
+    });
+  }
+
+  /** The window below a join: keeps the number of the branch and all columns, then start, end and trigger. */
+  private addCollectingWindow(node: Extract<Logical, { kind: 'window' }>): void {
+    const { values } = this;
+    const kept = this.path.columnValues.filter((value) => value !== null);
+    const builder = new ProgramBuilder(this.path);
+    const window = windowPlan(node.window, (value) => builder.operand(value));
+    const isEventTime = this.steps.some(({ kind }) => kind === 'watermark');
+    const plan: NodePlan = {
+      kind: 'window',
+      input: this.path.input,
+      program: builder.finishOrNull(),
+      window,
+      isEventTime,
+      grouped: false,
+      keys: [],
+      keep: [col(mergeBranch), ...kept.map((value) => this.columnOperand(value))],
+      aggs: [],
+      sendEmpty: false,
+      name: 'window',
+    };
+    if (isEventTime) plan.timestamp = col(mergeTime);
+    const parts = [values.window('start'), values.window('end'), values.window('trigger')];
+    this.pushNew(plan, 'window', [null, ...kept, ...parts]);
+  }
+
+  private addJoin({ sources, steps }: Extract<Logical, { kind: 'join' }>): void {
+    const index = this.nodes.length;
+    const { input, columnValues } = this.path;
+    const indexesOf = (source: number): number[] =>
+      columnValues.flatMap((value, i) => (value?.kind === 'column' && value.source === source ? [i] : []));
+    const plans = steps.map((step): JoinStep => {
+      const keys = equalities(step).map(({ left, right }) => ({
+        leftBranch: left.source,
+        left: this.columnOperand(left),
+        right: this.columnOperand(right),
+      }));
+      const { type, source: branch } = step;
+      if (step.condition === null) return { type, branch, program: null, condition: null, keys };
+      // Pairs are a batch of their own: what an earlier step computed does not stand in it.
+      this.path = this.path.afterNew(index, columnValues);
+      const builder = new ProgramBuilder(this.path);
+      const condition = builder.operand(step.condition);
+      return { type, branch, program: builder.finish(), condition, keys };
+    });
+    const branches = sources.map((source) => indexesOf(source.index));
+    const columns = columnValues.length;
+    const branch = col(0);
+    this.pushNew(
+      { kind: 'join', input, program: null, branch, branches, steps: plans, columns, name: 'join' },
+      'join',
+      columnValues,
+    );
+  }
+
   private addWindow(node: Extract<Logical, { kind: 'window' }>, later: readonly Value[]): void {
     const needs = windowNeeds(later);
     const builder = new ProgramBuilder(this.path);
@@ -151,7 +252,7 @@ class Lowering {
     const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
     columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
-    this.pushNew(plan, node.window.kind === 'row' ? null : 'window', columns);
+    this.pushNew(plan, node.window.kind === 'row' || node.window.kind === 'message' ? null : 'window', columns);
     if (node.keys.length > 0) this.steps.push({ kind: 'aggregate', nodes: [index] });
   }
 
@@ -213,6 +314,10 @@ function windowPlan(window: WindowSpec, operand: (value: Value) => Operand): Win
   if (window.kind === 'state') {
     const { kind, begin, emit } = window;
     return emit === null ? { kind, begin: operand(begin) } : { kind, begin: operand(begin), emit: operand(emit) };
+  }
+  if (window.kind === 'message') {
+    const { kind, start, end, trigger } = window;
+    return { kind, start: operand(start), end: operand(end), trigger: operand(trigger) };
   }
   if (window.kind !== 'sliding') return window;
   const { kind, lengthMs, delayMs, trigger } = window;

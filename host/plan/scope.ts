@@ -2,7 +2,7 @@
 import type { Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
 import type { Source } from './source.js';
-import type { Value } from './value.js';
+import type { Value, Values } from './value.js';
 
 /** Aliases that may be defined by each other's values before the first of them is known. */
 const maxOpen = 100;
@@ -18,6 +18,9 @@ export class Scope {
 
   constructor(
     readonly sources: readonly Source[],
+    /** The same in the order in which a joined row is searched for a name. */
+    private readonly order: readonly Source[],
+    private readonly values: Values,
     select: Select,
   ) {
     for (const item of select.items) {
@@ -71,12 +74,33 @@ export class Scope {
     const [first, ...others] = this.sources;
     if (first === undefined) throw refuse(`unknown field ${name}`, span);
     if (others.length === 0) return first.column(name, span);
-    const owners = this.sources.filter((source) => source.has(name));
+    const owners = this.order.filter((source) => source.has(name));
     const [owner, second] = owners;
     if (owner === undefined) throw refuse(`unknown field ${name}`, span);
+    if (second !== undefined && this.sources.some(({ declared }) => declared === null)) {
+      // Nobody knows who has it before the rows are there: the first that does.
+      const columns = owners.map((source) => source.column(name, span));
+      return this.values.op('logic.coalesce', [], columns);
+    }
     if (second !== undefined) {
       throw refuse(`the column ${name} may be of stream ${owner.name} or ${second.name}, qualify it`, span);
     }
     return owner.column(name, span);
+  }
+
+  /** Declared columns of all streams by name; of equal names the one that a joined row has first. */
+  allColumns(): Map<string, Value> {
+    const columns = new Map<string, Value[]>();
+    for (const source of this.order) {
+      for (const name of source.declared ?? []) {
+        columns.set(name, [...(columns.get(name) ?? []), source.column(name)]);
+      }
+    }
+    return new Map(
+      [...columns].map(([name, [first, ...others]]) => [
+        name,
+        others.length === 0 ? first! : this.values.op('logic.coalesce', [], [first!, ...others]),
+      ]),
+    );
   }
 }

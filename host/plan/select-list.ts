@@ -70,15 +70,11 @@ function addStar(
   const [first, second] = scope.sources;
   const source = expr.qualifier === null ? first : scope.sourceNamed(expr.qualifier);
   if (source === undefined) throw refuse(`unknown stream ${expr.qualifier}`, expr.span);
-  if (second !== undefined) throw notSupported('* in a join', expr.span);
-  const replaced = new Set<string>();
-  for (const { expr: inner, alias } of expr.replace) {
-    const name = alias ?? ownName(inner);
-    if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', inner.span);
-    replaced.add(name);
-    const value = binder.bind(inner, clause);
-    add({ name, value, isPlain: false, isUnnamed: false }, row, named, inner);
+  if (expr.qualifier === null && second !== undefined) {
+    addAllStars(expr, row, wild, named, scope, binder, clause);
+    return;
   }
+  const replaced = addReplaced(expr, row, named, binder, clause);
   const except = expr.except.filter((name) => !replaced.has(name));
   const { declared } = source;
   if (declared !== null) {
@@ -91,4 +87,37 @@ function addStar(
   } else {
     row.star.except = row.star.except.filter((name) => except.includes(name));
   }
+}
+
+/** `*` of a join: the columns of all streams, of equal names the one that a joined row has first. */
+function addAllStars(
+  expr: Star,
+  row: OutputRow,
+  wild: Map<string, OutputEntry>,
+  named: Set<string>,
+  scope: Scope,
+  binder: Binder,
+  clause: Clause,
+): void {
+  if (scope.sources.some(({ declared }) => declared === null)) {
+    throw notSupported('* in a join of streams without declared columns', expr.span);
+  }
+  const replaced = addReplaced(expr, row, named, binder, clause);
+  for (const [name, value] of scope.allColumns()) {
+    if (expr.except.includes(name) || replaced.has(name)) continue;
+    wild.set(name, { name, value, isPlain: value.kind === 'column', isUnnamed: false });
+  }
+}
+
+/** Adds what REPLACE computes and returns its names. */
+function addReplaced(expr: Star, row: OutputRow, named: Set<string>, binder: Binder, clause: Clause): Set<string> {
+  const replaced = new Set<string>();
+  for (const { expr: inner, alias } of expr.replace) {
+    const name = alias ?? ownName(inner);
+    if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', inner.span);
+    replaced.add(name);
+    const value = binder.bind(inner, clause);
+    add({ name, value, isPlain: false, isUnnamed: false }, row, named, inner);
+  }
+  return replaced;
 }

@@ -110,7 +110,7 @@ function showOutput(output: OutputPlan, show: (operand: Operand) => string, acti
 }
 
 function showWindow(window: WindowPlan, show: (operand: Operand) => string): string {
-  const operands = ['trigger', 'begin', 'emit'];
+  const operands = ['trigger', 'begin', 'emit', 'start', 'end'];
   const parts = Object.entries(window).flatMap(([name, value]) =>
     typeof value === 'number' ? [`${name} ${operands.includes(name) ? show(value) : value}`] : [],
   );

@@ -6,7 +6,7 @@
 import type { Logical } from '../logical.js';
 
 export function pushFilters(node: Logical): Logical {
-  if (node.kind === 'source') return node;
+  if (node.kind === 'source' || node.kind === 'merge') return node;
   if (node.kind === 'window' && node.where !== null && followsClock(node)) {
     const input: Logical = { kind: 'filter', input: pushFilters(node.input), condition: node.where, clause: 'where' };
     return { ...node, input, where: null };

@@ -6,7 +6,7 @@ import type { Logical } from '../logical.js';
 import type { Value } from '../value.js';
 
 export function splitFilters(node: Logical): Logical {
-  if (node.kind === 'source') return node;
+  if (node.kind === 'source' || node.kind === 'merge') return node;
   const input = splitFilters(node.input);
   if (node.kind !== 'filter') return { ...node, input };
   let result = input;

@@ -1,0 +1,113 @@
+/** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
+import type { Catalog, RuleOptions } from '../run/api.js';
+import type { JoinKind, Select, TableRef } from '../sql/ast.js';
+import type { StreamDefinition } from '../sql/source-def.js';
+import type { Binder, Clause } from './bind.js';
+import { notSupported, refuse } from './errors.js';
+import type { JoinSpec } from './logical.js';
+import { Source } from './source.js';
+import { type ColumnValue, childrenOf, type Value, type Values } from './value.js';
+
+const types: Record<JoinKind, JoinSpec['type']> = {
+  INNER: 'inner',
+  LEFT: 'left',
+  RIGHT: 'right',
+  FULL: 'full',
+  CROSS: 'cross',
+};
+
+/** The sources of a statement, FROM first. Throws a `plan` error for unknown streams and for joins that cannot be. */
+export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog, values: Values): Source[] {
+  const tables = [select.from, ...select.joins.map(({ table }) => table)];
+  const definitions = tables.map((table) => definitionOf(table, catalog));
+  if (select.joins.length > 0) {
+    tables.forEach((table, i) => {
+      const { kind, options: of } = definitions[i]!;
+      if (kind === 'table')
+        throw notSupported(`a join with the ${of.tableKind ?? 'scan'} table ${table.name}`, table.span);
+    });
+    checkNames(tables);
+    if (select.window === null)
+      throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
+    if (select.window.filter !== null) throw notSupported('FILTER of a window over a join', select.window.span);
+  }
+  const sources = tables.map((table, i) => new Source(i, definitions[i]!, table, values));
+  if (options.isEventTime) for (const source of sources) checkEventTime(source);
+  return sources;
+}
+
+function definitionOf({ name }: TableRef, catalog: Catalog): StreamDefinition {
+  const definition = catalog.source(name);
+  if (definition !== undefined) return definition;
+  throw refuse(`stream ${name} is not known, check that it was created`);
+}
+
+function checkNames(tables: readonly TableRef[]): void {
+  const seen = new Set<string>();
+  for (const { name, alias, span } of tables) {
+    const own = alias ?? name;
+    if (seen.has(own)) throw refuse(`two streams of the join are named ${own}, give one of them an alias`, span);
+    seen.add(own);
+  }
+}
+
+function checkEventTime({ name, timestamp, definition }: Source): void {
+  if (timestamp === null) throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${name}`);
+  if (definition.options.timestampFormat !== null) throw notSupported(`option TIMESTAMP_FORMAT of stream ${name}`);
+}
+
+/**
+ * Sources in the order in which a joined row is searched for an unqualified name: as they are written, but the right side of
+ * a RIGHT JOIN comes first.
+ */
+export function inRowOrder(select: Select, sources: readonly Source[]): Source[] {
+  const order = sources.slice(0, 1);
+  select.joins.forEach(({ kind }, i) => {
+    const source = sources[i + 1];
+    if (source === undefined) return;
+    if (kind === 'RIGHT') order.unshift(source);
+    else order.push(source);
+  });
+  return order;
+}
+
+/** The steps of the join. A condition sees the streams up to its own. */
+export function bindJoins(select: Select, binder: Binder, clause: Clause): JoinSpec[] {
+  return select.joins.map(({ kind, on, table }, i) => {
+    const condition = on === null ? null : binder.bind(on, clause);
+    const late = condition === null ? undefined : sourcesIn(condition).find((source) => source > i + 1);
+    if (late !== undefined) throw refuse('ON uses a stream that is joined later', table.span);
+    return { type: types[kind], source: i + 1, condition };
+  });
+}
+
+/** Pairs of columns, one of an earlier stream and one of the joined, whose equality the condition demands. */
+export function equalities({ condition, source }: JoinSpec): { left: ColumnValue; right: ColumnValue }[] {
+  const found: { left: ColumnValue; right: ColumnValue }[] = [];
+  const visit = (value: Value | null | undefined): void => {
+    if (value?.kind !== 'op') return;
+    const [a, b] = value.operands;
+    if (value.op === 'logic.and') {
+      visit(a);
+      visit(b);
+    } else if (value.op === 'compare.eq' && a?.kind === 'column' && b?.kind === 'column') {
+      if (a.source < source && b.source === source) found.push({ left: a, right: b });
+      else if (b.source < source && a.source === source) found.push({ left: b, right: a });
+    }
+  };
+  visit(condition);
+  return found;
+}
+
+function sourcesIn(value: Value): number[] {
+  const seen = new Set<Value>();
+  const sources = new Set<number>();
+  const pending = [value];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    if (next.kind === 'column') sources.add(next.source);
+    pending.push(...childrenOf(next));
+  }
+  return [...sources];
+}
