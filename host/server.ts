@@ -150,6 +150,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const metrics = new MetricsService({
     ids: () => rules.ids(),
     figures: (id) => rules.figures(id),
+    cpuTimes: () => engine.cpuTimes(),
+    connections: () => stored.connections.list(false),
     folder: join(folders.data, 'metrics'),
     retainedMs: metricsDumpConfig.retainedDuration,
     log,

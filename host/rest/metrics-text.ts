@@ -11,6 +11,9 @@ export interface RuleFigures {
   readonly metrics: Readonly<Record<string, number | string>>;
 }
 
+const connectionStates = { connected: 1, connecting: 0, disconnected: -1 } as const;
+export type ConnectionState = keyof typeof connectionStates;
+
 interface Family {
   readonly type: 'counter' | 'gauge';
   readonly help: string;
@@ -61,10 +64,21 @@ export class MetricsText {
     this.#family('kuiper_rule_status', 'gauge', '1 running, 0 stopped, -1 stopped by an error').push(
       `kuiper_rule_status${rule}} ${status}\n`,
     );
-    const { processLatencyMs } = metrics;
-    if (typeof processLatencyMs !== 'number') return;
-    this.#family('kuiper_rule_cpu_time_seconds_total', 'counter', 'Time spent in the operators of a rule').push(
-      `kuiper_rule_cpu_time_seconds_total${rule}} ${processLatencyMs / 1000}\n`,
+  }
+
+  /** Adds the processor time of a rule since its start; what rules share is divided among them. */
+  addCpuTime(id: string, us: number): void {
+    const name = 'kuiper_rule_cpu_time_seconds_total';
+    this.#family(name, 'counter', 'Processor time of a rule in seconds, its part of what rules share').push(
+      `${name}{rule="${escaped(id)}"} ${us / 1e6}\n`,
+    );
+  }
+
+  /** Adds the state of a named connection. */
+  addConnection(id: string, status: ConnectionState): void {
+    const name = 'kuiper_conn_status_gauge';
+    this.#family(name, 'gauge', '1 connected, 0 connecting, -1 disconnected: named connections').push(
+      `${name}{name="${escaped(id)}"} ${connectionStates[status]}\n`,
     );
   }
 

@@ -8,12 +8,13 @@ import { silent } from '../../host/base/log.js';
 import { MetricsService } from '../../host/rest/services/metrics.js';
 import { eventually, freePort, request, temporaryFolder } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
+import { readDocument } from './prometheus-text.js';
 
 const figures = (id: string) => ({
   id,
   state: 'running' as const,
   metrics: {
-    processLatencyMs: 1500,
+    processLatencyMs: 9500,
     sourceRecordsInTotal: 7,
     source_demo_0_records_in_total: 7,
     source_demo_0_connection_status: 1,
@@ -24,9 +25,20 @@ const figures = (id: string) => ({
   },
 });
 
-function service(count: number, folder = temporaryFolder()): MetricsService {
-  const ids = Array.from({ length: count }, (_, i) => `r${i}`);
-  return new MetricsService({ ids: () => ids, figures: async (id) => figures(id), folder, retainedMs: 0, log: silent });
+function service(count: number, ...more: string[]): MetricsService {
+  const ids = [...Array.from({ length: count }, (_, i) => `r${i}`), ...more];
+  return new MetricsService({
+    ids: () => ids,
+    figures: async (id) => figures(id),
+    cpuTimes: async () => ids.map((id, i) => ({ id, cpuUs: 1_500_000 + i })),
+    connections: async () => [
+      { id: 'up', status: 'connected' },
+      { id: 'down "1"', status: 'disconnected' },
+    ],
+    folder: temporaryFolder(),
+    retainedMs: 0,
+    log: silent,
+  });
 }
 
 test('figures have the names and labels that dashboards know', async () => {
@@ -39,6 +51,8 @@ test('figures have the names and labels that dashboards know', async () => {
     'kuiper_sink_records_out_total{rule="r0",type="sink",op="mqtt_0",op_instance="0"} 3',
     'kuiper_rule_status{rule="r0"} 1',
     'kuiper_rule_cpu_time_seconds_total{rule="r0"} 1.5',
+    'kuiper_conn_status_gauge{name="up"} 1',
+    'kuiper_conn_status_gauge{name="down \\"1\\""} -1',
     'kuiper_rule_count{status="running"} 2',
     'kuiper_rule_count{status="stop"} 0',
     '# TYPE kuiper_op_records_in_total counter',
@@ -47,22 +61,15 @@ test('figures have the names and labels that dashboards know', async () => {
   }
 });
 
-test('every name is declared once, its samples stand together', async () => {
-  const metrics = service(3);
+test('every line follows the text format: types, labels, samples of a name together', async () => {
+  const odd = 'a "quoted" \\ back\nline, {x="1"}';
+  const metrics = service(3, odd);
   for (let i = 0; i < 2; i++) {
-    const declared = new Set<string>();
-    let current = '';
-    for (const line of (await metrics.document()).toString().trimEnd().split('\n')) {
-      const [, name] = /^# TYPE (\S+) (?:counter|gauge)$/.exec(line) ?? [];
-      if (name !== undefined) {
-        assert.not(declared.has(name), name);
-        declared.add(name);
-        current = name;
-      } else if (!line.startsWith('#')) {
-        assert.match(line, /^[a-z_]+(\{([a-z_]+="[^"]*",?)+\})? -?[0-9.e+]+$/);
-        assert.is(/^[a-z_]+/.exec(line)?.[0], current);
-      }
-    }
+    const families = readDocument((await metrics.document()).toString());
+    const rules = families.get('kuiper_source_records_in_total')?.samples.map(({ labels }) => labels.rule);
+    assert.equal(rules, ['r0', 'r1', 'r2', odd]);
+    assert.is(families.get('kuiper_rule_status')?.samples.length, 4);
+    // Beyond the time for which a document is used again.
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
 });

@@ -6,7 +6,8 @@ import { gzip } from 'node:zlib';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
 import type { Logger } from '../../base/log.js';
-import { MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
+import type { RuleCpuTime } from '../../run/api.js';
+import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
 
 const compress = promisify(gzip);
 
@@ -23,6 +24,10 @@ export interface MetricsOptions {
   ids(): readonly string[];
   /** Figures of a rule; undefined when it is gone. */
   figures(id: string): Promise<RuleFigures | undefined>;
+  /** Processor time of the rules. */
+  cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
+  /** Named connections. */
+  connections(): Promise<readonly { id: string; status: ConnectionState }[]>;
   /** Folder of the copies. */
   readonly folder: string;
   /** Copies older than this are removed, milliseconds. */
@@ -89,15 +94,21 @@ export class MetricsService {
   }
 
   async #make(): Promise<Buffer> {
-    const { ids, figures } = this.#options;
+    const { ids, figures, cpuTimes, connections } = this.#options;
     const text = new MetricsText(this.#names);
     const all = ids();
+    // A connection that answers slowly is asked while the figures are gathered.
+    const others = Promise.all([cpuTimes(), connections()]);
+    others.catch(() => {});
     for (let i = 0; i < all.length; i += slice) {
       for (const found of await Promise.all(all.slice(i, i + slice).map(figures))) {
         if (found !== undefined) text.add(found);
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
+    const [times, states] = await others;
+    for (const { id, cpuUs } of times) text.addCpuTime(id, cpuUs);
+    for (const { id, status } of states) text.addConnection(id, status);
     const parts: Buffer[] = [];
     for (const piece of text.pieces()) {
       parts.push(Buffer.from(piece));
