@@ -4,13 +4,15 @@ import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import type { RuleStart } from './protocol.js';
+import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost {
   readonly kernel: Kernel;
-  readonly log: Logger;
+  /** Takes the lines about a run. */
+  logOf(run: number): Logger;
   shared<T>(key: string, make: () => T): T;
   /** Adds one to those who get the output of a node, which rules with equal plans share. */
   addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
@@ -80,6 +82,11 @@ export class RuleRun implements SinkHost {
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
   }
 
+  /** Masks the secrets of its sources and sinks. */
+  get redact(): Redact {
+    return allOf([...this.sources, ...this.sinks].map((part) => part.redact));
+  }
+
   /** Sends what encode nodes gathered. */
   flushNodes(): void {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
@@ -109,17 +116,17 @@ export class RuleRun implements SinkHost {
   #addNode(plan: NodePlan, { plan: { nodes }, sendError, zoneMs }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
-    // The planner gives out no joins yet; a merge node is the one kind without an input.
-    if (input === null) throw new Error(`operator ${plan.name} cannot run`);
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
-    const fromSource = 'source' in input ? this.#columns[input.source] : undefined;
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs };
+    if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const parent =
-      fromSource !== undefined
-        ? { stream: fromSource.source.stream }
-        : { node: this.nodes[(input as { node: number }).node]!.handle };
+      input === null
+        ? null
+        : 'source' in input
+          ? { stream: this.#columns[input.source]!.source.stream }
+          : { node: this.nodes[input.node]!.handle };
     const handle = kernel.addNode(parent, linked);
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
@@ -130,7 +137,7 @@ export class RuleRun implements SinkHost {
   // What sinks call
 
   get log(): Logger {
-    return this.host.log;
+    return this.host.logOf(this.run);
   }
 
   shared<T>(key: string, make: () => T): T {

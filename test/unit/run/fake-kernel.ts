@@ -46,18 +46,19 @@ export class FakeKernel implements Kernel {
 
   releaseColumns(): void {}
 
-  addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, plan: LinkedNode): NodeHandle {
-    const stream = 'stream' in parent ? parent.stream : this.nodes.get(parent.node)!.stream;
+  addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, plan: LinkedNode): NodeHandle {
+    // A merge node and what stands below it belong to no stream.
+    const stream = parent === null ? 0 : 'stream' in parent ? parent.stream : this.nodes.get(parent.node)!.stream;
     const handle = this.#next++;
     this.nodes.set(handle, { stream, plan, rows: 0 });
-    this.#stream(stream).nodes.set(handle, plan);
+    if (stream !== 0) this.#stream(stream).nodes.set(handle, plan);
     return handle;
   }
 
   releaseNode(node: NodeHandle): void {
     const known = this.nodes.get(node);
     if (known === undefined) throw new Error(`node ${node} is not there`);
-    this.#stream(known.stream).nodes.delete(node);
+    if (known.stream !== 0) this.#stream(known.stream).nodes.delete(node);
     this.nodes.delete(node);
   }
 
