@@ -3,8 +3,16 @@
 /** A JSON schema (draft 2020-12). */
 export type Schema = { readonly [name: string]: unknown } | true;
 
+/** JSON that goes under another media type. */
+export class Media {
+  constructor(
+    readonly type: string,
+    readonly schema: Schema,
+  ) {}
+}
+
 /** A body: a schema is JSON; a text names its media type. */
-export type Shape = Schema | string;
+export type Shape = Schema | string | Media;
 
 export interface Contract {
   /** Query parameters with their meaning. */
@@ -12,8 +20,12 @@ export interface Contract {
   readonly request?: Shape;
   /** The body of a request may be left out. */
   readonly requestIsOptional?: boolean;
-  /** Bodies of answers by status: those of success, and failures beyond the usual ones. */
+  /** Bodies of answers by status: those of success, and failures that have no error envelope. */
   readonly answers?: Readonly<Record<number, Shape>>;
+  /** Statuses of refusals with the error envelope; by default 400 where a request has anything that can be wrong. */
+  readonly errors?: readonly number[];
+  /** No request can succeed so far. */
+  readonly alwaysFails?: boolean;
 }
 
 export const text = 'text/plain';

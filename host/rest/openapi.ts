@@ -1,19 +1,17 @@
 /** The OpenAPI 3.1 document of REST, made from the route tables. */
-import { type Contract, ref, type Shape } from './contract.js';
+import { type Contract, Media, ref, type Shape } from './contract.js';
 import { contracts } from './openapi-contracts.js';
 import { schemas } from './openapi-schemas.js';
 import type { Route } from './route.js';
 
-/** Failures that every route may answer with. */
-const failures: Readonly<Record<number, string>> = {
+/** What refusals mean, by status. */
+const refusals: Readonly<Record<number, string>> = {
   400: 'The request can not be done; the message names field and reason',
   404: 'Nothing has this id',
-  500: 'A defect of the server',
 };
-const bodyFailures: Readonly<Record<number, string>> = {
-  413: 'The body is too large',
-  503: 'Too many large bodies at the same time',
-};
+/** Whatever the route: what concerns the transport or is a defect. */
+const otherFailures =
+  'The body is too large (413), there are too many large bodies at the same time (503), a defect of the server (500)';
 const tokenless: ReadonlySet<string> = new Set(['/', '/ping']);
 
 export type OpenApi = Readonly<Record<string, unknown>>;
@@ -71,7 +69,7 @@ function contractOf(route: Route): Contract {
 }
 
 function operationOf(route: Route): Record<string, unknown> {
-  const { query = {}, request, requestIsOptional = false, answers = {} } = contractOf(route);
+  const { query = {}, request, requestIsOptional = false, answers = {}, alwaysFails = false } = contractOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const parameters = [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -83,16 +81,15 @@ function operationOf(route: Route): Record<string, unknown> {
     })),
   ];
   const responses: Record<string, unknown> = {};
-  const success: Readonly<Record<number, Shape>> = Object.keys(answers).some((status) => Number(status) < 300)
-    ? answers
-    : { ...answers, [route.status ?? 200]: true };
-  for (const [status, shape] of Object.entries(success)) {
+  const isDescribed = alwaysFails || Object.keys(answers).some((status) => Number(status) < 300);
+  const own: Readonly<Record<number, Shape>> = isDescribed ? answers : { ...answers, [route.status ?? 200]: true };
+  for (const [status, shape] of Object.entries(own)) {
     responses[status] = { description: Number(status) < 300 ? 'Done' : 'Refused', ...contentOf(shape) };
   }
-  const usual = request === undefined ? failures : { ...failures, ...bodyFailures };
-  for (const [status, description] of Object.entries(usual)) {
-    responses[status] ??= { description, ...contentOf(ref('Error')) };
+  for (const status of errorsOf(route)) {
+    responses[status] ??= { description: refusals[status], ...contentOf(ref('Error')) };
   }
+  responses.default = { description: otherFailures, ...contentOf(ref('Error')) };
   if (!tokenless.has(route.path))
     responses['401'] = { description: 'The token is missing or wrong', ...contentOf('text/plain') };
   return {
@@ -108,8 +105,15 @@ function operationOf(route: Route): Record<string, unknown> {
   };
 }
 
+/** Without parameters in the path and a body there is nothing to refuse. */
+function errorsOf(route: Route): readonly number[] {
+  const { request, errors } = contractOf(route);
+  return errors ?? (request !== undefined || route.path.includes(':') ? [400] : []);
+}
+
 function contentOf(shape: Shape): Record<string, unknown> {
   if (shape === '') return {};
+  if (shape instanceof Media) return { content: { [shape.type]: { schema: shape.schema } } };
   if (typeof shape === 'string') {
     const schema = shape.startsWith('text/') ? { type: 'string' } : {};
     return { content: { [shape]: { schema } } };
