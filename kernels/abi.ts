@@ -4,7 +4,18 @@
  */
 
 /** Kinds of nodes. */
-export const NodeKind = { source: 1, filter: 2, eventTime: 3, window: 4, sort: 5, limit: 6, encode: 7 } as const;
+export const NodeKind = {
+  source: 1,
+  filter: 2,
+  eventTime: 3,
+  window: 4,
+  sort: 5,
+  limit: 6,
+  encode: 7,
+  merge: 8,
+  port: 9,
+  join: 10,
+} as const;
 
 export const NodeFlag = { sendError: 1 } as const;
 

@@ -99,6 +99,8 @@ export interface LinkedNode {
   columnMap: number[] | null;
   /** Given back with outputs. */
   host: number;
+  /** Of a port: the node that it gives its rows to. */
+  target?: NodeHandle;
   /**
    * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for all
    * nodes of a rule). Without it: as the output of an encode node says, otherwise no.
@@ -122,9 +124,10 @@ export interface Kernel {
    * Adds an operator below a stream or a node. An equal stateless node that exists there already (filter, encode without
    * batching) is used again and its handle returned: keep the list of a node's users yourself. Every call counts;
    * `releaseNode` undoes one and frees node and state with the last. Release children before their parent.
+   * A merge node has no parent (null); its ports are added after it with `target` and released before it.
    * Throws RangeError when the plan does not fit the kernel's limits, KernelError when its memory is exhausted.
    */
-  addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, node: LinkedNode): NodeHandle;
+  addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, node: LinkedNode): NodeHandle;
   releaseNode(node: NodeHandle): void;
 
   /** Where to put input: at most this many bytes, then `feed`. The view dies with the next kernel call. */

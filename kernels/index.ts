@@ -26,11 +26,18 @@ export { kernelModule } from './module.js';
 
 /** A node in use and how often. */
 interface NodeEntry {
+  /** Node or stream above, 0 for a merge node. */
   readonly parent: number;
+  /** Node that a port gives its rows to, 0 for others. */
+  readonly target: number;
+  /** Branches of the merge node whose rows come here, 1 without one. */
+  readonly branches: number;
   /** Key in `shared`, null for nodes that are never shared. */
   readonly key: string | null;
   uses: number;
   children: number;
+  /** Ports that give their rows to the node. */
+  ports: number;
 }
 
 interface StreamEntry {
@@ -160,10 +167,17 @@ class WasmKernel implements Kernel {
     });
   }
 
-  addNode(parent: { stream: StreamHandle } | { node: NodeHandle }, linked: LinkedNode): NodeHandle {
-    const parentAt = 'stream' in parent ? parent.stream : parent.node;
-    const parentEntry = 'stream' in parent ? this.stream(parent.stream) : this.node(parent.node);
-    const image = nodeImage(linked);
+  addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, linked: LinkedNode): NodeHandle {
+    const { plan } = linked;
+    if ((parent === null) !== (plan.kind === 'merge')) {
+      throw new RangeError(`a node of kind ${plan.kind} ${parent === null ? 'needs' : 'cannot have'} a parent`);
+    }
+    const parentAt = parent === null ? 0 : 'stream' in parent ? parent.stream : parent.node;
+    const above = parent !== null && 'node' in parent ? this.node(parent.node) : null;
+    const parentEntry = parent !== null && 'stream' in parent ? this.stream(parent.stream) : above;
+    const target = plan.kind === 'port' ? this.node(linked.target ?? 0) : null;
+    const branches = plan.kind === 'merge' ? plan.branches.length : (above?.branches ?? 1);
+    const image = nodeImage(linked, branches);
     const key = image.isShareable ? sharingKey(parentAt, image) : null;
     const known = key === null ? undefined : this.shared.get(key);
     if (known !== undefined) {
@@ -189,8 +203,10 @@ class WasmKernel implements Kernel {
         ),
       ) >>> 0;
     if (node === 0) throw noMemory();
-    this.nodes.set(node, { parent: parentAt, key, uses: 1, children: 0 });
-    parentEntry.children++;
+    const targetAt = target === null ? 0 : (linked.target ?? 0);
+    this.nodes.set(node, { parent: parentAt, target: targetAt, branches, key, uses: 1, children: 0, ports: 0 });
+    if (parentEntry !== null) parentEntry.children++;
+    if (target !== null) target.ports++;
     if (key !== null) this.shared.set(key, node);
     return node;
   }
@@ -202,11 +218,14 @@ class WasmKernel implements Kernel {
       return;
     }
     if (entry.children > 0) throw new Error(`operator ${node} still has ${entry.children} operators below it`);
+    if (entry.ports > 0) throw new Error(`operator ${node} still takes the rows of ${entry.ports} ports`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
     if (entry.key !== null) this.shared.delete(entry.key);
     const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
     if (parent !== undefined) parent.children--;
+    const target = this.nodes.get(entry.target);
+    if (target !== undefined) target.ports--;
   }
 
   inputBuffer(stream: StreamHandle): Uint8Array {

@@ -128,7 +128,7 @@ export type NodePlan =
    */
   | { kind: 'merge'; input: null; branches: number[]; name: string }
   /**
-   * Gives the rows of its input to the merge node `into` (index of an earlier node) as branch `branch`: `columns` are the
+   * Gives the rows of its input to the merge (or join, see there) node `into` (index of an earlier node) as branch `branch`: `columns` are the
    * values of the branch's columns. Rows that failed above travel on as error rows.
    */
   | {
@@ -146,6 +146,11 @@ export type NodePlan =
    * input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row, MISSING where
    * an outer join found none; columns of no branch (window start …) are those of any row of the message; the
    * column of the branch number has no meaning any more. Branch 0 and the steps' branches in order make the row.
+   *
+   * A join without rows sends nothing. `tables`: branches whose rows are kept over all messages; they come from a port with
+   * the join itself as `into` (the port's timestamp is not used), and each message meets what is there when it ends. Of
+   * such rows the newest `retainRows` are kept, 0: all. The columns of a table may lie behind those of the input; `branch`
+   * is NONE when all rows of the input are of branch 0.
    */
   | {
       kind: 'join';
@@ -157,6 +162,7 @@ export type NodePlan =
       branches: number[][];
       steps: JoinStep[];
       columns: number;
+      tables?: { branch: number; retainRows: number }[];
       name: string;
     }
   /** Keeps the rows for which `condition` is true. */

@@ -1,7 +1,8 @@
 /** A node of a plan as the kernel takes it: kind, program and spec as bytes with operands linked to the input batch. */
 import { NodeKind } from './abi.js';
 import type { LinkedNode } from './api.js';
-import type { Operand, OutputPlan, Program, WindowPlan } from './ir.js';
+import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
+import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
@@ -16,8 +17,11 @@ export interface NodeImage {
   isShareable: boolean;
 }
 
-/** Encodes the node. Throws RangeError when the plan does not fit the kernel's limits. */
-export function nodeImage(linked: LinkedNode): NodeImage {
+/**
+ * Encodes the node. Throws RangeError when the plan does not fit the kernel's limits.
+ * @param branches of the merge node above, 1 without one
+ */
+export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
   const { plan, columnMap } = linked;
   const sendsErrors = linked.sendError ?? (plan.kind === 'encode' && plan.output.sendError);
   const operand = (value: Operand): Operand => (columnMap === null ? value : relocateOperand(value, columnMap));
@@ -62,7 +66,7 @@ export function nodeImage(linked: LinkedNode): NodeImage {
       return {
         kind: NodeKind.eventTime,
         program: null,
-        spec: encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap),
+        spec: encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap, branches),
         sendsErrors,
         isShareable: false,
       };
@@ -74,6 +78,24 @@ export function nodeImage(linked: LinkedNode): NodeImage {
           ...plan,
           keys: plan.keys.map((key) => ({ ...key, operand: operand(key.operand) })),
         }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'merge':
+      return { kind: NodeKind.merge, program: null, spec: encodeMerge(plan), sendsErrors, isShareable: false };
+    case 'port':
+      return {
+        kind: NodeKind.port,
+        program: program(plan.program),
+        spec: encodePort(linked.target ?? 0, plan.branch, operand(plan.timestamp ?? NONE), plan.columns.map(operand)),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'join':
+      return {
+        kind: NodeKind.join,
+        program: program(plan.program),
+        spec: encodeJoin(plan),
         sendsErrors,
         isShareable: false,
       };
@@ -105,6 +127,9 @@ function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand):
       begin: operand(window.begin),
       ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
     };
+  }
+  if (window.kind === 'message') {
+    return { ...window, start: operand(window.start), end: operand(window.end), trigger: operand(window.trigger) };
   }
   if (window.kind !== 'sliding' || window.trigger === undefined) return window;
   return { ...window, trigger: operand(window.trigger) };

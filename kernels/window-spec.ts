@@ -7,7 +7,7 @@ import { col, NONE, type NodePlan, type Operand, type WindowPlan } from './ir.js
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 
-const kinds = { tumbling: 0, hopping: 1, sliding: 2, session: 3, count: 4, row: 5, state: 6 } as const;
+const kinds = { tumbling: 0, hopping: 1, sliding: 2, session: 3, count: 4, row: 5, state: 6, message: 7 } as const;
 const flagEventTime = 1;
 const flagGrouped = 2;
 const flagSendEmpty = 4;
@@ -66,6 +66,7 @@ function timesOf(window: WindowPlan): Times {
       return { ...none, countLength: positive(window.length, 'count'), countStep: positive(window.step, 'step') };
     case 'row':
     case 'state':
+    case 'message':
       return none;
     default:
       return window satisfies never;
@@ -92,9 +93,16 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
     fn: aggregates[fn].code,
     indexes: [inputs.index(args[0]), inputs.index(args[1]), inputs.index(args[2]), inputs.index(filter)],
   }));
+  const isMessage = window.kind === 'message';
   const trigger = inputs.index(
-    window.kind === 'sliding' ? window.trigger : window.kind === 'state' ? window.begin : undefined,
+    window.kind === 'sliding' || isMessage ? window.trigger : window.kind === 'state' ? window.begin : undefined,
   );
+  // A window that is a message counts nothing: the fields of the counts hold the inputs with its start and end.
+  if (isMessage) {
+    times.countLength = inputs.index(window.start);
+    times.countStep = inputs.index(window.end);
+  }
+  const isEventTime = plan.isEventTime && !isMessage;
   const emit = inputs.index(window.kind === 'state' ? window.emit : undefined);
   const where = inputs.index(plan.where);
 
@@ -105,19 +113,15 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
   const u32 = (at: number, value: number) => view.setUint32(at, value, true);
   const f64 = (at: number, value: number) => view.setFloat64(at, value, true);
   u32(0, kinds[window.kind]);
-  u32(
-    4,
-    (plan.isEventTime ? flagEventTime : 0) | (plan.grouped ? flagGrouped : 0) | (plan.sendEmpty ? flagSendEmpty : 0),
-  );
+  u32(4, (isEventTime ? flagEventTime : 0) | (plan.grouped ? flagGrouped : 0) | (plan.sendEmpty ? flagSendEmpty : 0));
   f64(8, times.unitMs);
   f64(16, times.lengthMs);
   f64(24, times.stepMs);
   u32(32, times.countLength);
   u32(36, times.countStep);
   f64(40, zoneMs);
-  if (plan.isEventTime && plan.timestamp === undefined)
-    throw new RangeError('a window of event time needs a timestamp');
-  u16(48, plan.timestamp ?? NONE);
+  if (isEventTime && plan.timestamp === undefined) throw new RangeError('a window of event time needs a timestamp');
+  u16(48, isMessage ? NONE : (plan.timestamp ?? NONE));
   u16(50, trigger);
   u16(52, where);
   u16(54, emit);
@@ -140,19 +144,21 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
 }
 
 /**
- * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there.
+ * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there. `streams`:
+ * branches of the merge node above, whose rows it keeps apart for the watermark.
  *
  *     timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | u16[columns] operands
  */
 export function encodeEventTime(
   plan: Extract<NodePlan, { kind: 'eventTime' }>,
   columnMap: readonly number[] | null,
+  streams = 1,
 ): Uint8Array {
   const bytes = new Uint8Array((16 + 2 * plan.columns + 3) & ~3);
   const view = new DataView(bytes.buffer);
   view.setUint16(0, plan.timestamp, true);
   view.setUint16(2, plan.columns, true);
-  view.setUint32(4, 1, true);
+  view.setUint32(4, streams, true);
   view.setFloat64(8, plan.lateToleranceMs, true);
   for (let i = 0; i < plan.columns; i++) view.setUint16(16 + 2 * i, col(columnMap?.[i] ?? i), true);
   return bytes;

@@ -154,6 +154,9 @@ export function naiveWindows(window: WindowPlan, rows: Row[], watermark: number,
     case 'row':
       for (const row of rows) if (row.isIn) sent.push({ rows: [row], start: row.ts, end: row.ts });
       return sent;
+    case 'message':
+      // Its windows come from above: the twin of joins has them.
+      throw new Error('windows that are messages are no function of the rows alone');
     default:
       return window satisfies never;
   }
