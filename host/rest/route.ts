@@ -47,6 +47,11 @@ export class RestRequest {
     readonly contentType = '',
   ) {}
 
+  /** Tells whether a switch of the query is on; anything but the usual forms of true is off. */
+  flag(name: string): boolean {
+    return ['1', 't', 'true'].includes((this.query[name] ?? '').toLowerCase());
+  }
+
   /** Tells whether the body is a multipart form. */
   get isForm(): boolean {
     return /^multipart\/form-data\b/i.test(this.contentType);

@@ -74,6 +74,11 @@ export type OptionName = (typeof optionNames)[number];
 /** Payload formats a stream may have. */
 export const sourceFormats: readonly string[] = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded', 'custom'];
 
+const redisDatabases = 16;
+
+/** Types of sources in which rows can be looked up. */
+export const lookupTypes: readonly string[] = ['httppull', 'memory', 'redis'];
+
 /** Checks a parsed CREATE statement and completes it with defaults. */
 export function defineSource(create: CreateSource): StreamDefinition {
   const { target: kind, name } = create;
@@ -86,9 +91,7 @@ export function defineSource(create: CreateSource): StreamDefinition {
   const declared = create.fields === null || create.fields.length === 0 ? null : create.fields;
   const fields = declared === null ? null : checkFields(declared, '');
   checkFormat(kind, fields, options);
-  if (options.tableKind === 'lookup' && options.type === 'memory' && options.key === null) {
-    throw fail('the option KEY is required for a lookup table of type memory');
-  }
+  if (options.tableKind === 'lookup') checkLookup(options);
   return { name, kind, fields, options };
 }
 
@@ -117,6 +120,19 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
     temp: readBoolean('TEMP', options),
     bufferFullPolicy: readPolicy(text('BUFFER_FULL_POLICY')),
   };
+}
+
+function checkLookup({ type, key, datasource }: StreamOptions): void {
+  if (!lookupTypes.includes(type)) {
+    throw fail(`lookup source type ${type} not found, expected one of ${lookupTypes.join(', ')}`);
+  }
+  if (type === 'memory') {
+    if (datasource === '') throw fail('the option DATASOURCE, a topic, is required for a lookup table of type memory');
+    if (key === null) throw fail('the option KEY is required for a lookup table of type memory');
+  }
+  if (type === 'redis' && !(/^\d+$/.test(datasource) && Number(datasource) < redisDatabases)) {
+    throw fail(`the option DATASOURCE is "${datasource}", expected the number of a Redis database, 0 to 15`);
+  }
 }
 
 function readBoolean(name: OptionName, options: Record<string, string>): boolean {

@@ -102,7 +102,74 @@ test('does not drop a stream that a running rule reads, unless forced', async ()
   const refused = await plane.request('DELETE', '/streams/used');
   assert.is(refused.status, 400);
   assert.match(refused.json.message, /used has been referenced by other rules: user/);
+  assert.is((await plane.request('DELETE', '/streams/used?force=no')).status, 400);
   assert.is((await plane.request('DELETE', '/streams/used?force=true')).status, 200);
+  await plane.request('POST', '/streams', { sql: sql('used') });
+  assert.is((await plane.request('DELETE', '/streams/used?force=1')).status, 200);
+});
+
+test('a lookup table needs a type in which rows can be looked up, and what that type looks in', async () => {
+  const table = (more: string) =>
+    plane.request('POST', '/tables', { sql: `CREATE TABLE look (a BIGINT) WITH (KIND="lookup", ${more})` });
+  for (const [more, reason] of [
+    ['DATASOURCE="a", TYPE="nosuch"', /lookup source type nosuch not found/],
+    ['DATASOURCE="a", TYPE="file"', /lookup source type file not found/],
+    ['DATASOURCE="a", KEY="a"', /lookup source type mqtt not found/],
+    ['TYPE="memory", KEY="a"', /DATASOURCE, a topic, is required/],
+    ['DATASOURCE="16", TYPE="redis"', /number of a Redis database/],
+  ] as const) {
+    const refused = await table(more);
+    assert.is(refused.status, 400, more);
+    assert.is(refused.json.error, 3000);
+    assert.match(refused.json.message, reason);
+  }
+  for (const more of ['DATASOURCE="a", TYPE="memory", KEY="a"', 'DATASOURCE="0", TYPE="redis"']) {
+    assert.is((await table(more)).status, 201, more);
+    await plane.request('DELETE', '/tables/look');
+  }
+});
+
+test('the schema of a protobuf stream is the message of its SCHEMAID', async () => {
+  const content = `syntax = "proto3"; import "google/protobuf/timestamp.proto";
+    message M { int64 a = 1; repeated double b = 2; In c = 3; map<string, bool> d = 4; E e = 5; bytes f = 6; M g = 7;
+      google.protobuf.Timestamp h = 8; message In { string x = 1; } enum E { Z = 0; } }`;
+  await plane.request('POST', '/schemas/protobuf', { name: 'shapes', content });
+  await plane.request('POST', '/schemas/protobuf', { name: 'broken', content: 'no schema' });
+  await plane.request('POST', '/schemas/protobuf', { name: 'nosy', content: 'import "../../../etc/passwd";' });
+  const schemaOf = async (id: string) => {
+    const made = await plane.request('PUT', '/streams/proto', {
+      sql: sql('proto', '').replace('"json"', `"protobuf", SCHEMAID="${id}"`),
+    });
+    assert.is(made.status, 200);
+    return plane.request('GET', '/streams/proto/schema');
+  };
+  const index = 0;
+  const simple = (type: string) => ({ type, index });
+  assert.equal((await schemaOf('shapes.M')).json, {
+    a: simple('bigint'),
+    b: { type: 'array', items: simple('float'), index },
+    c: { type: 'struct', properties: { x: simple('string') }, index },
+    d: {
+      type: 'array',
+      items: { type: 'struct', properties: { key: simple('string'), value: simple('boolean') }, index },
+      index,
+    },
+    e: simple('bigint'),
+    f: simple('bytea'),
+    g: { type: 'struct', properties: {}, index },
+    h: { type: 'struct', properties: { seconds: simple('bigint'), nanos: simple('bigint') }, index },
+  });
+  for (const [id, reason] of [
+    ['nosuch.M', /schema nosuch is not found/],
+    ['shapes.Nope', /message type Nope not found in schema shapes/],
+    ['shapes', /message type {2}not found/],
+    ['broken.M', /schema broken can't be read/],
+    ['nosy.M', /lies outside of the schema/],
+  ] as const) {
+    const refused = await schemaOf(id);
+    assert.equal([refused.status, refused.json.error], [400, 3000], id);
+    assert.match(refused.json.message, reason);
+  }
 });
 
 test('can not change SHARED of a stream', async () => {

@@ -12,7 +12,7 @@ export const connections = defineRoutes(
     method: 'GET',
     path: '/connections',
     doc: 'All connections with their states',
-    handle: (request, { connections }) => connections.list(request.query.forceAll === 'true'),
+    handle: (request, { connections }) => connections.list(request.flag('forceAll')),
   },
   {
     method: 'GET',

@@ -37,6 +37,6 @@ export const streams = defineRoutes(
     method: 'DELETE',
     path: '/streams/:id',
     doc: 'Drops the stream',
-    handle: (request, { sources }) => sources.drop('stream', request.id(), request.query.force === 'true'),
+    handle: (request, { sources }) => sources.drop('stream', request.id(), request.flag('force')),
   },
 );

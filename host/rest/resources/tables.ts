@@ -42,6 +42,6 @@ export const tables = defineRoutes(
     method: 'DELETE',
     path: '/tables/:id',
     doc: 'Drops the table',
-    handle: (request, { sources }) => sources.drop('table', request.id(), request.query.force === 'true'),
+    handle: (request, { sources }) => sources.drop('table', request.id(), request.flag('force')),
   },
 );

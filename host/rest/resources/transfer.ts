@@ -6,16 +6,12 @@ function attachment(text: string): Reply {
   return new Reply(text, 200, 'application/octet-stream', { 'Content-Disposition': 'Attachment' });
 }
 
-function isSet(request: RestRequest, name: string): boolean {
-  return request.query[name] === '1' || request.query[name] === 'true';
-}
-
 function importRequest(request: RestRequest): ImportRequest {
   return {
-    isPartial: isSet(request, 'partial'),
-    isDryRun: isSet(request, 'dryRun'),
-    isStrict: isSet(request, 'atomic'),
-    isStopping: isSet(request, 'stop'),
+    isPartial: request.flag('partial'),
+    isDryRun: request.flag('dryRun'),
+    isStrict: request.flag('atomic'),
+    isStopping: request.flag('stop'),
   };
 }
 
@@ -81,7 +77,7 @@ export const transfer = defineRoutes(
     path: '/v2/data/import',
     doc: 'Adds definitions from YAML, all or none; dryRun=1 only checks',
     gate: 'none',
-    handle: (request, { transfer }) => transfer.importYaml(request.object(), isSet(request, 'dryRun')),
+    handle: (request, { transfer }) => transfer.importYaml(request.object(), request.flag('dryRun')),
   },
   {
     method: 'POST',

@@ -9,8 +9,10 @@ import type { PackageFolders } from '../../meta/packages.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
+import type { SchemaEntry } from '../../sql/describe.js';
 import type { Form } from '../form.js';
 import { inContext, Reply } from '../route.js';
+import { protobufColumns } from './protobuf-columns.js';
 import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 export interface SchemaRecord {
@@ -124,6 +126,14 @@ export class SchemaService implements Exportable {
         ...(version === '' ? {} : { version }),
       };
     });
+  }
+
+  /** Columns of a message, named as in the option SCHEMAID of a stream: `schema.Message`. */
+  async columns(schemaId: string): Promise<Record<string, SchemaEntry>> {
+    const at = schemaId.indexOf('.');
+    const name = at < 0 ? schemaId : schemaId.slice(0, at);
+    if (!this.#schemas.has(keyOf('protobuf', name))) throw new HaumeaError('stream', `schema ${name} is not found`);
+    return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
   }
 
   delete(type: string, name: string): Promise<string> {

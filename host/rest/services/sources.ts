@@ -20,14 +20,19 @@ export interface SourceDetail {
   readonly format: string;
 }
 
+/** Columns of a protobuf message by the value of SCHEMAID; throws a `stream` error when it is not there. */
+type MessageColumns = (schemaId: string) => Promise<Record<string, SchemaEntry>>;
+
 export class SourceService {
   readonly #sources: SourceRepository;
   readonly #usersOf: (name: string) => string[];
+  readonly #messageColumns: MessageColumns;
 
   /** `usersOf` names the rules that hold a stream. */
-  constructor(sources: SourceRepository, usersOf: (name: string) => string[]) {
+  constructor(sources: SourceRepository, usersOf: (name: string) => string[], messageColumns: MessageColumns) {
     this.#sources = sources;
     this.#usersOf = usersOf;
+    this.#messageColumns = messageColumns;
   }
 
   /** Runs any statement about streams and tables; returns the text of its answer. */
@@ -79,8 +84,13 @@ export class SourceService {
     return inContext(`describe ${target} error`, () => describeSource(this.#get(target, name).create));
   }
 
-  schema(target: Target, name: string): Record<string, SchemaEntry> | null {
-    return inContext(`get schema of ${target} error`, () => describeSchema(this.#get(target, name).definition.fields));
+  /** Declared columns; those of the message where a schema says what the messages hold. */
+  schema(target: Target, name: string): Promise<Record<string, SchemaEntry> | null> {
+    return inContext(`get schema of ${target} error`, async () => {
+      const { fields, options } = this.#get(target, name).definition;
+      const isByMessage = options.format === 'protobuf' && options.schemaId !== null;
+      return isByMessage ? this.#messageColumns(options.schemaId ?? '') : describeSchema(fields);
+    });
   }
 
   /** Replaces the definition of the name, or creates it. */

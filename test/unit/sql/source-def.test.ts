@@ -37,13 +37,13 @@ test('fills in the defaults', () => {
 
 test('reads every option', () => {
   const { kind, options } = define(
-    'CREATE TABLE t (a BIGINT) WITH (DATASOURCE="d", TYPE="redis", FORMAT="DELIMITED", CONF_KEY="c", KEY="a", SCHEMAID="x.Y", ' +
+    'CREATE TABLE t (a BIGINT) WITH (DATASOURCE="7", TYPE="redis", FORMAT="DELIMITED", CONF_KEY="c", KEY="a", SCHEMAID="x.Y", ' +
       'DELIMITER=";", STRICT_VALIDATION="TRUE", SHARED=true, TIMESTAMP="ts", TIMESTAMP_FORMAT="yyyy", RETAIN_SIZE="5", KIND="LOOKUP", ' +
       `EXTRA='{"qos": 1, "a": {"b": []}}', VERSION="V2", TEMP="true", BUFFER_FULL_POLICY="dropOldest")`,
   );
   assert.is(kind, 'table');
   assert.equal(options, {
-    datasource: 'd',
+    datasource: '7',
     type: 'redis',
     format: 'delimited',
     confKey: 'c',
@@ -107,7 +107,10 @@ for (const [rest, message] of complaints) {
 }
 
 test('a lookup table in memory needs a key', () => {
-  assert.throws(() => define('CREATE TABLE t () WITH (TYPE="memory", KIND="lookup")'), /KEY is required/);
+  assert.throws(
+    () => define('CREATE TABLE t () WITH (DATASOURCE="d", TYPE="memory", KIND="lookup")'),
+    /KEY is required/,
+  );
 });
 
 test('a table cannot be binary, a stream can', () => {
