@@ -31,6 +31,7 @@ export const node = {
   lastInvocation: 80,
   host: 96,
   busyUs: 112,
+  tickUs: 120,
 } as const;
 
 /** Offsets within an output segment. */

@@ -90,6 +90,8 @@ export interface StreamCounters extends NodeCounters {
   /** Payloads that did not decode. */
   decodeErrors: number;
   oversized: number;
+  /** Time that timers of the nodes below took, microseconds. */
+  tickUs: number;
 }
 
 /** A node of a rule's plan with its columns and functions resolved to this stream. */

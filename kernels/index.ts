@@ -290,6 +290,7 @@ class WasmKernel implements Kernel {
       bytes: Number(this.exports.sourceBytes(stream)),
       decodeErrors: Number(this.exports.sourceDecodeErrors(stream)),
       oversized: Number(this.exports.sourceOversized(stream)),
+      tickUs: this.arena.f64(stream + nodeAt.tickUs),
     };
   }
 

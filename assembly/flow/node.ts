@@ -22,6 +22,7 @@
 //   104  specSize u32
 //   108  stateSize u32
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
+//   120  tickUs f64        of a root: time of all ticks below it, microseconds
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import * as ctx from './context';
 import { hostClock } from './host';
@@ -55,13 +56,34 @@ export function setCurrent(node: usize): void {
 const SAMPLE_EVERY: u32 = 64;
 let sampleCount: u32 = 32;
 let isSampled: bool = false;
+/** How many batches the timed one stands for. */
+let sampleWeight: f64 = 1;
 /** Time spent in the children of the node at work, microseconds; only in a timed batch. */
 let childrenUs: f64 = 0;
 
 /** Decides whether the batch that begins is timed. */
 export function nextSample(): void {
   isSampled = (sampleCount++ & (SAMPLE_EVERY - 1)) == 0;
+  sampleWeight = SAMPLE_EVERY;
   childrenUs = 0;
+}
+
+/** Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself. */
+export function beginTick(): f64 {
+  isSampled = true;
+  sampleWeight = 1;
+  childrenUs = 0;
+  return hostClock();
+}
+
+/** Ends the tick of a node that began at `start`. */
+export function endTick(node: usize, start: f64): void {
+  const took = hostClock() - start;
+  charge(node, took);
+  isSampled = false;
+  let root = node;
+  while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
+  store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
 }
 
 export const NODE_SIZE: u32 = 128;
@@ -87,6 +109,7 @@ export const N_SPEC: usize = 100;
 export const N_SPEC_SIZE: usize = 104;
 export const N_STATE_SIZE: usize = 108;
 export const N_BUSY: usize = 112;
+export const N_TICK: usize = 120;
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 
@@ -129,13 +152,28 @@ export function nodeRelease(node: usize): void {
   return node + N_MEMORY;
 }
 
+/** Books what a node took in a timed batch, without what its children took of it. */
+function charge(node: usize, took: f64): void {
+  store<f64>(node, load<f64>(node, N_BUSY) + (took - childrenUs) * sampleWeight, N_BUSY);
+}
+
 function pushTimed(node: usize): void {
   const outer = childrenUs;
   childrenUs = 0;
   const start = hostClock();
   pushTo(node);
   const took = hostClock() - start;
-  store<f64>(node, load<f64>(node, N_BUSY) + (took - childrenUs) * SAMPLE_EVERY, N_BUSY);
+  charge(node, took);
+  childrenUs = outer + took;
+}
+
+function endTimed(node: usize, failedOff: usize, failedLen: u32): void {
+  const outer = childrenUs;
+  childrenUs = 0;
+  const start = hostClock();
+  endOf(node, failedOff, failedLen);
+  const took = hostClock() - start;
+  charge(node, took);
   childrenUs = outer + took;
 }
 
@@ -180,7 +218,8 @@ export function beginMessage(node: usize): void {
 export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
   let child = <usize>load<u32>(node, N_CHILD);
   while (child) {
-    endOf(child, failedOff, failedLen);
+    if (isSampled) endTimed(child, failedOff, failedLen);
+    else endOf(child, failedOff, failedLen);
     child = <usize>load<u32>(child, N_SIBLING);
   }
 }

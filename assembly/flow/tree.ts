@@ -1,6 +1,6 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
-import { accountOf, current, emit, give, nextSample, nodeNew, nodeRelease, setCurrent, NodeFlag, NodeKind } from './node';
-import { N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
+import { accountOf, beginTick, current, emit, endTick, give, nextSample, nodeNew, nodeRelease, setCurrent } from './node';
+import { NodeFlag, NodeKind, N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
 import * as ctx from './context';
 import { flushOf, freeOf, openOf, tickOf } from './kinds';
@@ -99,11 +99,12 @@ export function tick(now: f64): void {
   setNow(now);
   for (let node = takeDue(now); node; node = takeDue(now)) {
     scratchReset();
-    nextSample();
     setBatch(0, 0, 0, 0, 0);
     setCurrent(node);
     store<f64>(node, now, N_LAST);
+    const start = beginTick();
     tickOf(node, now);
+    endTick(node, start);
   }
   setCurrent(0);
   outFlush();

@@ -1,7 +1,8 @@
 /**
- * CPU time of rules. The kernel has measured the time in each node, the data plane that of all work for a source; what
- * is left of the latter (framing, decoding, handing out) is divided among the rules that read the source. Work that
- * rules share is divided among those that used it at the time.
+ * CPU time of rules. The kernel has measured the time in each node (a sample of it), the data plane that of all work for
+ * a source (all of it); what is left of the latter (framing, decoding, handing out) is divided among the rules that read
+ * the source. Work that rules share is divided among those that used it at the time. Together rules never have more time
+ * than was spent.
  */
 import type { RuleRun } from './rule-run.js';
 import type { SourceRun } from './source-run.js';
@@ -20,39 +21,67 @@ const fewRules = 100;
 export class CpuTimes {
   /** µs of each node when it was looked at last, and how many rules had it. */
   #nodes = new Map<number, { us: number; sharers: number }>();
-  /** µs of work for each source when it was looked at last. */
-  #work = new WeakMap<SourceRun, number>();
+  /** µs of work for each source when it was looked at last, and of that the timers'. */
+  #work = new WeakMap<SourceRun, { fed: number; ticked: number }>();
+  /** µs of all timers when they were looked at last. */
+  #timerUs = 0;
   /** µs of each run. */
   #totals = new Map<number, number>();
   /** Runs that ended of late, oldest first. */
   readonly #ended = new Map<number, { us: number; at: number }>();
 
-  /** Returns the time of each run since its start, µs; the rules come in the order of their starts. */
-  take(rules: Iterable<RuleRun>): [run: number, us: number][] {
-    const totals = this.#settle([...rules].filter(({ isEnding }) => !isEnding));
+  /**
+   * Returns the time of each run since its start, µs; the rules come in the order of their starts. `timerUs` is what all
+   * timers took so far.
+   */
+  take(rules: Iterable<RuleRun>, timerUs: number): [run: number, us: number][] {
+    const totals = this.#settle(
+      [...rules].filter(({ isEnding }) => !isEnding),
+      timerUs,
+    );
     this.#forget();
     return [...totals, ...[...this.#ended].map(([run, { us }]): [number, number] => [run, us])];
   }
 
   /** Adds what came since the last look. */
-  #settle(running: readonly RuleRun[]): Map<number, number> {
+  #settle(running: readonly RuleRun[], timerUs: number): Map<number, number> {
     const own = this.#nodeTimes(running);
     const totals = new Map<number, number>();
     for (const { run } of running) totals.set(run, (this.#totals.get(run) ?? 0) + (own.get(run) ?? 0));
-    for (const source of new Set(running.flatMap(({ sources }) => sources))) {
-      let left = source.workUs - (this.#work.get(source) ?? 0);
-      this.#work.set(source, source.workUs);
-      for (const { run, sources } of source.users) left -= (own.get(run) ?? 0) / sources.length;
-      const share = Math.max(0, left) / source.users.size;
-      for (const { run } of source.users) totals.set(run, (totals.get(run) ?? 0) + share);
+    for (const [source, workUs] of this.#workTimes(running, timerUs)) {
+      const parts = [...source.users].map(({ run, sources }) => ({ run, us: (own.get(run) ?? 0) / sources.length }));
+      const inNodes = parts.reduce((sum, { us }) => sum + us, 0);
+      const left = workUs - inNodes;
+      for (const { run, us } of parts) {
+        // Sampled times may come out too long.
+        const share = left >= 0 ? left / parts.length : (left * us) / inNodes;
+        totals.set(run, (totals.get(run) ?? 0) + share);
+      }
     }
     this.#totals = totals;
     return totals;
   }
 
+  /** Time of all work for each source since the last look. What timers took outside of nodes goes with their nodes. */
+  #workTimes(running: readonly RuleRun[], timerUs: number): Map<SourceRun, number> {
+    const news = [...new Set(running.flatMap(({ sources }) => sources))].map((source) => {
+      const seen = this.#work.get(source) ?? { fed: 0, ticked: 0 };
+      const now = { fed: source.workUs, ticked: source.counters.tickUs };
+      this.#work.set(source, now);
+      return { source, fed: now.fed - seen.fed, ticked: now.ticked - seen.ticked };
+    });
+    const ticked = news.reduce((sum, one) => sum + one.ticked, 0);
+    const factor = ticked > 0 ? Math.max(1, (timerUs - this.#timerUs) / ticked) : 0;
+    this.#timerUs = timerUs;
+    return new Map(news.map((one) => [one.source, one.fed + one.ticked * factor]));
+  }
+
   /** Keeps the time of a rule that ends; its nodes are still there. */
-  end(rule: RuleRun, rules: ReadonlySet<RuleRun>): void {
-    if (rules.size <= fewRules) this.#settle([...rules].filter((other) => other === rule || !other.isEnding));
+  end(rule: RuleRun, rules: ReadonlySet<RuleRun>, timerUs: number): void {
+    if (rules.size <= fewRules) {
+      const running = [...rules].filter((other) => other === rule || !other.isEnding);
+      this.#settle(running, timerUs);
+    }
     let own = 0;
     for (const { handle, base } of rule.nodes) {
       const us = rule.host.kernel.counters(handle).busyUs;
@@ -64,10 +93,12 @@ export class CpuTimes {
     }
     let left = 0;
     for (const source of rule.sources) {
-      const seen = this.#work.get(source) ?? 0;
-      const share = (source.workUs - seen) / Math.max(1, source.users.size);
-      this.#work.set(source, seen + share);
-      left += share;
+      const seen = this.#work.get(source) ?? { fed: 0, ticked: 0 };
+      const parts = Math.max(1, source.users.size);
+      const fed = (source.workUs - seen.fed) / parts;
+      const ticked = (source.counters.tickUs - seen.ticked) / parts;
+      this.#work.set(source, { fed: seen.fed + fed, ticked: seen.ticked + ticked });
+      left += fed + ticked;
     }
     const us = (this.#totals.get(rule.run) ?? 0) + Math.max(own, left);
     this.#totals.delete(rule.run);

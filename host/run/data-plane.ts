@@ -51,6 +51,8 @@ export class DataPlane implements HostCalls {
     (trace) => this.options.report({ kind: 'trace', trace }),
   );
   readonly #cpuTimes = new CpuTimes();
+  /** Time of all work that timers began, µs. */
+  #timerUs = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isWorking = false;
@@ -115,7 +117,7 @@ export class DataPlane implements HostCalls {
 
   /** CPU time of each run since its start, µs. */
   cpuTimes(): [run: number, us: number][] {
-    return this.#isBroken ? [] : this.#cpuTimes.take(this.#all);
+    return this.#isBroken ? [] : this.#cpuTimes.take(this.#all, this.#timerUs);
   }
 
   async close(): Promise<void> {
@@ -293,7 +295,7 @@ export class DataPlane implements HostCalls {
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     if (!this.#isBroken) {
-      this.#cpuTimes.end(rule, this.#all);
+      this.#cpuTimes.end(rule, this.#all, this.#timerUs);
       rule.release();
     }
     const unused = rule.sources.filter((source) => source.users.size === 0);
@@ -334,7 +336,12 @@ export class DataPlane implements HostCalls {
   #tick(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = Date.now();
-    if (this.kernel.nextDeadline() <= now) this.work(this.#all, () => this.kernel.tick(now));
-    else this.#arm();
+    if (this.kernel.nextDeadline() > now) {
+      this.#arm();
+      return;
+    }
+    const began = performance.now();
+    this.work(this.#all, () => this.kernel.tick(now));
+    this.#timerUs += (performance.now() - began) * 1000;
   }
 }

@@ -115,7 +115,7 @@ export class FakeKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     const { messages } = this.#stream(stream);
-    return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0 };
+    return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0, tickUs: 0 };
   }
 
   memory(): { inUse: number; total: number } {
