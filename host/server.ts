@@ -11,6 +11,7 @@ import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '.
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { Log, type Logger, mainLogFile } from './base/log.js';
+import { LogTree } from './base/log-tree.js';
 import { checkTarget } from './base/private-net.js';
 import { openSyslog } from './base/syslog.js';
 import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
@@ -65,6 +66,8 @@ export interface EngineContext {
   readonly config: Config;
   readonly folders: LoadedConfig['folders'];
   readonly log: Logger;
+  /** Makes the logs of rules. */
+  readonly logs: LogTree;
 }
 
 export interface ServerOptions extends LoadedConfig {
@@ -126,7 +129,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     connection: (id) => connections.get(id),
     functionOwner: (name) => functions.ownerOf(name),
   };
-  const engine = options.createEngine({ catalog, config, folders, log });
+  const logs = new LogTree(log, folders.log);
+  const engine = options.createEngine({ catalog, config, folders, log, logs });
   const storedRules = new RuleRepository(store);
   const rules = new RuleService(storedRules, engine, config.rule, log);
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
@@ -246,6 +250,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     await metrics.close();
     await store.close();
     log.info('stopped');
+    logs.close();
     log.close();
     lock.close();
   };

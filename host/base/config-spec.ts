@@ -1,6 +1,7 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
 import { field } from './field.js';
-import { mainLogFile, putAside } from './log.js';
+import { mainLogFile } from './log.js';
+import { putAside } from './log-file.js';
 
 const tls = () =>
   field.object({

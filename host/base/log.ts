@@ -1,10 +1,8 @@
 /**
- * Levelled log to the console and to a file that rotates by size and age. Repeated lines are folded, secrets masked.
+ * Levelled log to the console and to a file. Repeated lines are folded, secrets masked.
  * Lines are collected and written together, so that a noisy moment costs few system calls.
  */
-import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { makeFolderSync } from './folder.js';
+import { LogFile, type Rotation } from './log-file.js';
 import { isSecretName, maskByName, maskText } from './secrets.js';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
@@ -19,31 +17,24 @@ export interface Logger {
 /** Values written behind the message as `name=value`. */
 export type Details = Readonly<Record<string, unknown>>;
 
-export interface LogOptions {
+export interface LogOptions extends Rotation {
   level: Level;
   console: boolean;
   /** Folder of the log files; undefined writes none. */
   folder?: string;
   fileName: string;
   hasTimestamp: boolean;
-  /** A file is put aside when it reaches this size; 0 never. */
-  rotateSizeBytes: number;
-  /** A file is put aside at this age; 0 never. */
-  rotateMs: number;
-  /** Files older than this are removed; 0 keeps them. */
-  maxAgeMs: number;
-  /** Number of files put aside that are kept; 0 keeps all. */
-  rotateCount: number;
   /** Gets every line as well, without its time. */
   also?: (level: Level, line: string) => void;
+  /** The file can't be written any more; gets the text that was to be written. */
+  failed?: (reason: string, text: string) => void;
+  /** Called after each time the file was written. */
+  written?: (file: LogFile) => void;
 }
 
 const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 /** Name of the server's own log. */
 export const mainLogFile = 'stream.log';
-
-/** End of the name of a file that was put aside: the time. */
-export const putAside = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
 
 const flushMs = 50;
 /** Beyond this the lines are written at once, so that memory stays bounded. */
@@ -54,17 +45,18 @@ export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 
 export class Log implements Logger {
   #options: LogOptions;
-  #fd: number | undefined;
-  #size = 0;
-  #openedAt = 0;
+  #file: LogFile | undefined;
   #waiting: string[] = [];
   #waitingBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #last = '';
   #repeats = 0;
 
+  readonly #followers = new Set<Log>();
+
   constructor(options: LogOptions) {
     this.#options = { ...options };
+    this.#setFile();
   }
 
   debug(message: string, details?: Details): void {
@@ -87,7 +79,41 @@ export class Log implements Logger {
   configure(change: Partial<Pick<LogOptions, 'level' | 'console' | 'folder'>>): void {
     this.flush();
     this.#options = { ...this.#options, ...change };
-    if (this.#options.folder === undefined) this.#closeFile();
+    this.#setFile();
+    const { console } = this.#options;
+    for (const log of this.#followers) log.configure({ console });
+  }
+
+  /**
+   * Makes a log with a file of its own, in the same form, that takes every line whatever its level. It is shown on the
+   * console while this one is, until it is closed by `drop`.
+   */
+  branch(options: Pick<LogOptions, 'failed' | 'written'> & { folder: string; fileName: string }): Log {
+    const log = new Log({ ...this.#options, ...options, level: 'debug' });
+    this.#followers.add(log);
+    return log;
+  }
+
+  drop(branch: Log): void {
+    this.#followers.delete(branch);
+    branch.close();
+  }
+
+  isOn(level: Level): boolean {
+    return levels[level] >= levels[this.#options.level];
+  }
+
+  /** Writes a line even when its level is below that of the log. */
+  always(level: Level, message: string, details?: Details): void {
+    this.#line(level, message, details);
+  }
+
+  /** Takes finished lines of a branch. */
+  takeOver(text: string): void {
+    this.#foldEnd();
+    this.#last = '';
+    this.#waiting.push(text);
+    this.flush();
   }
 
   /** Writes what is waiting. */
@@ -100,7 +126,9 @@ export class Log implements Logger {
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (this.#options.console) process.stderr.write(text);
-    if (this.#options.folder !== undefined) this.#toFile(text);
+    if (this.#file === undefined) return;
+    this.#toFile(this.#file, text);
+    if (this.#file !== undefined) this.#options.written?.(this.#file);
   }
 
   close(): void {
@@ -109,7 +137,10 @@ export class Log implements Logger {
   }
 
   #write(level: Level, message: string, details?: Details): void {
-    if (levels[level] < levels[this.#options.level]) return;
+    if (this.isOn(level)) this.#line(level, message, details);
+  }
+
+  #line(level: Level, message: string, details?: Details): void {
     const line = `level=${level} msg=${quoted(message)}${details === undefined ? '' : shown(details)}`;
     if (line === this.#last) {
       this.#repeats++;
@@ -124,6 +155,12 @@ export class Log implements Logger {
     else this.#timer ??= setTimeout(() => this.flush(), flushMs).unref();
   }
 
+  #setFile(): void {
+    const { folder, fileName } = this.#options;
+    if (folder === undefined) this.#closeFile();
+    else this.#file ??= new LogFile(folder, fileName, this.#options);
+  }
+
   #foldEnd(): void {
     if (this.#repeats === 0) return;
     this.#add(`level=info msg="the last line was repeated ${this.#repeats} times"`);
@@ -136,57 +173,21 @@ export class Log implements Logger {
     this.#waitingBytes += full.length;
   }
 
-  #toFile(text: string): void {
-    const { folder, fileName, rotateSizeBytes, rotateMs } = this.#options;
-    if (folder === undefined) return;
+  #toFile(file: LogFile, text: string): void {
     try {
-      const path = join(folder, fileName);
-      if (this.#fd === undefined) this.#openFile(folder, path);
-      const isFull = rotateSizeBytes > 0 && this.#size >= rotateSizeBytes;
-      const isOld = rotateMs > 0 && Date.now() - this.#openedAt >= rotateMs;
-      if (this.#size > 0 && (isFull || isOld)) this.#rotate(folder, path);
-      this.#size += writeSync(this.#fd as number, text);
+      file.write(text);
     } catch (error) {
       // A full disk must not end the server; the console still gets the lines.
       this.#closeFile();
-      this.#options.folder = undefined;
-      process.stderr.write(`haumea: logging to file ended: ${error instanceof Error ? error.message : error}\n`);
+      const reason = error instanceof Error ? error.message : String(error);
+      if (this.#options.failed !== undefined) this.#options.failed(reason, text);
+      else process.stderr.write(`haumea: logging to file ended: ${reason}\n`);
     }
   }
 
-  #openFile(folder: string, path: string): void {
-    makeFolderSync(folder);
-    this.#fd = openSync(path, 'a');
-    const info = statSync(path);
-    this.#size = info.size;
-    this.#openedAt = info.size === 0 ? Date.now() : info.birthtimeMs || info.mtimeMs;
-  }
-
-  #rotate(folder: string, path: string): void {
-    this.#closeFile();
-    const stamp = new Date().toISOString().replace(/[:.]/g, '-');
-    renameSync(path, `${path}.${stamp}`);
-    this.#openFile(folder, path);
-    this.#openedAt = Date.now();
-    this.#removeOld(folder);
-  }
-
-  #removeOld(folder: string): void {
-    const { fileName, maxAgeMs, rotateCount } = this.#options;
-    const aside = readdirSync(folder)
-      .filter((name) => name.replace(putAside, '') === fileName && name !== fileName)
-      .sort()
-      .reverse();
-    aside.forEach((name, i) => {
-      const path = join(folder, name);
-      const isTooOld = maxAgeMs > 0 && Date.now() - statSync(path).mtimeMs > maxAgeMs;
-      if (isTooOld || (rotateCount > 0 && i >= rotateCount)) rmSync(path, { force: true });
-    });
-  }
-
   #closeFile(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
+    this.#file?.close();
+    this.#file = undefined;
   }
 }
 

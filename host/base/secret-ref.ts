@@ -34,6 +34,8 @@ export interface SecretOptions {
 /** Properties with their references resolved. */
 export interface Resolved<T> {
   readonly value: T;
+  /** The resolved values. */
+  readonly secrets: readonly string[];
   /** Replaces every resolved value that occurs in a text by the mask; for errors of libraries that saw the values. */
   redact(text: string): string;
 }
@@ -53,12 +55,16 @@ export function resolveSecrets<T>(value: T, options: SecretOptions = {}): Resolv
   const found = new Set<string>();
   const resolver = new Resolver(options, found);
   const resolved = resolver.copy(value, '') as T;
+  const secrets = [...found].filter((text) => text !== '');
+  return { value: resolved, secrets, redact: redactor(secrets) };
+}
+
+/** Makes a function that masks the values in a text, as they are and in the forms that URLs and JSON give them. */
+export function redactor(secrets: readonly string[]): (text: string) => string {
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
   // Longer values first: one secret may be part of another.
-  const values = [...found].filter((text) => text !== '').sort((a, b) => b.length - a.length);
-  return {
-    value: resolved,
-    redact: (text) => values.reduce((masked, secret) => masked.replaceAll(secret, maskText), text),
-  };
+  const values = [...new Set(forms)].sort((a, b) => b.length - a.length);
+  return (text) => values.reduce((masked, secret) => masked.replaceAll(secret, maskText), text);
 }
 
 class Resolver {

@@ -42,6 +42,23 @@ export function maskByName(value: unknown): unknown {
   return out;
 }
 
+/** A shorter value is no secret, and would mask parts of ordinary words. */
+const minSecretLength = 3;
+
+/** Collects the texts that must not be shown: those of secret names and the passwords of URLs, at any depth. */
+export function secretTextsOf(value: unknown, isSecret: (name: string) => boolean = isSecretName): string[] {
+  if (typeof value === 'string') {
+    const password = urlPassword.exec(value)?.[2];
+    return password === undefined || password.length < minSecretLength ? [] : [password];
+  }
+  if (Array.isArray(value)) return value.flatMap((item) => secretTextsOf(item));
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (typeof item !== 'string' || !(isSecret(name) || isSecretName(name))) return secretTextsOf(item);
+    return item.length < minSecretLength ? [] : [item];
+  });
+}
+
 /** Empty secrets stay empty, so that a reader sees that none is set. */
 function isShown(value: unknown): boolean {
   return (typeof value === 'string' && value !== '' && !isSecretRef(value)) || typeof value === 'number';

@@ -1,5 +1,6 @@
 /** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Redact } from './secret-props.js';
 
 const firstDelayMs = 200;
 const maxDelayMs = 30_000;
@@ -36,7 +37,11 @@ export class Connection {
   #isStopped = false;
   #lostWhileTrying: string | undefined;
 
-  constructor(readonly owner: ConnectionOwner) {}
+  /** @param redact masks the secrets of the connector in its reasons */
+  constructor(
+    readonly owner: ConnectionOwner,
+    readonly redact: Redact,
+  ) {}
 
   start(): void {
     this.#try();
@@ -76,14 +81,15 @@ export class Connection {
       },
       (error: unknown) => {
         if (this.#isStopped) return;
+        const reason = this.redact(reasonOf(error));
         if (error instanceof HaumeaError && error.kind === 'config') {
           this.status = -1;
-          this.lastMessage = reasonOf(error);
+          this.lastMessage = reason;
           this.lastDisconnectedAt = Date.now();
           this.owner.refused(this.lastMessage);
         } else {
-          this.owner.attemptFailed(reasonOf(error));
-          this.#failed(reasonOf(error));
+          this.owner.attemptFailed(reason);
+          this.#failed(reason);
         }
       },
     );

@@ -22,6 +22,8 @@ export interface PlaneOptions {
   call: (fn: number, args: HostColumns) => void;
   report: (report: Report) => void;
   log: Logger;
+  /** Takes the lines about a run; `log` takes them without it. */
+  logOf?: (run: number) => Logger;
   heartbeat: Heartbeat;
   coalesceMs: number;
   flushTimeoutMs: number;
@@ -68,6 +70,10 @@ export class DataPlane implements HostCalls {
 
   get log(): Logger {
     return this.options.log;
+  }
+
+  logOf(run: number): Logger {
+    return this.options.logOf?.(run) ?? this.log;
   }
 
   get coalesceMs(): number {
@@ -266,6 +272,10 @@ export class DataPlane implements HostCalls {
     this.#rules.set(rule.run, rule);
     this.#all.add(rule);
     if (start.trace !== undefined) this.#traces.set(rule, start.trace);
+    rule.debug(
+      () =>
+        `started with ${start.plan.nodes.length} nodes, ${start.sources.length} sources, ${start.sinks.length} sinks`,
+    );
     this.options.report({ kind: 'started', run: rule.run });
     for (const sink of rule.sinks) sink.start();
     for (const source of fresh) source.start();
@@ -307,6 +317,7 @@ export class DataPlane implements HostCalls {
       for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
     }
     await Promise.all(rule.sinks.map((sink) => sink.close()));
+    rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);
     this.#all.delete(rule);
     refreshSinks(metrics, rule);
@@ -319,7 +330,7 @@ export class DataPlane implements HostCalls {
     try {
       await source.close();
     } catch (error) {
-      this.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
+      source.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
     }
   }
 

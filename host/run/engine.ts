@@ -4,6 +4,7 @@ import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import type { Config } from '../base/config.js';
 import type { Logger } from '../base/log.js';
+import type { LogTree } from '../base/log-tree.js';
 import { loadDeclarations } from '../connectors/index.js';
 import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';
@@ -17,6 +18,8 @@ await loadDeclarations();
 export interface EngineOptions {
   catalog: Catalog;
   log: Logger;
+  /** Where rules get logs of their own (options `debug` and `logFilename`); without it they have none. */
+  logs?: LogTree;
   /** Time zone (read again at each use) and times; defaults without it. */
   config?: Config;
   /** Longest pause between reads that gather the packets of fast senders, ms; 0 never pauses. */
@@ -57,6 +60,7 @@ export function createEngine(options: EngineOptions): Rules {
     catalog,
     planner,
     log,
+    logs: options.logs,
     zone: () => {
       const zone = options.config?.basic.timezone;
       return zone === undefined || zone === '' || zone === 'Local' ? undefined : zone;

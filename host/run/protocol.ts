@@ -1,6 +1,6 @@
 /** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
-import type { Level } from '../base/log.js';
+import type { Details, Level } from '../base/log.js';
 import type { TraceRecord, TraceStrategy } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -15,11 +15,15 @@ export interface SourceSpec {
   format: 'json' | 'binary';
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
+  /** Values in `props` that must not show in logs, traces and reasons. */
+  secrets?: readonly string[];
 }
 
 export interface SinkSpec {
   type: string;
   props: Record<string, unknown>;
+  /** See `SourceSpec`. */
+  secrets?: readonly string[];
 }
 
 export interface RuleStart {
@@ -38,6 +42,8 @@ export interface RuleStart {
   flushTimeoutMs?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. */
   zoneMs: number;
+  /** Lines of level debug about the rule are wanted. */
+  isDebug?: boolean;
   /** The rule is traced from its start. */
   trace?: TraceStrategy;
 }
@@ -64,7 +70,8 @@ export type Report =
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
   | { kind: 'trace'; trace: TraceRecord }
-  | { kind: 'log'; level: Level; message: string };
+  /** A line about a run, or about the data plane. */
+  | { kind: 'log'; level: Level; message: string; details?: Details; run?: number };
 
 /** Settings of a worker, given at its start. */
 export interface WorkerSettings {

@@ -39,7 +39,8 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
   }
   const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
-  const { value: props, redact } = resolveProps({ ...layers, ...options.extra }, `stream ${name}`);
+  const given = { ...layers, ...options.extra };
+  const { value: props, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props);
   redacts.push(redact);
   checkResolved(connector.source, props, redact);
   return {
@@ -51,6 +52,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     format,
     schema: fields === null || format === 'binary' ? null : fields.map(columnOf),
     strict: options.strictValidation,
+    ...(secrets.length === 0 ? {} : { secrets }),
   };
 }
 
@@ -61,10 +63,11 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
       throw new HaumeaError('unknownConnector', `sink ${type} not found`);
     const whose = `rule ${rule.id}`;
-    const { value, redact } = resolveProps(withConnection(props, type, whose, catalog), `${whose}, sink ${type}`);
+    const given = withConnection(props, type, whose, catalog);
+    const { value, secrets, redact } = resolveProps(given, `${whose}, sink ${type}`, connector.sink.props);
     redacts.push(redact);
     checkResolved(connector.sink, value, redact);
-    return { type, props: value };
+    return { type, props: value, ...(secrets.length === 0 ? {} : { secrets }) };
   });
 }
 

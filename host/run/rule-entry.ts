@@ -1,5 +1,6 @@
 /** What the control plane knows of a rule and its runs. */
 import type { RulePlan } from '../../kernels/ir.js';
+import type { LogBranch } from '../base/log-tree.js';
 import type { RuleDefinition, RuleState } from './api.js';
 import type { OwnConnection } from './connection-uses.js';
 import type { Metrics } from './protocol.js';
@@ -17,6 +18,8 @@ export interface Entry {
   sources: string[];
   topology: RulePlan['topology'];
   outputFields: string[];
+  /** Its own log while it runs, when its options ask for one. */
+  log: LogBranch | undefined;
   /** Those of the last start. */
   connections: readonly OwnConnection[];
   /** Masks the secrets that the connectors of the last start got. */
@@ -62,6 +65,7 @@ export function entryOf(
     stoppedAt: 0,
     nextStartAt: 0,
     attempt: 0,
+    log: undefined,
     connections: [],
     redact: nothingSecret,
     metrics: noMetrics,

@@ -40,6 +40,7 @@ export class RuleRun implements SinkHost {
   readonly operators: RuleStart['plan']['operators'];
   /** See `RuleStart`. */
   readonly flushTimeoutMs: number | undefined;
+  readonly isDebug: boolean;
   sources: readonly SourceRun[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
@@ -57,6 +58,7 @@ export class RuleRun implements SinkHost {
     this.id = start.id;
     this.run = start.run;
     this.flushTimeoutMs = start.flushTimeoutMs;
+    this.isDebug = start.isDebug === true;
     this.operators = host.sameOperators(start.plan.operators);
   }
 
@@ -138,6 +140,11 @@ export class RuleRun implements SinkHost {
 
   get log(): Logger {
     return this.host.logOf(this.run);
+  }
+
+  /** Logs a line when the rule is to say more. */
+  debug(line: () => string): void {
+    if (this.isDebug) this.log.debug(line());
   }
 
   shared<T>(key: string, make: () => T): T {

@@ -1,6 +1,7 @@
 /** The rules and their lives: starting, running, stopping, failing and coming back. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import type { LogTree } from '../base/log-tree.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, usesOf } from './connection-uses.js';
 import type { Metrics, Report } from './protocol.js';
@@ -16,6 +17,8 @@ export interface RulesOptions {
   catalog: Catalog;
   planner: Planner;
   log: Logger;
+  /** Where rules get logs of their own; without it all lines go to `log`. */
+  logs: LogTree | undefined;
   /** Makes the supervisor with `take` and `lost` of the rules as its callbacks. */
   makeSupervisor: (rules: Rules) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
@@ -200,8 +203,12 @@ export class Rules implements Engine {
 
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
-    if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'log' || report.kind === 'trace') return;
-    const entry = this.#byRun.get(report.run);
+    if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
+    const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
+    if (report.kind === 'log') {
+      this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });
+      return;
+    }
     if (entry === undefined) return;
     switch (report.kind) {
       case 'started':
@@ -245,6 +252,16 @@ export class Rules implements Engine {
     }
   }
 
+  #logOf(entry: Entry | undefined): Logger {
+    return entry?.log ?? this.log;
+  }
+
+  /** A failure shows in the main log, and in that of the rule if it has one. */
+  #logFailure({ definition, log }: Entry, message: string): void {
+    this.log.error(`rule ${definition.id} ${message}`);
+    if (definition.options.logFilename !== '') log?.error(message, { rule: definition.id });
+  }
+
   #known(id: string): Entry {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
@@ -255,6 +272,7 @@ export class Rules implements Engine {
     const { definition } = entry;
     clearTimeout(entry.timer);
     entry.nextStartAt = 0;
+    this.#openLog(entry);
     try {
       const kept = entry.planned;
       entry.planned = undefined;
@@ -264,16 +282,18 @@ export class Rules implements Engine {
       entry.redact = redact;
       entry.topology = this.#plans.sameTopology(start.plan.topology);
       entry.connections = connectionsOf(start.sources, start.sinks);
-      this.supervisor.post({ kind: 'start', rule: { ...start, trace: entry.trace } });
+      const isDebug = definition.options.debug || this.#options.logs?.isDebug === true;
+      this.supervisor.post({ kind: 'start', rule: { ...start, isDebug, trace: entry.trace } });
       entry.run = run;
       this.#byRun.set(run, entry);
     } catch (error) {
       entry.state = 'stopped by error';
       entry.message = reasonOf(error);
       entry.stoppedAt = Date.now();
+      this.#logFailure(entry, `can't be started: ${entry.message}`);
+      closeLog(entry);
       if (!(error instanceof MissingConnection)) throw error;
       entry.startedAt = entry.stoppedAt;
-      this.log.error(`rule ${definition.id} can't be started: ${error.message}`);
       return;
     }
     entry.state = 'starting';
@@ -284,12 +304,19 @@ export class Rules implements Engine {
     if (isTimed) entry.timer = setTimeout(() => void this.#stop(entry, expired), durationMs).unref();
   }
 
-  /** Starts a rule of which nobody waits to hear; a failure shows in its status. */
+  #openLog(entry: Entry): void {
+    const { debug, logFilename } = entry.definition.options;
+    closeLog(entry);
+    const isOwn = debug || logFilename !== '';
+    entry.log = isOwn ? this.#options.logs?.branch({ isDebug: debug, fileName: logFilename }) : undefined;
+  }
+
+  /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */
   #startAgain(entry: Entry): void {
     try {
       this.#start(entry);
-    } catch (error) {
-      this.log.error(`rule ${entry.definition.id} can't be started: ${reasonOf(error)}`);
+    } catch {
+      // Both have it already.
     }
   }
 
@@ -342,6 +369,7 @@ export class Rules implements Engine {
 
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
     this.#byRun.delete(entry.run);
+    closeLog(entry);
     clearTimeout(entry.timer);
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
     entry.state = isWaiting ? waiting : state;
@@ -356,11 +384,11 @@ export class Rules implements Engine {
   }
 
   #failed(entry: Entry, reason: string, metrics: Metrics): void {
-    const { id, options } = entry.definition;
+    const { options } = entry.definition;
     const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = options.restartStrategy;
     if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
+    this.#logFailure(entry, `stopped by error: ${reason}`);
     this.#ended(entry, 'stopped by error', reason, metrics);
-    this.log.error(`rule ${id} stopped by error: ${reason}`);
     if (entry.attempt >= attempts) return;
     const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
     const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
@@ -368,4 +396,14 @@ export class Rules implements Engine {
     entry.nextStartAt = Date.now() + Math.round(wait);
     entry.timer = setTimeout(() => this.#startAgain(entry), wait).unref();
   }
+}
+
+function closeLog(entry: Entry): void {
+  entry.log?.close();
+  entry.log = undefined;
+}
+
+/** What tells in a log whose line it is. */
+function nameOf(entry: Entry | undefined): { rule?: string } {
+  return entry === undefined ? {} : { rule: entry.definition.id };
 }

@@ -1,6 +1,9 @@
 /** References to secrets in properties of connectors, resolved when a rule starts or a connection is tried. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { hasSecretRef, type Resolved, resolveSecrets } from '../base/secret-ref.js';
+import type { Spec } from '../base/field.js';
+import type { Logger } from '../base/log.js';
+import { hasSecretRef, redactor, resolveSecrets } from '../base/secret-ref.js';
+import { secretTextsOf } from '../base/secrets.js';
 import type { Metrics } from './protocol.js';
 
 type Props = Record<string, unknown>;
@@ -8,20 +11,44 @@ type Props = Record<string, unknown>;
 /** Properties whose `file://` text is the address of a file, not a secret kept in one. */
 const addressName = /(path|file|url|uri)$/i;
 
-/** Returns the properties with their references resolved; throws a `config` error that names property and reference. */
-export function resolveProps(props: Props, where: string): Resolved<Props> {
-  if (!hasSecretRef(props)) return { value: props, redact: nothingSecret };
-  const keep = Object.entries(props)
-    .filter(([name, value]) => addressName.test(name) && typeof value === 'string' && value.startsWith('file://'))
-    .map(([name]) => name);
-  return resolveSecrets(props, { where, keep });
+/** Properties as a connector gets them. */
+export interface ResolvedProps {
+  readonly value: Props;
+  /** Values that must not be shown: those behind references, and passwords written out. */
+  readonly secrets: readonly string[];
+  readonly redact: Redact;
 }
 
-/** Masks the resolved values of some properties in what connectors say, which saw the values. */
+/**
+ * Returns the properties with their references resolved; throws a `config` error that names property and reference.
+ * `spec` tells which properties are secret besides those that are by their name.
+ */
+export function resolveProps(props: Props, where: string, spec: Spec = {}): ResolvedProps {
+  const resolved = hasSecretRef(props) ? resolveSecrets(props, { where, keep: addressesOf(props) }) : undefined;
+  const value = resolved?.value ?? props;
+  const written = secretTextsOf(value, (name) => spec[name]?.declared.isSecret === true);
+  const secrets = [...new Set([...(resolved?.secrets ?? []), ...written])];
+  return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };
+}
+
+function addressesOf(props: Props): string[] {
+  return Object.entries(props)
+    .filter(([name, value]) => addressName.test(name) && typeof value === 'string' && value.startsWith('file://'))
+    .map(([name]) => name);
+}
+
+const noSecrets: readonly string[] = [];
+
+/** Masks the secrets of some properties in what connectors say, which saw the values. */
 export type Redact = (text: string) => string;
 
-/** For properties without references. */
+/** For properties without secrets. */
 export const nothingSecret: Redact = (text) => text;
+
+/** Returns what masks the values; `nothingSecret` for none. */
+export function redactOf(secrets: readonly string[] = []): Redact {
+  return secrets.length === 0 ? nothingSecret : redactor(secrets);
+}
 
 /** Joins several into one. */
 export function allOf(redacts: readonly Redact[]): Redact {
@@ -39,8 +66,19 @@ export function redactedError(error: unknown, redact: Redact): unknown {
 }
 
 /** Returns an object, such as the figures of a rule, with its texts at any depth masked. */
-export function redactedTexts<T extends Props | Metrics>(object: T, redact: Redact): T {
+export function redactedTexts<T extends Readonly<Props> | Metrics>(object: T, redact: Redact): T {
   return redact === nothingSecret ? object : (copy(object, redact) as T);
+}
+
+/** Returns a log that writes to another without the secrets. */
+export function redactedLog(log: Logger, redact: Redact): Logger {
+  if (redact === nothingSecret) return log;
+  return {
+    debug: (message, details = {}) => log.debug(redact(message), redactedTexts(details, redact)),
+    info: (message, details = {}) => log.info(redact(message), redactedTexts(details, redact)),
+    warn: (message, details = {}) => log.warn(redact(message), redactedTexts(details, redact)),
+    error: (message, details = {}) => log.error(redact(message), redactedTexts(details, redact)),
+  };
 }
 
 function copy(value: unknown, redact: Redact): unknown {

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
+import { type Redact, redactedLog, redactOf } from './secret-props.js';
 import { SinkTransform } from './sink-transform.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
@@ -12,6 +13,7 @@ const maxStrikes = 5;
 export interface SinkHost {
   readonly id: string;
   readonly log: Logger;
+  debug(line: () => string): void;
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
@@ -21,6 +23,8 @@ export interface SinkHost {
 
 export class SinkRun implements SinkContext, ConnectionOwner {
   readonly connection: Connection;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
   messagesIn = 0;
   rowsIn = 0;
   messagesOut = 0;
@@ -50,13 +54,15 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.redact = redactOf(spec.secrets);
     this.#transform = SinkTransform.of(spec, sendError);
     this.#sink = sink.create(spec.props, this);
-    this.connection = new Connection(this);
+    this.connection = new Connection(this, this.redact);
   }
 
-  connect(): Promise<void> {
-    return this.#sink.open();
+  async connect(): Promise<void> {
+    await this.#sink.open();
+    this.host.debug(() => `sink ${this.spec.type} is open`);
   }
 
   refused(reason: string): void {
@@ -74,7 +80,8 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   }
 
   #note(reason: string): void {
-    this.lastException = reason;
+    this.lastException = this.redact(reason);
+    this.host.debug(() => `sink ${this.spec.type}: ${this.lastException}`);
     this.lastExceptionAt = Date.now();
   }
 
@@ -159,7 +166,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   }
 
   get log(): Logger {
-    return this.host.log;
+    return redactedLog(this.host.log, this.redact);
   }
 
   shared<T>(key: string, make: () => T): T {
@@ -179,8 +186,9 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     this.#credit(bytes);
   }
 
-  disconnected(reason: string): void {
+  disconnected(given: string): void {
     if (this.#isClosed) return;
+    const reason = this.redact(given);
     this.exception(reason);
     this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
     this.#bytesOutAtLoss = this.#bytesOut;

@@ -7,6 +7,7 @@ import type { Connector, Source, SourceContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
+import { type Redact, redactedLog, redactOf } from './secret-props.js';
 import type { SinkRun } from './sink-run.js';
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
@@ -37,6 +38,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   readonly users = new Set<RuleRun>();
   readonly stream: StreamHandle;
   readonly connection: Connection;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
   exceptions = 0;
   lastException = '';
   lastExceptionAt = 0;
@@ -68,6 +71,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   ) {
     const { source } = connector;
     if (source === undefined) throw new Error(`${connector.name} is no source`);
+    this.redact = redactOf(spec.secrets);
     const form = source.form(spec.props);
     this.stream = host.kernel.openStream({
       framing: form.framing,
@@ -85,11 +89,12 @@ export class SourceRun implements SourceContext, ConnectionOwner {
       host.kernel.closeStream(this.stream);
       throw error;
     }
-    this.connection = new Connection(this);
+    this.connection = new Connection(this, this.redact);
   }
 
-  connect(): Promise<void> {
-    return this.#source.open();
+  async connect(): Promise<void> {
+    await this.#source.open();
+    for (const rule of this.users) rule.debug(() => `source ${this.name} is open`);
   }
 
   refused(reason: string): void {
@@ -129,8 +134,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     return this.spec.dataSource;
   }
 
+  /** That of the rule; the lines of a stream that rules share belong to none of them. */
   get log(): Logger {
-    return this.host.log;
+    const [rule] = this.users;
+    return redactedLog(this.spec.isShared || rule === undefined ? this.host.log : rule.log, this.redact);
   }
 
   get coalesceMs(): number {
@@ -187,8 +194,9 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.#barriers = [];
   }
 
-  disconnected(reason: string): void {
+  disconnected(given: string): void {
     if (this.#isClosed) return;
+    const reason = this.redact(given);
     this.exception(reason);
     this.resetInput();
     this.connection.lost(reason);
@@ -196,8 +204,9 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   exception(reason: string): void {
     this.exceptions++;
-    this.lastException = reason;
+    this.lastException = this.redact(reason);
     this.lastExceptionAt = Date.now();
+    for (const rule of this.users) rule.debug(() => `source ${this.name}: ${this.lastException}`);
   }
 
   end(): void {

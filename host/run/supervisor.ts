@@ -159,7 +159,6 @@ export class Supervisor {
     if (report.kind === 'status') this.#answer(report.seq, report.metrics);
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
     else if (report.kind === 'trace') this.options.traced(report.trace);
-    else if (report.kind === 'log') this.options.log[report.level](report.message);
     else this.options.report(report);
   }
 

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
 import type { RuleRun } from './rule-run.js';
+import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
 import type { SourceRun } from './source-run.js';
 import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from './trace.js';
 
@@ -96,10 +97,11 @@ export class TraceRecorder {
       // Half a message, or a look at the time at which no window was due.
       if (messages === 0 && !isMoved) continue;
       const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
+      const { redact } = rule;
       const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs });
       for (const context of before.contexts) {
-        const root = chain(steps, context.spanId, startUs, endUs, input);
-        if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root });
+        const root = chain(steps, context.spanId, startUs, endUs, shownInput(input, redact));
+        if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root: redacted(root, redact) });
       }
     }
   }
@@ -208,6 +210,21 @@ function chain(
   const attribute =
     input === undefined ? whole.attribute : { ...whole.attribute, data: Buffer.from(input).toString('base64') };
   return { ...whole, endUs, attribute };
+}
+
+/** Input in which the secrets of the rule are masked. */
+function shownInput(input: Uint8Array | undefined, redact: Redact): Uint8Array | undefined {
+  if (input === undefined || redact === nothingSecret) return input;
+  const text = Buffer.from(input).toString();
+  const masked = redact(text);
+  return masked === text ? input : Buffer.from(masked);
+}
+
+/** The spans with the secrets of the rule masked in what they show. */
+function redacted(span: SpanRecord, redact: Redact): SpanRecord {
+  if (redact === nothingSecret) return span;
+  const children = span.children.map((child) => redacted(child, redact));
+  return { ...span, attribute: redactedTexts(span.attribute, redact), children };
 }
 
 function moved(before: NodeCounters, after: NodeCounters): boolean {

@@ -1,7 +1,7 @@
 /** Entry of a data plane thread: takes control messages, runs the data plane, reports in batches. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../kernels/index.js';
-import type { Level, Logger } from '../base/log.js';
+import type { Details, Level, Logger } from '../base/log.js';
 import { callHost } from '../functions/registry.js';
 import { DataPlane } from './data-plane.js';
 import { Heartbeat } from './heartbeat.js';
@@ -38,21 +38,39 @@ function report(item: Report): void {
   reports.push(item);
 }
 
-function line(level: Level) {
-  return (message: string) => {
-    if (logLines++ < maxLogLines) report({ kind: 'log', level, message });
-    else droppedLines++;
-  };
-}
+/** Carries lines to the control plane: those about a run, or about the data plane. */
+class LogLines implements Logger {
+  constructor(private readonly run?: number) {}
 
-const log: Logger = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
+  debug(message: string, details?: Details): void {
+    this.#line('debug', message, details);
+  }
+
+  info(message: string, details?: Details): void {
+    this.#line('info', message, details);
+  }
+
+  warn(message: string, details?: Details): void {
+    this.#line('warn', message, details);
+  }
+
+  error(message: string, details?: Details): void {
+    this.#line('error', message, details);
+  }
+
+  #line(level: Level, message: string, details?: Details): void {
+    if (logLines++ < maxLogLines) report({ kind: 'log', level, message, details, run: this.run });
+    else droppedLines++;
+  }
+}
 
 const plane = DataPlane.open({
   kernel: (calls) =>
     createKernel(calls, undefined, settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
   call: callHost,
   report,
-  log,
+  log: new LogLines(),
+  logOf: (run) => new LogLines(run),
   heartbeat,
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,

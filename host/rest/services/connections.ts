@@ -129,7 +129,7 @@ export class ConnectionService {
       }
       const id = textOf(properties, 'connectionSelector');
       const selected = id === '' ? {} : this.#get(id).props;
-      const { value, redact } = resolveProps({ ...properties, ...selected }, `${part} ${type}`);
+      const { value, redact } = resolveProps({ ...properties, ...selected }, `${part} ${type}`, connector.connection);
       await connector.ping(value).catch((error: unknown) => {
         throw asConnectionError(redactedError(error, redact));
       });
@@ -207,7 +207,7 @@ export class ConnectionService {
     if (connector?.ping === undefined) {
       throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
     }
-    const { value, redact } = resolveProps(props, `connection of type ${typ}`);
+    const { value, redact } = resolveProps(props, `connection of type ${typ}`, connector.connection);
     await connector.ping(value).catch((error: unknown) => {
       throw redactedError(error, redact);
     });
@@ -248,11 +248,18 @@ export class ConnectionService {
   }
 }
 
-function checkProps(connector: Connector, props: Record<string, unknown>): void {
+function checkProps({ name, connection }: Connector, props: Record<string, unknown>): void {
+  let resolved: ReturnType<typeof resolveProps>;
   try {
-    parse(connector.connection, props, { where: `${connector.name} connection` });
+    resolved = resolveProps(props, `${name} connection`, connection);
+  } catch {
+    // A secret that is not there yet: the state of the connection says so.
+    return;
+  }
+  try {
+    parse(connection, resolved.value, { where: `${name} connection` });
   } catch (error) {
-    throw new HaumeaError('general', reasonOf(error), { cause: error });
+    throw new HaumeaError('general', resolved.redact(reasonOf(error)), { cause: error });
   }
 }
 

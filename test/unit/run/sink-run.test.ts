@@ -6,8 +6,10 @@ import { defineConnector, type SinkContext } from '../../../host/connectors/defi
 import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
 import type { OutputChunk } from '../../../kernels/api.js';
 
-/** Opens a sink whose outside refuses all it gets when told so. */
-function open(): { sink: SinkRun; context: SinkContext } {
+/** Opens a sink; `context` plays the part of its connector. */
+function open(secrets: string[] = []): { sink: SinkRun; context: SinkContext; told: string[] } {
+  const told: string[] = [];
+  const tell = (message: string) => void told.push(message);
   let context: SinkContext | undefined;
   const connector = defineConnector({
     name: 'losing',
@@ -23,14 +25,15 @@ function open(): { sink: SinkRun; context: SinkContext } {
   });
   const host: SinkHost = {
     id: 'r',
-    log: silent,
+    log: { ...silent, warn: tell },
+    debug: (line) => tell(line()),
     shared: (_key, make) => make(),
     sinkIsFull: () => {},
-    sinkFailed: () => {},
+    sinkFailed: tell,
   };
-  const sink = new SinkRun({ type: 'losing', props: {} }, connector, host, 1 << 20);
+  const sink = new SinkRun({ type: 'losing', props: {}, secrets }, connector, host, 1 << 20);
   if (context === undefined) throw new Error('the sink was not made');
-  return { sink, context };
+  return { sink, context, told };
 }
 
 const chunk: OutputChunk = {
@@ -62,6 +65,19 @@ test('a failure that loses no message of its own counts as one exception too', (
   context.failed(0, 0, 'too long');
   assert.is(sink.exceptions + sink.messagesFailed, 1);
   assert.is(sink.waitingMessages, 3);
+});
+
+test('what a library says about a failure shows no secret of the sink', () => {
+  const { sink, context, told } = open(['hunter2 &', 'open sesame']);
+  sink.write(chunk, 1);
+  context.log.warn('login with open sesame refused');
+  context.failed(3, 1, 'POST https://h/?key=hunter2%20%26 failed');
+  assert.is(sink.lastException, 'POST https://h/?key=****** failed');
+  for (let i = 0; i < 7; i++) context.disconnected('no "hunter2 &"');
+  assert.is(sink.lastException, 'no "******"');
+  assert.is(told[0], 'login with ****** refused');
+  assert.ok(told.includes('no "******"'), 'the reason for which the rule fails');
+  assert.not.match(told.join(), /hunter2|sesame/);
 });
 
 test.run();

@@ -1,0 +1,87 @@
+/** A log file that rotates by size and age: what is full or old is put aside under a name that ends with the time. */
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolderSync } from './folder.js';
+
+export interface Rotation {
+  /** A file is put aside when it reaches this size; 0 never. */
+  rotateSizeBytes: number;
+  /** A file is put aside at this age; 0 never. */
+  rotateMs: number;
+  /** Files older than this are removed; 0 keeps them. */
+  maxAgeMs: number;
+  /** Number of files put aside that are kept; 0 keeps all. */
+  rotateCount: number;
+}
+
+/** End of the name of a file that was put aside. */
+export const putAside = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
+
+export class LogFile {
+  #fd: number | undefined;
+  #size = 0;
+  #openedAt = 0;
+
+  constructor(
+    readonly folder: string,
+    readonly name: string,
+    readonly rotation: Rotation,
+  ) {}
+
+  /** Appends a text, in a new file when the old one is full or old. Opens the file when it is closed; throws when it can't. */
+  write(text: string): void {
+    const { rotateSizeBytes, rotateMs } = this.rotation;
+    let fd = this.#fd ?? this.#open();
+    const isFull = rotateSizeBytes > 0 && this.#size >= rotateSizeBytes;
+    const isOld = rotateMs > 0 && Date.now() - this.#openedAt >= rotateMs;
+    if (this.#size > 0 && (isFull || isOld)) fd = this.#rotate();
+    this.#size += writeSync(fd, text);
+  }
+
+  get isOpen(): boolean {
+    return this.#fd !== undefined;
+  }
+
+  /** Closes the file until something is written again. */
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  get #path(): string {
+    return join(this.folder, this.name);
+  }
+
+  #open(): number {
+    makeFolderSync(this.folder);
+    const fd = openSync(this.#path, 'a');
+    this.#fd = fd;
+    const info = statSync(this.#path);
+    this.#size = info.size;
+    this.#openedAt = info.size === 0 ? Date.now() : info.birthtimeMs || info.mtimeMs;
+    return fd;
+  }
+
+  #rotate(): number {
+    this.close();
+    const stamp = new Date().toISOString().replace(/[:.]/g, '-');
+    renameSync(this.#path, `${this.#path}.${stamp}`);
+    const fd = this.#open();
+    this.#openedAt = Date.now();
+    this.#removeOld();
+    return fd;
+  }
+
+  #removeOld(): void {
+    const { maxAgeMs, rotateCount } = this.rotation;
+    const aside = readdirSync(this.folder)
+      .filter((name) => putAside.test(name) && name.replace(putAside, '') === this.name)
+      .sort()
+      .reverse();
+    aside.forEach((name, i) => {
+      const path = join(this.folder, name);
+      const isTooOld = maxAgeMs > 0 && Date.now() - statSync(path).mtimeMs > maxAgeMs;
+      if (isTooOld || (rotateCount > 0 && i >= rotateCount)) rmSync(path, { force: true });
+    });
+  }
+}

@@ -1,0 +1,97 @@
+/** Log lines of rules: whose they are, where they go, and that no secret is in them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Log } from '../../../host/base/log.js';
+import { LogTree } from '../../../host/base/log-tree.js';
+import { eventually, temporaryFolder } from '../../harness.js';
+import { openEngine } from './engine-harness.js';
+
+function open() {
+  const folder = temporaryFolder();
+  const log = new Log({
+    level: 'info',
+    console: false,
+    folder,
+    fileName: 'stream.log',
+    hasTimestamp: false,
+    rotateSizeBytes: 0,
+    rotateMs: 0,
+    maxAgeMs: 0,
+    rotateCount: 0,
+  });
+  const logs = new LogTree(log, folder);
+  const opened = openEngine({ log, logs });
+  opened.stream('CREATE STREAM sim () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 5 });
+  const text = (name = 'stream.log') => {
+    log.flush();
+    return existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : '';
+  };
+  return {
+    ...opened,
+    log,
+    text,
+    has: (name: string, pattern: RegExp) => eventually(`${pattern} in ${name}`, () => pattern.test(text(name))),
+    close: async () => {
+      await opened.close();
+      logs.close();
+      log.close();
+    },
+  };
+}
+
+test('the lines of a rule with logFilename go to that file, those of others to the main log', async () => {
+  const { run, engine, has, text, close } = open();
+  run('own', "SELECT 'from own' AS a FROM sim", [['log', {}]], { logFilename: 'own.log' });
+  run('plain', "SELECT 'from plain' AS a FROM sim", [['log', {}]]);
+  await has('own.log', /level=info msg="sink result for rule own: .*from own.*rule=own/);
+  await has('stream.log', /sink result for rule plain: .*from plain.*rule=plain/);
+  await engine.remove('own');
+  assert.not.match(text(), /from own/);
+  assert.not.match(text('own.log'), /from plain/);
+  await close();
+});
+
+test('with debug a rule tells how it begins and ends, and no other rule does', async () => {
+  const { run, engine, text, has, reach, close } = open();
+  run('loud', 'SELECT temperature FROM sim', [['nop', {}]], { debug: true });
+  run('quiet', 'SELECT temperature FROM sim', [['nop', {}]]);
+  await has('stream.log', /level=debug msg="source sim is open" rule=loud/);
+  await has('stream.log', /level=debug msg="sink nop is open" rule=loud/);
+  await reach('quiet', 'running');
+  await engine.stop('loud');
+  await has('stream.log', /level=debug msg=ended rule=loud/);
+  assert.not.match(text(), /level=debug.*rule=quiet/);
+  await close();
+});
+
+test('a failure is told in the main log and in the file of the rule', async () => {
+  const { run, reach, has, close } = open();
+  run('bad', 'SELECT temperature FROM sim', [['file', { path: temporaryFolder() }]], { logFilename: 'bad.log' });
+  await reach('bad', 'stopped by error');
+  await has('stream.log', /level=error msg="rule bad stopped by error: file sink: EISDIR/);
+  await has('bad.log', /level=error msg="stopped by error: file sink: EISDIR.* rule=bad/);
+  await close();
+});
+
+test('no log line and no trace shows a resolved secret that a connector lets out', async () => {
+  process.env.HAUMEA_TEST_LINE_SECRET = 'resolved "secret" 77';
+  const { run, engine, has, text, figure, close } = open();
+  // The nop sink logs what it gets: the row holds the value, as the message of a library would.
+  const sql = `SELECT 'resolved "secret" 77' AS a, 'plain-pass-word' AS b FROM sim`;
+  const props = { log: true, key: 'env://HAUMEA_TEST_LINE_SECRET', password: 'plain-pass-word' };
+  run('r', sql, [['nop', props]], { enableRuleTracer: true });
+  await has('stream.log', /rule=r/);
+  await figure('r', 'sinkRecordsOutTotal', (value) => value > 3);
+  const id = await eventually('a trace with data', () =>
+    engine.traces.idsOf('r').find((one) => JSON.stringify(engine.traces.get(one)).includes('data')),
+  );
+  const shown = `${text()} ${JSON.stringify(engine.traces.get(id))}`;
+  assert.match(shown, /\*{6}/);
+  assert.not.match(shown, /secret\W+ 77/);
+  assert.not.match(shown, 'plain-pass-word');
+  await close();
+});
+
+test.run();
