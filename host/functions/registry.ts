@@ -105,7 +105,8 @@ function matches(type: string, value: LiteralArg): boolean {
     case 'boolean':
       return typeof value === 'boolean';
     case 'datetime':
-      return typeof value !== 'boolean' && typeof value !== 'string';
+      // There are no literals of datetimes.
+      return false;
     default:
       return true;
   }

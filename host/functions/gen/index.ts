@@ -104,7 +104,28 @@ import stringStartswith from '../string/startswith.js';
 import stringSubstring from '../string/substring.js';
 import stringTrim from '../string/trim.js';
 import stringUpper from '../string/upper.js';
+import timeConvertTz from '../time/convert-tz.js';
+import timeCurrentDate from '../time/current-date.js';
+import timeCurrentTime from '../time/current-time.js';
+import timeDateCalc from '../time/date-calc.js';
+import timeDateDiff from '../time/date-diff.js';
+import timeDay from '../time/day.js';
+import timeDayName from '../time/day-name.js';
+import timeDayOfWeek from '../time/day-of-week.js';
+import timeDayOfYear from '../time/day-of-year.js';
 import timeEventTime from '../time/event-time.js';
+import timeFormatTime from '../time/format-time.js';
+import timeFromDays from '../time/from-days.js';
+import timeFromUnixTime from '../time/from-unix-time.js';
+import timeHour from '../time/hour.js';
+import timeLastDay from '../time/last-day.js';
+import timeMicrosecond from '../time/microsecond.js';
+import timeMinute from '../time/minute.js';
+import timeMonth from '../time/month.js';
+import timeMonthName from '../time/month-name.js';
+import timeNow from '../time/now.js';
+import timeSecond from '../time/second.js';
+import timeToSeconds from '../time/to-seconds.js';
 import timeTstamp from '../time/tstamp.js';
 import timeWindowEnd from '../time/window-end.js';
 import timeWindowStart from '../time/window-start.js';
@@ -215,7 +236,28 @@ export const definitions: readonly FunctionDefinition[] = [
   stringSubstring,
   stringTrim,
   stringUpper,
+  timeConvertTz,
+  timeCurrentDate,
+  timeCurrentTime,
+  timeDateCalc,
+  timeDateDiff,
+  timeDay,
+  timeDayName,
+  timeDayOfWeek,
+  timeDayOfYear,
   timeEventTime,
+  timeFormatTime,
+  timeFromDays,
+  timeFromUnixTime,
+  timeHour,
+  timeLastDay,
+  timeMicrosecond,
+  timeMinute,
+  timeMonth,
+  timeMonthName,
+  timeNow,
+  timeSecond,
+  timeToSeconds,
   timeTstamp,
   timeWindowEnd,
   timeWindowStart,

@@ -1,0 +1,109 @@
+/** Times as date functions see them: an instant and the zone offset with which it was written. */
+import { Instant } from '../../kernels/value.js';
+import { printed } from './regexp.js';
+
+export interface Moment {
+  /** Microseconds since the epoch. */
+  micros: bigint;
+  /** Minutes east of UTC. */
+  offset: number;
+}
+
+export interface TimeParts {
+  year: number;
+  /** 1 to 12. */
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  microsecond: number;
+}
+
+const microsOfMinute = 60_000_000n;
+/** Largest milliseconds a JavaScript date holds. */
+const maxMs = 8.64e15;
+
+/** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
+const forms =
+  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:[Zz]|UTC|GMT|([+-])(\d{2}):?(\d{2})?)| *)?)? *$/;
+
+/** Reads a datetime, epoch milliseconds or a text in a common form. Throws for everything else. */
+export function momentFrom(value: unknown): Moment {
+  if (value instanceof Instant) return inRange(value.micros, 0, value);
+  if (typeof value === 'bigint') return inRange(value * 1000n, 0, value);
+  if (typeof value === 'number' && Math.abs(value) <= maxMs)
+    return { micros: BigInt(Math.trunc(value)) * 1000n, offset: 0 };
+  if (typeof value === 'string') {
+    const moment = readCommon(value);
+    if (moment !== undefined) return moment;
+    throw new Error(`'${value}' cannot be read as a time`);
+  }
+  throw new Error(`${printed(value)} is no time`);
+}
+
+function inRange(micros: bigint, offset: number, value: unknown): Moment {
+  if (Math.abs(Number(micros)) > maxMs * 1000) throw new Error(`${printed(value)} is beyond the range of times`);
+  return { micros, offset };
+}
+
+function readCommon(text: string): Moment | undefined {
+  const found = forms.exec(text);
+  if (found === null) return undefined;
+  const number = (...groups: number[]) =>
+    Number(groups.map((group) => found[group]).find((one) => one !== undefined) ?? 0);
+  const hasDigits = (...groups: number[]) => groups.some((group) => found[group] !== undefined);
+  const minutes = number(12) * 60 + number(13);
+  return momentOf(
+    {
+      year: number(1),
+      month: hasDigits(2, 5) ? number(2, 5) : 1,
+      day: hasDigits(3, 6) ? number(3, 6) : 1,
+      hour: number(7),
+      minute: number(8),
+      second: number(9),
+      microsecond: Number((found[10] ?? '').padEnd(6, '0').slice(0, 6)),
+    },
+    found[11] === '-' ? -minutes : minutes,
+  );
+}
+
+/** The moment of a date and time of day in a zone; undefined when there is none, as on February 30. */
+export function momentOf(parts: TimeParts, offset: number): Moment | undefined {
+  const { year, month, day, hour, minute, second, microsecond } = parts;
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  date.setUTCHours(hour, minute, second);
+  return { micros: BigInt(date.getTime()) * 1000n + BigInt(microsecond) - BigInt(offset) * microsOfMinute, offset };
+}
+
+/** Date and time of day in the moment's zone; `weekday` 0 is Sunday, `yearDay` counts from 1. */
+export function partsOf({ micros, offset }: Moment): TimeParts & { weekday: number; yearDay: number } {
+  const local = micros + BigInt(offset) * microsOfMinute;
+  const microsecond = Number(((local % 1_000_000n) + 1_000_000n) % 1_000_000n);
+  const date = new Date(Number((local - BigInt(microsecond)) / 1000n));
+  const year = date.getUTCFullYear();
+  const midnight = Date.UTC(2000, date.getUTCMonth(), date.getUTCDate()) - Date.UTC(2000, 0, 1);
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const yearDay = midnight / 86_400_000 + (isLeap || date.getUTCMonth() < 2 ? 1 : 0);
+  return {
+    year,
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+    microsecond,
+    weekday: date.getUTCDay(),
+    yearDay,
+  };
+}
+
+/** The argument as a whole number. Throws for fractions and other values. */
+export function wholeOf(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  throw new Error(`${printed(value)} is not a whole number`);
+}

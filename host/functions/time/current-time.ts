@@ -1,0 +1,15 @@
+import { defineFunction, perRow } from '../define.js';
+import { currentTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'current_time',
+  aliases: ['cur_time'],
+  isVolatile: true,
+  category: 'datetime',
+  args: [{ name: 'digits', type: 'int', optional: true }],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'Time of day of the clock in UTC, with up to six digits of a fraction.',
+  example: 'current_time()',
+  call: perRow('handles', (digits) => currentTime('HH:mm:ss', digits)),
+});

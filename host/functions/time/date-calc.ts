@@ -1,0 +1,24 @@
+import { Instant } from '../../../kernels/value.js';
+import { defineFunction, perRow } from '../define.js';
+import { microsOf } from '../duration.js';
+import { momentFrom } from '../moment.js';
+import { printed } from '../regexp.js';
+import { printTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'date_calc',
+  category: 'datetime',
+  args: [
+    { name: 'time', type: 'datetime' },
+    { name: 'duration', type: 'string' },
+  ],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'The time plus a duration such as 1h30m, -45s or 500ms, as yyyy-MM-dd HH:mm:ss.',
+  example: 'date_calc(time, "-1h")',
+  call: perRow('handles', (time, duration) => {
+    const { micros, offset } = momentFrom(time);
+    const moved = momentFrom(new Instant(micros + microsOf(printed(duration))));
+    return printTime({ ...moved, offset }, 'yyyy-MM-dd HH:mm:ss');
+  }),
+});

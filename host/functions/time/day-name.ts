@@ -1,0 +1,14 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+import { weekdayName } from '../time-format.js';
+
+export default defineFunction({
+  name: 'day_name',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'English name of the day of the week.',
+  example: 'day_name(time)',
+  call: perRow('handles', (time) => weekdayName(partsOf(momentFrom(time)).weekday)),
+});

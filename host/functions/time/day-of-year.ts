@@ -1,0 +1,13 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+
+export default defineFunction({
+  name: 'day_of_year',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'bigint',
+  nulls: 'handles',
+  doc: 'Day of the year, from 1.',
+  example: 'day_of_year(time)',
+  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).yearDay)),
+});

@@ -1,0 +1,18 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom } from '../moment.js';
+import { printed } from '../regexp.js';
+import { printTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'format_time',
+  category: 'datetime',
+  args: [
+    { name: 'time', type: 'datetime' },
+    { name: 'format', type: 'string' },
+  ],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'The time as text by a pattern of yyyy, MM, dd, HH, mm, ss, SSS, a, EEEE, XXX and the like.',
+  example: 'format_time(time, "yyyy-MM-dd HH:mm:ss")',
+  call: perRow('propagate', (time, format) => printTime(momentFrom(time), printed(format))),
+});

@@ -1,0 +1,13 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+
+export default defineFunction({
+  name: 'hour',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'bigint',
+  nulls: 'handles',
+  doc: 'Hour of the day, 0 to 23.',
+  example: 'hour(time)',
+  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).hour)),
+});

@@ -1,0 +1,19 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+import { printTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'last_day',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'Date of the last day of the month, as yyyy-MM-dd.',
+  example: 'last_day(time)',
+  call: perRow('handles', (time) => {
+    const { year, month } = partsOf(momentFrom(time));
+    const last = new Date(0);
+    last.setUTCFullYear(year, month, 0);
+    return printTime({ micros: BigInt(last.getTime()) * 1000n, offset: 0 }, 'yyyy-MM-dd');
+  }),
+});

@@ -1,0 +1,14 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+import { monthName } from '../time-format.js';
+
+export default defineFunction({
+  name: 'month_name',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'English name of the month.',
+  example: 'month_name(time)',
+  call: perRow('handles', (time) => monthName(partsOf(momentFrom(time)).month)),
+});

@@ -1,0 +1,15 @@
+import { defineFunction, perRow } from '../define.js';
+import { currentTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'now',
+  aliases: ['current_timestamp', 'local_time', 'local_timestamp'],
+  isVolatile: true,
+  category: 'datetime',
+  args: [{ name: 'digits', type: 'int', optional: true }],
+  returns: 'string',
+  nulls: 'handles',
+  doc: 'Date and time of the clock in UTC, with up to six digits of a fraction.',
+  example: 'now()',
+  call: perRow('handles', (digits) => currentTime('yyyy-MM-dd HH:mm:ss', digits)),
+});

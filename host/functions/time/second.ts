@@ -1,0 +1,13 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom, partsOf } from '../moment.js';
+
+export default defineFunction({
+  name: 'second',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'datetime' }],
+  returns: 'bigint',
+  nulls: 'handles',
+  doc: 'Second of the minute, 0 to 59.',
+  example: 'second(time)',
+  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).second)),
+});

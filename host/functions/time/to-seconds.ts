@@ -1,0 +1,17 @@
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom } from '../moment.js';
+
+export default defineFunction({
+  name: 'to_seconds',
+  category: 'datetime',
+  args: [{ name: 'time', type: 'any' }],
+  returns: 'bigint',
+  nulls: 'propagate',
+  doc: 'Seconds since the epoch.',
+  example: 'to_seconds(time)',
+  call: perRow('propagate', (time) => {
+    const { micros } = momentFrom(time);
+    // Down to the whole second, before the epoch as well.
+    return (micros - (((micros % 1_000_000n) + 1_000_000n) % 1_000_000n)) / 1_000_000n;
+  }),
+});
