@@ -1,0 +1,85 @@
+/** Every operation of the REST interface: its success and each of its refusals, over HTTP. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startServer } from '../../harness.js';
+import type { Json } from '../schema-check.js';
+import { closeConnections } from './http.js';
+import { installed, plugins } from './packages.js';
+import { rules, scanTables } from './rules.js';
+import { type Case, CaseRunner, nameOf } from './run.js';
+import { streams } from './streams.js';
+
+const tables: Readonly<Record<string, readonly Case[]>> = { streams, rules, plugins, installed };
+/** Cases that can't pass yet, with the reason; one that passes belongs to the others. */
+const waiting: readonly { readonly why: string; readonly cases: readonly Case[] }[] = [
+  { why: 'joins with scan tables do not run yet', cases: scanTables },
+];
+
+const server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
+const document: Json = (await server.request('GET', '/openapi.json')).json;
+const runner = new CaseRunner(server.base, document);
+test.after(async () => {
+  closeConnections();
+  await server.stop();
+});
+
+for (const [resource, all] of Object.entries(tables)) {
+  test(`${resource}: ${all.length} requests have the answers they must have`, async () => {
+    const wrong: string[] = [];
+    for (const one of all) {
+      await runner.run(one).catch((error: Error) => wrong.push(`${nameOf(one)}\n    ${error.message}`));
+    }
+    assert.is(wrong.join('\n'), '');
+  });
+}
+
+for (const { why, cases } of waiting) {
+  test(`${why}: ${cases.length} cases wait`, async () => {
+    for (const one of cases) {
+      const passes = await runner.run(one).then(
+        () => true,
+        () => false,
+      );
+      assert.not(passes, `${nameOf(one)} passes: it waits no longer`);
+      console.log(`WAITS ${nameOf(one)}: ${why}`);
+    }
+  });
+}
+
+/** Operations that have no cases yet. */
+const open =
+  /^(\/(metrics|ping|stop|configs|batch|data|async|ruleset|metadata|ruletest|tracer?|connections|schemas|config|v2\/data)\b|\/$|\/openapi|.*\/trace\/)/;
+
+/** Operations of the document with the statuses they declare, but for those of every operation. */
+function declared(): Set<string> {
+  const all = new Set<string>();
+  for (const [path, operations] of Object.entries<Json>(document.paths)) {
+    if (open.test(path)) continue;
+    for (const [method, { responses }] of Object.entries<Json>(operations)) {
+      for (const status of Object.keys(responses)) {
+        if (status !== 'default' && status !== '401') all.add(`${method.toUpperCase()} ${path} ${status}`);
+      }
+    }
+  }
+  return all;
+}
+
+console.log(`WITHOUT CASES ${open.source}`);
+
+test('each status that an operation declares has a case, and no other status has one', () => {
+  const wanted = declared();
+  const all = [...Object.values(tables), ...waiting.map(({ cases }) => cases)].flat();
+  const shown = new Set(all.map(({ op, status }) => `${op} ${status}`));
+  assert.equal(
+    [...wanted].filter((one) => !shown.has(one)),
+    [],
+    'declared without a case',
+  );
+  assert.equal(
+    [...shown].filter((one) => !wanted.has(one)),
+    [],
+    'a case that is not declared',
+  );
+});
+
+test.run();
