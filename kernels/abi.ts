@@ -32,6 +32,7 @@ export const node = {
   host: 96,
   busyUs: 112,
   tickUs: 120,
+  histogram: 128,
 } as const;
 
 /** Offsets within an output segment. */
@@ -75,6 +76,7 @@ export interface KernelExports {
     now: number,
   ): number;
   nodeRemove(node: number): void;
+  measureAll(isOn: number): void;
   currentNode(): number;
   nextDeadline(): number;
   tick(now: number): void;

@@ -2,6 +2,7 @@
  * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
+import type { Histogram } from './histogram.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
 
 /** Numbers that stand for kernel objects; 0 is never valid. */
@@ -153,6 +154,8 @@ export interface Kernel {
   flush(node: NodeHandle): void;
 
   counters(node: NodeHandle): NodeCounters;
+  /** Times each piece of work took in a node or stream; null while nothing was measured. */
+  latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;
   /** Bytes held by all kernel objects, and size of the Wasm memory. */
   memory(): { inUse: number; total: number };

@@ -14,6 +14,7 @@ import type {
 import { Arena } from './arena.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
+import { type Histogram, latencyBounds } from './histogram.js';
 import { hostCallImport } from './host-call.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
@@ -49,6 +50,8 @@ interface StreamEntry {
 export interface KernelOptions {
   /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
   maxMemoryBytes?: number;
+  /** Times every batch and keeps histograms; otherwise a sample is timed. */
+  measuresAll?: boolean;
 }
 
 /** Makes a kernel instance; `module` as compiled by `kernelModule`, of another thread maybe. */
@@ -113,6 +116,7 @@ class WasmKernel implements Kernel {
     this.access = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size) >>> 0);
     if (options.maxMemoryBytes !== undefined) this.exports.setMemoryLimit(options.maxMemoryBytes);
     if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
+    if (options.measuresAll === true) this.exports.measureAll(1);
   }
 
   openStream(spec: StreamSpec): StreamHandle {
@@ -270,6 +274,17 @@ class WasmKernel implements Kernel {
   counters(node: NodeHandle): NodeCounters {
     this.node(node);
     return this.readCounters(node);
+  }
+
+  latencies(of: NodeHandle | StreamHandle): Histogram | null {
+    if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
+    const { arena } = this;
+    const at = arena.u32(of + nodeAt.histogram);
+    if (at === 0) return null;
+    return {
+      sumUs: arena.f64(at),
+      counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + 8 + 8 * i)),
+    };
   }
 
   streamCounters(stream: StreamHandle): StreamCounters {

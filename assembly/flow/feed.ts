@@ -1,7 +1,8 @@
 // Streams: input bytes become batches, batches go through the rules, output goes to the host.
-import { hostAcknowledge, hostPacket } from './host';
+import { hostAcknowledge, hostClock, hostPacket } from './host';
 import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
-import { N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
+import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
+import { isMeasured } from './latency';
 import { outFlush } from './output';
 import { identity } from './stage';
 import { emitRoot, flushBelow } from './tree';
@@ -49,7 +50,9 @@ function run(root: usize, from: usize, end: usize): usize {
   let p = from;
   do {
     setCurrent(root);
+    const start = isMeasured ? hostClock() : 0;
     p = sourceFill(root, p, end);
+    if (isMeasured) chargeRoot(root, start);
     const rows = filledRows;
     const isFull = fillMore;
     if (rows) {

@@ -1,7 +1,7 @@
 // Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
 // steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts).
 //
-//   node (128 bytes)
+//   node (144 bytes)
 //   0    kind u32          NodeKind
 //   4    parent u32        node, or 0 for a root
 //   8    firstChild u32
@@ -23,10 +23,12 @@
 //   108  stateSize u32
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
 //   120  tickUs f64        of a root: time of all ticks below it, microseconds
+//   128  histogram u32     times of its work (flow/latency.ts), 0 none
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import * as ctx from './context';
 import { hostClock } from './host';
 import { pushTo, beginOf, endOf } from './kinds';
+import { isMeasured, note, noteFree } from './latency';
 
 export namespace NodeKind {
   export const SOURCE: u32 = 1;
@@ -63,8 +65,9 @@ let childrenUs: f64 = 0;
 
 /** Decides whether the batch that begins is timed. */
 export function nextSample(): void {
-  isSampled = (sampleCount++ & (SAMPLE_EVERY - 1)) == 0;
-  sampleWeight = SAMPLE_EVERY;
+  const every: u32 = isMeasured ? 1 : SAMPLE_EVERY;
+  isSampled = (sampleCount++ & (every - 1)) == 0;
+  sampleWeight = every;
   childrenUs = 0;
 }
 
@@ -86,7 +89,7 @@ export function endTick(node: usize, start: f64): void {
   store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
 }
 
-export const NODE_SIZE: u32 = 128;
+export const NODE_SIZE: u32 = 144;
 export const N_KIND: usize = 0;
 export const N_PARENT: usize = 4;
 export const N_CHILD: usize = 8;
@@ -110,6 +113,7 @@ export const N_SPEC_SIZE: usize = 104;
 export const N_STATE_SIZE: usize = 108;
 export const N_BUSY: usize = 112;
 export const N_TICK: usize = 120;
+export const N_HIST: usize = 128;
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 
@@ -142,6 +146,7 @@ export function nodeRelease(node: usize): void {
       if (at) store<u32>(at, load<u32>(node, N_SIBLING), N_SIBLING);
     }
   }
+  noteFree(node);
   free(<usize>load<u32>(node, N_EXC_OFF), MAX_EXCEPTION_TEXT, 0);
   free(node, NODE_SIZE, 0);
 }
@@ -154,7 +159,16 @@ export function nodeRelease(node: usize): void {
 
 /** Books what a node took in a timed batch, without what its children took of it. */
 function charge(node: usize, took: f64): void {
-  store<f64>(node, load<f64>(node, N_BUSY) + (took - childrenUs) * sampleWeight, N_BUSY);
+  const own = took - childrenUs;
+  store<f64>(node, load<f64>(node, N_BUSY) + own * sampleWeight, N_BUSY);
+  if (isMeasured) note(node, own);
+}
+
+/** Books the time since `start` that a root took to read its input; only where every batch is timed. */
+export function chargeRoot(root: usize, start: f64): void {
+  const took = hostClock() - start;
+  store<f64>(root, load<f64>(root, N_BUSY) + took, N_BUSY);
+  note(root, took);
 }
 
 function pushTimed(node: usize): void {

@@ -3,7 +3,9 @@
  * of all rules are gathered first: as lines for each name, a few rules at a time, so that other requests are answered
  * meanwhile.
  */
+import { type Histogram, latencyBounds } from '../../kernels/histogram.js';
 import type { RuleState } from '../run/api.js';
+import type { RuleLatencies } from '../run/latencies.js';
 
 export interface RuleFigures {
   readonly id: string;
@@ -15,7 +17,7 @@ const connectionStates = { connected: 1, connecting: 0, disconnected: -1 } as co
 export type ConnectionState = keyof typeof connectionStates;
 
 interface Family {
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly lines: string[];
 }
@@ -30,6 +32,9 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   buffer_length: { type: 'gauge', help: 'Messages waiting at' },
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
+
+/** Name of an operator in the status: kind, operator. */
+const operatorName = /^(source|op|sink)_(.+)$/;
 
 /** Name of a figure in the status of a rule: kind, operator, instance, metric. */
 const figureName = new RegExp(`^(source|op|sink)_(.+)_(\\d+)_(${Object.keys(operatorFigures).join('|')})$`);
@@ -74,6 +79,29 @@ export class MetricsText {
     );
   }
 
+  /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */
+  addLatencies(id: string, { operators, io }: Pick<RuleLatencies, 'operators' | 'io'>): void {
+    const rule = `rule="${escaped(id)}"`;
+    for (const [name, times] of operators) {
+      const [, kind = '', op = ''] = operatorName.exec(name) ?? [];
+      const help = `Times in microseconds that single pieces of work took ${kinds[kind]}`;
+      const labels = `${rule},type="${kind}",op="${escaped(op)}",op_instance="0"`;
+      this.#histogram(`kuiper_${kind}_process_latency_us_hist`, help, labels, times);
+      const exchange = kind === 'sink' ? io.find(({ operator }) => operator === name) : undefined;
+      if (exchange === undefined) continue;
+      const ioLabels = `type="${escaped(exchange.type)}",io="sink",${rule},op="${escaped(op)}"`;
+      this.#histogram('kuiper_io_duration_hist', 'Times in microseconds until sinks have passed on', ioLabels, times);
+    }
+    const counts = this.#family('kuiper_io_counter', 'counter', 'Messages that sources read and sinks sent');
+    for (const { type, io: direction, operator, done, failed } of io) {
+      const [, , op = ''] = operatorName.exec(operator) ?? [];
+      for (const [status, count] of [['success', done] as const, ['err', failed] as const]) {
+        const labels = `type="${escaped(type)}",io="${direction}",status="${status}",${rule},op="${escaped(op)}"`;
+        counts.push(`kuiper_io_counter{${labels}} ${count}\n`);
+      }
+    }
+  }
+
   /** Adds the state of a named connection. */
   addConnection(id: string, status: ConnectionState): void {
     const name = 'kuiper_conn_status_gauge';
@@ -94,6 +122,18 @@ export class MetricsText {
       for (let i = 0; i < lines.length; i += 1000) yield lines.slice(i, i + 1000).join('');
     }
     yield* processFigures();
+  }
+
+  #histogram(name: string, help: string, labels: string, { sumUs, counts }: Histogram): void {
+    const lines = this.#family(name, 'histogram', help);
+    let count = 0;
+    latencyBounds.forEach((bound, i) => {
+      count += counts[i] ?? 0;
+      lines.push(`${name}_bucket{${labels},le="${bound}"} ${count}\n`);
+    });
+    count += counts[latencyBounds.length] ?? 0;
+    lines.push(`${name}_bucket{${labels},le="+Inf"} ${count}\n`);
+    lines.push(`${name}_sum{${labels}} ${sumUs}\n`, `${name}_count{${labels}} ${count}\n`);
   }
 
   #sample(name: string): Sample | undefined {

@@ -4,6 +4,7 @@
  */
 
 import type { StreamDefinition } from '../sql/source-def.js';
+import type { RuleLatencies } from './latencies.js';
 import type { TraceStore, TraceStrategy } from './trace.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -136,6 +137,8 @@ export interface Engine {
   scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
+  /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
+  latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped. */
   usersOf(stream: string): string[];

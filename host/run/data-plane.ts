@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
 import type { Heartbeat } from './heartbeat.js';
+import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import type { Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
 import { RuleRun } from './rule-run.js';
@@ -25,6 +26,8 @@ export interface PlaneOptions {
   /** Takes the lines about a run; `log` takes them without it. */
   logOf?: (run: number) => Logger;
   heartbeat: Heartbeat;
+  /** Times are measured for histograms; by default they are not. */
+  measuresAll?: boolean;
   coalesceMs: number;
   flushTimeoutMs: number;
   /** The kernel broke: nothing in it can be trusted any more. */
@@ -124,6 +127,16 @@ export class DataPlane implements HostCalls {
   /** CPU time of each run since its start, µs. */
   cpuTimes(): [run: number, us: number][] {
     return this.#isBroken ? [] : this.#cpuTimes.take(this.#all, this.#timerUs);
+  }
+
+  get measuresAll(): boolean {
+    return this.options.measuresAll === true;
+  }
+
+  /** Times that the operators of each run took. */
+  latencies(): RuleLatencies[] {
+    if (this.#isBroken) return [];
+    return [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
   }
 
   async close(): Promise<void> {

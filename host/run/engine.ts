@@ -30,6 +30,8 @@ export interface EngineOptions {
   hangMs?: number;
   /** Bound of the memory in which all rules keep their state, bytes; 0 or nothing: 4 GiB. */
   maxMemoryBytes?: number;
+  /** Times all work of rules for histograms; by default as `basic.prometheus` says. */
+  measuresAll?: boolean;
 }
 
 const defaultCoalesceMs = 1;
@@ -74,6 +76,7 @@ export function createEngine(options: EngineOptions): Rules {
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
+        measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,
         report: (report) => rules.take(report),
         traced: (trace) => rules.traces.add(trace),
         lost: (reason, atWork) => rules.lost(reason, atWork),

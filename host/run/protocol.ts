@@ -1,6 +1,7 @@
 /** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import type { Details, Level } from '../base/log.js';
+import type { RuleLatencies } from './latencies.js';
 import type { TraceRecord, TraceStrategy } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -53,6 +54,7 @@ export type Control =
   | { kind: 'stop'; run: number }
   | { kind: 'status'; seq: number; run: number }
   | { kind: 'usage'; seq: number }
+  | { kind: 'latencies'; seq: number }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; strategy: TraceStrategy | null }
   /** Ends all rules and then the thread. */
@@ -69,6 +71,7 @@ export type Report =
   | { kind: 'status'; seq: number; metrics: Metrics | undefined }
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
+  | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }
   | { kind: 'trace'; trace: TraceRecord }
   /** A line about a run, or about the data plane. */
   | { kind: 'log'; level: Level; message: string; details?: Details; run?: number };
@@ -83,4 +86,6 @@ export interface WorkerSettings {
   flushTimeoutMs: number;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
+  /** Times all work for histograms; otherwise a sample is timed. */
+  measuresAll: boolean;
 }

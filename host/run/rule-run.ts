@@ -1,5 +1,6 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { Kernel, LinkedNode, NodeCounters, NodeHandle, StreamCounters } from '../../kernels/api.js';
+import type { Histogram } from '../../kernels/histogram.js';
 import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
@@ -11,6 +12,8 @@ import type { SourceRun } from './source-run.js';
 /** What a rule needs from the data plane. */
 export interface RuleHost {
   readonly kernel: Kernel;
+  /** Times are measured for histograms. */
+  readonly measuresAll: boolean;
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
   shared<T>(key: string, make: () => T): T;
@@ -32,6 +35,8 @@ export interface RunningNode {
   readonly handle: NodeHandle;
   /** What a shared node had counted before this rule came; null for a fresh node. */
   readonly base: NodeCounters | null;
+  /** Times that were measured in it before. */
+  readonly latencyBase: Histogram | null;
 }
 
 export class RuleRun implements SinkHost {
@@ -46,6 +51,8 @@ export class RuleRun implements SinkHost {
   nodes: readonly RunningNode[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
+  /** Times measured in each source when the rule came. */
+  sourceLatencies: readonly (Histogram | null)[] = [];
   /** Set when its end has begun, so that a second cause changes nothing. */
   isEnding = false;
   #isReleased = false;
@@ -78,6 +85,7 @@ export class RuleRun implements SinkHost {
       this.sources = this.sources.concat(source);
       source.users.add(this);
       this.sourceBases = this.sourceBases.concat(source.counters);
+      if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
       const uses = plan.sources[i]?.columns ?? [];
       this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
     });
@@ -133,10 +141,16 @@ export class RuleRun implements SinkHost {
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
-    return { kind: plan.kind, sinks, isSilent, handle, base: counters.recordsIn > 0 ? counters : null };
+    const base = counters.recordsIn > 0 ? counters : null;
+    const latencyBase = base === null ? null : kernel.latencies(handle);
+    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase };
   }
 
   // What sinks call
+
+  get measuresAll(): boolean {
+    return this.host.measuresAll;
+  }
 
   get log(): Logger {
     return this.host.logOf(this.run);

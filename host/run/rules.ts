@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
 import { connectionsOf, usesOf } from './connection-uses.js';
+import type { RuleLatencies } from './latencies.js';
 import type { Metrics, Report } from './protocol.js';
 import { MissingConnection } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
@@ -164,6 +165,14 @@ export class Rules implements Engine {
     });
   }
 
+  async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
+    const found = (await this.#made?.latencies()) ?? [];
+    return found.flatMap((latencies) => {
+      const id = this.#byRun.get(latencies.run)?.definition.id;
+      return id === undefined ? [] : [{ id, ...latencies }];
+    });
+  }
+
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {
     return this.#entries.get(id)?.topology;
   }
@@ -204,6 +213,7 @@ export class Rules implements Engine {
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
     if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
+    if (report.kind === 'latencies') return;
     const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
     if (report.kind === 'log') {
       this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });

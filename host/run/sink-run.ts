@@ -1,5 +1,6 @@
 /** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
 import type { OutputChunk } from '../../kernels/api.js';
+import { emptyHistogram, type Histogram, noteLatency } from '../../kernels/histogram.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -14,6 +15,8 @@ export interface SinkHost {
   readonly id: string;
   readonly log: Logger;
   debug(line: () => string): void;
+  /** Times are measured for histograms. */
+  readonly measuresAll?: boolean;
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
@@ -36,6 +39,8 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   lastExceptionAt = 0;
   lastInvocation = 0;
   isFull = false;
+  /** Times from taking output to having passed it on; null unless they are measured. */
+  readonly latencies: Histogram | null;
   #bytesIn = 0;
   #bytesOut = 0;
   #strikes = 0;
@@ -55,6 +60,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.redact = redactOf(spec.secrets);
+    this.latencies = host.measuresAll === true ? emptyHistogram() : null;
     this.#transform = SinkTransform.of(spec, sendError);
     this.#sink = sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
@@ -107,6 +113,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     this.messagesFailed += chunk.messages - sent.messages;
     if (sent.messages === 0 && this.#transform !== undefined) return;
     this.#bytesIn += sent.bytes.length;
+    this.#measure();
     this.#sink.write(sent);
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
@@ -114,6 +121,13 @@ export class SinkRun implements SinkContext, ConnectionOwner {
       this.isFull = true;
       this.host.sinkIsFull(true);
     }
+  }
+
+  #measure(): void {
+    const { latencies } = this;
+    if (latencies === null) return;
+    const began = performance.now();
+    this.whenPassedOn(() => noteLatency(latencies, (performance.now() - began) * 1000));
   }
 
   /** A message that is lost counts as an exception by itself. */

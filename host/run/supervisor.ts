@@ -7,6 +7,7 @@ import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
+import type { RuleLatencies } from './latencies.js';
 import type { Control, Metrics, Report, WorkerSettings } from './protocol.js';
 import type { TraceRecord } from './trace.js';
 
@@ -16,6 +17,8 @@ export interface SupervisorOptions {
   flushTimeoutMs: number;
   /** See `WorkerSettings`. */
   maxMemoryBytes: number;
+  /** See `WorkerSettings`. */
+  measuresAll: boolean;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
   /** Takes what rules that are traced went through. */
@@ -68,6 +71,11 @@ export class Supervisor {
     return this.#ask((seq) => ({ kind: 'usage', seq }));
   }
 
+  /** Asks for the times that the operators of all rules took; undefined as with `cpuTimes`. */
+  latencies(): Promise<RuleLatencies[] | undefined> {
+    return this.#ask((seq) => ({ kind: 'latencies', seq }));
+  }
+
   /** Ends the thread; its rules get the time given to send what they have. */
   async close(timeoutMs: number): Promise<void> {
     this.#isClosing = true;
@@ -97,8 +105,8 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, log } = this.options;
-    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs, maxMemoryBytes };
+    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll, log } = this.options;
+    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll };
     const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), {
       workerData: settings,
       resourceLimits,
@@ -158,6 +166,7 @@ export class Supervisor {
   #take(report: Report): void {
     if (report.kind === 'status') this.#answer(report.seq, report.metrics);
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
+    else if (report.kind === 'latencies') this.#answer(report.seq, report.rules);
     else if (report.kind === 'trace') this.options.traced(report.trace);
     else this.options.report(report);
   }

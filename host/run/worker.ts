@@ -66,12 +66,16 @@ class LogLines implements Logger {
 
 const plane = DataPlane.open({
   kernel: (calls) =>
-    createKernel(calls, undefined, settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
+    createKernel(calls, undefined, {
+      measuresAll: settings.measuresAll,
+      ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
+    }),
   call: callHost,
   report,
   log: new LogLines(),
   logOf: (run) => new LogLines(run),
   heartbeat,
+  measuresAll: settings.measuresAll,
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
@@ -94,6 +98,8 @@ async function take(control: Control): Promise<void> {
       return running.trace(control.run, control.strategy);
     case 'usage':
       return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
+    case 'latencies':
+      return report({ kind: 'latencies', seq: control.seq, rules: running.latencies() });
     case 'close':
       await running.close();
       // After the reports that are still waiting.

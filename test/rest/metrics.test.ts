@@ -6,7 +6,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../host/base/log.js';
 import { MetricsService } from '../../host/rest/services/metrics.js';
-import { eventually, freePort, request, temporaryFolder } from '../harness.js';
+import type { Histogram } from '../../kernels/histogram.js';
+import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 import { readDocument } from './prometheus-text.js';
 
@@ -25,12 +26,21 @@ const figures = (id: string) => ({
   },
 });
 
+const measured = {
+  operators: [
+    ['op_2_filter', { sumUs: 160, counts: Object.assign(new Array(21).fill(0), { 0: 3, 3: 2 }) }],
+    ['sink_mqtt_0', { sumUs: 9e6, counts: Object.assign(new Array(21).fill(0), { 1: 1, 20: 1 }) }],
+  ] as [string, Histogram][],
+  io: [{ type: 'mqtt', io: 'sink' as const, operator: 'sink_mqtt_0', done: 12, failed: 3 }],
+};
+
 function service(count: number, ...more: string[]): MetricsService {
   const ids = [...Array.from({ length: count }, (_, i) => `r${i}`), ...more];
   return new MetricsService({
     ids: () => ids,
     figures: async (id) => figures(id),
     cpuTimes: async () => ids.map((id, i) => ({ id, cpuUs: 1_500_000 + i })),
+    latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
     connections: async () => [
       { id: 'up', status: 'connected' },
       { id: 'down "1"', status: 'disconnected' },
@@ -74,6 +84,27 @@ test('every line follows the text format: types, labels, samples of a name toget
   }
 });
 
+test('histograms have the bounds that dashboards know and count what was measured', async () => {
+  const families = readDocument((await service(1).document()).toString());
+  const times = families.get('kuiper_op_process_latency_us_hist');
+  const labels = { rule: 'r0', type: 'op', op: '2_filter', op_instance: '0' };
+  const bounds = times?.samples.flatMap(({ labels: { le } }) => (le === undefined ? [] : [le]));
+  assert.equal(bounds, [...Array.from({ length: 20 }, (_, i) => String(10 * 2 ** i)), '+Inf']);
+  const value = (name: string, le?: string) =>
+    times?.samples.find((one) => one.name === name && one.labels.le === le)?.value;
+  assert.is(value('kuiper_op_process_latency_us_hist_bucket', '40'), 3);
+  assert.is(value('kuiper_op_process_latency_us_hist_bucket', '80'), 5);
+  assert.is(value('kuiper_op_process_latency_us_hist_sum'), 160);
+  assert.equal(times?.samples.at(-1), { name: 'kuiper_op_process_latency_us_hist_count', labels, value: 5 });
+  assert.is(families.get('kuiper_sink_process_latency_us_hist')?.samples.at(-1)?.value, 2);
+  const io = { type: 'mqtt', io: 'sink', rule: 'r0', op: 'mqtt_0' };
+  assert.equal(families.get('kuiper_io_counter')?.samples, [
+    { name: 'kuiper_io_counter', labels: { ...io, status: 'success' }, value: 12 },
+    { name: 'kuiper_io_counter', labels: { ...io, status: 'err' }, value: 3 },
+  ]);
+  assert.equal(families.get('kuiper_io_duration_hist')?.samples.at(-1)?.labels, io);
+});
+
 test('10,000 rules: other work goes on meanwhile', async () => {
   const metrics = service(10_000);
   let longest = 0;
@@ -114,6 +145,33 @@ test('a port of its own serves metrics and nothing else', async () => {
   assert.is((await request(base, 'POST', '/metrics')).status, 405);
   assert.match((await server.request('GET', '/metrics')).text, 'kuiper_rule_count');
   await server.close();
+});
+
+test('a server with monitoring on: every line of its document follows the format', async () => {
+  const port = await freePort();
+  const server = await startServer({
+    env: { KUIPER__BASIC__PROMETHEUS: 'true', KUIPER__BASIC__PROMETHEUSPORT: String(port) },
+  });
+  const sql = 'CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="fast", SHARED="true")';
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', { data: [{ a: 1 }], interval: 1 });
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  for (const id of ['one', 'two']) {
+    const rule = { id, sql: 'SELECT a FROM s WHERE a > 0', actions: [{ memory: { topic: id } }] };
+    assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  }
+  const families = await eventually('the times of both rules', async () => {
+    const found = readDocument((await request(`http://127.0.0.1:${port}`, 'GET', '/metrics')).text);
+    const counted = found.get('kuiper_sink_process_latency_us_hist')?.samples ?? [];
+    const rules = new Set(counted.filter(({ value }) => value > 10).map(({ labels }) => labels.rule));
+    return rules.size === 2 ? found : undefined;
+  });
+  for (const name of ['kuiper_source_process_latency_us_hist', 'kuiper_op_process_latency_us_hist']) {
+    assert.is(families.get(name)?.type, 'histogram', name);
+  }
+  const seconds = (name: string) => (families.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0);
+  assert.ok(seconds('kuiper_rule_cpu_time_seconds_total') > 0);
+  assert.ok(seconds('kuiper_rule_cpu_time_seconds_total') <= seconds('process_cpu_seconds_total'));
+  await server.stop();
 });
 
 test('copies are kept on demand and can be fetched', async () => {

@@ -7,6 +7,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
 import type { Logger } from '../../base/log.js';
 import type { RuleCpuTime } from '../../run/api.js';
+import type { RuleLatencies } from '../../run/latencies.js';
 import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
 
 const compress = promisify(gzip);
@@ -26,6 +27,8 @@ export interface MetricsOptions {
   figures(id: string): Promise<RuleFigures | undefined>;
   /** Processor time of the rules. */
   cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
+  /** Times that operators took; none where they are not measured. */
+  latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */
   connections(): Promise<readonly { id: string; status: ConnectionState }[]>;
   /** Folder of the copies. */
@@ -94,11 +97,11 @@ export class MetricsService {
   }
 
   async #make(): Promise<Buffer> {
-    const { ids, figures, cpuTimes, connections } = this.#options;
+    const { ids, figures, cpuTimes, latencies, connections } = this.#options;
     const text = new MetricsText(this.#names);
     const all = ids();
     // A connection that answers slowly is asked while the figures are gathered.
-    const others = Promise.all([cpuTimes(), connections()]);
+    const others = Promise.all([cpuTimes(), latencies(), connections()]);
     others.catch(() => {});
     for (let i = 0; i < all.length; i += slice) {
       for (const found of await Promise.all(all.slice(i, i + slice).map(figures))) {
@@ -106,8 +109,9 @@ export class MetricsService {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const [times, states] = await others;
+    const [times, measured, states] = await others;
     for (const { id, cpuUs } of times) text.addCpuTime(id, cpuUs);
+    for (const rule of measured) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
     const parts: Buffer[] = [];
     for (const piece of text.pieces()) {

@@ -38,4 +38,38 @@ test('windows that a timer closes have its time, at the window and at what write
   assert.ok((time?.cpuUs ?? 0) >= Number(metrics[windows[0] ?? '']), 'the rule has at least the time of its window');
 });
 
+test('with monitoring on, every piece of work is in a histogram of its operator', async () => {
+  const monitored = openEngine({ measuresAll: true });
+  monitored.stream('CREATE STREAM one () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 1 });
+  monitored.run('h', 'SELECT temperature FROM one WHERE temperature > 0', [['memory', { topic: 'measured' }]]);
+  await monitored.figure('h', 'sinkRecordsOutTotal', (value) => value >= 50);
+  const [rule] = await monitored.engine.latencies();
+  const { metrics } = await monitored.engine.status('h');
+  assert.is(rule?.id, 'h');
+  const times = new Map(rule?.operators);
+  for (const name of ['source_one', 'op_2_filter', 'sink_memory_0']) {
+    const { sumUs, counts } = times.get(name) ?? { sumUs: 0, counts: [] };
+    const count = counts.reduce((sum, one) => sum + one, 0);
+    // Rows come one by one, so that each is a piece of work; some more may have come since.
+    assert.ok(count > 10 && count <= Number(metrics.sourceRecordsInTotal), `${count} times of ${name}`);
+    assert.ok(sumUs > 0, name);
+  }
+  assert.equal(
+    rule?.io.map(({ type, io, operator }) => [type, io, operator]),
+    [
+      ['simulator', 'source', 'source_one'],
+      ['memory', 'sink', 'sink_memory_0'],
+    ],
+  );
+  assert.ok((rule?.io[1]?.done ?? 0) >= 50);
+  await monitored.close();
+});
+
+test('without monitoring no histograms are kept', async () => {
+  opened.run('plain', 'SELECT temperature FROM shared', [['memory', { topic: 'plain' }]]);
+  await opened.figure('plain', 'sinkRecordsOutTotal', (value) => value > 20);
+  const rule = (await opened.engine.latencies()).find(({ id }) => id === 'plain');
+  assert.equal(rule?.operators, []);
+});
+
 test.run();

@@ -113,6 +113,10 @@ export class FakeKernel implements Kernel {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }
 
+  latencies(): null {
+    return null;
+  }
+
   streamCounters(stream: StreamHandle): StreamCounters {
     const { messages } = this.#stream(stream);
     return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0, tickUs: 0 };
