@@ -9,6 +9,8 @@ import { messageLen, messageOff } from '../text/message';
 import { addException } from '../flow/node';
 import { blockAt, S_DECODE_ERRORS, S_USE_COUNT, stateOf, U_REFS, useAt } from './state';
 
+/** State of the source that is filling. A variable, because the loops over a message's values have few registers to spare. */
+export let filling: usize = 0;
 /** Rows of the batch. */
 export let filledRows: u32 = 0;
 /** Column block with tag ERROR at rows that failed, 0 when none did. */
@@ -16,6 +18,7 @@ export let filledErrors: usize = 0;
 let errorBlock: usize = 0;
 
 export function batchBegin(state: usize): void {
+  filling = state;
   filledRows = 0;
   filledErrors = 0;
   const count = load<u32>(state, S_USE_COUNT);

@@ -12,7 +12,7 @@ import { poolFree, poolInit } from '../mem/pool';
 import { accountOf, N_STATE, N_STATE_SIZE } from '../flow/node';
 import { parseDocument, valuePayload, valueTag } from '../json/parse';
 import { findField, fieldType, kindOf, TypeKind, typeSize } from '../json/type';
-import { shapesForget } from './shape';
+import { stepsForget } from './steps';
 
 export namespace Framing {
   export const MQTT: u8 = 1;
@@ -55,13 +55,13 @@ const S_HASH: usize = 36;
 const S_HASH_SIZE: usize = 40; // entries, a power of two
 /** Bit 1 << kind for every kind in use. */
 export const S_KINDS: usize = 44;
-/** Four shapes, see shape.ts. */
-export const S_SHAPES: usize = 48;
-/** Place of the next shape learnt. */
-export const S_SHAPE_NEXT: usize = 64;
-export const S_SHAPE_MISSES: usize = 68;
-/** Messages that go the general way before shapes are tried again. */
-export const S_SHAPE_REST: usize = 72;
+/** Steps of the decoder, see steps.ts. */
+export const S_STEPS: usize = 48;
+export const S_STEP_COUNT: usize = 52;
+export const S_STEP_CAPACITY: usize = 56;
+export const S_STEP_MISSES: usize = 60;
+/** Whom their memory is accounted to. */
+export const S_STEP_ACCOUNT: usize = 64;
 /** Offset in the message under way of the next element of a payload that is a list of rows; 0 none. */
 export const S_RESUME: usize = 76;
 export const S_MESSAGES: usize = 80;
@@ -72,8 +72,6 @@ export const S_OVERSIZED: usize = 104;
 export const S_SKIP: usize = 112;
 /** Topic aliases of MQTT 5: table of 65536 entries of off u32 | len u32, made with the first alias. */
 export const S_ALIASES: usize = 120;
-/** The shape that matched last. */
-export const S_SHAPE_LAST: usize = 124;
 /** Pool of default values. */
 const S_POOL: usize = 128;
 export const STATE_SIZE: u32 = 160;
@@ -199,7 +197,7 @@ export function sourceFree(node: usize): void {
   for (let i: u32 = 0; i < count; i++) freeUse(useAt(state, i), account);
   free(<usize>load<u32>(state, S_USES), load<u32>(state, S_USE_CAPACITY) * USE_SIZE, account);
   free(<usize>load<u32>(state, S_HASH), load<u32>(state, S_HASH_SIZE) * 2, account);
-  shapesForget(state, account);
+  stepsForget(state, account);
   aliasesForget(state, account);
   poolFree(state + S_POOL);
   free(<usize>load<u32>(state, S_SPEC), load<u32>(state, S_SPEC_SIZE), account);
@@ -350,9 +348,9 @@ function findDefault(state: usize, use: usize): void {
   return <u32>(h >> 32);
 }
 
-/** Builds the name table and the set of kinds anew and forgets the shapes. */
+/** Builds the name table and the set of kinds anew and forgets the steps. */
 function relink(state: usize, account: usize): bool {
-  shapesForget(state, account);
+  stepsForget(state, account);
   const count = load<u32>(state, S_USE_COUNT);
   let size: u32 = 8;
   while (size < count * 2) size *= 2;

@@ -7,7 +7,7 @@ import { scanNumber, scanString, scanValue, stringEscaped, unescape } from '../j
 import { TypeKind } from '../json/type';
 import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
 import { POW10_F64 } from '../text/wide';
-import { put } from './batch';
+import { filling, put } from './batch';
 import {
   blockAt, NumberAs, S_FLAGS, S_MAX_DEPTH, SpecFlag, U_NAME, U_NAME_LEN, U_TYPE, U_TYPE_KIND, useAt,
 } from './state';
@@ -18,21 +18,22 @@ import {
  */
 // @ts-ignore: decorator
 @inline export function putValue(
-  state: usize, index: u32, block: usize, as: u8, takesText: u8, p: usize, end: usize, row: u32,
+  index: u32, block: usize, as: u8, takesText: u8, p: usize, end: usize, row: u32,
 ): usize {
   const c = <u32>load<u8>(p);
-  if (c == 0x22 && takesText) {
-    const q = scanString(p + 1, end);
-    if (!q) return 0;
-    if (stringEscaped) return putEscaped(block, row, p + 1, q);
-    put(block, row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
-    return q + 1;
-  }
-  if ((c - 48 < 10 || c == 0x2d) && as != NumberAs.OTHER) {
+  if (c == 0x22) {
+    if (takesText) {
+      const q = scanString(p + 1, end);
+      if (!q) return 0;
+      if (stringEscaped) return putEscaped(block, row, p + 1, q);
+      put(block, row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
+      return q + 1;
+    }
+  } else if (as != NumberAs.OTHER && c - 0x2d <= 12) { // digits, minus and what putNumber refuses
     const q = putNumber(block, row, p, as);
     if (q) return q;
   }
-  return putField(state, index, p, end, row);
+  return putField(index, p, end, row);
 }
 
 function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
@@ -43,7 +44,8 @@ function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
 }
 
 /** Decodes the value at `p` into the column of a use; returns the position after it, 0 on failure. */
-function putField(state: usize, index: u32, p: usize, end: usize, row: u32): usize {
+function putField(index: u32, p: usize, end: usize, row: u32): usize {
+  const state = filling;
   const use = useAt(state, index);
   const block = blockAt(index);
   const kind = load<u8>(use, U_TYPE_KIND);
@@ -69,28 +71,14 @@ function putField(state: usize, index: u32, p: usize, end: usize, row: u32): usi
 
 /** Walks over a value that nobody needs and checks it. */
 // @ts-ignore: decorator
-@inline export function skipValue(state: usize, p: usize, end: usize): usize {
+@inline export function skipValue(p: usize, end: usize): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) {
     const q = scanString(p + 1, end);
     return q ? q + 1 : 0;
   }
-  if (c == 0x2d || c - 48 < 10) {
-    const q = p + <usize>(c == 0x2d);
-    const digits = <u32>i8x16.bitmask(i8x16.lt_u(i8x16.sub(v128.load(q), i8x16.splat(48)), i8x16.splat(10)));
-    const whole = ctz(~digits);
-    let at = q + whole;
-    const next = <u32>load<u8>(at);
-    if (next == 0x2c || next == 0x7d) return whole ? at : 0;
-    if (next == 0x2e && whole) {
-      const fraction = ctz(~(digits >> (whole + 1)));
-      at += 1 + fraction;
-      const after = <u32>load<u8>(at);
-      if (fraction && (after == 0x2c || after == 0x7d)) return at;
-    }
-    return scanNumber(p, end);
-  }
-  return scanValue(p, end, load<i32>(state, S_MAX_DEPTH) - 1);
+  if (c == 0x2d || c - 48 < 10) return scanNumber(p, end);
+  return scanValue(p, end, load<i32>(filling, S_MAX_DEPTH) - 1);
 }
 
 /**

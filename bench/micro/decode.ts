@@ -1,9 +1,11 @@
 /**
  * Decoding speed of sources: MQTT packets of 90-byte JSON messages to columns, ns per message, on data that does not repeat
- * within a round. `npx tsx bench/micro/decode.ts [rounds]`
+ * within a round. `npx tsx bench/micro/decode.ts [rounds] [each]`; "each" also measures every variation of "varied" alone
  */
 import type { ColumnUse } from '../../kernels/ir.js';
 import { field, loadTextKernel, publish, TestSource } from '../../test/wasm/text-kernel.js';
+import { ID_MARK } from '../gen/frames.js';
+import { payloadOf } from '../workloads/telemetry.js';
 
 const rounds = Number(process.argv[2] ?? 15);
 const count = 60_000;
@@ -40,17 +42,20 @@ function shuffled(value: Row, i: number): string {
 }
 
 const four = ['id', 'device', 'temp', 'speed'].map(field);
+const typed: ColumnUse[] = four.map((use, i) => ({
+  kind: 'field',
+  name: (use as { name: string }).name,
+  type: { type: (['bigint', 'string', 'float', 'float'] as const)[i]! },
+}));
+/** Message `i` of the workloads' data set "varied", in variation `kind` of six. */
+const varied = (i: number, kind: number) => payloadOf(row(i), 'varied', kind).replace(ID_MARK, String(100_000_000 + i));
 const sets: { name: string; text: (i: number) => string; columns?: ColumnUse[]; ints?: boolean }[] = [
   { name: 'the plain shape, 4 of 6 columns', text: (i) => JSON.stringify(row(i)) },
   { name: 'the plain shape, 2 of 6 columns', text: (i) => JSON.stringify(row(i)), columns: four.slice(1, 3) },
   {
     name: 'typed (bigint, string, float, float)',
     text: (i) => JSON.stringify(row(i)),
-    columns: four.map((use, i) => ({
-      kind: 'field',
-      name: (use as { name: string }).name,
-      type: { type: (['bigint', 'string', 'float', 'float'] as const)[i]! },
-    })),
+    columns: typed,
   },
   { name: 'space after colons and commas', text: (i) => JSON.stringify(row(i)).replace(/([:,])"/g, '$1 "') },
   { name: '4 shapes in turn', text: (i) => shuffled(row(i), i % 4) },
@@ -61,7 +66,13 @@ const sets: { name: string; text: (i: number) => string; columns?: ColumnUse[]; 
   },
   { name: 'escapes and accents in the text', text: (i) => JSON.stringify({ ...row(i), device: `d"v-é${i % 1000}` }) },
   { name: 'mixed: one of the above each', text: (i) => sets[[0, 3, 4, 5, 6, 7][(i * 7919 + (i >> 3)) % 6]!]!.text(i) },
+  { name: 'workloads, varied in turn', text: (i) => varied(i, i), columns: typed },
+  { name: 'workloads, varied at random', text: (i) => varied(i, ((i * 2246822519) >>> 7) % 6), columns: typed },
+  { name: 'workloads, varied, 3 of 6 columns', text: (i) => varied(i, i), columns: typed.slice(1) },
 ];
+if (process.argv[3] === 'each') {
+  for (let k = 0; k < 6; k++) sets.push({ name: `variation ${k} alone`, text: (i) => varied(i, k), columns: typed });
+}
 
 for (const { name, text, columns } of sets) {
   const packets: Buffer[] = [];
