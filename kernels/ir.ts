@@ -172,8 +172,17 @@ export type NodePlan =
    * older rows are dropped and counted. `columns`: how many columns of the batch to keep (column i of the output is
    * column i of the input). Column `columns` is added: the time of the row, epoch ms as I64, whatever the timestamp column
    * holds. Rows with a missing or unreadable timestamp become error rows. Registers of nodes above don't reach below.
+   * `program` computes a timestamp that is no column.
    */
-  | { kind: 'eventTime'; input: NodeInput; timestamp: Operand; lateToleranceMs: number; columns: number; name: string }
+  | {
+      kind: 'eventTime';
+      input: NodeInput;
+      program?: Program | null;
+      timestamp: Operand;
+      lateToleranceMs: number;
+      columns: number;
+      name: string;
+    }
   /**
    * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
    * `aggs`; otherwise all rows of the window with `keep`. In both, three more columns follow: window start, window end

@@ -65,7 +65,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
     case 'eventTime':
       return {
         kind: NodeKind.eventTime,
-        program: null,
+        program: program(plan.program ?? null),
         spec: encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap, branches),
         sendsErrors,
         isShareable: false,

@@ -9,7 +9,7 @@
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
 import {
-  N_CHILD, N_FLAGS, N_KIND, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit,
+  N_CHILD, N_FLAGS, N_KIND, N_PROGRAM, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit,
 } from '../flow/node';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -18,6 +18,7 @@ import { allocZeroed, free } from '../mem/alloc';
 import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
 import { plainError, valueError } from '../value/error';
 import { timeOf } from '../value/time';
 import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
@@ -81,6 +82,8 @@ export function eventTimePush(node: usize): void {
 export function eventTimePushFrom(node: usize, stream: u32): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (program) vmRun(program);
   const columns = load<u16>(spec, S_COLUMNS);
   const cols = ctx.cols;
   const rows = ctx.rows;

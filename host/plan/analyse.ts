@@ -34,7 +34,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
   const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
 
-  const timestamps = isEventTime ? sources.map((one) => one.column(one.timestamp ?? '')) : [];
+  const timestamps = isEventTime ? sources.map((one) => one.time()) : [];
   const [source, other] = sources;
   if (source === undefined) throw new Error('a statement without a stream');
   const isJoin = other !== undefined;

@@ -51,9 +51,8 @@ function checkNames(tables: readonly TableRef[]): void {
   }
 }
 
-function checkEventTime({ name, timestamp, definition }: Source): void {
+function checkEventTime({ name, timestamp }: Source): void {
   if (timestamp === null) throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${name}`);
-  if (definition.options.timestampFormat !== null) throw notSupported(`option TIMESTAMP_FORMAT of stream ${name}`);
 }
 
 /**

@@ -80,11 +80,21 @@ class Lowering {
       case 'project':
         return;
       case 'watermark': {
-        const timestamp = node.timestamp === null ? col(mergeTime) : this.columnOperand(node.timestamp);
+        const builder = new ProgramBuilder(this.path);
+        const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
+        const program = builder.finishOrNull();
         const { lateToleranceMs } = this.rule.options;
         const { columns, columnValues } = this.path;
         this.pushNew(
-          { kind: 'eventTime', input: this.path.input, timestamp, lateToleranceMs, columns, name: 'watermark' },
+          {
+            kind: 'eventTime',
+            input: this.path.input,
+            ...(program === null ? {} : { program }),
+            timestamp,
+            lateToleranceMs,
+            columns,
+            name: 'watermark',
+          },
           'watermark',
           columnValues,
         );
@@ -160,8 +170,10 @@ class Lowering {
       const path = Path.ofSource(index, branches[branch] ?? []);
       const columns = path.columnValues.map((_value, i) => col(i));
       const time = timestamps[branch];
-      const timestamp = time === undefined ? undefined : path.find(time);
-      const port: NodePlan = { kind: 'port', input: path.input, into, branch, program: null, columns, name: 'port' };
+      const builder = new ProgramBuilder(path);
+      const timestamp = time === undefined ? undefined : builder.operand(time);
+      const program = builder.finishOrNull();
+      const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
       this.nodes.push(timestamp === undefined ? port : { ...port, timestamp });
     });
   }
@@ -233,7 +245,9 @@ class Lowering {
     });
     const window = windowPlan(node.window, operand);
     const where = node.where === null ? undefined : operand(node.where);
-    const timestamp = node.timestamp === null ? undefined : operand(node.timestamp);
+    // A computed time is the column that the watermark below added.
+    const { timestamp: time } = node;
+    const timestamp = time === null ? undefined : time.kind === 'column' ? operand(time) : col(this.path.columns);
     const plan: NodePlan = {
       kind: 'window',
       input: this.path.input,

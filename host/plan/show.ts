@@ -38,7 +38,10 @@ function showNode(node: NodePlan): string[] {
     case 'filter':
       return [...showOps(node.program), `keep ${shower(node.program)(node.condition)}`];
     case 'eventTime':
-      return [`by ${shower(null)(node.timestamp)} late ${node.lateToleranceMs}ms columns ${node.columns}`];
+      return [
+        ...showOps(node.program ?? null),
+        `by ${shower(node.program ?? null)(node.timestamp)} late ${node.lateToleranceMs}ms columns ${node.columns}`,
+      ];
     case 'window': {
       const show = shower(node.program);
       const aggs = node.aggs.map(({ fn, args, filter }) => {

@@ -1,8 +1,10 @@
 /** A stream of a rule as expressions see it: which columns it has and how each is read. */
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { nearest } from '../base/nearest.js';
+import { hostNumber, resolveFunction } from '../functions/registry.js';
+import { formatFault } from '../functions/time-format.js';
 import type { FieldType, Span, TableRef } from '../sql/ast.js';
-import type { StreamDefinition } from '../sql/source-def.js';
+import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { notSupported, refuse } from './errors.js';
 import type { Value, Values } from './value.js';
 
@@ -15,6 +17,10 @@ export class Source {
   private readonly alias: string | null;
   private readonly columns: ReadonlyMap<string, ColumnUse> | null;
   private readonly isBinary: boolean;
+  /** TIMESTAMP_FORMAT: how texts of times are written; null: in one of the common forms. */
+  private readonly timeFormat: string | null;
+  /** DATETIME columns that are read by the format. */
+  private readonly formatted: ReadonlySet<string>;
 
   constructor(
     readonly index: number,
@@ -31,6 +37,10 @@ export class Source {
     this.alias = table.alias;
     this.timestamp = options.timestamp;
     this.isBinary = options.format === 'binary';
+    this.timeFormat = options.timestampFormat;
+    const fault = this.timeFormat === null ? undefined : formatFault(this.timeFormat);
+    if (fault !== undefined) throw refuse(`option TIMESTAMP_FORMAT of stream ${definition.name}: ${fault}`);
+    this.formatted = new Set(formattedColumns(definition));
     const declared = fields === null || fields.length === 0 ? null : fields;
     if (this.isBinary) {
       this.columns = new Map([['self', { kind: 'self' }]]);
@@ -39,7 +49,10 @@ export class Source {
       this.columns = null;
     } else {
       this.columns = new Map(
-        declared.map(({ name, fieldType }) => [name, { kind: 'field', name, type: columnType(fieldType) }]),
+        declared.map(({ name, fieldType }) => {
+          const type = this.formatted.has(name) ? any : columnType(fieldType);
+          return [name, { kind: 'field', name, type }];
+        }),
       );
     }
   }
@@ -62,7 +75,7 @@ export class Source {
   column(name: string, span?: Span): Value {
     if (this.columns === null) return this.values.column(this.index, { kind: 'field', name, type: any });
     const use = this.columns.get(name);
-    if (use !== undefined) return this.values.column(this.index, use);
+    if (use !== undefined) return this.read(name, use);
     const meant = nearest(name, this.columns.keys());
     throw refuse(
       `unknown field ${name} of stream ${this.name}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
@@ -73,11 +86,28 @@ export class Source {
   /** The whole row as one object. */
   row(): Value {
     if (this.columns === null) return this.values.column(this.index, { kind: 'row' });
-    const args = [...this.columns].flatMap(([name, use]) => [
-      this.values.text(name),
-      this.values.column(this.index, use),
-    ]);
+    const args = [...this.columns].flatMap(([name, use]) => [this.values.text(name), this.read(name, use)]);
     return this.values.op('nested.objectOf', [], args);
+  }
+
+  /** The event time of a row: the column of option TIMESTAMP, read by TIMESTAMP_FORMAT when there is one. */
+  time(): Value {
+    const { timestamp } = this;
+    if (timestamp === null) throw new Error(`stream ${this.name} has no event time`);
+    const column = this.column(timestamp);
+    return column.kind === 'column' ? this.parsed(column) : column;
+  }
+
+  private read(name: string, use: ColumnUse): Value {
+    const column = this.values.column(this.index, use);
+    return this.formatted.has(name) ? this.parsed(column) : column;
+  }
+
+  private parsed(column: Value): Value {
+    if (this.timeFormat === null) return column;
+    const args = [column, this.values.text(this.timeFormat)];
+    const parse = resolveFunction('parse_time', [undefined, this.timeFormat]);
+    return this.values.op('call.host', [], args, hostNumber(parse));
   }
 
   meta(key: string): Value {

@@ -80,7 +80,7 @@ function windowPart(part: WindowPart, call: Call, context: SpecialContext): Valu
 function rowTime(call: Call, context: SpecialContext): Value {
   const source = onlySource(call, context);
   if (!context.isEventTime || source.timestamp === null) return source.arrival();
-  const column = source.column(source.timestamp);
+  const column = source.time();
   if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
   // Numbers are milliseconds already, texts are read as dates.
   return context.values.op('cast.toBigint', [context.values.op('cast.toDatetime', [column])]);

@@ -4,7 +4,7 @@ import { HaumeaError } from '../base/errors.js';
 import { isInternalSink, loadedConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
-import type { StreamDefinition } from '../sql/source-def.js';
+import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
@@ -38,6 +38,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (options.confKey !== null && key === undefined) {
     throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
   }
+  const formatted = new Set(formattedColumns(definition));
   const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
   const given = { ...layers, ...options.extra };
   const { value: props, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props);
@@ -50,7 +51,8 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     props,
     isShared: options.shared,
     format,
-    schema: fields === null || format === 'binary' ? null : fields.map(columnOf),
+    schema:
+      fields === null || format === 'binary' ? null : fields.map((field) => columnOf(field, formatted.has(field.name))),
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
@@ -144,9 +146,14 @@ function withConnection(props: Props, type: string, whose: string, catalog: Cata
   return { ...props, ...connection.props };
 }
 
-function columnOf(field: FieldDef): { name: string; type: ColumnType; default?: ConstValue } {
+/** @param isFormatted a text that expressions read by TIMESTAMP_FORMAT: it is decoded as it stands */
+function columnOf(field: FieldDef, isFormatted: boolean): { name: string; type: ColumnType; default?: ConstValue } {
   const value = field.default === null ? undefined : constantOf(field.default);
-  return { name: field.name, type: typeOf(field.fieldType), ...(value === undefined ? {} : { default: value }) };
+  return {
+    name: field.name,
+    type: isFormatted ? { type: 'any' } : typeOf(field.fieldType),
+    ...(value === undefined ? {} : { default: value }),
+  };
 }
 
 function typeOf(fieldType: FieldType): ColumnType {

@@ -250,3 +250,9 @@ export function literalText(value: Expr): string {
       throw fail('the value after DEFAULT must be a number, a string, TRUE or FALSE');
   }
 }
+
+/** Names of the DATETIME columns that are texts in the format of TIMESTAMP_FORMAT: strict validation converts them. */
+export function formattedColumns({ fields, options }: StreamDefinition): string[] {
+  if (!options.strictValidation || options.timestampFormat === null || fields === null) return [];
+  return fields.filter(({ fieldType }) => fieldType.type === 'datetime').map(({ name }) => name);
+}

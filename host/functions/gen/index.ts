@@ -124,6 +124,7 @@ import timeMinute from '../time/minute.js';
 import timeMonth from '../time/month.js';
 import timeMonthName from '../time/month-name.js';
 import timeNow from '../time/now.js';
+import timeParseTime from '../time/parse-time.js';
 import timeSecond from '../time/second.js';
 import timeToSeconds from '../time/to-seconds.js';
 import timeTstamp from '../time/tstamp.js';
@@ -256,6 +257,7 @@ export const definitions: readonly FunctionDefinition[] = [
   timeMonth,
   timeMonthName,
   timeNow,
+  timeParseTime,
   timeSecond,
   timeToSeconds,
   timeTstamp,

@@ -1,0 +1,29 @@
+import { Instant } from '../../../kernels/value.js';
+import { defineFunction, perRow } from '../define.js';
+import { momentFrom } from '../moment.js';
+import { printed } from '../regexp.js';
+import { readTime } from '../time-format.js';
+
+export default defineFunction({
+  name: 'parse_time',
+  category: 'datetime',
+  args: [
+    { name: 'text', type: 'any' },
+    { name: 'format', type: 'string' },
+  ],
+  returns: 'datetime',
+  nulls: 'propagate',
+  doc: 'Reads a text by a pattern, or in a common form of times; numbers are epoch milliseconds.',
+  example: 'parse_time(text, "dd/MM/yyyy HH:mm:ss")',
+  call: perRow('propagate', (value, format) => {
+    const source = printed(format);
+    const moment = typeof value === 'string' ? readTime(value, source) : undefined;
+    if (moment !== undefined) return new Instant(moment.micros);
+    try {
+      return new Instant(momentFrom(value).micros);
+    } catch (error) {
+      if (typeof value !== 'string') throw error;
+      throw new Error(`'${value}' is no time of the format ${source}`);
+    }
+  }),
+});
