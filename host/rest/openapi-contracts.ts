@@ -33,6 +33,7 @@ function gives(shape: Shape, query?: Contract['query']): Contract {
 }
 const done: Contract = { answers: { 200: text } };
 const empty: Contract = { answers: { 200: none } };
+const check: Contract = { request: ref('Properties'), ...empty };
 /** A route that answers 404 when nothing has the id; the others call that a mistake in the request. */
 function orMissing(contract: Contract): Contract {
   return { ...contract, errors: [400, 404] };
@@ -63,7 +64,6 @@ function keys(owner: string): Record<string, Contract> {
       kind: 'lookup lists those for lookups',
     }),
     [`GET /metadata/${owner}/:name`]: gives(objectOfAnything),
-    [`POST /metadata/${owner}/connection/:name`]: { request: ref('Properties'), ...empty },
   };
 }
 
@@ -74,7 +74,6 @@ function plugins(kind: string): Record<string, Contract> {
     [`GET /plugins/${kind}/:name`]: orMissing(gives(objectOfAnything)),
     [`PUT /plugins/${kind}/:name`]: orMissing(changed(ref('Package'))),
     [`DELETE /plugins/${kind}/:name`]: orMissing({ ...done, query: { stop: '1 ends the server afterwards' } }),
-    [`GET /plugins/${kind}/prebuild`]: gives(map(anything)),
   };
 }
 
@@ -106,7 +105,9 @@ export const contracts: Readonly<Record<string, Contract>> = {
   ...keys('sources'),
   ...keys('sinks'),
   ...keys('connections'),
-  'POST /metadata/lookups/connection/:name': { request: ref('Properties'), ...empty },
+  'POST /metadata/sources/connection/:name': check,
+  'POST /metadata/sinks/connection/:name': check,
+  'POST /metadata/lookups/connection/:name': check,
   'GET /metadata/functions': gives(anything),
   'GET /metadata/operators': gives(anything),
   'GET /metadata/resources': gives(objectOfAnything),
@@ -148,11 +149,16 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'PUT /schemas/:type/:name/upload': {
     request: form,
     answers: { 200: ref('SchemaDescription'), 201: ref('SchemaDescription') },
+    errors: [400, 415],
+    errors: [400, 415],
   },
   ...plugins('sources'),
   ...plugins('sinks'),
   ...plugins('functions'),
   ...plugins('portables'),
+  'GET /plugins/sources/prebuild': gives(map(anything)),
+  'GET /plugins/sinks/prebuild': gives(map(anything)),
+  'GET /plugins/functions/prebuild': gives(map(anything)),
   'GET /plugins/portables/:name/status': orMissing(gives(objectOfAnything)),
   'POST /plugins/functions/:name/register': orMissing(changed(object({ functions: names }, true))),
   'GET /plugins/udfs': gives(names),

@@ -8,6 +8,7 @@ import type { Route } from './route.js';
 const refusals: Readonly<Record<number, string>> = {
   400: 'The request can not be done; the message names field and reason',
   404: 'Nothing has this id',
+  415: 'The body is not of the type that is taken here',
 };
 /** Whatever the route: what concerns the transport or is a defect. */
 const otherFailures =

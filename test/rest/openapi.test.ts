@@ -34,6 +34,14 @@ test('every route has a contract', () => {
   );
 });
 
+test('every contract is that of a route', () => {
+  const all = new Set([...routes.map(({ method, path }) => `${method} ${path}`), 'GET /openapi.json']);
+  assert.equal(
+    Object.keys(contracts).filter((name) => !all.has(name)),
+    [],
+  );
+});
+
 test('operations have ids of their own, parameters for their paths, and schemas that exist', () => {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries<Json>(document.paths)) {

@@ -60,9 +60,10 @@ export class CaseRunner {
     const before = isQuestion ? await this.snapshot() : '';
     this.#present = undefined;
     const answer = await this.send(method, one.path.replace('{{value}}', this.#value), one.body);
-    assert.is(answer.status, one.status, answer.text);
+    assert.is(answer.status, one.status, `${answer.status} ${answer.text}`);
     assert.ok(saidIn(answer).includes(one.says), `${JSON.stringify(one.says)} is expected: ${answer.text}`);
-    assert.is(this.answerMisfit(one.op, answer), undefined, answer.text);
+    const misfitting = this.answerMisfit(one.op, answer);
+    assert.is(misfitting, undefined, misfitting);
     if (!isQuestion) return;
     assert.is(await this.snapshot(), before, 'nothing changes');
     this.#present = one.given;
