@@ -8,10 +8,13 @@ export const errorTable = {
   state: { code: 1001, status: 400 },
   notFound: { code: 1002, status: 404 },
   connection: { code: 1003, status: 400 },
+  mediaType: { code: 1000, status: 415 },
   codec: { code: 1004, status: 400 },
   parse: { code: 2001, status: 400 },
   plan: { code: 2101, status: 400 },
   unknownConnector: { code: 2201, status: 400 },
+  /** The connector is there, but can't work with the properties given. */
+  sink: { code: 2201, status: 400 },
   stream: { code: 3000, status: 400 },
   rule: { code: 4000, status: 400 },
   config: { code: 5000, status: 400 },

@@ -16,6 +16,7 @@ export const commonSource = {
 };
 
 export const commonSink = {
+  bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes'),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
   enableCache: field.bool().check(notYetUnlessFalse).doc('Keep unsent messages on disk'),
   compression: field.string().check(notYetUnlessEmpty).doc('Compression of messages'),

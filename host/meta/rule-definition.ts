@@ -92,10 +92,10 @@ function readActions(id: string, actions: RuleJson['actions']): RuleDefinition['
     const sinks = Object.entries(action);
     if (sinks.length === 0) throw new HaumeaError('general', `rule ${id}: actions[${i}] names no sink`);
     return sinks.map(([type, props]) => {
-      if (props !== null && !isObject(props)) {
-        throw new HaumeaError('general', `rule ${id}: the properties of actions[${i}].${type} must be an object`);
+      if (!isObject(props)) {
+        throw new HaumeaError('sink', `rule ${id}: the properties of actions[${i}].${type} must be an object`);
       }
-      return { type, props: props ?? {} };
+      return { type, props };
     });
   });
 }

@@ -1,5 +1,6 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
 import { parseDuration } from '../base/duration.js';
+import { HaumeaError } from '../base/errors.js';
 import { compileTemplate } from '../codecs/template/index.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { notSupported, refuse } from './errors.js';
@@ -39,9 +40,16 @@ const rowSinks = ['memory'];
 /** Sinks that separate messages by line feeds. */
 const lineSinks = ['file'];
 
-/** Reads the common properties of an action. Throws a `plan` error that names the property and the reason. */
+/** Reads the common properties of an action. Throws a `sink` error that names the property and the reason. */
 export function sinkWishes(action: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
-  const { type, props } = action;
+  try {
+    return readWishes(action, options);
+  } catch (error) {
+    throw error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+  }
+}
+
+function readWishes({ type, props }: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
   for (const name of unsupported) {
     if (isSet(props[name])) throw notSupported(`sink property ${name}`);
   }

@@ -59,7 +59,7 @@ export class RestRequest {
 
   /** Reads the body as a multipart form. */
   async form(): Promise<Form> {
-    if (!this.isForm) throw new HaumeaError('general', 'invalid body: multipart/form-data was expected');
+    if (!this.isForm) throw new HaumeaError('mediaType', 'invalid body: multipart/form-data was expected');
     return readForm(this.body, this.contentType);
   }
 

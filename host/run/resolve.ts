@@ -58,7 +58,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   };
 }
 
-/** Resolves the sinks of a rule; throws HaumeaError `unknownConnector` or `config` with the reason. */
+/** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
 export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
   return rule.actions.map(({ type, props }) => {
     const connector = loadedConnector(type);
@@ -68,7 +68,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const given = withConnection(props, type, whose, catalog);
     const { value, secrets, redact } = resolveProps(given, `${whose}, sink ${type}`, connector.sink.props);
     redacts.push(redact);
-    checkResolved(connector.sink, value, redact);
+    checkSink(connector.sink, value, redact);
     return { type, props: value, ...(secrets.length === 0 ? {} : { secrets }) };
   });
 }
@@ -95,6 +95,15 @@ function checkResolved(part: { check(props: Props): void }, props: Props, redact
     part.check(props);
   } catch (error) {
     throw redactedError(error, redact);
+  }
+}
+
+/** As `checkResolved`; what is wrong with the properties is a failure of the sink. */
+function checkSink(part: { check(props: Props): void }, props: Props, redact: Redact): void {
+  try {
+    checkResolved(part, props, redact);
+  } catch (error) {
+    throw error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
   }
 }
 

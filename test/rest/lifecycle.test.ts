@@ -149,4 +149,35 @@ test('temporary streams are for temporary rules, and neither outlives the server
   await reach('every', 'Stopped');
 });
 
+test('what a sink refuses is a failure of the sink, not of the rule', async () => {
+  for (const [action, reason] of [
+    [{ memory: {} }, /topic is required/],
+    [{ file: {} }, /path is required/],
+    [{ log: { format: 'foo' } }, /format: foo is not known/],
+    [{ log: { batchSize: -1 } }, /batchSize/],
+    [{ log: { sendSingle: 'yes' } }, /sendSingle must be true or false/],
+    [{ log: { bufferLength: -1 } }, /bufferLength must be at least 0/],
+    [{ nosuch: {} }, /sink nosuch not found/],
+  ] as const) {
+    const refused = await create('sinks', { actions: [action] });
+    assert.equal([refused.status, refused.json.error], [400, 2201], JSON.stringify(action));
+    assert.match(refused.json.message, reason);
+  }
+});
+
+test('a rule whose stream is gone is not started, and is again when the stream is back', async () => {
+  const sql = 'CREATE STREAM passing (a BIGINT) WITH (DATASOURCE="passing", TYPE="memory")';
+  await server.request('POST', '/streams', { sql });
+  await create('orphan', { sql: 'SELECT a FROM passing' });
+  await server.request('POST', '/rules/orphan/stop');
+  await server.request('DELETE', '/streams/passing');
+  for (const step of ['start', 'restart']) {
+    const refused = await server.request('POST', `/rules/orphan/${step}`);
+    assert.equal([refused.status, refused.json.error], [400, 1000], step);
+    assert.match(refused.json.message, /passing/);
+  }
+  await server.request('POST', '/streams', { sql });
+  assert.is((await server.request('POST', '/rules/orphan/start')).status, 200);
+});
+
 test.run();

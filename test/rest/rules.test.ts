@@ -78,8 +78,9 @@ const refusals: [unknown, number, RegExp][] = [
   [rule('a b'), 1000, /'a b'/],
   [rule('e', { sql: 5 }), 1000, /sql must be a text/],
   [rule('e', { actions: [{ nosink: {} }] }), 2201, /nosink/],
+  [rule('e', { actions: [{ log: null }] }), 2201, /actions\[0\].log must be an object/],
+  [rule('e', { actions: [{ log: 5 }] }), 2201, /actions\[0\].log must be an object/],
   [rule('e', { actions: [5] }), 1000, /actions must be a list of objects/],
-  [rule('e', { actions: [{ log: 5 }] }), 1000, /actions\[0\].log must be an object/],
   [rule('e', { options: { concurrency: -1 } }), 1000, /concurrency must be at least 0/],
   [rule('e', { options: { lateTolerance: 'soon' } }), 1000, /lateTolerance must be a duration/],
   [rule('e', { options: 5 }), 1000, /options must be an object/],
@@ -112,6 +113,18 @@ test('validates without creating', async () => {
   assert.match(invalid.text, /nowhere/);
   assert.match(invalid.type, /^text\/plain/);
   assert.is((await plane.request('POST', '/rules/validate', '{bad')).status, 400);
+  for (const [period, reason] of [
+    [{ begin: '2020-01-03 00:00:00', end: '2020-01-02 00:00:00' }, /begin is after end/],
+    [{ begin: 'bad', end: '2020-01-02 00:00:00' }, /begin is "bad"/],
+  ] as const) {
+    const unusable = await plane.request(
+      'POST',
+      '/rules/validate',
+      rule('v', { options: { cronDatetimeRange: [period] } }),
+    );
+    assert.is(unusable.status, 422);
+    assert.match(unusable.text, reason);
+  }
   assert.equal((await plane.request('GET', '/rules')).json, []);
 });
 

@@ -119,7 +119,7 @@ const refusals: Refusal[] = [
   ['GET', `${path}/none`, undefined, 400, 1000, /none is not found/],
   ['DELETE', `${path}/none`, undefined, 400, 1000, /none is not found/],
   ['PUT', `${path}/main`, { name: 'other', content: 'a' }, 400, 1000, /path says main/],
-  ['PUT', `${path}/main/upload`, { a: 1 }, 400, 1000, /multipart/],
+  ['PUT', `${path}/main/upload`, { a: 1 }, 415, 1000, /multipart/],
 ];
 
 for (const refusal of refusals) {
@@ -132,7 +132,7 @@ for (const refusal of refusals) {
 
 test('an upload that is no form, of an unknown type, is refused and the server lives', async () => {
   const refused = await plane.request('PUT', '/schemas/nosuch/x/upload', { file: 'x' });
-  assert.equal([refused.status, refused.json.error], [400, 1000]);
+  assert.equal([refused.status, refused.json.error], [415, 1000]);
   assert.match(refused.json.message, /multipart/);
   assert.is((await plane.request('GET', '/ping')).status, 200);
 });

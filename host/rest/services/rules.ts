@@ -13,6 +13,7 @@ import {
 } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
+import { Schedule } from '../../run/schedule.js';
 import { inContext, Reply } from '../route.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
 
@@ -138,7 +139,7 @@ export class RuleService {
   /** Reads and plans a definition as creating it would, without keeping anything; returns what is to be stored. */
   checkDefinition(id: string, body: unknown): RuleJson {
     const { json, rule } = this.#read(body, id);
-    asRuleError(() => this.#engine.check(rule));
+    asRuleError(() => this.#check(rule));
     return { ...json, id };
   }
 
@@ -186,7 +187,7 @@ export class RuleService {
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, true);
-        this.#engine.start(id);
+        asRuleError(() => this.#engine.start(id));
         await this.#started(id);
         return `Rule ${id} was started`;
       }),
@@ -209,7 +210,7 @@ export class RuleService {
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, true);
-        await this.#engine.restart(id);
+        await asRuleError(() => this.#engine.restart(id));
         await this.#started(id);
         return `Rule ${id} was restarted`;
       }),
@@ -295,12 +296,19 @@ export class RuleService {
   validate(body: unknown): Reply {
     try {
       const { rule } = this.#read(body);
-      const { sources } = asRuleError(() => this.#engine.check(rule));
+      const { sources } = asRuleError(() => this.#check(rule));
       return new Reply({ valid: true, sources }, 200);
     } catch (error) {
       if (error instanceof HaumeaError) return new Reply(error.message, 422);
       throw error;
     }
+  }
+
+  /** Checks query, connectors and schedule as creating the rule would. */
+  #check(rule: RuleDefinition): { sources: string[] } {
+    // Whether the times can be read is the same in all zones.
+    Schedule.of(rule.options, undefined);
+    return this.#engine.check(rule);
   }
 
   /** Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. */
@@ -418,13 +426,17 @@ function latestException({ metrics }: RuleStatus): { last_exception: string; exc
   return found;
 }
 
-/** Whatever is wrong with the query of a rule is answered as a failure of the rule, only unknown connectors apart. */
+/** Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse apart. */
 function asRuleError<T>(step: () => T): T {
-  try {
-    return step();
-  } catch (error) {
-    if (!(error instanceof HaumeaError) || error.kind === 'unknownConnector') throw error;
+  const rethrow = (error: unknown): never => {
+    if (!(error instanceof HaumeaError) || error.kind === 'unknownConnector' || error.kind === 'sink') throw error;
     throw new HaumeaError('general', error.message, { cause: error });
+  };
+  try {
+    const result = step();
+    return result instanceof Promise ? (result.catch(rethrow) as T) : result;
+  } catch (error) {
+    return rethrow(error);
   }
 }
 

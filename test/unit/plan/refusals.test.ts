@@ -10,7 +10,8 @@ function refusal(sql: string, options: Partial<RuleOptions> = {}, actions?: Rule
     planRule(ruleOf(sql, options, actions), streams, noFold);
   } catch (error) {
     assert.instance(error, HaumeaError);
-    assert.is((error as HaumeaError).kind, 'plan', (error as HaumeaError).message);
+    const kind = actions === undefined ? 'plan' : 'sink';
+    assert.is((error as HaumeaError).kind, kind, (error as HaumeaError).message);
     return (error as HaumeaError).message;
   }
   throw new Error(`planned: ${sql.slice(0, 200)}`);
