@@ -1,0 +1,105 @@
+/** A data plane that hangs: a pattern that backtracks without end keeps the thread busy for years. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { loadConfig } from '../../host/base/config.js';
+import { createEngine } from '../../host/run/engine.js';
+import type { Rules } from '../../host/run/rules.js';
+import { startServer } from '../../host/server.js';
+import { eventually, request, temporaryFolder } from '../harness.js';
+
+const hangMs = 1000;
+/** Answers come from the control plane, which must not wait for the thread that hangs. */
+const promptMs = 500;
+
+const endless = "regexp_matches(text, '^(a+)+$')";
+
+async function open() {
+  const data = temporaryFolder();
+  const env = {
+    KuiperBaseKey: data,
+    KUIPER__BASIC__RESTIP: '127.0.0.1',
+    KUIPER__BASIC__RESTPORT: '0',
+    KUIPER__BASIC__FILELOG: 'false',
+    KUIPER__SOURCE__HTTPSERVERPORT: '0',
+  };
+  let engine: Rules | undefined;
+  const server = await startServer({
+    ...(await loadConfig({ data, env })),
+    version: '0.0.0-test',
+    env,
+    createEngine: (context) => {
+      engine = createEngine({ ...context, hangMs });
+      return engine;
+    },
+    onStopRequest: () => {},
+  });
+  const ask = (method: string, path: string, body?: unknown) => request(server.url, method, path, body);
+  const make = async (path: string, body: unknown) => {
+    const answer = await ask('POST', path, body);
+    assert.is(answer.status, 201, answer.text);
+  };
+  const stream = async (name: string, rows: Record<string, unknown>[], options = '') => {
+    await ask('PUT', `/metadata/sources/simulator/confKeys/${name}`, { data: rows, interval: 5, loop: true });
+    await make('/streams', { sql: `CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="${name}"${options})` });
+  };
+  const rule = (id: string, sql: string, options: object = {}) =>
+    make('/rules', { id, sql, actions: [{ nop: {} }], options });
+  const status = async (id: string) => (await ask('GET', `/rules/${id}/status`)).json;
+  const progress = async (id: string) => {
+    const before = Number((await status(id)).sinkRecordsOutTotal ?? 0);
+    await eventually(`rows of ${id}`, async () => Number((await status(id)).sinkRecordsOutTotal ?? 0) > before);
+  };
+  if (engine === undefined) throw new Error('no engine');
+  const { supervisor } = engine;
+  return { ask, stream, rule, status, progress, supervisor, close: () => server.close() };
+}
+
+test('a rule that hangs the thread is stopped and named, all others run again, and REST answers all the time', async () => {
+  const { ask, stream, rule, status, progress, supervisor, close } = await open();
+  await stream('calm', [{ a: 1 }]);
+  await stream('trap', [{ text: `${'a'.repeat(60)}!` }]);
+  await rule('one', 'SELECT a FROM calm');
+  await rule('two', 'SELECT a * 2 AS b FROM calm WHERE a > 0');
+  await progress('one');
+  await progress('two');
+  const thread = supervisor.threadId;
+  await rule('spin', `SELECT ${endless} AS m FROM trap`);
+  let slowest = 0;
+  const stopped = await eventually('the end of the thread', async () => {
+    const began = performance.now();
+    const [list, detail] = await Promise.all([ask('GET', '/rules'), ask('GET', '/rules/one')]);
+    slowest = Math.max(slowest, performance.now() - began);
+    assert.is(list.status, 200);
+    assert.is(detail.status, 200);
+    return list.json.find(({ id }: { id: string }) => id === 'spin').status.startsWith('Stopped');
+  });
+  assert.ok(stopped);
+  assert.ok(slowest < promptMs, `an answer took ${Math.round(slowest)} ms`);
+  assert.match((await status('spin')).message, /did not answer for \d+ ms while it worked for this rule/);
+  await progress('one');
+  await progress('two');
+  assert.is.not(supervisor.threadId, thread);
+  await close();
+});
+
+test('a rule that hangs the thread again and again gives up after its restarts', async () => {
+  const { stream, rule, status, progress, close } = await open();
+  await stream('calm', [{ a: 1 }]);
+  await stream('trap', [{ text: `${'a'.repeat(60)}!` }]);
+  await rule('good', 'SELECT a FROM calm');
+  await rule('spin', `SELECT ${endless} AS m FROM trap`, {
+    restartStrategy: { attempts: 1, delay: 10, multiplier: 1, jitterFactor: 0 },
+  });
+  await eventually(
+    'the last attempt',
+    async () => {
+      const { status: state, nextStartTimestamp } = await status('spin');
+      return state === 'Stopped: canceled by error.' && nextStartTimestamp === 0;
+    },
+    20_000,
+  );
+  await progress('good');
+  await close();
+});
+
+test.run();
