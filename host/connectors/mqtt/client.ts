@@ -104,9 +104,17 @@ export async function endClient(client: MqttClient): Promise<void> {
     if (client.stream !== undefined) client.end(true);
     return;
   }
-  const timer = setTimeout(() => client.end(true), endTimeoutMs);
-  await new Promise<void>((resolve) => client.end(false, {}, () => resolve()));
-  clearTimeout(timer);
+  await new Promise<void>((resolve) => {
+    // While it ends the client ignores a second call, and its callback never comes when the connection broke meanwhile.
+    const timer = setTimeout(() => {
+      client.stream?.destroy();
+      resolve();
+    }, endTimeoutMs);
+    client.end(false, {}, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {

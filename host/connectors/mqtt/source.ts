@@ -59,6 +59,8 @@ export class MqttSource implements Source {
     this.#reason = 'connection closed';
     const { hasSession } = await connectOnce(client);
     if (this.#isClosed) return;
+    // What came with the consent may have ended the connection before anybody could hear of it.
+    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
     if (this.context.isFull) this.#transport?.hold(true);
     if (!hasSession || !this.conf.enableClientSession) await this.#subscribe(client);
     if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
