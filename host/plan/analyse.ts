@@ -50,9 +50,12 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
   if (isJoin && select.window !== null) {
-    const window = windowSpec(select.window, (condition) =>
-      binder.bind(condition, rowClause('a condition of the window')),
-    );
+    const bindSingle = (condition: Expr, name: string) =>
+      binder.bind(condition, { name, place: 'single', hasAggregates: false });
+    const { filter } = select.window;
+    if (filter !== null)
+      root = { kind: 'filter', input: root, condition: bindSingle(filter, 'FILTER'), clause: 'filter' };
+    const window = windowSpec(select.window, (condition) => bindSingle(condition, 'a condition of the window'));
     root = {
       kind: 'window',
       input: root,

@@ -3,7 +3,7 @@ import { ops } from '../../kernels/gen/ops.js';
 import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
-import { notSupported, refuse } from './errors.js';
+import { refuse } from './errors.js';
 import type { Place, Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import type { OpValue, Value, Values } from './value.js';
@@ -104,7 +104,9 @@ export class Binder {
     const bindItem = (item: { expr: Expr }) => this.bind(item.expr, clause);
     if (qualifier === null) return this.scope.resolve(name, clause.place, span, bindItem);
     const source = this.scope.sourceNamed(qualifier);
-    if (source !== undefined) return source.column(name, span);
+    // Before the join a name means the row's own column, whichever stream it is of.
+    if (source !== undefined)
+      return clause.place === 'single' ? this.scope.ownColumn(name, span) : source.column(name, span);
     const object = this.scope.resolve(qualifier, clause.place, span, bindItem);
     return this.values.op('nested.member', [object, this.values.text(name)]);
   }
@@ -189,12 +191,11 @@ export class Binder {
     return this.rowOf(arg.qualifier, arg);
   }
 
-  /** The whole row of a stream, the only one when none is named. */
+  /** The whole row of a stream, of all streams when none is named. */
   private rowOf(qualifier: string | null, expr: Expr): Value {
-    const { sources } = this.scope;
-    const source = qualifier === null ? sources[0] : this.scope.sourceNamed(qualifier);
+    if (qualifier === null) return this.scope.wholeRow();
+    const source = this.scope.sourceNamed(qualifier);
     if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
-    if (qualifier === null && sources.length > 1) throw notSupported('the row of a join as an argument', expr.span);
     return source.row();
   }
 }

@@ -23,13 +23,11 @@ export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog
   if (select.joins.length > 0) {
     tables.forEach((table, i) => {
       const { kind, options: of } = definitions[i]!;
-      if (kind === 'table')
-        throw notSupported(`a join with the ${of.tableKind ?? 'scan'} table ${table.name}`, table.span);
+      if (kind === 'table') throw notSupported(`joining ${of.tableKind ?? 'scan'} tables (${table.name})`, table.span);
     });
     checkNames(tables);
     if (select.window === null)
       throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
-    if (select.window.filter !== null) throw notSupported('FILTER of a window over a join', select.window.span);
   }
   const sources = tables.map((table, i) => new Source(i, definitions[i]!, table, values));
   if (options.isEventTime) for (const source of sources) checkEventTime(source);

@@ -19,8 +19,11 @@ export interface OutputEntry {
 export interface OutputRow {
   /** In the order of the SELECT; names are unique. */
   entries: OutputEntry[];
-  /** `*` over a stream without schema: all members of `row` but these and those that entries replace. */
-  star: { source: Source; row: Value; except: string[] } | null;
+  /**
+   * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose members
+   * the row has, in the order in which they are searched for a name.
+   */
+  star: { sources: Source[]; row: Value; except: string[] } | null;
 }
 
 export type WindowSpec =

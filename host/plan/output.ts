@@ -1,4 +1,5 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
+import { joinedColumn } from './joined-row.js';
 import type { OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
 import type { Value, Values } from './value.js';
@@ -52,7 +53,7 @@ function pick(name: string, row: OutputRow, values: Values): Value {
   const entry = row.entries.find((one) => one.name === name);
   if (entry !== undefined) return entry.value;
   if (row.star === null || row.star.except.includes(name)) return values.null();
-  return row.star.source.column(name);
+  return joinedColumn(values, row.star.sources, name);
 }
 
 /** Members go out in the byte order of their names. */

@@ -1,14 +1,18 @@
 /** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
 import type { Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
+import { firstPresent, joinedColumn, mergedObject } from './joined-row.js';
 import type { Source } from './source.js';
 import type { Value, Values } from './value.js';
 
 /** Aliases that may be defined by each other's values before the first of them is known. */
 const maxOpen = 100;
 
-/** Where an expression is evaluated: on the rows of the streams, or on what the window gives out. */
-export type Place = 'row' | 'window';
+/**
+ * Where an expression is evaluated: on the rows of the streams (joined, if they are several), on what the window gives out, or
+ * on single rows of several streams before they are joined.
+ */
+export type Place = 'row' | 'window' | 'single';
 
 export class Scope {
   private readonly aliases = new Map<string, SelectItem>();
@@ -19,8 +23,8 @@ export class Scope {
   constructor(
     readonly sources: readonly Source[],
     /** The same in the order in which a joined row is searched for a name. */
-    private readonly order: readonly Source[],
-    private readonly values: Values,
+    readonly order: readonly Source[],
+    readonly values: Values,
     select: Select,
   ) {
     for (const item of select.items) {
@@ -33,9 +37,18 @@ export class Scope {
     }
   }
 
-  /** The stream that a qualifier names, or undefined when it is no stream of the rule. */
+  /**
+   * The stream that a qualifier names, or undefined when it is no stream of the rule. Throws a `plan` error when it is the name
+   * of several, which only their aliases tell apart.
+   */
   sourceNamed(qualifier: string): Source | undefined {
-    return this.sources.find((source) => source.isNamed(qualifier));
+    const own = this.sources.find(({ ownName }) => ownName === qualifier);
+    if (own !== undefined) return own;
+    const [named, other] = this.sources.filter(({ name }) => name === qualifier);
+    if (other !== undefined) {
+      throw refuse(`${qualifier} may be ${named?.ownName} or ${other.ownName}, use the alias of the stream`);
+    }
+    return named;
   }
 
   /**
@@ -44,7 +57,9 @@ export class Scope {
    */
   resolve(name: string, place: Place, span: Span, bind: (item: SelectItem) => Value): Value {
     const item = this.aliases.get(name);
-    if (item === undefined || this.open.at(-1) === name) return this.columnNamed(name, span);
+    if (item === undefined || this.open.at(-1) === name) {
+      return place === 'single' ? this.ownColumn(name, span) : this.columnNamed(name, span);
+    }
     if (this.open.includes(name)) {
       throw refuse(`the aliases ${[...this.open, name].join(', ')} are defined by each other`, span);
     }
@@ -79,8 +94,7 @@ export class Scope {
     if (owner === undefined) throw refuse(`unknown field ${name}`, span);
     if (second !== undefined && this.sources.some(({ declared }) => declared === null)) {
       // Nobody knows who has it before the rows are there: the first that does.
-      const columns = owners.map((source) => source.column(name, span));
-      return this.values.op('logic.coalesce', [], columns);
+      return joinedColumn(this.values, this.order, name);
     }
     if (second !== undefined) {
       throw refuse(`the column ${name} may be of stream ${owner.name} or ${second.name}, qualify it`, span);
@@ -88,19 +102,26 @@ export class Scope {
     return owner.column(name, span);
   }
 
-  /** Declared columns of all streams by name; of equal names the one that a joined row has first. */
-  allColumns(): Map<string, Value> {
+  /** The column of a single row of several streams, whichever stream it is of. */
+  ownColumn(name: string, span: Span): Value {
+    if (!this.sources.some((source) => source.has(name))) throw refuse(`unknown field ${name}`, span);
+    return joinedColumn(this.values, this.sources, name);
+  }
+
+  /** All members of the row as one object; of equal names the one of the last stream, unlike in the wildcard of SELECT. */
+  wholeRow(): Value {
+    const rows = this.order.map((source) => source.row());
+    return mergedObject(this.values, rows.reverse());
+  }
+
+  /** Declared columns of streams by name; of equal names that of the first stream whose row has it. */
+  allColumns(sources: readonly Source[]): Map<string, Value> {
     const columns = new Map<string, Value[]>();
-    for (const source of this.order) {
+    for (const source of sources) {
       for (const name of source.declared ?? []) {
         columns.set(name, [...(columns.get(name) ?? []), source.column(name)]);
       }
     }
-    return new Map(
-      [...columns].map(([name, [first, ...others]]) => [
-        name,
-        others.length === 0 ? first! : this.values.op('logic.coalesce', [], [first!, ...others]),
-      ]),
-    );
+    return new Map([...columns].map(([name, candidates]) => [name, firstPresent(this.values, candidates)]));
   }
 }

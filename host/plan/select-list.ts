@@ -2,9 +2,11 @@
 import type { Expr, Select } from '../sql/ast.js';
 import { outputNames, ownName } from '../sql/names.js';
 import type { Binder, Clause } from './bind.js';
-import { notSupported, refuse } from './errors.js';
+import { refuse } from './errors.js';
+import { mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { Scope } from './scope.js';
+import type { Source } from './source.js';
 
 type Star = Extract<Expr, { kind: 'star' }>;
 
@@ -14,7 +16,9 @@ export function bindSelectList(select: Select, scope: Scope, binder: Binder, cla
   const row: OutputRow = { entries: [], star: null };
   /** Names that stand in the list themselves; they win over columns that a wildcard brings. */
   const named = new Set<string>();
-  const wild = new Map<string, OutputEntry>();
+  const stars = select.items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
+  const isOfObjects = stars.some((star) => starSources(star, scope).some(({ declared }) => declared === null));
+  const wild: Wildcards = { columns: new Map(), isOfObjects, objects: new Map() };
   for (const [i, item] of select.items.entries()) {
     const { expr, alias } = item;
     if (expr.kind === 'star') {
@@ -37,14 +41,20 @@ export function bindSelectList(select: Select, scope: Scope, binder: Binder, cla
     };
     add(entry, row, named, expr);
   }
-  if (wild.size > 0) {
+  if (wild.columns.size > 0) {
     const own = new Set(row.entries.map(({ name }) => name));
-    row.entries = [...[...wild.values()].filter(({ name }) => !own.has(name)), ...row.entries];
+    row.entries = [...[...wild.columns.values()].filter(({ name }) => !own.has(name)), ...row.entries];
   }
+  row.star = starOf(wild, scope);
   if (row.star !== null) {
     // The wildcard brings the column already.
     const { star } = row;
-    row.entries = row.entries.filter(({ name, isPlain }) => !isPlain || star.except.includes(name));
+    const isBrought = ({ name, value, isPlain }: OutputEntry): boolean =>
+      isPlain &&
+      value.kind === 'column' &&
+      star.sources.some(({ index }) => index === value.source) &&
+      !star.except.includes(name);
+    row.entries = row.entries.filter((entry) => !isBrought(entry));
     star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name));
   }
   return row;
@@ -58,55 +68,69 @@ function add(entry: OutputEntry, row: OutputRow, named: Set<string>, expr: Expr)
   row.entries.push(entry);
 }
 
+/** What the wildcards of a list have brought so far. */
+interface Wildcards {
+  /** Declared columns by name. */
+  columns: Map<string, OutputEntry>;
+  /** Some stream of a wildcard has no schema: rows go out as objects. */
+  isOfObjects: boolean;
+  /** Names that are not to go out, by the stream whose members are brought as an object. */
+  objects: Map<Source, string[]>;
+}
+
 function addStar(
   expr: Star,
   row: OutputRow,
-  wild: Map<string, OutputEntry>,
+  wild: Wildcards,
   named: Set<string>,
   scope: Scope,
   binder: Binder,
   clause: Clause,
 ): void {
-  const [first, second] = scope.sources;
-  const source = expr.qualifier === null ? first : scope.sourceNamed(expr.qualifier);
-  if (source === undefined) throw refuse(`unknown stream ${expr.qualifier}`, expr.span);
-  if (expr.qualifier === null && second !== undefined) {
-    addAllStars(expr, row, wild, named, scope, binder, clause);
-    return;
-  }
+  const sources = starSources(expr, scope);
   const replaced = addReplaced(expr, row, named, binder, clause);
   const except = expr.except.filter((name) => !replaced.has(name));
-  const { declared } = source;
-  if (declared !== null) {
-    for (const name of declared) {
-      if (except.includes(name) || replaced.has(name)) continue;
-      wild.set(name, { name, value: source.column(name), isPlain: true, isUnnamed: false });
+  if (wild.isOfObjects) {
+    for (const source of sources) {
+      const before = wild.objects.get(source);
+      wild.objects.set(source, before === undefined ? except : before.filter((name) => except.includes(name)));
     }
-  } else if (row.star === null) {
-    row.star = { source, row: source.row(), except };
-  } else {
-    row.star.except = row.star.except.filter((name) => except.includes(name));
+    return;
+  }
+  for (const [name, value] of scope.allColumns(sources)) {
+    if (except.includes(name) || replaced.has(name)) continue;
+    wild.columns.set(name, { name, value, isPlain: true, isUnnamed: false });
   }
 }
 
-/** `*` of a join: the columns of all streams, of equal names the one that a joined row has first. */
-function addAllStars(
-  expr: Star,
-  row: OutputRow,
-  wild: Map<string, OutputEntry>,
-  named: Set<string>,
-  scope: Scope,
-  binder: Binder,
-  clause: Clause,
-): void {
-  if (scope.sources.some(({ declared }) => declared === null)) {
-    throw notSupported('* in a join of streams without declared columns', expr.span);
+/** Streams that a wildcard means, in the order in which a joined row is searched for a name. */
+function starSources({ qualifier, span }: Star, scope: Scope): readonly Source[] {
+  if (qualifier === null) return scope.order;
+  const source = scope.sourceNamed(qualifier);
+  if (source === undefined) throw refuse(`unknown stream ${qualifier}`, span);
+  return [source];
+}
+
+/** The object that the wildcards make, null without one. */
+function starOf({ objects }: Wildcards, { order, values }: Scope): OutputRow['star'] {
+  const sources = order.filter((source) => objects.has(source));
+  const [first, second] = sources;
+  if (first === undefined) return null;
+  const excepts = sources.map((source) => objects.get(source) ?? []);
+  const [except = []] = excepts;
+  if (second === undefined || excepts.every((names) => names.join() === except.join())) {
+    const row = mergedObject(
+      values,
+      sources.map((source) => source.row()),
+    );
+    return { sources, row, except: [...except] };
   }
-  const replaced = addReplaced(expr, row, named, binder, clause);
-  for (const [name, value] of scope.allColumns()) {
-    if (expr.except.includes(name) || replaced.has(name)) continue;
-    wild.set(name, { name, value, isPlain: value.kind === 'column', isUnnamed: false });
-  }
+  const missing = values.constant({ tag: 'missing' });
+  const rows = sources.map((source, i) => {
+    const removed = (excepts[i] ?? []).flatMap((name) => [values.text(name), missing]);
+    return removed.length === 0 ? source.row() : values.op('nested.merge', [source.row()], removed);
+  });
+  return { sources, row: mergedObject(values, rows), except: [] };
 }
 
 /** Adds what REPLACE computes and returns its names. */

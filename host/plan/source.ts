@@ -57,9 +57,9 @@ export class Source {
     }
   }
 
-  /** Tells whether a qualifier in the statement means this stream. */
-  isNamed(qualifier: string): boolean {
-    return qualifier === this.name || qualifier === this.alias;
+  /** What the statement calls the stream: its alias, or its name. No two streams of a statement have the same. */
+  get ownName(): string {
+    return this.alias ?? this.name;
   }
 
   /** Names of the declared columns, or null without a schema. */

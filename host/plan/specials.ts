@@ -3,6 +3,7 @@ import type { OpName } from '../../kernels/gen/ops.js';
 import type { Special } from '../functions/define.js';
 import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
+import { firstPresent } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
 import type { Source } from './source.js';
 import type { Value, Values, WindowPart } from './value.js';
@@ -78,6 +79,8 @@ function windowPart(part: WindowPart, call: Call, context: SpecialContext): Valu
 
 /** The row's own timestamp as epoch milliseconds. */
 function rowTime(call: Call, context: SpecialContext): Value {
+  // A joined row has no time of its own: that of its window.
+  if (context.scope.sources.length > 1 && context.place !== 'single') return context.values.window('trigger');
   const source = onlySource(call, context);
   if (!context.isEventTime || source.timestamp === null) return source.arrival();
   const column = source.time();
@@ -102,16 +105,21 @@ function bindMeta(call: Call, context: SpecialContext): Value {
 
 function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
   const { values, scope } = context;
+  // Without a stream: that of the first row in a joined one which has it.
+  const firstMeta = (metaIn: (source: Source) => Value): Value => firstPresent(values, scope.order.map(metaIn));
   switch (arg.kind) {
     case 'star':
-      return (arg.qualifier === null ? onlySource(call, context) : sourceNamed(arg.qualifier, arg, scope)).allMeta();
+      return arg.qualifier === null
+        ? firstMeta((source) => source.allMeta())
+        : sourceNamed(arg.qualifier, arg, scope).allMeta();
     case 'string':
-      return onlySource(call, context).meta(arg.value);
+      return firstMeta((source) => source.meta(arg.value));
     case 'column': {
-      if (arg.qualifier === null) return onlySource(call, context).meta(arg.name);
-      const source = scope.sourceNamed(arg.qualifier);
-      if (source !== undefined) return source.meta(arg.name);
-      return values.op('nested.member', [onlySource(call, context).meta(arg.qualifier), values.text(arg.name)]);
+      const { qualifier, name } = arg;
+      if (qualifier === null) return firstMeta((source) => source.meta(name));
+      const source = scope.sourceNamed(qualifier);
+      if (source !== undefined) return source.meta(name);
+      return values.op('nested.member', [firstMeta((one) => one.meta(qualifier)), values.text(name)]);
     }
     case 'member':
       return values.op('nested.member', [metaOf(arg.object, call, context), values.text(arg.name)]);

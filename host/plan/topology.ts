@@ -21,8 +21,11 @@ export function topologyOf(
   };
   let number = sources.length + 1;
   let ends: string[] = [];
+  // A stream that is there twice has the names of its aliases.
+  const isUnique = new Set(sources.map(({ name }) => name)).size === sources.length;
+  const nameOf = (source: Source): string => `source_${isUnique ? source.name : source.ownName}`;
   for (const source of sources) {
-    const name = `source_${source.name}`;
+    const name = nameOf(source);
     operators.push({ name, part: 'source', source: source.index, nodes: [] });
     let end = name;
     if (rawSources.includes(source.definition.options.type)) {
@@ -52,5 +55,5 @@ export function topologyOf(
       from = [name];
     }
   });
-  return { topology: { sources: sources.map(({ name }) => `source_${name}`), edges }, operators };
+  return { topology: { sources: sources.map(nameOf), edges }, operators };
 }

@@ -89,8 +89,8 @@ test('a cross join has no condition', () => {
 });
 
 test('a name without a stream: the first row that has it, the right one first in a RIGHT JOIN', () => {
-  assert.match(shown(`SELECT id FROM l LEFT JOIN r ON l.k = r.k ${window}`), /logic\.coalesce c2 c4/);
-  assert.match(shown(`SELECT id FROM l RIGHT JOIN r ON l.k = r.k ${window}`), /logic\.coalesce c4 c2/);
+  assert.match(shown(`SELECT id FROM l LEFT JOIN r ON l.k = r.k ${window}`), /r1 = nested\.objectOf "v" c4 "v" c2/);
+  assert.match(shown(`SELECT id FROM l RIGHT JOIN r ON l.k = r.k ${window}`), /r1 = nested\.objectOf "v" c2 "v" c4/);
   assert.match(refusal(`SELECT id FROM x LEFT JOIN y ON x.id = y.id ${window}`), /id may be of stream x or y/);
 });
 
@@ -111,12 +111,37 @@ test('a stream joined with itself under aliases is two sources', () => {
 test('joins that cannot be are refused with their reason', () => {
   assert.match(refusal('SELECT a FROM x INNER JOIN y ON x.id = y.id'), /a join of streams needs a window/);
   assert.match(refusal(`SELECT a FROM x INNER JOIN none ON x.id = none.id ${window}`), /stream none is not known/);
-  assert.match(refusal(`SELECT a FROM x INNER JOIN t ON x.id = t.id`), /a join with the scan table t is not supported/);
+  assert.match(refusal(`SELECT a FROM x INNER JOIN t ON x.id = t.id`), /joining scan tables \(t\) is not supported/);
   assert.match(refusal(`SELECT y.a FROM x INNER JOIN y ON x.id = y.id ${window}`), /unknown field a of stream y/);
+});
+
+test('* of streams without schema is one object of both rows, the first wins; a list of columns of others goes beside it', () => {
   assert.match(
-    refusal(`SELECT * FROM l INNER JOIN r ON l.k = r.k ${window}`),
-    /\* in a join of streams without declared/,
+    shown(`SELECT * FROM l INNER JOIN r ON l.k = r.k ${window}`),
+    /r1 = call\.host c4 c2 #\d+\n {2}object r1/,
   );
+  const one = shown(`SELECT l.*, r.b FROM l LEFT JOIN r ON l.k = r.k ${window}`);
+  assert.not.match(one, /call\.host/);
+  assert.match(one, /nested\.merge c\d "b" c\d/);
+  assert.match(shown(`SELECT l.* EXCEPT(a), r.* FROM l LEFT JOIN r ON l.k = r.k ${window}`), /nested\.merge c\d "a"/);
+});
+
+test('FILTER and conditions of the window see the rows of each stream before they are joined', () => {
+  const text = shown(
+    `SELECT a, b FROM x INNER JOIN y ON x.id = y.id GROUP BY SLIDINGWINDOW(ss, 3) OVER (WHEN ts > 5) FILTER (WHERE x.id > 1)`,
+  );
+  assert.match(text, /filter < #0[\s\S]*compare\.gt r\d 1[\s\S]*window[\s\S]*join/);
+});
+
+test('the time and metadata of a joined row: of its window, of the first stream that has the key', () => {
+  assert.match(shown(`SELECT event_time() AS t FROM x INNER JOIN y ON x.id = y.id ${window}`), /\{t: c5\?\}/);
+  assert.match(shown(`SELECT meta(topic) AS t FROM x LEFT JOIN y ON x.id = y.id ${window}`), /nested\.member r\d "v"/);
+});
+
+test('a stream that is joined with itself shows under its aliases', () => {
+  const { topology } = draft(`SELECT p.a AS pa FROM x AS p INNER JOIN x AS q ON p.id = q.id ${window}`);
+  assert.equal(topology.sources, ['source_p', 'source_q']);
+  assert.match(refusal(`SELECT x.a FROM x AS p INNER JOIN x AS q ON p.id = q.id ${window}`), /x may be p or q/);
 });
 
 test('topology and explanation name both streams and the join', () => {
