@@ -35,11 +35,9 @@ export function maskByName(value: unknown): unknown {
   if (typeof value === 'string') return maskUrl(value);
   if (Array.isArray(value)) return value.map(maskByName);
   if (value === null || typeof value !== 'object') return value;
-  const out: Record<string, unknown> = {};
-  for (const [name, item] of Object.entries(value)) {
-    out[name] = isSecretName(name) && isShown(item) ? maskText : maskByName(item);
-  }
-  return out;
+  const shown = (name: string, item: unknown) => (isSecretName(name) && isShown(item) ? maskText : maskByName(item));
+  // Entries, not assignments: a name like __proto__ is one of the client's.
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shown(name, item)]));
 }
 
 /** A shorter value is no secret, and would mask parts of ordinary words. */

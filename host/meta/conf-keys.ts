@@ -18,13 +18,12 @@ export class ConfKeyRepository {
 
   /** Keys of a connector with their properties; undefined when there are none. */
   list(owner: KeyOwner, connector: string): Record<string, Properties> | undefined {
-    const out: Record<string, Properties> = {};
-    if (owner === 'sources') Object.assign(out, this.#defaults.get(connector));
+    const keys = new Map(Object.entries((owner === 'sources' && this.#defaults.get(connector)) || {}));
     const prefix = `${owner}.${connector}.`;
     for (const [name, text] of this.#store.list(kinds.confKey)) {
-      if (name.startsWith(prefix)) out[name.slice(prefix.length)] = propertiesOf(name, text);
+      if (name.startsWith(prefix)) keys.set(name.slice(prefix.length), propertiesOf(name, text));
     }
-    return Object.keys(out).length === 0 ? undefined : out;
+    return keys.size === 0 ? undefined : Object.fromEntries(keys);
   }
 
   get(owner: KeyOwner, connector: string, key: string): Properties | undefined {

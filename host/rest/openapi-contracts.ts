@@ -149,6 +149,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'PUT /schemas/:type/:name/upload': {
     request: form,
     answers: { 200: ref('SchemaDescription'), 201: ref('SchemaDescription') },
+    errors: [400, 415],
   },
   ...plugins('sources'),
   ...plugins('sinks'),

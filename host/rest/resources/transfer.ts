@@ -1,5 +1,5 @@
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
-import type { ImportRequest } from '../services/transfer.js';
+import { type ImportRequest, readImport } from '../services/transfer.js';
 
 /** A file for the client to keep. */
 function attachment(text: string): Reply {
@@ -49,6 +49,8 @@ export const transfer = defineRoutes(
     gate: 'none',
     handle: (request, { transfer, tasks }) => {
       const body = request.object();
+      // What is wrong with the request itself is no failure of a task.
+      readImport(body);
       const wanted = importRequest(request);
       return { id: tasks.start('dataImport', (signal) => transfer.import(body, wanted, signal)) };
     },

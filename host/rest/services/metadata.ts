@@ -134,16 +134,19 @@ export class MetadataService {
   /** Registered keys of a source with their properties; of all sources when none is named. */
   resource(sourceType = ''): Record<string, unknown> {
     const all = this.#registered('sources');
-    return maskByName(sourceType === '' ? all : (all[sourceType] ?? {})) as Record<string, unknown>;
+    return maskByName(sourceType === '' ? all : (Object.hasOwn(all, sourceType) && all[sourceType]) || {}) as Record<
+      string,
+      unknown
+    >;
   }
 
   /** Properties by connector and key. */
   #registered(owner: Owner): Record<string, Record<string, unknown>> {
-    const out: Record<string, Record<string, unknown>> = {};
+    const all = new Map<string, Record<string, unknown>>();
     for (const [connector, key, properties] of this.#options.confKeys.registered(owner)) {
-      out[connector] = { ...out[connector], [key]: properties };
+      all.set(connector, { ...all.get(connector), [key]: properties });
     }
-    return out;
+    return Object.fromEntries(all);
   }
 
   async #connectors(owner: Owner): Promise<readonly Connector[]> {

@@ -159,13 +159,18 @@ export class TransferService {
   }
 
   async #content(body: Body): Promise<string> {
-    const content = textOf(body, 'content');
-    const file = textOf(body, 'file');
-    if (content !== '' && file !== '')
-      throw new HaumeaError('general', 'invalid body: both content and file are given');
-    if (content === '' && file === '') throw new HaumeaError('general', 'invalid body: must specify content or file');
+    const { content, file } = readImport(body);
     return content === '' ? (await readResource(file, this.#options.files)).toString() : content;
   }
+}
+
+/** Reads where an import takes its document from: exactly one of a text and a URI; the other is empty. */
+export function readImport(body: Body): { content: string; file: string } {
+  const content = textOf(body, 'content');
+  const file = textOf(body, 'file');
+  if (content !== '' && file !== '') throw new HaumeaError('general', 'invalid body: both content and file are given');
+  if (content === '' && file === '') throw new HaumeaError('general', 'invalid body: must specify content or file');
+  return { content, file };
 }
 
 function countOf(items: ReadonlyMap<SectionName, ReadonlyMap<string, unknown>>, section: SectionName): number {

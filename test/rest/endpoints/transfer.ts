@@ -42,6 +42,8 @@ const imports: readonly Case[] = [
     runningRule,
     ['/async/data/import', '{', 400, 'invalid body: it is no JSON'],
     ['/async/data/import', [], 400, 'a JSON object was expected'],
+    ['/async/data/import', {}, 400, 'must specify content or file'],
+    ['/async/data/import', { content: 5 }, 400, 'content must be a text, not 5'],
   ),
   ...cases(
     'GET /async/task/{id}',
