@@ -174,10 +174,15 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
       system,
       sources: new SourceService(
         sources,
-        (name) => engine.usersOf(name),
+        (name) => rules.usersOf(name),
         (schemaId) => stored.schemas.columns(schemaId),
       ),
-      confKeys: new ConfKeyService(confKeys, (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source')),
+      confKeys: new ConfKeyService({
+        keys: confKeys,
+        connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
+        declarations: loadDeclarations,
+        usersOf: (connector, key) => sources.usersOfKey(connector, key),
+      }),
       rules,
       ruleTests,
       traces: new TraceService(storedRules, engine, exporter),

@@ -80,6 +80,18 @@ export class SourceRepository {
     return [...stored, ...temporary].sort();
   }
 
+  /** Names of the streams and tables of a type that name the configuration key; those that can't be read are left out. */
+  usersOfKey(type: string, key: string): string[] {
+    return [...this.names('stream'), ...this.names('table')].filter((name) => {
+      try {
+        const options = this.get(name)?.definition.options;
+        return options?.type === type && (options.confKey === key || options.confKey?.toLowerCase() === key);
+      } catch {
+        return false;
+      }
+    });
+  }
+
   /** Stores a definition over one of the same name; resolves when it is on disk. */
   async put(source: StoredSource): Promise<void> {
     const { name, options } = source.definition;

@@ -140,8 +140,8 @@ export interface Engine {
   /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
-  /** Names of known rules that read the stream and are not stopped. */
-  usersOf(stream: string): string[];
+  /** Names of known rules that read the stream and are not stopped, or are among those given. */
+  usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[];
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
   /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */

@@ -177,10 +177,11 @@ export class Rules implements Engine {
     return this.#entries.get(id)?.topology;
   }
 
-  usersOf(stream: string): string[] {
+  usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[] {
     const users: string[] = [];
     for (const [id, { sources, state }] of this.#entries) {
-      if (!state.startsWith('stopped') && sources.includes(stream)) users.push(id);
+      const counts = !state.startsWith('stopped') || alsoStopped?.has(id) === true;
+      if (counts && sources.includes(stream)) users.push(id);
     }
     return users;
   }

@@ -101,9 +101,10 @@ export class EngineDouble implements Engine {
     return [...this.#entries].map(([id], i) => ({ id, startedAt: Date.now() - 60_000 * i, cpuUs: 120_000 }));
   }
 
-  usersOf(stream: string): string[] {
+  usersOf(stream: string, alsoStopped: ReadonlySet<string> = new Set()): string[] {
     return [...this.#entries.values()]
-      .filter(({ state, sources }) => state !== 'stopped' && sources.includes(stream))
+      .filter(({ rule, state }) => state !== 'stopped' || alsoStopped.has(rule.id))
+      .filter(({ sources }) => sources.includes(stream))
       .map(({ rule }) => rule.id);
   }
 

@@ -84,4 +84,28 @@ for (const refusal of refusals) {
   test(`${refusal[1]} is refused`, async () => assert.is(await wrongAnswer(plane, refusal), undefined));
 }
 
+test('a configuration key that a stream uses stays until the stream is gone', async () => {
+  const key = '/metadata/sources/mqtt/confKeys/used';
+  await plane.request('PUT', key, { server: 'tcp://127.0.0.1:1883' });
+  const sql = 'CREATE STREAM keyed () WITH (DATASOURCE="t", TYPE="mqtt", CONF_KEY="used")';
+  assert.is((await plane.request('POST', '/streams', { sql })).status, 201);
+  const refused = await plane.request('DELETE', key);
+  assert.equal([refused.status, refused.json.error], [400, 5000]);
+  assert.match(refused.json.message, /used of mqtt is used by keyed/);
+  await plane.request('DELETE', '/streams/keyed');
+  assert.is((await plane.request('DELETE', key)).status, 200);
+});
+
+test('a configuration key with a value its connector can not take is refused, whatever else is missing', async () => {
+  const key = '/metadata/sources/mqtt/confKeys/values';
+  const refused = await plane.request('PUT', key, { qos: 7 });
+  assert.equal([refused.status, refused.json.error], [400, 5000]);
+  assert.match(refused.json.message, /values of mqtt: property qos must be at most 2, not 7/);
+  assert.not.ok('values' in (await plane.request('GET', '/metadata/sources/yaml/mqtt')).json);
+  for (const given of [{ qos: 2 }, { own: 'property' }, { server: 'env://BROKER' }]) {
+    assert.is((await plane.request('PUT', key, given)).status, 200, JSON.stringify(given));
+  }
+  assert.is((await plane.request('DELETE', key)).status, 200);
+});
+
 test.run();

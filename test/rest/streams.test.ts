@@ -178,4 +178,18 @@ test('can not change SHARED of a stream', async () => {
   assert.match(answer.json.message, /SHARED can't be changed/);
 });
 
+test('of a drop and a rule that is created at the same time one succeeds', async () => {
+  for (let i = 0; i < 10; i++) {
+    await plane.request('POST', '/streams', { sql: sql('raced') });
+    const rule = { id: `racer${i}`, sql: 'SELECT * FROM raced', actions: [{ log: {} }] };
+    const [created, dropped] = await Promise.all([
+      plane.request('POST', '/rules', rule),
+      plane.request('DELETE', '/streams/raced'),
+    ]);
+    assert.equal([created.status, dropped.status].sort().at(-1), 400, `${created.text} ${dropped.text}`);
+    await plane.request('DELETE', `/rules/racer${i}`);
+    await plane.request('DELETE', '/streams/raced');
+  }
+});
+
 test.run();

@@ -427,4 +427,20 @@ test('a ruleset adds what is new and counts it', async () => {
 });
 
 test.after(() => plane.close());
+test('of two functions of an import whose names differ in letter case one is refused', async () => {
+  const script = (id: string) => JSON.stringify({ id, script: `function ${id}(x) { return x; }`, isAgg: false });
+  const scripts = { twiceGiven: script('twiceGiven'), TWICEgiven: script('TWICEgiven') };
+  const own = await startControlPlane();
+  try {
+    const refused = await own.request('POST', '/data/import', { content: JSON.stringify({ scripts }) });
+    assert.is(refused.status, 400);
+    const { TWICEgiven, ...others } = JSON.parse(refused.json.message).scripts;
+    assert.equal(others, {});
+    assert.match(TWICEgiven, /taken by scripts twiceGiven/);
+    assert.equal((await own.request('GET', '/udf/javascript')).json, ['twiceGiven']);
+  } finally {
+    await own.close();
+  }
+});
+
 test.run();

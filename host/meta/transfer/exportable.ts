@@ -5,6 +5,8 @@ import type { StoreChange } from '../store.js';
 export interface Prepared {
   /** Written together with those of all other items, in one transaction. */
   readonly changes: readonly StoreChange[];
+  /** Functions that the item brings to SQL; their names are unique in any letter case. */
+  readonly functions?: readonly string[];
   /** What follows when the changes are on disk, such as files; a failure is reported for the item. */
   readonly apply?: () => Promise<void> | void;
   /** Takes back what the check has laid down beside the store, when the changes are not written after all. */

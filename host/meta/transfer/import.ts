@@ -91,6 +91,8 @@ class ImportRun {
   readonly #options: ImportOptions;
   readonly #failures: Failures = new Map();
   readonly #accepted: Accepted[] = [];
+  /** Functions of the accepted items, in lower case, with the item that brings each. */
+  readonly #functions = new Map<string, string>();
   /** Removals of what is not part of the import. */
   readonly #cleared: Accepted[] = [];
   #isWritten = false;
@@ -139,6 +141,12 @@ class ImportRun {
           throw new HaumeaError('stream', `${name} is the name of a stream, too`);
         }
         const prepared = await owner.check(name, textOf(section, name, value), isReset);
+        try {
+          this.#takeFunctions(prepared.functions ?? [], `${section} ${name}`);
+        } catch (error) {
+          await prepared.discard?.();
+          throw error;
+        }
         this.#accepted.push({ section, name, prepared });
         kept.add(name);
       });
@@ -146,6 +154,15 @@ class ImportRun {
     if (isReset && owner !== undefined) {
       this.#cleared.push({ section, name: 'removal', prepared: await owner.clear(kept) });
     }
+  }
+
+  /** Throws when another item of the import brings a function of one of the names. */
+  #takeFunctions(names: readonly string[], owner: string): void {
+    for (const name of names) {
+      const other = this.#functions.get(name.toLowerCase());
+      if (other !== undefined) throw new HaumeaError('general', `the function name ${name} is taken by ${other}`);
+    }
+    for (const name of names) this.#functions.set(name.toLowerCase(), owner);
   }
 
   /** Plans the rules as if the changes were made; returns what to store for those that are accepted. */

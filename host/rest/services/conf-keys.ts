@@ -1,17 +1,31 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
 import { HaumeaError } from '../../base/errors.js';
-import { unmask } from '../../base/field.js';
+import { parse, type Spec, unmask } from '../../base/field.js';
 import { maskByName } from '../../base/secrets.js';
+import type { Connector } from '../../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/conf-keys.js';
+
+export interface ConfKeyOptions {
+  readonly keys: ConfKeyRepository;
+  /** Names of the connectors that are built in. */
+  readonly connectors: (owner: KeyOwner) => readonly string[];
+  /** Declarations of all connectors. */
+  readonly declarations: () => Promise<readonly Connector[]>;
+  /** Names of the streams and tables that read their properties under the key of a source. */
+  readonly usersOf: (connector: string, key: string) => readonly string[];
+}
 
 export class ConfKeyService {
   readonly #keys: ConfKeyRepository;
-  readonly #connectors: (owner: KeyOwner) => readonly string[];
+  readonly #connectors: ConfKeyOptions['connectors'];
+  readonly #declarations: ConfKeyOptions['declarations'];
+  readonly #usersOf: ConfKeyOptions['usersOf'];
 
-  /** `connectors` names those that are built in. */
-  constructor(keys: ConfKeyRepository, connectors: (owner: KeyOwner) => readonly string[]) {
+  constructor({ keys, connectors, declarations, usersOf }: ConfKeyOptions) {
     this.#keys = keys;
     this.#connectors = connectors;
+    this.#declarations = declarations;
+    this.#usersOf = usersOf;
   }
 
   list(owner: KeyOwner, connector: string): unknown {
@@ -34,12 +48,20 @@ export class ConfKeyService {
       if (error instanceof HaumeaError) throw new HaumeaError('config', error.message, { cause: error });
       throw error;
     }
-    await this.#keys.put(owner, connector, key, unmask(given, this.#keys.get(owner, connector, key)));
+    const declared = (await this.#declarations()).find(({ name }) => name === connector);
+    const whole = unmask(given, this.#keys.get(owner, connector, key));
+    if (declared !== undefined) checkGiven(specOf(owner, declared), whole, `configuration key ${key} of ${connector}`);
+    await this.#keys.put(owner, connector, key, whole);
   }
 
   async delete(owner: KeyOwner, connector: string, key: string): Promise<undefined> {
     if (this.#keys.list(owner, connector) === undefined && !this.#connectors(owner).includes(connector)) {
       throw this.#unknown(owner, connector);
+    }
+    const users = owner === 'sources' ? this.#usersOf(connector, key) : [];
+    if (users.length > 0) {
+      const reason = `${key} of ${connector} is used by ${users.join(', ')}`;
+      throw new HaumeaError('config', `delete configuration key error: ${reason}`);
     }
     if (!(await this.#keys.delete(owner, connector, key))) {
       throw new HaumeaError('config', `delete configuration key error: ${key} of ${connector} is not found`);
@@ -49,4 +71,21 @@ export class ConfKeyService {
   #unknown(owner: KeyOwner, connector: string): HaumeaError {
     return new HaumeaError('config', `configuration keys error: no such ${owner.slice(0, -1)}: ${connector}`);
   }
+}
+
+function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec {
+  if (owner === 'connections') return connection;
+  return (owner === 'sources' ? source?.props : sink?.props) ?? {};
+}
+
+/** Checks the properties that are there: others may come with the stream, the action or a connection. */
+function checkGiven(spec: Spec, given: Record<string, unknown>, where: string): void {
+  const own = Object.entries(given).filter(([name, value]) => spec[name] !== undefined && !isReference(value));
+  const wanted = Object.fromEntries(own.map(([name]) => [name, spec[name]])) as Spec;
+  parse(wanted, Object.fromEntries(own), { where });
+}
+
+/** What a reference stands for is known when the key is used. */
+function isReference(value: unknown): boolean {
+  return JSON.stringify(value ?? null).match(/(env|file):\/\//) !== null;
 }

@@ -204,6 +204,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     const old = this.#folderOf(name);
     return {
       changes: [this.records.change(name, record)],
+      functions: this.functionsOf(name, record),
       apply: () => this.folders.remove(old),
       discard: () => this.folders.remove(record.folder),
     };

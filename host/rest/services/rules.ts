@@ -55,6 +55,8 @@ export class RuleService {
   readonly #serial = new Serial();
   /** Stored rules the engine refused at start, with the reason. */
   readonly #refused = new Map<string, string>();
+  /** Rules that are being stored and started next: their streams are held already. */
+  readonly #installing = new Set<string>();
   /** Stored rules that the engine has not been given yet. */
   readonly #waiting = new Set<string>();
 
@@ -121,6 +123,11 @@ export class RuleService {
 
   ids(): string[] {
     return this.#rules.ids();
+  }
+
+  /** Rules that hold a stream: those that are not stopped, and those that are about to start. */
+  usersOf(stream: string): string[] {
+    return this.#engine.usersOf(stream, this.#installing);
   }
 
   /** All rules with their tags. */
@@ -316,12 +323,16 @@ export class RuleService {
     const { id } = rule;
     const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
     asRuleError(() => this.#engine.define(rule));
+    if (rule.triggered) this.#installing.add(id);
     try {
       await this.#rules.put(id, { ...json, id });
     } catch (error) {
       if (old === undefined) await this.#engine.remove(id);
       else this.#engine.define(this.#define(old, id));
       throw error;
+    } finally {
+      // No turn of the event loop between this and the start.
+      this.#installing.delete(id);
     }
     this.#waiting.delete(id);
     this.#refused.delete(id);
