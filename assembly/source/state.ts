@@ -86,7 +86,7 @@ const SPEC_HEAD: u32 = 20;
 //   24   next u32      index + 1 of the next field of the same name and another type
 //   28   hash u32
 //   32   defaultPayload u64
-//   40   takesText u8 (strings are stored as they are) | 0 …
+//   40   takesText u8 (strings are stored as they are) | 0 … | 44 block u32
 //   48   first 16 bytes of the name, zeros behind it
 export const USE_SIZE: u32 = 64;
 export const U_NAME: usize = 0;
@@ -102,6 +102,7 @@ export const U_NEXT: usize = 24;
 const U_HASH: usize = 28;
 export const U_DEFAULT: usize = 32;
 export const U_TEXT: usize = 40;
+export const U_BLOCK: usize = 44;
 const U_START: usize = 48;
 const NO_DEFAULT: u8 = 0xff;
 
@@ -263,6 +264,7 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
   store<u32>(use, <u32>type, U_TYPE);
   store<u32>(use, size, U_TYPE_SIZE);
   store<u32>(use, 1, U_REFS);
+  store<u32>(use, <u32>blockAt(index), U_BLOCK);
   memory.copy(use + U_START, name, min(nameLen, 16));
   const typeKind = kindOf(type);
   const isText = typeKind == TypeKind.ANY || typeKind == TypeKind.STRING;
@@ -302,6 +304,7 @@ export function sourceRelease(node: usize, index: u32): void {
 function ensureUse(state: usize, index: u32, account: usize): bool {
   const capacity = load<u32>(state, S_USE_CAPACITY);
   if (index < capacity) return true;
+  stepsForget(state, account); // they name uses by address
   const more = capacity ? capacity * 2 : 4;
   const uses = alloc(more * USE_SIZE, account);
   if (!uses) return false;

@@ -7,16 +7,16 @@
 // A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in the
 // general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what is wrong.
 //
-//   steps      STEP bytes each: START, UNKNOWN (after a member without step), then those learnt
-//   step       mask 16 | literal 64 | len u32 | block u32 | kind u8 | numberAs u8 | takesText u8 | 0 | use u32 |
-//              next: seven times u32, offset of a step from the first, 0 none; 0
+//   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
+//   step       mask 16 | literal 64 | len u32 | kind u8 | 0 | use u32 (address of the first of its name) | 0 |
+//              next: addresses of up to seven steps, u32 each, MISS behind the last
 import * as ctx from '../flow/context';
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
 import {
-  blockAt, findUse, S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS, U_NEXT, U_NUMBER, U_TEXT, useAt,
+  findUse, S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS, U_NEXT, useAt,
 } from './state';
 import { filling } from './batch';
 import { putValue, skipValue } from './value';
@@ -24,12 +24,12 @@ import { putValue, skipValue } from './value';
 const STEP: u32 = 128;
 const G_LITERAL: usize = 16;
 const G_LEN: usize = 80;
-const G_BLOCK: usize = 84;
-const G_KIND: usize = 88;
-const G_NUMBER: usize = 89;
-const G_TEXT: usize = 90;
-const G_USE: usize = 92;
+const G_KIND: usize = 84;
+const G_USE: usize = 88;
 const G_NEXT: usize = 96;
+const UNKNOWN: u32 = 1;
+const MISS: u32 = 2;
+const FIRST_LEARNT: u32 = 3;
 const MAX_NEXT: u32 = 7;
 const MAX_LITERAL: u32 = 64;
 const FIRST_CAPACITY: u32 = 16;
@@ -40,12 +40,14 @@ const FORGET_AFTER: u32 = 4096;
 namespace StepKind {
   /** A value nobody needs follows. */
   export const SKIP: u8 = 0;
-  /** A value for `block` follows. */
+  /** A value for `use` follows. */
   export const VALUE: u8 = 1;
   /** A value for several columns of one name follows. */
   export const VALUES: u8 = 2;
   /** The object ends. */
   export const END: u8 = 3;
+  /** None of the steps before matches. */
+  export const MISS: u8 = 4;
 }
 
 export function stepsForget(state: usize, account: usize): void {
@@ -84,26 +86,23 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
   let p = p0;
   while (true) {
     const step = <usize>load<u32>(way, G_NEXT);
-    if (!step) {
+    if (!matches(step, p)) {
+      way += 4;
+      continue;
+    }
+    p += <usize>load<u32>(step, G_LEN);
+    const kind = load<u8>(step, G_KIND);
+    if (kind == StepKind.VALUE) p = putValue(<usize>load<u32>(step, G_USE), p, end, row);
+    else if (kind == StepKind.SKIP) p = skipValue(p, end);
+    else if (kind == StepKind.END) return p <= end ? p : 0;
+    else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, G_USE), p, end, row);
+    else {
       p = readAfter(way, p, end, row);
       if (!p || ended) return p <= end ? p : 0;
       way = reached;
       continue;
     }
-    if (!matches(step, p)) {
-      way += 4;
-      continue;
-    }
     way = step;
-    p += <usize>load<u32>(step, G_LEN);
-    const kind = load<u8>(step, G_KIND);
-    if (kind == StepKind.VALUE) {
-      p = putValue(
-        load<u32>(step, G_USE), <usize>load<u32>(step, G_BLOCK), load<u8>(step, G_NUMBER), load<u8>(step, G_TEXT), p, end, row,
-      );
-    } else if (kind == StepKind.SKIP) p = skipValue(p, end);
-    else if (kind == StepKind.END) return p <= end ? p : 0;
-    else p = putValues(load<u32>(step, G_USE), p, end, row);
     if (p - 1 >= end) return 0; // 0 as well
   }
 }
@@ -115,30 +114,40 @@ function readAfter(way: usize, p: usize, end: usize, row: u32): usize {
   return readMember(after, after == first, p, end, row);
 }
 
-/** Decodes a value for all columns of one name, the first of which is use `index`. */
-function putValues(index: u32, p: usize, end: usize, row: u32): usize {
-  const state = filling;
-  let next = p;
-  let use = index + 1;
-  while (use) {
-    const entry = useAt(state, use - 1);
-    next = putValue(use - 1, blockAt(use - 1), load<u8>(entry, U_NUMBER), load<u8>(entry, U_TEXT), p, end, row);
-    if (!next) return 0;
-    use = load<u32>(entry, U_NEXT);
+/** Decodes a value for all columns of one name, the first of which is `first`. */
+function putValues(first: usize, p: usize, end: usize, row: u32): usize {
+  let use = first;
+  while (true) {
+    const q = putValue(use, p, end, row);
+    const next = load<u32>(use, U_NEXT);
+    if (!q || !next) return q;
+    use = useAt(filling, next - 1);
   }
-  return next;
 }
 
-/** Makes the first two steps and returns their address; 0 when memory is exhausted. */
+/** Makes the first steps and returns their address; 0 when memory is exhausted. */
 export function stepsBegin(state: usize, account: usize): u32 {
-  const steps = <u32>allocZeroed(FIRST_CAPACITY * STEP, account);
+  const steps = <u32>alloc(FIRST_CAPACITY * STEP, account);
   if (!steps) return 0;
   store<u32>(state, steps, S_STEPS);
-  store<u32>(state, 2, S_STEP_COUNT);
   store<u32>(state, FIRST_CAPACITY, S_STEP_CAPACITY);
-  store<u32>(state, 0, S_STEP_MISSES);
   store<u32>(state, <u32>account, S_STEP_ACCOUNT);
+  restart(state);
   return steps;
+}
+
+/** Drops all that was learnt. */
+function restart(state: usize): void {
+  const steps = <usize>load<u32>(state, S_STEPS);
+  for (let i: u32 = 0; i < FIRST_LEARNT; i++) clearStep(steps, steps + i * STEP);
+  store<u8>(steps + MISS * STEP, StepKind.MISS, G_KIND);
+  store<u32>(state, FIRST_LEARNT, S_STEP_COUNT);
+  store<u32>(state, 0, S_STEP_MISSES);
+}
+
+function clearStep(steps: usize, step: usize): void {
+  memory.fill(step, 0, STEP);
+  for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) store<u32>(way, <u32>steps + MISS * STEP, G_NEXT);
 }
 
 // ---- members without step -------------------------------------------------------------------------------------
@@ -180,12 +189,13 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
   }
   p = afterKey(close + 1, end);
   if (!p) return 0;
-  const use = findUse(state, key, keyLen);
+  const index = findUse(state, key, keyLen);
+  const use = index ? useAt(state, index - 1) : 0;
   if (after) {
-    const kind = !use ? StepKind.SKIP : load<u32>(useAt(state, use - 1), U_NEXT) ? StepKind.VALUES : StepKind.VALUE;
-    learn(state, after, p0, p, kind, use ? use - 1 : 0);
+    const kind = !use ? StepKind.SKIP : load<u32>(use, U_NEXT) ? StepKind.VALUES : StepKind.VALUE;
+    learn(state, after, p0, p, kind, use);
   }
-  return use ? putValues(use - 1, p, end, row) : skipValue(p, end);
+  return use ? putValues(use, p, end, row) : skipValue(p, end);
 }
 
 /** Hashes of literals seen once, of all sources: a key that never comes again takes no step. */
@@ -196,37 +206,33 @@ let seenCount: u32 = 0;
  * Makes the literal [from, to) the step after `after`: finds or adds the step and the way to it, once the literal has been
  * seen before. Sets `reached` to the step's offset when there is one.
  */
-function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use: u32): void {
+function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use: usize): void {
   const len = <u32>(to - from);
-  reached = <usize>load<u32>(state, S_STEPS) + STEP;
+  let steps = <usize>load<u32>(state, S_STEPS);
+  reached = steps + UNKNOWN * STEP;
   if (len > MAX_LITERAL) return;
   let slot: usize = 0;
-  while (slot < MAX_NEXT << 2 && load<u32>(after + slot, G_NEXT)) slot += 4;
+  while (slot < MAX_NEXT << 2 && load<u32>(after + slot, G_NEXT) != <u32>steps + MISS * STEP) slot += 4;
   if (slot == MAX_NEXT << 2) return missed(state);
   let step = findStep(state, from, len);
   if (!step) {
     if (!isSeen(from, len)) return;
     const count = load<u32>(state, S_STEP_COUNT);
     if (count == load<u32>(state, S_STEP_CAPACITY)) {
-      const old = <usize>load<u32>(state, S_STEPS);
       if (!growSteps(state)) return missed(state);
-      after += <usize>load<u32>(state, S_STEPS) - old;
-      reached = <usize>load<u32>(state, S_STEPS) + STEP;
+      after -= steps;
+      steps = <usize>load<u32>(state, S_STEPS);
+      after += steps;
+      reached = steps + UNKNOWN * STEP;
     }
-    step = <usize>load<u32>(state, S_STEPS) + count * STEP;
+    step = steps + count * STEP;
     store<u32>(state, count + 1, S_STEP_COUNT);
-    memory.fill(step, 0, STEP);
+    clearStep(steps, step);
     memory.fill(step, 0xff, min(len, 16));
     memory.copy(step + G_LITERAL, from, len);
     store<u32>(step, len, G_LEN);
     store<u8>(step, kind, G_KIND);
-    if (kind == StepKind.VALUE) {
-      const entry = useAt(state, use);
-      store<u32>(step, <u32>blockAt(use), G_BLOCK);
-      store<u8>(step, load<u8>(entry, U_NUMBER), G_NUMBER);
-      store<u8>(step, load<u8>(entry, U_TEXT), G_TEXT);
-    }
-    store<u32>(step, use, G_USE);
+    store<u32>(step, <u32>use, G_USE);
   }
   store<u32>(after + slot, <u32>step, G_NEXT);
   reached = step;
@@ -236,8 +242,8 @@ function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use
 function findStep(state: usize, from: usize, len: u32): usize {
   const first = <usize>load<u32>(state, S_STEPS);
   const stop = first + load<u32>(state, S_STEP_COUNT) * STEP;
-  for (let step = first + 2 * STEP; step < stop; step += STEP) {
-    if (load<u32>(step, G_LEN) == len && memory.compare(step + G_LITERAL, from, len) == 0) return step;
+  for (let step = first + FIRST_LEARNT * STEP; step < stop; step += STEP) {
+    if (load<u32>(step, G_LEN) == len && matches(step, from)) return step;
   }
   return 0;
 }
@@ -265,7 +271,7 @@ function growSteps(state: usize): bool {
   if (!steps) return false;
   memory.copy(steps, old, capacity * STEP);
   for (let step = steps; step < steps + capacity * STEP; step += STEP) {
-    for (let way = step; load<u32>(way, G_NEXT); way += 4) {
+    for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) {
       store<u32>(way, load<u32>(way, G_NEXT) + <u32>(steps - old), G_NEXT);
     }
   }
@@ -279,8 +285,5 @@ function growSteps(state: usize): bool {
 function missed(state: usize): void {
   const misses = load<u32>(state, S_STEP_MISSES) + 1;
   store<u32>(state, misses, S_STEP_MISSES);
-  if (misses < FORGET_AFTER) return;
-  memory.fill(<usize>load<u32>(state, S_STEPS), 0, 2 * STEP);
-  store<u32>(state, 2, S_STEP_COUNT);
-  store<u32>(state, 0, S_STEP_MISSES);
+  if (misses >= FORGET_AFTER) restart(state);
 }

@@ -9,31 +9,29 @@ import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
 import { POW10_F64 } from '../text/wide';
 import { filling, put } from './batch';
 import {
-  blockAt, NumberAs, S_FLAGS, S_MAX_DEPTH, SpecFlag, U_NAME, U_NAME_LEN, U_TYPE, U_TYPE_KIND, useAt,
+  NumberAs, S_FLAGS, S_MAX_DEPTH, SpecFlag, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE_KIND,
 } from './state';
 
 /**
- * Decodes the value at `p` into `block`, the column of use `index`; `as` and `takesText` say how the short ways store it.
- * Returns the position after it, 0 on failure. A position behind `end` is a number that ran out of its message.
+ * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind `end` is
+ * a number that ran out of its message.
  */
 // @ts-ignore: decorator
-@inline export function putValue(
-  index: u32, block: usize, as: u8, takesText: u8, p: usize, end: usize, row: u32,
-): usize {
+@inline export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) {
-    if (takesText) {
+    if (load<u8>(use, U_TEXT)) {
       const q = scanString(p + 1, end);
       if (!q) return 0;
-      if (stringEscaped) return putEscaped(block, row, p + 1, q);
-      put(block, row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
+      if (stringEscaped) return putEscaped(<usize>load<u32>(use, U_BLOCK), row, p + 1, q);
+      put(<usize>load<u32>(use, U_BLOCK), row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
       return q + 1;
     }
-  } else if (as != NumberAs.OTHER && c - 0x2d <= 12) { // digits, minus and what putNumber refuses
-    const q = putNumber(block, row, p, as);
+  } else if (c - 0x2d <= 12) { // digits, minus and what putNumber refuses
+    const q = putNumber(use, row, p);
     if (q) return q;
   }
-  return putField(index, p, end, row);
+  return putField(use, p, end, row);
 }
 
 function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
@@ -44,10 +42,9 @@ function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
 }
 
 /** Decodes the value at `p` into the column of a use; returns the position after it, 0 on failure. */
-function putField(index: u32, p: usize, end: usize, row: u32): usize {
+function putField(use: usize, p: usize, end: usize, row: u32): usize {
   const state = filling;
-  const use = useAt(state, index);
-  const block = blockAt(index);
+  const block = <usize>load<u32>(use, U_BLOCK);
   const kind = load<u8>(use, U_TYPE_KIND);
   const c = p < end ? <u32>load<u8>(p) : 0;
   if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
@@ -86,18 +83,18 @@ function putField(index: u32, p: usize, end: usize, row: u32): usize {
  * message: a number that runs out of its message is noticed when the literal after it does not match.
  */
 // @ts-ignore: decorator
-@inline function putNumber(block: usize, row: u32, p0: usize, as: u8): usize {
-  let c = <u32>load<u8>(p0);
-  const negative = c == 0x2d;
+@inline function putNumber(use: usize, row: u32, p0: usize): usize {
+  const negative = load<u8>(p0) == 0x2d;
   const start = p0 + <usize>negative;
   let p = start;
   let m: u64 = 0;
-  c = <u32>load<u8>(p) - 48;
+  let c = <u32>load<u8>(p) - 48;
   while (c < 10) {
     m = m * 10 + c;
     c = <u32>load<u8>(++p) - 48;
   }
-  const whole = <u32>(p - start);
+  let digits = <u32>(p - start);
+  if (digits == 0) return 0;
   let fraction: u32 = 0;
   if (c == 0xfffffffe) {
     const dot = ++p;
@@ -108,26 +105,33 @@ function putField(index: u32, p: usize, end: usize, row: u32): usize {
     }
     fraction = <u32>(p - dot);
     if (fraction == 0) return 0;
+    digits += fraction;
   }
-  // Up to 15 digits are exact as a double; anything but ',' '}' or space after them is for the general way.
-  if (whole == 0 || whole + fraction > 15 || (c | 32) == 0x35) return 0;
+  // Up to 15 digits are exact as a double; exponents are for the general way.
+  if (digits > 15) return 0;
+  if ((c | 32) == 0x35) return 0;
+  const as = load<u8>(use, U_NUMBER);
+  const block = <usize>load<u32>(use, U_BLOCK);
   const at = block + (<usize>row << 3);
   const first = load<u8>(start);
-  let isCanonical = (first != 48 || whole == 1) && !(negative && m == 0);
+  let raw = span(p0, <u32>(p - p0));
+  if (first == 48 && digits - fraction != 1) raw = 0;
+  if (m == 0 && negative) raw = 0;
   if (as == NumberAs.F64 || (as == NumberAs.WHOLE_I64 && fraction != 0)) {
     let v = <f64>(<i64>m);
     if (fraction) {
       v /= load<f64>(POW10_F64 + (<usize>fraction << 3));
-      isCanonical = isCanonical && load<u8>(p - 1) != 48 && (first != 48 || fraction <= 6);
+      if (load<u8>(p - 1) == 48) raw = 0;
+      if (first == 48 && fraction > 6) raw = 0;
     }
     store<f64>(at, negative ? -v : v, COL_VALS);
     store<u8>(block + row, Tag.F64, COL_TAGS);
   } else {
-    if (fraction) return 0;
+    if (fraction != 0 || as == NumberAs.OTHER) return 0;
     store<i64>(at, negative ? -(<i64>m) : <i64>m, COL_VALS);
     store<u8>(block + row, Tag.I64, COL_TAGS);
   }
   store<u8>(block, 1, COL_HAS_RAW);
-  store<u64>(at, isCanonical ? span(p0, <u32>(p - p0)) : 0, COL_RAW);
+  store<u64>(at, raw, COL_RAW);
   return p;
 }
