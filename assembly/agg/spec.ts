@@ -6,7 +6,7 @@
 //   8    unitMs f64      natural unit of the alignment (dd, hh, mi, ss, ms)
 //   16   lengthMs f64    length; longest duration of a session
 //   24   stepMs f64      hop, timeout of a session or delay of a sliding window
-//   32   countLength u32 | 36 countStep u32
+//   32   countLength u32 | 36 countStep u32       of a message: indexes of the inputs with its start and end
 //   40   zoneMs f64      offset of local time from UTC
 //   48   timestamp u16   operand, not an index, 0xffff none
 //   50   trigger u16 | 52 where u16 | 54 emit u16      indexes of inputs, 0xffff none
@@ -27,6 +27,7 @@ export namespace WindowKind {
   export const COUNT: u32 = 4;
   export const ROW: u32 = 5;
   export const STATE: u32 = 6;
+  export const MESSAGE: u32 = 7;
 }
 
 export namespace WindowFlag {

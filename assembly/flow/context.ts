@@ -13,6 +13,8 @@ export let sel: usize = 0;
 export let selLen: u32 = 0;
 /** Column block whose tag is ERROR at rows that failed (and still travel, to be reported at their place); 0 when none did. */
 export let rowErrors: usize = 0;
+/** Below a merge node: number of the stream that the batch comes from. */
+export let branch: u32 = 0;
 /** Wall clock of the batch, epoch milliseconds. */
 export let nowMs: f64 = 0;
 
@@ -45,6 +47,10 @@ export function setSelection(newSel: usize, newSelLen: u32): void {
 
 export function setRowErrors(col: usize): void {
   rowErrors = col;
+}
+
+export function setBranch(number: u32): void {
+  branch = number;
 }
 
 export function setNow(ms: f64): void {

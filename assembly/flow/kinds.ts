@@ -5,8 +5,11 @@ import { encodeFree, encodeOpen, encodePush } from './encode';
 import { encodeBegin, encodeEnd, encodeFlush, encodeTick } from './gather';
 import { filterBegin, filterEnd, filterFree, filterOpen, filterPush } from './filter';
 import { limitBegin, limitEnd, limitPush } from './limit';
+import { joinBegin, joinEnd, joinFree, joinOpen, joinPush } from '../join/join';
+import { portFlush, portPush } from '../join/merge';
 import { eventTimeFree, eventTimeOpen, eventTimePush } from '../window/event-time';
 import { sortBegin, sortEnd, sortFree, sortOpen, sortPush } from '../window/sort';
+import { messageBegin, messageEnd } from '../window/message';
 import { windowFree, windowOpen, windowPush, windowTick } from '../window/window';
 
 /** Makes the state of a new node from its spec; false when memory is exhausted. */
@@ -17,6 +20,7 @@ export function openOf(node: usize): bool {
     case NodeKind.WINDOW: return windowOpen(node);
     case NodeKind.EVENT_TIME: return eventTimeOpen(node);
     case NodeKind.SORT: return sortOpen(node);
+    case NodeKind.JOIN: return joinOpen(node);
     default: return true;
   }
 }
@@ -30,6 +34,8 @@ export function pushTo(node: usize): void {
     case NodeKind.WINDOW: windowPush(node); break;
     case NodeKind.EVENT_TIME: eventTimePush(node); break;
     case NodeKind.SORT: sortPush(node); break;
+    case NodeKind.PORT: portPush(node); break;
+    case NodeKind.JOIN: joinPush(node); break;
     default: break;
   }
 }
@@ -41,6 +47,8 @@ export function beginOf(node: usize): void {
     case NodeKind.LIMIT: limitBegin(node); break;
     case NodeKind.ENCODE: encodeBegin(node); break;
     case NodeKind.SORT: sortBegin(node); break;
+    case NodeKind.JOIN: joinBegin(node); break;
+    case NodeKind.WINDOW: messageBegin(node); break;
     default: break;
   }
 }
@@ -52,6 +60,8 @@ export function endOf(node: usize, failedOff: usize, failedLen: u32): void {
     case NodeKind.LIMIT: limitEnd(node, failedOff, failedLen); break;
     case NodeKind.ENCODE: encodeEnd(node, failedOff, failedLen); break;
     case NodeKind.SORT: sortEnd(node, failedOff, failedLen); break;
+    case NodeKind.JOIN: joinEnd(node, failedOff, failedLen); break;
+    case NodeKind.WINDOW: messageEnd(node, failedOff, failedLen); break;
     default: break;
   }
 }
@@ -69,6 +79,7 @@ export function tickOf(node: usize, now: f64): void {
 export function flushOf(node: usize): void {
   switch (load<u32>(node, N_KIND)) {
     case NodeKind.ENCODE: encodeFlush(node); break;
+    case NodeKind.PORT: portFlush(node); break;
     default: break;
   }
 }
@@ -81,6 +92,7 @@ export function freeOf(node: usize): void {
     case NodeKind.WINDOW: windowFree(node); break;
     case NodeKind.EVENT_TIME: eventTimeFree(node); break;
     case NodeKind.SORT: sortFree(node); break;
+    case NodeKind.JOIN: joinFree(node); break;
     default: break;
   }
 }

@@ -38,6 +38,9 @@ export namespace NodeKind {
   export const SORT: u32 = 5;
   export const LIMIT: u32 = 6;
   export const ENCODE: u32 = 7;
+  export const MERGE: u32 = 8;
+  export const PORT: u32 = 9;
+  export const JOIN: u32 = 10;
 }
 
 export namespace NodeFlag {

@@ -58,6 +58,27 @@ export function poolBytes(pool: usize): u32 {
   return load<u32>(pool, BYTES);
 }
 
+const MARK: usize = memory.data(32, 16);
+
+/** Notes how far the pool is filled; one place for all pools: marks don't nest. */
+export function poolMark(pool: usize): void {
+  memory.copy(MARK, pool, POOL_SIZE);
+}
+
+/** Frees what was added since the mark. */
+export function poolRewind(pool: usize): void {
+  const acct = <usize>load<u32>(pool, ACCT);
+  const marked = <usize>load<u32>(MARK, FIRST);
+  let chunk = <usize>load<u32>(pool, FIRST);
+  // Of the chunks that came since, none is kept: the mark's is the newest of those before.
+  while (chunk != marked) {
+    const next = <usize>load<u32>(chunk);
+    free(chunk, load<u32>(chunk, 4), acct);
+    chunk = next;
+  }
+  memory.copy(pool, MARK, POOL_SIZE);
+}
+
 /** Forgets the content; keeps the newest chunk when it is the only one, so that a steady state allocates nothing. */
 export function poolReset(pool: usize): void {
   const first = <usize>load<u32>(pool, FIRST);

@@ -1,5 +1,5 @@
 // The batch that a window is taking in. Sending a window replaces the current batch and binds kept rows; `resume` goes
-// back. Windows are never nested, so one place is enough.
+// back. One place is enough: a window below another one is a message (window/message.ts) and needs no way back.
 import * as ctx from '../flow/context';
 import { bindBatch } from '../agg/spec';
 

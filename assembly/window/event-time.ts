@@ -73,9 +73,10 @@ function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
   return max(least - load<f64>(spec, S_TOLERANCE), load<f64>(state, E_WATERMARK));
 }
 
-/** Gives the current batch of the (first) stream to the node. */
+/** Gives the current batch to the node; below a merge it is of one of several streams. */
 export function eventTimePush(node: usize): void {
-  eventTimePushFrom(node, 0);
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
+  eventTimePushFrom(node, streams > 1 ? ctx.branch : 0);
 }
 
 /** Gives the current batch of a stream to the node. */

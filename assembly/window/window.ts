@@ -17,6 +17,7 @@ import { alignedFire, alignedPush, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { timeColumnOf } from './event-time';
+import { messagePush } from './message';
 import { sendNoMemory } from './output';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { queueFree } from './queue';
@@ -66,6 +67,10 @@ function useParsedTimes(node: usize, spec: usize): void {
 export function windowPush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
+  if (load<u32>(spec, S_KIND) == WindowKind.MESSAGE) {
+    messagePush(node, spec, state);
+    return;
+  }
   const program = <usize>load<u32>(node, N_PROGRAM);
   const sel = ctx.sel;
   const selLen = ctx.selLen;

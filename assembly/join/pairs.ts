@@ -1,0 +1,152 @@
+// Candidate pairs of a step: judged in batches by the condition, in the order in which they were added, which is that of
+// nested loops. The outer loop runs over the tuples, in a right join over the rows of the right side; an outer row that no
+// pair matched takes its place among the results there.
+import * as ctx from '../flow/context';
+import { failLen, failNotBoolean, failOff } from '../flow/failure';
+import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
+import { poolBytesCopy, poolMark, poolRewind } from '../mem/pool';
+import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { J_COLUMNS, JoinType, NO_VALUES, S_POINTERS, T_CONDITION, T_PROGRAM, T_READS, T_READS_AT, T_TYPE } from './spec';
+import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
+import { addResult } from './output';
+import { fillColumn } from './fill';
+
+const LEFTS: usize = memory.data(4 * 1024, 16);
+const RIGHTS: usize = memory.data(4 * 1024, 16);
+/** What the condition said of each pair. */
+const VERDICTS: usize = memory.data(1024, 16);
+const NO: u8 = 0;
+const YES: u8 = 1;
+const FAILED: u8 = 2;
+
+let count: u32 = 0;
+let verdictError: u64 = 0;
+/** Outer row that is next to be settled, and whether a pair of it matched. */
+let outer: u32 = 0;
+let isMatched: bool = false;
+export let outerIsRight: bool = false;
+let keepsOuter: bool = false;
+/** Rows of the right side that a pair matched (u8 each), 0 when nobody asks. */
+let matchedRights: usize = 0;
+
+/** Begins the pairs of a step. */
+export function pairsBegin(newMatchedRights: usize): void {
+  const type = load<u32>(step, T_TYPE);
+  count = 0;
+  outer = 0;
+  isMatched = false;
+  outerIsRight = type == JoinType.RIGHT;
+  keepsOuter = type == JoinType.LEFT || type == JoinType.FULL || type == JoinType.RIGHT;
+  matchedRights = newMatchedRights;
+}
+
+/** Adds a candidate; pairs come in the order of the outer, then of the inner rows. False when the message has failed. */
+// @ts-ignore: decorator
+@inline export function addPair(left: u32, right: u32): bool {
+  store<u32>(LEFTS + (<usize>count << 2), left);
+  store<u32>(RIGHTS + (<usize>count << 2), right);
+  if (++count == BATCH_ROWS) judgePairs();
+  return failure == 0;
+}
+
+/** Judges the last pairs and settles the outer rows that are left. */
+export function pairsEnd(): void {
+  judgePairs();
+  settleBefore(outerIsRight ? rightCount : leftCount);
+}
+
+/** Gives the outer rows below `next` their place that had no match. */
+function settleBefore(next: u32): void {
+  while (outer < next && failure == 0) {
+    if (keepsOuter && !isMatched) {
+      if (outerIsRight) addResult(NO_ROW, outer);
+      else addResult(outer, NO_ROW);
+    }
+    outer++;
+    isMatched = false;
+  }
+}
+
+function judgePairs(): void {
+  const n = count;
+  count = 0;
+  if (n == 0 || failure) return;
+  const program = <usize>load<u32>(step, T_PROGRAM);
+  const condition = load<u32>(step, T_CONDITION);
+  if (condition == 0xffff) memory.fill(VERDICTS, YES, n);
+  else if (!evaluate(program, condition, n)) return;
+  for (let i: u32 = 0; i < n; i++) {
+    const left = load<u32>(LEFTS + (<usize>i << 2));
+    const right = load<u32>(RIGHTS + (<usize>i << 2));
+    const next = outerIsRight ? right : left;
+    if (outer < next) settleBefore(next);
+    const verdict = load<u8>(VERDICTS + i);
+    if (verdict == NO) continue;
+    if (verdict == FAILED) {
+      runFail(verdictError);
+      return;
+    }
+    isMatched = true;
+    if (matchedRights) store<u8>(matchedRights + right, 1);
+    addResult(left, right);
+    if (failure) return;
+  }
+}
+
+/** Runs the condition over the pairs; false when memory is exhausted. Text that it computed is given back at once. */
+function evaluate(program: usize, condition: u32, n: u32): bool {
+  const reads = load<u32>(step, T_READS);
+  const stage = stageAcquire(reads);
+  if (!stage && reads) {
+    runFailMemory();
+    return false;
+  }
+  const pointers = <usize>load<u32>(state, S_POINTERS);
+  const columns = load<u32>(spec, J_COLUMNS);
+  for (let c: u32 = 0; c < columns; c++) store<u32>(pointers + (<usize>c << 2), <u32>NO_VALUES);
+  const list = spec + <usize>load<u32>(step, T_READS_AT);
+  for (let i: u32 = 0; i < reads; i++) {
+    const column = load<u16>(list + (<usize>i << 1));
+    const block = <usize>load<u32>(stage + (<usize>i << 2));
+    fillColumn(block, column, LEFTS, RIGHTS, n);
+    store<u32>(pointers + (<usize>column << 2), <u32>block);
+  }
+  poolMark(ctx.scratch);
+  ctx.setBatch(pointers, n, identity, n, 0);
+  if (program) vmRun(program);
+  readVerdicts(program, condition, n);
+  poolRewind(ctx.scratch);
+  stageRelease(reads);
+  return true;
+}
+
+function readVerdicts(program: usize, condition: u32, n: u32): void {
+  const tags = tagsOf(program, condition);
+  const vals = valsOf(program, condition);
+  const stride = strideOf(condition);
+  for (let i: u32 = 0; i < n; i++) {
+    const tag = load<u8>(tags + i * stride);
+    const payload = load<u64>(vals + (<usize>(i * stride) << 3));
+    if (tag == Tag.BOOL) {
+      store<u8>(VERDICTS + i, payload ? YES : NO);
+      continue;
+    }
+    store<u8>(VERDICTS + i, FAILED);
+    if (tag == Tag.ERROR) noteError(payload);
+    else {
+      failNotBoolean();
+      verdictError = span(failOff, failLen);
+    }
+    return;
+  }
+}
+
+/** Keeps the text of the error until the message is over. */
+function noteError(payload: u64): void {
+  const len = lenOf(payload);
+  const text = poolBytesCopy(state, offOf(payload), len);
+  verdictError = span(text ? text : offOf(payload), text ? len : 0);
+  if (!text) runFailMemory();
+}

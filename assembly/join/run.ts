@@ -1,0 +1,134 @@
+// The join of one message under way. A rule has one join and joins are never nested, so these are plain globals.
+//
+// A tuple is what the steps so far have joined: the address of a record for each branch, 0 where an outer join found no
+// row. The rows of branch 0 are the tuples before the first step.
+//
+//   tuples (32)   items u32 | count u32 | capacity u32 | …        items: u32[width] for each tuple
+import { accountOf } from '../flow/node';
+import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { alloc, free } from '../mem/alloc';
+import { span } from '../mem/layout';
+import { J_STEPS, S_TUPLES, T_BRANCH, listAt, positionOf, stepAt } from './spec';
+import { LIST_COUNT, listItems } from './rows';
+
+/** No row on that side. */
+export const NO_ROW: u32 = 0xffffffff;
+
+const ITEMS: usize = 0;
+const COUNT: usize = 4;
+const CAPACITY: usize = 8;
+
+export let node: usize = 0;
+export let spec: usize = 0;
+export let state: usize = 0;
+export let step: usize = 0;
+/** The step is the last one: its results are the output. */
+export let isLast: bool = false;
+/** Tuples of the left side: `width` records each. */
+export let lefts: usize = 0;
+export let leftCount: u32 = 0;
+export let width: u32 = 0;
+/** Rows of the right side. */
+export let rights: usize = 0;
+export let rightCount: u32 = 0;
+/** Payload of the error that takes the place of the message, 0 none. */
+export let failure: u64 = 0;
+/** Where the results of a step before the last go. */
+let results: usize = 0;
+
+/** Begins the join of the message that the node has gathered. */
+export function runBegin(newNode: usize, newSpec: usize, newState: usize): void {
+  node = newNode;
+  spec = newSpec;
+  state = newState;
+  failure = 0;
+}
+
+/** Goes to step `i`: its left side are the results of the step before. */
+export function runStep(i: u32): void {
+  step = stepAt(spec, i);
+  isLast = i + 1 == load<u32>(spec, J_STEPS);
+  width = i + 1;
+  if (i == 0) {
+    const list = listAt(state, 0);
+    lefts = listItems(list);
+    leftCount = load<u32>(list, LIST_COUNT);
+  } else {
+    lefts = <usize>load<u32>(results, ITEMS);
+    leftCount = load<u32>(results, COUNT);
+  }
+  const list = listAt(state, load<u32>(step, T_BRANCH));
+  rights = listItems(list);
+  rightCount = load<u32>(list, LIST_COUNT);
+  results = state + S_TUPLES + (<usize>(i & 1) << 5);
+  store<u32>(results, 0, COUNT);
+}
+
+/** Frees what the steps kept. */
+export function runEnd(): void {
+  tuplesFree(state, accountOf(node));
+}
+
+export function tuplesFree(ofState: usize, acct: usize): void {
+  for (let i: usize = 0; i < 2; i++) {
+    const tuples = ofState + S_TUPLES + (i << 5);
+    free(<usize>load<u32>(tuples, ITEMS), load<u32>(tuples, CAPACITY), acct);
+    memory.fill(tuples, 0, 32);
+  }
+}
+
+/** Notes why the message fails. */
+export function runFail(payload: u64): void {
+  if (failure == 0) failure = payload;
+}
+
+export function runFailMemory(): void {
+  failNoMemory();
+  runFail(span(failOff, failLen));
+}
+
+/** Adds a result of a step before the last. */
+export function addTuple(left: u32, right: u32): void {
+  const size = (width + 1) << 2;
+  const count = load<u32>(results, COUNT);
+  const at = <u64>count * size;
+  if (at + size > <u64>load<u32>(results, CAPACITY) && !grow(at + size)) {
+    runFailMemory();
+    return;
+  }
+  const tuple = <usize>load<u32>(results, ITEMS) + <usize>at;
+  const head = width << 2;
+  if (left == NO_ROW) memory.fill(tuple, 0, head);
+  else memory.copy(tuple, lefts + left * head, head);
+  store<u32>(tuple + head, right == NO_ROW ? 0 : load<u32>(rights + (<usize>right << 2)));
+  store<u32>(results, count + 1, COUNT);
+}
+
+function grow(need: u64): bool {
+  const before = load<u32>(results, CAPACITY);
+  const wanted = max<u64>(max<u64>(1024, need), <u64>before << 1);
+  if (wanted > 0x7fffffff) return false;
+  const acct = accountOf(node);
+  const bigger = alloc(<u32>wanted, acct);
+  if (!bigger) return false;
+  const items = <usize>load<u32>(results, ITEMS);
+  if (items) memory.copy(bigger, items, before);
+  free(items, before, acct);
+  store<u32>(results, <u32>bigger, ITEMS);
+  store<u32>(results, <u32>wanted, CAPACITY);
+  return true;
+}
+
+/** Record of a branch in the pair; 0 when it has none. `position`: of the branch in a tuple, -1 right side. */
+// @ts-ignore: decorator
+@inline export function recordOf(position: i32, left: u32, right: u32): usize {
+  if (position < 0) return right == NO_ROW ? 0 : <usize>load<u32>(rights + (<usize>right << 2));
+  return left == NO_ROW ? 0 : <usize>load<u32>(lefts + (<usize>(left * width + <u32>position) << 2));
+}
+
+/** Position of a branch for `recordOf`; -2 when a later step joins it. */
+export function placeOf(branch: u32): i32 {
+  if (branch == load<u32>(step, T_BRANCH)) return -1;
+  const position = positionOf(spec, branch, width);
+  return position < 0 ? -2 : position;
+}

@@ -1,0 +1,62 @@
+// Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent. The window runs while
+// another one above it sends, so it leaves alone what that one needs to go on: the batch that it holds (window/batch.ts) and
+// the times of its rows. Inputs are bound anew by whoever needs them.
+import * as ctx from '../flow/context';
+import { N_PROGRAM, N_SPEC, N_STATE, beginMessage, endMessage } from '../flow/node';
+import { S_COUNT_LENGTH, S_COUNT_STEP, S_TRIGGER, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
+import { setReset } from '../agg/group';
+import { Tag } from '../mem/layout';
+import { vmRun } from '../ops/vm';
+import { sendAll, takeIn } from './content';
+import { sendNoMemory } from './output';
+import { ROWS_COUNT, rowsDrop } from './rows';
+import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
+
+/** What W_OPEN says of the message under way. */
+const EMPTY: u32 = 0;
+const HAS_ROWS: u32 = 1;
+const NO_MEMORY: u32 = 2;
+
+export function messageBegin(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  store<u32>(state, EMPTY, W_OPEN);
+}
+
+/** Takes rows of the message in; its first row tells the times of the window. */
+export function messagePush(node: usize, spec: usize, state: usize): void {
+  if (load<u32>(state, W_OPEN) == NO_MEMORY) return;
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (program) vmRun(program);
+  bindBatch(spec, program);
+  if (load<u32>(state, W_OPEN) == EMPTY) {
+    const row = load<u32>(ctx.sel);
+    store<f64>(state, timeIn(load<u32>(spec, S_COUNT_LENGTH), row), W_START);
+    store<f64>(state, timeIn(load<u32>(spec, S_COUNT_STEP), row), W_END);
+    store<f64>(state, timeIn(load<u16>(spec, S_TRIGGER), row), W_FIRST);
+    store<u32>(state, HAS_ROWS, W_OPEN);
+  }
+  if (!takeIn(spec, state, ctx.sel, ctx.selLen)) store<u32>(state, NO_MEMORY, W_OPEN);
+}
+
+/** Reads an input that the window above has written as a whole number. */
+function timeIn(input: u32, row: u32): f64 {
+  const bind = bindOf(input);
+  return bindTag(bind, row) == Tag.I64 ? <f64>(<i64>bindVal(bind, row)) : 0;
+}
+
+/** Sends the window. A message that failed above goes on as such. */
+export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const open = load<u32>(state, W_OPEN);
+  if (failedOff) {
+    beginMessage(node);
+    endMessage(node, failedOff, failedLen);
+  } else if (open == NO_MEMORY) sendNoMemory(node);
+  else if (open == HAS_ROWS) {
+    sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
+  }
+  setReset(state + W_SET);
+  rowsDrop(state + W_ROWS, load<u32>(state + W_ROWS, ROWS_COUNT));
+  store<u32>(state, EMPTY, W_OPEN);
+}
