@@ -87,6 +87,15 @@ export interface RuleStatus {
   metrics: Record<string, number | string>;
 }
 
+/** State of a rule and its latest failure. */
+export interface RuleSummary {
+  readonly id: string;
+  readonly status: RuleState;
+  /** Of the operator that failed last, empty when none did. */
+  readonly lastException: string;
+  readonly exceptionsTotal: number;
+}
+
 /** What the engine needs to know of stored definitions. */
 export interface Catalog {
   source(name: string): StreamDefinition | undefined;
@@ -133,6 +142,8 @@ export interface Engine {
   remove(id: string): Promise<void>;
   state(id: string): RuleState | undefined;
   status(id: string): Promise<RuleStatus>;
+  /** All known rules. */
+  summaries(): Promise<RuleSummary[]>;
   /** Rows of the scan tables of a running rule; not there while the engine runs none. */
   scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */

@@ -8,8 +8,8 @@ import { loadConnector, loadedConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
 import type { Heartbeat } from './heartbeat.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
-import { metricsOf, refreshSinks } from './metrics.js';
-import type { Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
+import { failureOf, metricsOf, refreshSinks } from './metrics.js';
+import type { Failure, Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
@@ -37,6 +37,8 @@ export interface PlaneOptions {
 /** Longest delay a timer takes. */
 const maxTimerMs = 2 ** 31 - 1;
 const maxOperatorLists = 100;
+/** Runs looked at in one turn of the event loop when all are asked for. */
+const statusSlice = 500;
 
 export class DataPlane implements HostCalls {
   declare kernel: Kernel;
@@ -114,6 +116,19 @@ export class DataPlane implements HostCalls {
   metrics(run: number): Metrics | undefined {
     const rule = this.#rules.get(run);
     return rule === undefined || rule.isEnding ? undefined : metricsOf(rule);
+  }
+
+  /** The latest failure of each run that had one; looked at a few runs at a time, data goes on meanwhile. */
+  async failures(): Promise<[run: number, failure: Failure][]> {
+    const found: [number, Failure][] = [];
+    let count = 0;
+    for (const rule of [...this.#all]) {
+      if (this.#isBroken) break;
+      const failure = rule.isEnding ? undefined : failureOf(rule);
+      if (failure !== undefined) found.push([rule.run, failure]);
+      if (++count % statusSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return found;
   }
 
   /** Follows the input of a run from now on, or no longer. */

@@ -2,7 +2,7 @@
 import type { NodeCounters } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
 import type { Connection } from './connection.js';
-import type { Metrics } from './protocol.js';
+import type { Failure, Metrics } from './protocol.js';
 import type { RuleRun, RunningNode } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 
@@ -32,19 +32,31 @@ const nothing: Figures = {
   lastExceptionAt: 0,
 };
 
-/** Collects the figures of a rule that is linked. */
-export function metricsOf(rule: RuleRun): Metrics {
+/** Figures of the parts of a rule; nodes, sources and sinks as the plan lists them. */
+interface RuleFigures {
+  nodes: { node: RunningNode; figures: Figures }[];
+  sources: Figures[];
+  sinks: Figures[];
+}
+
+function figuresOf(rule: RuleRun): RuleFigures {
   const { kernel } = rule.host;
   const nodes = rule.nodes.map((node) => ({ node, figures: nodeFigures(node, kernel.counters(node.handle)) }));
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
-  // Branches of a graph that read the same stream have one source.
-  const distinct = sources.filter((_figures, i) => rule.sources.indexOf(rule.sources[i]!) === i);
   // Nodes that write nothing call no sink: their rows are the sink's messages.
   for (const { node, figures } of nodes) {
     if (!node.isSilent) continue;
     for (const sink of node.sinks) sink.settle(figures.recordsOut, figures.lastInvocation);
   }
-  const sinks = rule.sinks.map(sinkFigures);
+  return { nodes, sources, sinks: rule.sinks.map(sinkFigures) };
+}
+
+/** Collects the figures of a rule that is linked. */
+export function metricsOf(rule: RuleRun): Metrics {
+  const found = figuresOf(rule);
+  const { nodes, sources, sinks } = found;
+  // Branches of a graph that read the same stream have one source.
+  const distinct = sources.filter((_figures, i) => rule.sources.indexOf(rule.sources[i]!) === i);
   const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
   const filters = nodes.filter(({ node }) => node.kind === 'filter');
   const all = [...distinct, ...nodes.map(({ figures }) => figures), ...sinks];
@@ -60,16 +72,50 @@ export function metricsOf(rule: RuleRun): Metrics {
     bufferLength: sum(sinks.map((figures) => figures.waiting)),
     lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
   };
-  const figuresOf = nodes.map(({ figures }) => figures);
-  for (const operator of rule.operators) {
-    const { name, part } = operator;
-    if (part === 'sink') put(metrics, name, sinks[operator.action ?? -1] ?? nothing);
-    else if (part === 'source') put(metrics, name, sources[operator.source ?? -1] ?? nothing);
-    else if (part === 'decoder')
-      put(metrics, name, { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined });
-    else put(metrics, name, operatorFigures(operator, figuresOf));
-  }
+  for (const operator of rule.operators) put(metrics, operator.name, shownFigures(operator, found));
   return metrics;
+}
+
+/** Of the operators of a rule that is linked, the one that failed last; undefined when none ever did. */
+export function failureOf(rule: RuleRun): Failure | undefined {
+  const found = figuresOf(rule);
+  let latest = nothing;
+  for (const operator of rule.operators) {
+    const figures = shownFigures(operator, found);
+    if (figures.lastExceptionAt > latest.lastExceptionAt) latest = figures;
+  }
+  return latest === nothing ? undefined : { reason: latest.lastException, total: latest.exceptions };
+}
+
+/** The same, from the figures of a status. */
+export function failureIn(metrics: Metrics): Failure | undefined {
+  const ending = '_last_exception_time';
+  let latest = 0;
+  let operator: string | undefined;
+  for (const [name, at] of Object.entries(metrics)) {
+    if (typeof at !== 'number' || at <= latest || !name.endsWith(ending)) continue;
+    latest = at;
+    operator = name.slice(0, -ending.length);
+  }
+  if (operator === undefined) return undefined;
+  return {
+    reason: String(metrics[`${operator}_last_exception`] ?? ''),
+    total: Number(metrics[`${operator}_exceptions_total`] ?? 0),
+  };
+}
+
+/** What is shown for an operator of the plan. */
+function shownFigures(operator: OperatorPlan, { nodes, sources, sinks }: RuleFigures): Figures {
+  switch (operator.part) {
+    case 'sink':
+      return sinks[operator.action ?? -1] ?? nothing;
+    case 'source':
+      return sources[operator.source ?? -1] ?? nothing;
+    case 'decoder':
+      return { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined };
+    default:
+      return operatorFigures(operator, nodes);
+  }
 }
 
 /** Brings the sinks' figures up to date in metrics that were taken before the sinks were flushed. */
@@ -87,8 +133,8 @@ export function refreshSinks(metrics: Metrics, rule: RuleRun): void {
  * Rows come in at the first node of an operator and go out of the last. Transforming and encoding for a sink are one
  * node here: their rows are shown for both, time and failures once.
  */
-function operatorFigures(operator: OperatorPlan, figuresOf: readonly Figures[]): Figures {
-  const own = operator.nodes.map((node) => figuresOf[node]).filter((figures) => figures !== undefined);
+function operatorFigures(operator: OperatorPlan, nodes: RuleFigures['nodes']): Figures {
+  const own = operator.nodes.map((node) => nodes[node]?.figures).filter((figures) => figures !== undefined);
   const first = own[0];
   const last = own.at(-1);
   if (first === undefined || last === undefined) return nothing;

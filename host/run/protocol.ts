@@ -55,12 +55,19 @@ export type Control =
   | { kind: 'status'; seq: number; run: number }
   | { kind: 'usage'; seq: number }
   | { kind: 'latencies'; seq: number }
+  | { kind: 'failures'; seq: number }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; strategy: TraceStrategy | null }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 
 export type Metrics = Record<string, number | string>;
+
+/** Why an operator failed last, and how often it has. */
+export interface Failure {
+  reason: string;
+  total: number;
+}
 
 export type Report =
   | { kind: 'started'; run: number }
@@ -71,6 +78,8 @@ export type Report =
   | { kind: 'status'; seq: number; metrics: Metrics | undefined }
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
+  /** The latest failure of each run that had one. */
+  | { kind: 'failures'; seq: number; failures: [run: number, failure: Failure][] }
   | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }
   | { kind: 'trace'; trace: TraceRecord }
   /** A line about a run, or about the data plane. */

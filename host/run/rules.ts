@@ -2,9 +2,19 @@
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
-import type { Catalog, ConnectionUse, Engine, RuleCpuTime, RuleDefinition, RuleState, RuleStatus } from './api.js';
+import type {
+  Catalog,
+  ConnectionUse,
+  Engine,
+  RuleCpuTime,
+  RuleDefinition,
+  RuleState,
+  RuleStatus,
+  RuleSummary,
+} from './api.js';
 import { connectionsOf, usesOf } from './connection-uses.js';
 import type { RuleLatencies } from './latencies.js';
+import { failureIn } from './metrics.js';
 import type { Metrics, Report } from './protocol.js';
 import { MissingConnection } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
@@ -155,6 +165,19 @@ export class Rules implements Engine {
     };
   }
 
+  /** Asks the data plane once for all rules. */
+  async summaries(): Promise<RuleSummary[]> {
+    const found = await this.#made?.failures();
+    const failures = found === undefined ? undefined : new Map(found);
+    return [...this.#entries].map(([id, { state, run, metrics, redact }]) => {
+      // A run that ended has left its figures here.
+      const isLive = failures !== undefined && state === 'running';
+      const failure = isLive ? failures.get(run) : failureIn(metrics);
+      const { reason, total } = failure ?? { reason: '', total: 0 };
+      return { id, status: state, lastException: redact(reason), exceptionsTotal: total };
+    });
+  }
+
   async cpuTimes(): Promise<RuleCpuTime[]> {
     const times = (await this.#made?.cpuTimes()) ?? [];
     // Those that ended of late are known by their last run only.
@@ -214,7 +237,7 @@ export class Rules implements Engine {
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
     if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
-    if (report.kind === 'latencies') return;
+    if (report.kind === 'latencies' || report.kind === 'failures') return;
     const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
     if (report.kind === 'log') {
       this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });
@@ -292,7 +315,7 @@ export class Rules implements Engine {
       const { start, redact } = this.#plans.startOf(definition, run, zoneMs, kept);
       entry.redact = redact;
       entry.topology = this.#plans.sameTopology(start.plan.topology);
-      entry.connections = connectionsOf(start.sources, start.sinks);
+      entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
       const isDebug = definition.options.debug || this.#options.logs?.isDebug === true;
       this.supervisor.post({ kind: 'start', rule: { ...start, isDebug, trace: entry.trace } });
       entry.run = run;

@@ -8,7 +8,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
 import type { RuleLatencies } from './latencies.js';
-import type { Control, Metrics, Report, WorkerSettings } from './protocol.js';
+import type { Control, Failure, Metrics, Report, WorkerSettings } from './protocol.js';
 import type { TraceRecord } from './trace.js';
 
 export interface SupervisorOptions {
@@ -74,6 +74,11 @@ export class Supervisor {
   /** Asks for the times that the operators of all rules took; undefined as with `cpuTimes`. */
   latencies(): Promise<RuleLatencies[] | undefined> {
     return this.#ask((seq) => ({ kind: 'latencies', seq }));
+  }
+
+  /** Asks for the latest failure of all runs that had one; undefined as above. */
+  failures(): Promise<[run: number, failure: Failure][] | undefined> {
+    return this.#ask((seq) => ({ kind: 'failures', seq }));
   }
 
   /** Ends the thread; its rules get the time given to send what they have. */
@@ -166,6 +171,7 @@ export class Supervisor {
   #take(report: Report): void {
     if (report.kind === 'status') this.#answer(report.seq, report.metrics);
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
+    else if (report.kind === 'failures') this.#answer(report.seq, report.failures);
     else if (report.kind === 'latencies') this.#answer(report.seq, report.rules);
     else if (report.kind === 'trace') this.options.traced(report.trace);
     else this.options.report(report);

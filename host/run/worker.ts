@@ -98,6 +98,8 @@ async function take(control: Control): Promise<void> {
       return running.trace(control.run, control.strategy);
     case 'usage':
       return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
+    case 'failures':
+      return report({ kind: 'failures', seq: control.seq, failures: await running.failures() });
     case 'latencies':
       return report({ kind: 'latencies', seq: control.seq, rules: running.latencies() });
     case 'close':

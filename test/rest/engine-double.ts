@@ -8,6 +8,7 @@ import type {
   RuleDefinition,
   RuleState,
   RuleStatus,
+  RuleSummary,
 } from '../../host/run/api.js';
 import { TraceStore, type TraceStrategy } from '../../host/run/trace.js';
 import { parseSelect } from '../../host/sql/parser.js';
@@ -90,6 +91,15 @@ export class EngineDouble implements Engine {
       nextStartTimestamp: 0,
       metrics,
     };
+  }
+
+  async summaries(): Promise<RuleSummary[]> {
+    return [...this.#entries].map(([id, { state }]) => ({
+      id,
+      status: state,
+      lastException: 'bad row',
+      exceptionsTotal: 2,
+    }));
   }
 
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined {

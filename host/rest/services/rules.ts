@@ -242,13 +242,16 @@ export class RuleService {
   /** State and latest failure of every rule. */
   statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
     return inContext('get rules status error', async () => {
-      const entries = await Promise.all(
-        this.#rules.ids().map(async (id) => {
-          const status = await this.#status(id);
-          return [id, { status: stateTexts[status.status], ...latestException(status) }] as const;
+      const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
+      return Object.fromEntries(
+        this.#rules.ids().map((id) => {
+          const { lastException = '', exceptionsTotal = 0 } = found.get(id) ?? {};
+          return [
+            id,
+            { status: this.#stateText(id), last_exception: lastException, exceptions_total: exceptionsTotal },
+          ];
         }),
       );
-      return Object.fromEntries(entries);
     });
   }
 
@@ -419,22 +422,6 @@ export class RuleService {
       metrics: {},
     };
   }
-}
-
-/** Of the operators of a rule, the one with the latest exception. */
-function latestException({ metrics }: RuleStatus): { last_exception: string; exceptions_total: number } {
-  let latest = 0;
-  let found = { last_exception: '', exceptions_total: 0 };
-  for (const [name, at] of Object.entries(metrics)) {
-    if (!name.endsWith('_last_exception_time') || typeof at !== 'number' || at <= latest) continue;
-    const operator = name.slice(0, -'_last_exception_time'.length);
-    latest = at;
-    found = {
-      last_exception: String(metrics[`${operator}_last_exception`] ?? ''),
-      exceptions_total: Number(metrics[`${operator}_exceptions_total`] ?? 0),
-    };
-  }
-  return found;
 }
 
 /** Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse apart. */

@@ -81,6 +81,30 @@ test('a rule ends after its duration', async () => {
   assert.is(status.message, 'duration terminated');
 });
 
+test('one question tells state and latest failure of all rules, running and stopped, as their status does', async () => {
+  const nobody = { server: 'tcp://127.0.0.1:1', topic: 't' };
+  opened.run('good', 'SELECT temperature FROM sim', [['nop', {}]]);
+  opened.run('bad', 'SELECT temperature FROM sim', [['mqtt', nobody]], { forceExitTimeoutMs: 50 });
+  await opened.reach('good', 'running');
+  await opened.figure('bad', 'sink_mqtt_0_0_exceptions_total', (count) => count > 0);
+  const summaryOf = async (id: string) => (await opened.engine.summaries()).find((summary) => summary.id === id);
+  assert.equal(await summaryOf('good'), { id: 'good', status: 'running', lastException: '', exceptionsTotal: 0 });
+  const running = await summaryOf('bad');
+  assert.is(running?.status, 'running');
+  assert.match(running?.lastException ?? '', /ECONNREFUSED/);
+  assert.ok(running !== undefined && running.exceptionsTotal > 0);
+  await opened.engine.stop('bad');
+  const { metrics } = await opened.engine.status('bad');
+  assert.equal(await summaryOf('bad'), {
+    id: 'bad',
+    status: 'stopped',
+    lastException: metrics.sink_mqtt_0_0_last_exception,
+    exceptionsTotal: metrics.sink_mqtt_0_0_exceptions_total,
+  });
+  await opened.engine.remove('good');
+  await opened.engine.remove('bad');
+});
+
 test('forceExitTimeout bounds how long a stop waits for a sink that cannot send', async () => {
   const slow = openEngine({ flushTimeoutMs: 60_000 });
   slow.stream('CREATE STREAM sim () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 1 });
