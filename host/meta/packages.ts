@@ -6,7 +6,11 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { HaumeaError } from '../base/errors.js';
 import { makeFolder } from '../base/folder.js';
+
+/** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
+const maxNameLength = 240;
 
 export class PackageFolders {
   readonly #root: string;
@@ -22,9 +26,12 @@ export class PackageFolders {
 
   /**
    * Makes a folder with what `fill` writes to it (`fill` creates it) and resolves with its name when everything is on
-   * disk; nothing stays when it fails.
+   * disk; nothing stays when it fails. Throws a `general` error when no folder can have the name.
    */
   async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+    if (Buffer.byteLength(name) > maxNameLength) {
+      throw new HaumeaError('general', `the name ${name.slice(0, 40)}… is longer than ${maxNameLength} bytes`);
+    }
     const folder = `${name}@${randomBytes(4).toString('hex')}`;
     const path = this.path(folder);
     await makeFolder(this.#root);

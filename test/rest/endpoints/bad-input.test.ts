@@ -14,6 +14,7 @@ import { startServer, temporaryFolder, within } from '../../harness.js';
 import { type ControlPlane, startControlPlane } from '../control-plane.js';
 import type { Json } from '../schema-check.js';
 import { runningRule } from './given.js';
+import { portablePlugin, service, wasmModule } from './given-files.js';
 import { closeConnections } from './http.js';
 import { CaseRunner } from './run.js';
 
@@ -163,6 +164,33 @@ for (const [what, id] of Object.entries(oddIds)) {
     assert.equal(wrong, []);
   });
 }
+
+test('names in bodies that no file can have are refused', async () => {
+  const name = 'x'.repeat(241);
+  const content = 'syntax = "proto3";';
+  const uploaded = JSON.stringify({ type: 'protobuf', name, content });
+  const requests: readonly (readonly [op: string, path: string, body: unknown])[] = [
+    ['POST /schemas/{type}', '/schemas/protobuf', { name, content }],
+    ['PUT /schemas/{type}/{name}', `/schemas/protobuf/${name}`, { content }],
+    ['POST /plugins/wasm', '/plugins/wasm', { name, bytecode: wasmModule('addUp') }],
+    ['POST /plugins/portables', '/plugins/portables', { name, file: portablePlugin(name) }],
+    ['POST /services', '/services', { name, file: service(name, 'itemPrice') }],
+    [
+      'POST /data/import',
+      '/data/import?partial=1',
+      { content: JSON.stringify({ Schema: { [`protobuf_${name}`]: uploaded } }) },
+    ],
+  ];
+  await runner.reset();
+  const before = await runner.snapshot();
+  for (const [op, path, body] of requests) {
+    const answer = await runner.send(op.split(' ')[0] ?? '', path, body);
+    assert.is(answer.status, 400, `${op}: ${answer.text}`);
+    assert.match(answer.json.message, 'is longer than 240 bytes');
+    assert.is(runner.answerMisfit(op, answer), undefined);
+  }
+  assert.is(await runner.snapshot(), before);
+});
 
 test('names that every object has are names like others', async () => {
   for (const name of ['__proto__', 'constructor', 'toString']) {

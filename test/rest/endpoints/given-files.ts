@@ -4,7 +4,10 @@ import { fileUri } from '../given-files.js';
 
 /** URI of the archive of a native plugin. */
 export function nativePlugin(name: string, version = ''): string {
-  return fileUri(`${name}.zip`, writeZip([{ name: `${name}${version}.so`, content: 'x' }, { name: `${name}.yaml` }]));
+  return fileUri(
+    `${name.slice(0, 40)}.zip`,
+    writeZip([{ name: `${name}${version}.so`, content: 'x' }, { name: `${name}.yaml` }]),
+  );
 }
 
 /** URI of the archive of a portable plugin; `change` replaces members of its description. */
@@ -14,7 +17,7 @@ export function portablePlugin(name: string, change: object = {}): string {
     { name: `${name}.json`, content: JSON.stringify(json) },
     { name: 'run.py', content: 'pass' },
   ];
-  return fileUri(`${name}.zip`, writeZip(items));
+  return fileUri(`${name.slice(0, 40)}.zip`, writeZip(items));
 }
 
 /** A module in base64 of functions (a, b) → a + b with the names given. */
@@ -50,7 +53,7 @@ export function service(name: string, func: string, change: object = {}): string
     { name: `${name}.json`, content: JSON.stringify({ about: {}, interfaces: { pricing } }) },
     { name: 'schemas/shop.proto', content: shopProto },
   ]);
-  return fileUri(`${name}.zip`, zip);
+  return fileUri(`${name.slice(0, 40)}.zip`, zip);
 }
 
 /** URI of an archive without what any kind of package needs. */
