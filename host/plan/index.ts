@@ -7,6 +7,7 @@ import { type Analysis, analyse, outputFieldsOf } from './analyse.js';
 import { notSupported } from './errors.js';
 import { explainLines } from './explain.js';
 import { type Branch, branchesOf } from './graph/branches.js';
+import { checkGraph } from './graph/check.js';
 import { mergePlans } from './graph/merge.js';
 import { selectOf } from './graph/translate.js';
 import { lower, type Physical } from './physical.js';
@@ -40,13 +41,14 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
 export function draftRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
   const { graph } = rule;
   if (graph === undefined) return planSelect(parseSelect(rule.sql), rule, catalog, fold);
+  checkGraph(graph, catalog);
   const plans = branchesOf(graph).map((branch) => ({
     plan: planSelect(selectOf(branch), partOf(rule, branch), catalog, fold),
     actions: branch.actions,
   }));
   return mergePlans(
     plans,
-    rule.actions.map(({ type }) => type),
+    graph.nodes.flatMap(({ name, type }) => (type === 'sink' ? [name] : [])),
   );
 }
 

@@ -1,4 +1,5 @@
 /** Which connections a rule has: named ones it selects, and those it makes for itself. */
+import type { OperatorPlan } from '../../kernels/ir.js';
 import { loadedConnector } from '../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
@@ -14,10 +15,15 @@ export interface OwnConnection {
 const none: readonly OwnConnection[] = [];
 
 /** Lists the connections of a rule; the same empty list for all rules without any. */
-export function connectionsOf(sources: readonly SourceSpec[], sinks: readonly SinkSpec[]): readonly OwnConnection[] {
+export function connectionsOf(
+  sources: readonly SourceSpec[],
+  sinks: readonly SinkSpec[],
+  operators: readonly OperatorPlan[],
+): readonly OwnConnection[] {
+  const nameOf = (i: number) => operators.find(({ part, action }) => part === 'sink' && action === i)?.name ?? '';
   const all = [
     ...sources.filter(isFirst).map(({ name, type, props }) => ({ operator: `source_${name}`, typ: type, props })),
-    ...sinks.map(({ type, props }, i) => ({ operator: `sink_${type}_${i}`, typ: type, props })),
+    ...sinks.map(({ type, props }, i) => ({ operator: nameOf(i), typ: type, props })),
   ];
   const own = all.filter(
     ({ typ, props }) => selectorOf(props) !== undefined || loadedConnector(typ)?.ping !== undefined,

@@ -66,8 +66,8 @@ test('a switch sends rows to the sinks of their cases; every branch has figures'
     },
     { src: ['by'], by: [['high'], ['middle']] },
   );
-  assert.is(status.sink_memory_0_0_records_out_total, 2);
-  assert.is(status.sink_memory_1_0_records_out_total, 2);
+  assert.is(status.sink_high_0_records_out_total, 2);
+  assert.is(status.sink_middle_0_records_out_total, 2);
   assert.is(status.sourceRecordsInTotal, 6);
   assert.is(status.op_2_filter_0_records_out_total, 2);
   assert.is(status.op_4_filter_0_records_out_total, 2);
@@ -83,8 +83,8 @@ test('without stopping at the first match a row goes to all its cases', async ()
     },
     { src: ['by'], by: [['high'], ['middle']] },
   );
-  assert.is(status.sink_nop_0_0_records_out_total, 2);
-  assert.is(status.sink_nop_1_0_records_out_total, 4);
+  assert.is(status.sink_high_0_records_out_total, 2);
+  assert.is(status.sink_middle_0_records_out_total, 4);
 });
 
 test('windows, groups, aggregates, conditions on groups and order', async () => {
@@ -97,7 +97,7 @@ test('windows, groups, aggregates, conditions on groups and order', async () => 
       grp: operator('groupby', { dimensions: ['b'] }),
       cnt: operator('aggfunc', { expr: 'sum(a) as s' }),
       hav: operator('filter', { expr: 's > 4' }),
-      ord: operator('orderby', { sorts: [{ field: 's', order: 'desc' }] }),
+      ord: operator('orderby', { sorts: [{ field: 's', desc: true }] }),
       out: operator('pick', { fields: ['b', 's'], isAgg: true }),
       sink: { type: 'sink', nodeType: 'file', props: { path, sendSingle: true } },
     },
@@ -155,6 +155,68 @@ test('graphs that make no query are refused with the node and the reason', async
     ],
     [{ src: { type: 'spring', nodeType: 'x' }, sink }, { src: ['sink'] }, /nodes\.src\.type is "spring"/],
   ];
+  // One operator between source and sink, or two.
+  const count = operator('window', { type: 'countwindow', size: 2 });
+  const alone: [object, RegExp][] = [
+    [operator('aggfunc', { expr: 'sum(a)' }), /node f \(aggfunc\) takes a collection, but src gives rows/],
+    [operator('groupby', { dimensions: ['a'] }), /node f \(groupby\) takes a collection, but src gives rows/],
+    [operator('orderby', { sorts: [{ field: 'a' }] }), /node f \(orderby\) takes a collection, but src gives rows/],
+    [operator('script', { script: 'x' }), /node f \(script\) is not supported: scripts would/],
+    [operator('watermark', {}), /node f \(watermark\): emitters must be a list/],
+    [operator('watermark', { emitters: ['gone'] }), /node f \(watermark\): emitters: "gone" is no stream of the rule/],
+    [operator('window', { type: 'countwindow', size: 0 }), /node f \(window\): size must be a whole number above 0/],
+    [
+      operator('window', { type: 'hoppingwindow', unit: 'ss', size: 2, interval: 0 }),
+      /node f \(window\): interval must be a whole number above 0/,
+    ],
+    [operator('window', { type: 'sessionwindow', unit: 'ss', size: 2 }), /interval must be a whole number above 0/],
+    [
+      operator('window', { type: 'hoppingwindow', unit: 'ss', size: 2, interval: 3 }),
+      /interval must not be greater than size/,
+    ],
+  ];
+  for (const [f, reason] of alone) refusals.push([{ src: source, f, sink }, { src: ['f'], f: ['sink'] }, reason]);
+  const pairs: [object, object, RegExp][] = [
+    [count, count, /node g \(window\) takes rows, but f gives a collection/],
+    [count, operator('watermark', { emitters: ['sim'] }), /node g \(watermark\) takes rows, but f gives a collection/],
+  ];
+  for (const [f, g, reason] of pairs) {
+    refusals.push([{ src: source, f, g, sink }, { src: ['f'], f: ['g'], g: ['sink'] }, reason]);
+  }
+  refusals.push(
+    [
+      {
+        src: source,
+        w: count,
+        g: operator('groupby', { dimensions: ['a'] }),
+        f: operator('function', { expr: 'abs(a) as b' }),
+        sink,
+      },
+      { src: ['w'], w: ['g'], g: ['f'], f: ['sink'] },
+      /node f \(function\) takes rows or a collection, but g gives groups/,
+    ],
+    [
+      {
+        src: source,
+        f: operator('filter', { expr: 'a > 1' }),
+        g: operator('filter', { expr: 'a > 2' }),
+        h: operator('pick', { fields: ['a'] }),
+        sink,
+      },
+      { src: ['f', 'g'], f: ['h'], g: ['h'], h: ['sink'] },
+      /node h \(pick\) takes one input, not f, g/,
+    ],
+    [
+      { src: { ...source, nodeType: 'mqtt' }, sink },
+      { src: ['sink'] },
+      /source src: nodeType is mqtt, but sim is of type simulator/,
+    ],
+    [
+      { src: { ...source, props: { sourceType: 'table', sourceName: 'sim' } }, sink },
+      { src: ['sink'] },
+      /source src: sourceType is table, but sim is a stream/,
+    ],
+  );
   for (const [nodes, edges, reason] of refusals) {
     const answer = await server.request('POST', '/rules', {
       id: 'bad',

@@ -7,8 +7,8 @@ export interface BranchPlan {
   actions: readonly number[];
 }
 
-/** Joins plans; a stream that several branches read is listed for each of them, and opened once. */
-export function mergePlans(branches: readonly BranchPlan[], sinkTypes: readonly string[]): RulePlan {
+/** Joins plans, with sinks named as their nodes; a stream that several branches read is listed for each of them, and opened once. */
+export function mergePlans(branches: readonly BranchPlan[], sinks: readonly string[]): RulePlan {
   const merged: RulePlan = {
     sources: [],
     nodes: [],
@@ -22,7 +22,7 @@ export function mergePlans(branches: readonly BranchPlan[], sinkTypes: readonly 
     const nodeBase = merged.nodes.length;
     const names = new Map<string, string>();
     for (const operator of plan.operators) {
-      const name = renamed(operator, steps, actions, sinkTypes);
+      const name = renamed(operator, steps, actions, sinks);
       names.set(operator.name, name);
       const isKnown = merged.operators.some((one) => one.name === name);
       if (!isKnown) merged.operators.push(moved(operator, name, sourceBase, nodeBase, actions));
@@ -44,15 +44,14 @@ export function mergePlans(branches: readonly BranchPlan[], sinkTypes: readonly 
   return merged;
 }
 
-/** Steps are numbered on through all branches, sinks by their place in the rule; sources and decoders are the same. */
-function renamed(operator: OperatorPlan, steps: number, actions: readonly number[], types: readonly string[]): string {
+/** Steps are numbered on through all branches, sinks have the names of their nodes; sources and decoders are the same. */
+function renamed(operator: OperatorPlan, steps: number, actions: readonly number[], sinks: readonly string[]): string {
   const { name, part, action } = operator;
   if (part === 'operator') return name.replace(/^op_(\d+)/, (_whole, number) => `op_${Number(number) + steps}`);
   if (action === undefined) return name;
-  const place = actions[action] ?? action;
-  const type = types[place] ?? '';
-  if (part === 'transform') return `op_${type}_${place}_0_transform`;
-  return part === 'encode' ? `op_${type}_${place}_1_encode` : `sink_${type}_${place}`;
+  const sink = sinks[actions[action] ?? action] ?? '';
+  if (part === 'transform') return `op_${sink}_0_transform`;
+  return part === 'encode' ? `op_${sink}_1_encode` : `sink_${sink}`;
 }
 
 function moved(

@@ -175,13 +175,21 @@ function windowOf(node: GraphNode): NonNullable<Select['window']> {
   const { size, interval } = node.props;
   const takesUnit = type !== 'countwindow';
   const numbers = [size];
-  const takesInterval = type === 'hoppingwindow' || type === 'sessionwindow' || type === 'countwindow';
+  const needsInterval = type === 'hoppingwindow' || type === 'sessionwindow';
+  const takesInterval = needsInterval || type === 'countwindow';
   if (takesInterval && interval !== undefined && interval !== null && interval !== 0) numbers.push(interval);
   else if (!takesInterval && interval !== undefined && interval !== 0 && interval !== null && interval !== size) {
     throw refuse('interval must be left out or equal to size');
   }
   for (const [i, number] of numbers.entries()) {
-    if (!Number.isSafeInteger(number)) throw refuse(`${i === 0 ? 'size' : 'interval'} must be a whole number`);
+    if (!Number.isSafeInteger(number) || Number(number) <= 0) {
+      throw refuse(`${i === 0 ? 'size' : 'interval'} must be a whole number above 0`);
+    }
+  }
+  const isHopping = type === 'hoppingwindow' || type === 'countwindow';
+  if (needsInterval && numbers.length < 2) throw refuse('interval must be a whole number above 0');
+  if (isHopping && numbers.length === 2 && Number(interval) > Number(size)) {
+    throw refuse('interval must not be greater than size');
   }
   const parameters = takesUnit ? [text(node, 'unit'), ...numbers] : numbers;
   if (!/^[a-z]+window$/.test(type)) throw refuse(`window type ${type} is not known`);
