@@ -10,6 +10,7 @@ import { HaumeaError } from '../../../host/base/errors.js';
 import { parseCreate, parseSelect } from '../../../host/sql/parser.js';
 import { defineSource } from '../../../host/sql/source-def.js';
 import { announceSkip } from '../../harness.js';
+import { recordedDdl } from '../../sql/recorded-ddl.js';
 
 interface GoldenCase {
   id: string;
@@ -107,7 +108,7 @@ function loadCases(): GoldenCase[] {
 /** Returns the message of the refusal, or null. */
 function refusalOf({ ddl, sql }: GoldenCase): string | null {
   try {
-    for (const statement of ddl ?? []) defineSource(parseCreate(statement));
+    for (const statement of ddl ?? []) defineSource(parseCreate(recordedDdl(statement)));
     parseSelect(sql);
     return null;
   } catch (error) {
