@@ -3,9 +3,8 @@
  * of all rules are gathered first: as lines for each name, a few rules at a time, so that other requests are answered
  * meanwhile.
  */
-import { type Histogram, latencyBounds } from '../../kernels/histogram.js';
 import type { RuleState } from '../run/api.js';
-import type { RuleLatencies } from '../run/latencies.js';
+import { type Histogram, latencyBounds, type RuleLatencies } from '../run/latencies.js';
 
 export interface RuleFigures {
   readonly id: string;

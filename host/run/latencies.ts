@@ -2,6 +2,8 @@
 import { addLatencies, emptyHistogram, type Histogram } from '../../kernels/histogram.js';
 import type { RuleRun } from './rule-run.js';
 
+export { type Histogram, latencyBounds } from '../../kernels/histogram.js';
+
 /** What a source or sink exchanged with the other side. */
 export interface IoFigures {
   /** Connector. */
