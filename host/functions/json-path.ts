@@ -2,7 +2,7 @@
  * JSON paths: `$.a.b`, `$["a b"]`, `$.list[0]`, `[1,2]`, `[0:3]`, `[*]`, `..name`, `[?(@.age > 5 && @.name == "x")]`.
  * A path with a step that may match several values gives the list of its matches, any other path one value.
  */
-import { printed } from './regexp.js';
+import { printed, withPattern } from './regexp.js';
 
 interface Scope {
   root: unknown;
@@ -15,6 +15,10 @@ type Step =
   | { kind: 'many'; find: (value: unknown, root: unknown) => unknown[] };
 
 const maxPaths = 256;
+/** Values a path may find on its way. */
+const maxMatches = 100_000;
+/** Brackets and conditions within each other. */
+const maxDepth = 64;
 const paths = new Map<string, Evaluate>();
 
 /** Finds what the path describes in a list, an object or a text of JSON. Throws for a bad path and for missing members. */
@@ -46,14 +50,21 @@ function walk(steps: readonly Step[], start: unknown, root: unknown): unknown {
   }
   let matches = [start];
   for (const step of steps) {
-    matches = matches.flatMap((value) => {
-      if (step.kind === 'many') return step.find(value, root);
-      try {
-        return [step.find(value, root)];
-      } catch {
-        return [];
+    const next: unknown[] = [];
+    for (const value of matches) {
+      if (step.kind === 'many') {
+        for (const found of step.find(value, root)) next.push(found);
+      } else {
+        try {
+          next.push(step.find(value, root));
+        } catch {
+          // What has no such member is no match.
+        }
       }
-    });
+      // Steps like ..* find the same values again and again.
+      if (next.length > maxMatches) throw new Error(`the path finds more than ${maxMatches} values`);
+    }
+    matches = next;
   }
   return matches;
 }
@@ -129,12 +140,13 @@ const operators: Readonly<Record<string, (a: unknown, b: unknown) => boolean>> =
   '>=': (a, b) => order(a, b) >= 0,
   '<': (a, b) => order(a, b) < 0,
   '>': (a, b) => order(a, b) > 0,
-  '=~': (a, b) => new RegExp(printed(b), 'u').test(printed(a)),
-  '!~': (a, b) => !new RegExp(printed(b), 'u').test(printed(a)),
+  '=~': (a, b) => withPattern(printed(b), (expression) => expression.test(printed(a))),
+  '!~': (a, b) => !withPattern(printed(b), (expression) => expression.test(printed(a))),
 };
 
 class PathParser {
   private at = 0;
+  private depth = 0;
 
   constructor(private readonly text: string) {}
 
@@ -145,11 +157,13 @@ class PathParser {
   }
 
   private disjunction(): Evaluate {
+    if (++this.depth > maxDepth) throw this.error(`more than ${maxDepth} levels`);
     let left = this.conjunction();
     while (this.accept(/\|\|/y) !== null) {
       const [a, b] = [left, this.conjunction()];
       left = (scope) => truth(a(scope)) || truth(b(scope));
     }
+    this.depth--;
     return left;
   }
 
@@ -172,7 +186,9 @@ class PathParser {
 
   private operand(): Evaluate {
     if (this.accept(/!/y) !== null) {
+      if (++this.depth > maxDepth) throw this.error(`more than ${maxDepth} levels`);
       const inner = this.operand();
+      this.depth--;
       return (scope) => !truth(inner(scope));
     }
     if (this.accept(/\(/y) !== null) {

@@ -1,4 +1,5 @@
 /** What the regular-expression functions share: values as text and patterns compiled once. */
+import { createContext, runInContext } from 'node:vm';
 import { Instant } from '../../kernels/value.js';
 
 const maxPatterns = 256;
@@ -28,6 +29,38 @@ export function pattern(source: string): RegExp {
   if (patterns.size >= maxPatterns) patterns.delete(patterns.keys().next().value as string);
   patterns.set(source, compiled);
   return compiled;
+}
+
+/** How long a pattern may search a text, milliseconds, and how often it may take longer before it is not tried any more. */
+const patienceMs = 50;
+const maxTimeouts = 3;
+const timeouts = new Map<string, number>();
+const sandbox: { search?: () => unknown } = {};
+const context = createContext(sandbox);
+
+/**
+ * Searches with a pattern. Patterns whose search can take exponential time, such as `(a+)+b`, run with a time limit; what
+ * takes longer throws, and so does each further use of a pattern that did so several times.
+ */
+export function withPattern<T>(source: string, search: (expression: RegExp) => T): T {
+  const expression = pattern(source);
+  if (!mayExplode(source)) return search(expression);
+  const count = timeouts.get(source) ?? 0;
+  if (count >= maxTimeouts) throw new Error(`regular expression ${source} takes too long`);
+  try {
+    sandbox.search = () => search(expression);
+    return runInContext('search()', context, { timeout: patienceMs }) as T;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    if (timeouts.size >= maxPatterns) timeouts.delete(timeouts.keys().next().value as string);
+    timeouts.set(source, count + 1);
+    throw new Error(`regular expression ${source} takes too long`);
+  }
+}
+
+/** Repeated groups, references back or many repetitions: the search may go back over the text again and again. */
+function mayExplode(source: string): boolean {
+  return /\)[*+{]|\\[1-9k]/.test(source) || (source.match(/[*+]|\{\d+,/g)?.length ?? 0) > 2;
 }
 
 /** The value as text functions print it: `1.5`, `[1 a]`, `map[k:v]`. */

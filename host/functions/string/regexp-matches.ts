@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { pattern, printed } from '../regexp.js';
+import { printed, withPattern } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_matches',
@@ -14,6 +14,6 @@ export default defineFunction({
   example: "regexp_matches(text, '^a.*b$')",
   call: perRow('handles', (text, source) => {
     if (text === null || text === undefined || source === null || source === undefined) return false;
-    return pattern(printed(source)).test(printed(text));
+    return withPattern(printed(source), (expression) => expression.test(printed(text)));
   }),
 });

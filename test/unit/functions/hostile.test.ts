@@ -1,0 +1,59 @@
+/** Paths, patterns and time formats that come with rows: bad ones are named, work on hostile ones is bounded. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { microsOf } from '../../../host/functions/duration.js';
+import { findPath } from '../../../host/functions/json-path.js';
+import { momentFrom } from '../../../host/functions/moment.js';
+import { withPattern } from '../../../host/functions/regexp.js';
+import { formatFault, printTime, readTime } from '../../../host/functions/time-format.js';
+
+const list = { items: [{ n: 1 }, { n: 5 }, { n: 9, name: 'xx' }] };
+
+test('a JSON path with a filter finds what fits', () => {
+  assert.equal(findPath(list, '$.items[?(@.n > 4)].n'), [5, 9]);
+  assert.equal(findPath(list, '$..name'), ['xx']);
+  assert.equal(findPath(list, '$.items[?(@.name =~ "^x+$")].n'), [9]);
+});
+
+test('a bad JSON path or datum is named', () => {
+  assert.throws(() => findPath(list, '$.items[?('), /bad path \$\.items\[\?\(/);
+  assert.throws(() => findPath(list, 5), /the path must be a string, not 5/);
+  assert.throws(() => findPath('{', '$.a'), /'\{' is not valid JSON/);
+  assert.throws(() => findPath(list, '$.none'), /unknown key none/);
+});
+
+test('deep and multiplying JSON paths are refused', () => {
+  const deep = JSON.parse(`${'{"a":{"b":1,"c":'.repeat(60)}1${'}}'.repeat(60)}`);
+  assert.throws(() => findPath(deep, '$..*..*..*..*..*'), /finds more than 100000 values/);
+  assert.throws(() => findPath(deep, `${'('.repeat(5000)}1`), /more than 64 levels/);
+  assert.throws(() => findPath(deep, `${'!'.repeat(5000)}$`), /more than 64 levels/);
+});
+
+test('a regular expression that would search forever fails in time', () => {
+  const started = performance.now();
+  for (let i = 0; i < 50; i++) {
+    assert.throws(() => withPattern('^(a+)+$', (one) => one.test(`${'a'.repeat(40)}!`)), /takes too long/);
+  }
+  assert.ok(performance.now() - started < 5000);
+  assert.ok(withPattern('^(?:ab?)+$', (one) => one.test('aba')));
+});
+
+test('times are read and written by a format', () => {
+  const moment = readTime('03/02/2024 14-05-06', 'dd/MM/yyyy HH-mm-ss');
+  assert.ok(moment !== undefined);
+  assert.is(printTime(moment, 'yyyy-MM-dd hh:mm:ss a XXX'), '2024-02-03 02:05:06 PM +00:00');
+  assert.is(readTime('30/02/2024', 'dd/MM/yyyy'), undefined);
+  assert.is(readTime('2024', 'dd/MM/yyyy'), undefined);
+  assert.match(formatFault('yyy') ?? '', /time format yyy/);
+  assert.is(printTime(momentFrom('2024-06-15T01:02:03+05:30'), 'HH:mm XXX'), '01:02 +05:30');
+});
+
+test('bad times and durations are named', () => {
+  assert.throws(() => momentFrom('nope'), /'nope' cannot be read as a time/);
+  assert.throws(() => momentFrom(true), /true is no time/);
+  assert.throws(() => momentFrom(2n ** 60n), /beyond the range of times/);
+  assert.throws(() => microsOf('x'), /'x' is no duration/);
+  assert.is(microsOf('-1h30m'), -5_400_000_000n);
+});
+
+test.run();
