@@ -60,11 +60,15 @@ export class MqttSource implements Source {
     const { hasSession } = await connectOnce(client);
     if (this.#isClosed) return;
     // What came with the consent may have ended the connection before anybody could hear of it.
-    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
+    this.#checkTransport();
     if (this.context.isFull) this.#transport?.hold(true);
     if (!hasSession || !this.conf.enableClientSession) await this.#subscribe(client);
-    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
+    this.#checkTransport();
     this.#isConnected = true;
+  }
+
+  #checkTransport(): void {
+    if (this.#transport?.destroyed === true) throw new HaumeaError('connection', this.#reason);
   }
 
   async close(): Promise<void> {
