@@ -46,43 +46,60 @@ function scanLongString(p: usize, end: usize): usize {
   stringEscaped = false;
   while (q < end) {
     const v = v128.load(q);
-    const stop = <u32>i8x16.bitmask(
+    const high = <u32>i8x16.bitmask(v);
+    let stop = <u32>i8x16.bitmask(
       v128.or(
         v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
-        i8x16.lt_u(v, i8x16.splat(0x20)),
+        i8x16.le_u(v, i8x16.splat(0x1f)),
       ),
     );
     if (stop == 0) {
-      wide |= <u32>i8x16.bitmask(v);
+      wide |= high;
       q += 16;
       continue;
     }
-    const n = ctz(stop);
-    wide |= <u32>i8x16.bitmask(v) & ((1 << n) - 1);
-    q += n;
-    if (q >= end) break;
-    const c = <u32>load<u8>(q);
-    if (c == 0x22) {
-      if (wide != 0 && !isUtf8(p, q)) return fault('invalid UTF-8 in a string', p);
-      return q;
-    }
-    if (c != 0x5c) return fault('control character in a string', q);
-    stringEscaped = true;
-    const e = q + 1 < end ? <u32>load<u8>(q, 1) : 0;
-    if (e == 0x75) {
-      if (q + 6 > end || hex4(q + 2) < 0) return fault('invalid \\u escape', q);
-      q += 6;
-    } else if (e == 0x22 || e == 0x5c || e == 0x2f || e == 0x62 || e == 0x66 || e == 0x6e || e == 0x72 || e == 0x74) {
-      q += 2;
-    } else return fault('invalid escape in a string', q);
+    let next: u32 = 16;
+    do {
+      const n = ctz(stop);
+      const at = q + n;
+      if (at >= end) return fault('string without closing quote', p);
+      const c = <u32>load<u8>(at);
+      if (c == 0x22) {
+        wide |= high & ((1 << n) - 1);
+        if (wide != 0 && !isUtf8(p, at)) return fault('invalid UTF-8 in a string', p);
+        return at;
+      }
+      if (c != 0x5c) return fault('control character in a string', at);
+      stringEscaped = true;
+      const e = at + 1 < end ? <u32>load<u8>(at, 1) : 0;
+      next = n + 2;
+      if (e == 0x75) {
+        if (at + 6 > end || hex4(at + 2) < 0) return fault('invalid \\u escape', at);
+        next = n + 6;
+      } else if (!isEscape(e)) return fault('invalid escape in a string', at);
+      if (next >= 16) break;
+      stop &= -1 << next;
+      next = 16;
+    } while (stop);
+    wide |= high;
+    q += next;
   }
   return fault('string without closing quote', p);
 }
 
-function hexDigit(c: u32): i32 {
-  if (c - 48 < 10) return c - 48;
-  const l = (c | 32) - 97;
-  return l < 6 ? l + 10 : -1;
+/** Whether a backslash may stand before the character, \u aside. */
+// @ts-ignore: decorator
+@inline function isEscape(e: u32): bool {
+  const from = e - 0x5c; // \ b f n r t
+  const short: u32 = 1 | (1 << 6) | (1 << 10) | (1 << 18) | (1 << 22) | (1 << 24);
+  return from <= 24 ? ((short >> from) & 1) != 0 : e == 0x22 || e == 0x2f;
+}
+
+// @ts-ignore: decorator
+@inline function hexDigit(c: u32): i32 {
+  const digit = c - 48;
+  const letter = (c | 32) - 97;
+  return select<i32>(digit, select<i32>(letter + 10, -1, letter < 6), digit < 10);
 }
 
 /** Value of four hexadecimal digits, negative when they are none. */
@@ -95,20 +112,20 @@ function hex4(p: usize): i32 {
 }
 
 /**
- * Writes the string [p0, end), checked by scanString, without escapes to `out` (which needs end - p0 bytes) and returns the
- * end of the output. Surrogates without partner become U+FFFD.
+ * Writes the string [p0, end), checked by scanString, without escapes to `out` and returns the end of the output. `out` needs
+ * end - p0 bytes; up to 16 behind them may be overwritten (a pool has them). Surrogates without partner become U+FFFD.
  */
 export function unescape(p0: usize, end: usize, out: usize): usize {
   let p = p0;
   let at = out;
   while (p < end) {
-    const c = load<u8>(p);
-    if (c != 0x5c) {
-      store<u8>(at++, c);
-      p++;
-      continue;
-    }
-    const e = load<u8>(p, 1);
+    const v = v128.load(p);
+    v128.store(at, v);
+    const plain = min(<usize>ctz(<u32>i8x16.bitmask(i8x16.eq(v, i8x16.splat(0x5c))) | 0x10000), end - p);
+    p += plain;
+    at += plain;
+    if (plain == 16 || p == end) continue;
+    const e = <u32>load<u8>(p, 1);
     if (e != 0x75) {
       store<u8>(at++, e == 0x6e ? 0x0a : e == 0x74 ? 0x09 : e == 0x72 ? 0x0d : e == 0x62 ? 0x08 : e == 0x66 ? 0x0c : e);
       p += 2;

@@ -107,9 +107,9 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
     if (fraction == 0) return 0;
     digits += fraction;
   }
-  // Up to 15 digits are exact as a double; exponents are for the general way.
+  // Up to 15 digits are exact as a double.
   if (digits > 15) return 0;
-  if ((c | 32) == 0x35) return 0;
+  if ((c | 32) == 0x35) return putScaled(use, row, negative, m, fraction, p);
   const as = load<u8>(use, U_NUMBER);
   const block = <usize>load<u32>(use, U_BLOCK);
   const at = block + (<usize>row << 3);
@@ -134,4 +134,25 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
   store<u8>(block, 1, COL_HAS_RAW);
   store<u64>(at, raw, COL_RAW);
   return p;
+}
+
+/** Stores a short number whose exponent stands at `p`; 0 for large exponents and where no double is wanted. */
+function putScaled(use: usize, row: u32, negative: bool, m: u64, fraction: u32, p: usize): usize {
+  const sign = <u32>load<u8>(p, 1);
+  let q = p + 1 + <usize>(sign == 0x2b || sign == 0x2d);
+  let c = <u32>load<u8>(q) - 48;
+  const as = load<u8>(use, U_NUMBER);
+  if (c >= 10 || (as != NumberAs.F64 && as != NumberAs.WHOLE_I64)) return 0;
+  let exponent: u32 = 0;
+  do {
+    if (exponent > 99) return 0;
+    exponent = exponent * 10 + c;
+    c = <u32>load<u8>(++q) - 48;
+  } while (c < 10);
+  const scale = (sign == 0x2d ? -<i32>exponent : <i32>exponent) - <i32>fraction;
+  if (scale < -22 || scale > 22) return 0;
+  let v = <f64>(<i64>m);
+  v = scale < 0 ? v / load<f64>(POW10_F64 + (<usize>-scale << 3)) : v * load<f64>(POW10_F64 + (<usize>scale << 3));
+  put(<usize>load<u32>(use, U_BLOCK), row, Tag.F64, reinterpret<u64>(negative ? -v : v));
+  return q;
 }

@@ -111,6 +111,75 @@ test('reads strings and numbers of every length around blocks of 16 bytes', () =
   );
 });
 
+test('reads and refuses escapes at every place of blocks of 16 bytes', () => {
+  const escapes = [
+    '\\n',
+    '\\"',
+    '\\\\',
+    '\\/',
+    '\\b\\f\\r\\t',
+    '\\u00e9',
+    '\\ud83d\\ude00',
+    '\\u20AC\\u0041',
+    'é\\u0000',
+  ];
+  const broken = ['\\', '\\x', '\\u', '\\u12', '\\u12g4', '\\N', '\\a', '\\]', '\\u', '\u0001'];
+  const messages: string[] = [];
+  for (let before = 0; before < 20; before++) {
+    for (const one of [...escapes, ...broken]) {
+      for (const after of ['', 'y', 'y'.repeat(15)]) {
+        messages.push(
+          `{"s":"${'x'.repeat(before)}${one}${after}"}`,
+          `{"n":"${'x'.repeat(before)}${one}${after}","a":1}`,
+          `{"${'x'.repeat(before)}${one}${after}":1,"a":1}`,
+        );
+      }
+    }
+  }
+  assert.equal(
+    decoded(messages, messages),
+    messages.map((text) => expected(text)),
+  );
+});
+
+test('reads exponents as JSON.parse does', () => {
+  const messages: string[] = [];
+  for (const digits of ['0', '-0', '1', '-1.5', '123456789012345', '0.1', '17.00000000001', '12345678901234567']) {
+    for (const exponent of [
+      '0',
+      '1',
+      '+2',
+      '-3',
+      '22',
+      '23',
+      '-22',
+      '-23',
+      '007',
+      '99',
+      '100',
+      '-300',
+      '310',
+      '-400',
+      '',
+      '+',
+      '-',
+      'x',
+      '1.5',
+    ]) {
+      messages.push(
+        `{"a":${digits}e${exponent},"b":1}`,
+        `{"n":${digits}E${exponent}}`,
+        `{"a":[${digits}E${exponent}]}`,
+      );
+    }
+  }
+  const finite = messages.filter((text) => !/null/.test(JSON.stringify(expected(text))));
+  assert.equal(
+    decoded(messages, finite),
+    finite.map((text) => expected(text)),
+  );
+});
+
 test('keeps the last of equal keys, in known and unknown order', () => {
   const messages = ['{"a":1,"a":2}', '{"a":1,"b":3,"a":"z"}', '{"a":1,"a":2,"a":3}'];
   assert.equal(decoded(messages, messages), [{ a: 2 }, { a: 'z', b: 3 }, { a: 3 }]);
