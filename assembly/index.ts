@@ -1,5 +1,5 @@
 // The export list of the kernels, nothing else.
-export { alloc, bytesInUse, free, setMemoryLimit } from './mem/alloc';
+export { alloc, bytesInUse, bytesOfWorkspace, free, setMemoryLimit } from './mem/alloc';
 export { programFree, programNew } from './ops/vm';
 export { hostScratch } from './ops/call/index';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';

@@ -63,6 +63,7 @@ export interface KernelExports {
   alloc(size: number, account: number): number;
   free(at: number, size: number, account: number): void;
   bytesInUse(): bigint;
+  bytesOfWorkspace(): bigint;
   setMemoryLimit(bytes: number): void;
   nodeAdd(
     kind: number,

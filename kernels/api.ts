@@ -157,8 +157,11 @@ export interface Kernel {
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;
-  /** Bytes held by all kernel objects, and size of the Wasm memory. */
-  memory(): { inUse: number; total: number };
+  /**
+   * Bytes held by all kernel objects; the part of them that all share for the batch under way, which grows to what the
+   * largest batch needed and stays; size of the Wasm memory.
+   */
+  memory(): { inUse: number; workspace: number; total: number };
 
   /** Evaluates a program without columns on one row and returns the operand's value (constant folding). */
   evaluate(program: Program, result: number): { value: ConstValue } | { error: string };

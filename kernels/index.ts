@@ -309,8 +309,13 @@ class WasmKernel implements Kernel {
     };
   }
 
-  memory(): { inUse: number; total: number } {
-    return { inUse: Number(this.exports.bytesInUse()), total: this.exports.memory.buffer.byteLength };
+  memory(): { inUse: number; workspace: number; total: number } {
+    const { exports } = this;
+    return {
+      inUse: Number(exports.bytesInUse()),
+      workspace: Number(exports.bytesOfWorkspace()),
+      total: exports.memory.buffer.byteLength,
+    };
   }
 
   evaluate(program: Program, result: number): { value: ConstValue } | { error: string } {

@@ -1,7 +1,7 @@
 // The batch under way. One kernel instance works on one batch at a time, so these are plain globals: operators read
 // and narrow them, `emit` (flow/node.ts) saves and restores them around each child.
 import { poolInit, poolReset } from '../mem/pool';
-import { alloc } from '../mem/alloc';
+import { alloc, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE, REGISTER_COUNT } from '../mem/layout';
 
 /** Address of a u32 array: the column blocks of the current batch, by column index. */
@@ -24,8 +24,8 @@ export const scratch: usize = memory.data(32, 16);
 export let registers: usize = 0;
 
 export function contextInit(): void {
-  poolInit(scratch, 65536, 0);
-  registers = alloc(REGISTER_COUNT * COL_SIZE, 0);
+  poolInit(scratch, 65536, WORKSPACE);
+  registers = alloc(REGISTER_COUNT * COL_SIZE, WORKSPACE);
 }
 
 export function scratchReset(): void {

@@ -16,7 +16,7 @@
 //   28   0 u32
 //   32   fields, 16 bytes each: nameOff u32 (from spec) | nameLen u32 | operand u16 | rule u8 (NullRule) | 0 u8, u32
 //        names: json `,"name":` with escapes, rows: the bare name; 16 readable bytes behind each
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
@@ -102,9 +102,9 @@ export function rowsPrepare(spec: usize, program: usize): bool {
   isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
   const count: u32 = isObject ? 1 : n;
   if (count * ENTRY > tableSize) {
-    const bigger = alloc(count * ENTRY, 0);
+    const bigger = alloc(count * ENTRY, WORKSPACE);
     if (!bigger) return false;
-    free(table, tableSize, 0);
+    free(table, tableSize, WORKSPACE);
     table = bigger;
     tableSize = count * ENTRY;
   }

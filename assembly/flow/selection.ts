@@ -1,6 +1,6 @@
 // Row selections of operators that narrow a batch. A selection lives while it is emitted, so all operators share one
 // stack of blocks: push before filling, pop after emit.
-import { alloc } from '../mem/alloc';
+import { alloc, WORKSPACE } from '../mem/alloc';
 import { BATCH_ROWS } from '../mem/layout';
 
 /** A batch of more nested operators than this is not narrowed any further; the planner never comes near. */
@@ -16,7 +16,7 @@ export function selectionPush(): usize {
   const slot = BLOCKS + (<usize>depth << 2);
   let block = <usize>load<u32>(slot);
   if (!block) {
-    block = alloc(BLOCK, 0);
+    block = alloc(BLOCK, WORKSPACE);
     if (!block) return 0;
     store<u32>(slot, <u32>block);
   }

@@ -1,7 +1,7 @@
 // Column blocks for batches that operators produce (released rows, window results, sorted rows). Such a batch lives
 // only while it is emitted, so all operators share one stack of blocks: acquire before filling, release after emit,
 // last in first out.
-import { alloc } from '../mem/alloc';
+import { alloc, WORKSPACE } from '../mem/alloc';
 import { BATCH_ROWS, COL_SIZE, COL_HAS_RAW, COL_UNIFORM, Tag } from '../mem/layout';
 
 const MAX_BLOCKS: u32 = 4096;
@@ -13,8 +13,8 @@ let used: u32 = 0;
 export let identity: usize = 0;
 
 export function stageInit(): void {
-  blocks = alloc(MAX_BLOCKS * 4, 0);
-  identity = alloc(BATCH_ROWS * 4, 0);
+  blocks = alloc(MAX_BLOCKS * 4, WORKSPACE);
+  identity = alloc(BATCH_ROWS * 4, WORKSPACE);
   for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(identity + (i << 2), i);
 }
 
@@ -25,7 +25,7 @@ export function stageInit(): void {
 export function stageAcquire(count: u32): usize {
   if (used + count > MAX_BLOCKS) return 0;
   while (made < used + count) {
-    const block = alloc(COL_SIZE, 0);
+    const block = alloc(COL_SIZE, WORKSPACE);
     if (!block) return 0;
     store<u32>(blocks + (made << 2), <u32>block);
     made++;

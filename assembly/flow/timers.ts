@@ -1,6 +1,6 @@
 // Deadlines of nodes: a binary heap of node addresses ordered by N_DEADLINE. A node has at most one deadline and knows
 // its place in the heap (N_HEAP = index + 1), so moving and clearing it cost O(log n).
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { N_DEADLINE, N_HEAP } from './node';
 
 const FIRST_CAPACITY: u32 = 64;
@@ -56,10 +56,10 @@ function siftDown(at: u32, node: usize): void {
 function reserve(): bool {
   if (count < capacity) return true;
   const wanted = capacity ? capacity << 1 : FIRST_CAPACITY;
-  const bigger = alloc(wanted << 2, 0);
+  const bigger = alloc(wanted << 2, WORKSPACE);
   if (!bigger) return false;
   memory.copy(bigger, heap, <usize>count << 2);
-  free(heap, capacity << 2, 0);
+  free(heap, capacity << 2, WORKSPACE);
   heap = bigger;
   capacity = wanted;
   return true;
@@ -89,7 +89,7 @@ export function clearDeadline(node: usize): void {
   const last = nodeAt(--count);
   if (last == node) {
     if (count == 0) {
-      free(heap, capacity << 2, 0);
+      free(heap, capacity << 2, WORKSPACE);
       heap = 0;
       capacity = 0;
     }

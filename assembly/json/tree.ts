@@ -1,6 +1,6 @@
 // Lists under construction: values of an array or object stand on a stack until the closing bracket, then move to a pool
 // as one block. All entries have the form of object members (24 bytes, see mem/layout.ts).
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, span,
@@ -34,11 +34,11 @@ export function push(tag: u8, payload: u64, keyOff: usize, keyLen: u32): bool {
 function growStack(): bool {
   const more = capacity ? capacity * 2 : 1024;
   if (more > 0x2000000) return false;
-  const bigger = alloc(more * MEMBER_SIZE, 0);
+  const bigger = alloc(more * MEMBER_SIZE, WORKSPACE);
   if (!bigger) return false;
   if (capacity) {
     memory.copy(bigger, stack, capacity * MEMBER_SIZE);
-    free(stack, capacity * MEMBER_SIZE, 0);
+    free(stack, capacity * MEMBER_SIZE, WORKSPACE);
   }
   stack = bigger;
   capacity = more;

@@ -10,6 +10,11 @@
 
 const SMALL_CLASSES: u32 = 64;
 const CLASSES: u32 = SMALL_CLASSES + 4 * 22;
+/**
+ * Account of the workspace: blocks, stacks and tables for the batch under way, which all rules share. It grows to what
+ * the largest batch needed and never shrinks, so it is no part of what a rule holds.
+ */
+export const WORKSPACE: usize = memory.data(8, 8);
 const FREE_LISTS: usize = memory.data(4 * (64 + 4 * 22), 16);
 const PAGE: usize = 65536;
 /** One page less than 4 GiB: the end of the memory must be a number of 32 bits. */
@@ -33,6 +38,11 @@ function grow(pages: i32): bool {
 /** Bytes handed out and not freed, all owners. */
 export function bytesInUse(): u64 {
   return inUse;
+}
+
+/** Bytes of the workspace, part of `bytesInUse`. */
+export function bytesOfWorkspace(): u64 {
+  return load<u64>(WORKSPACE);
 }
 
 // @ts-ignore: decorator

@@ -1,6 +1,6 @@
 // The batch a source is filling: rows so far, error rows, and what a finished row or batch needs.
 import * as ctx from '../flow/context';
-import { alloc } from '../mem/alloc';
+import { alloc, WORKSPACE } from '../mem/alloc';
 import {
   BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, COL_VALS, setAt, span, Tag,
 } from '../mem/layout';
@@ -62,7 +62,7 @@ export function addErrorRow(node: usize): void {
   const row = filledRows;
   clearRow(state, row);
   if (!filledErrors) {
-    if (!errorBlock) errorBlock = alloc(COL_SIZE, 0);
+    if (!errorBlock) errorBlock = alloc(COL_SIZE, WORKSPACE);
     if (!errorBlock) return;
     filledErrors = errorBlock;
     memory.fill(errorBlock + COL_TAGS, Tag.MISSING, BATCH_ROWS);

@@ -6,7 +6,7 @@
 //   12   typeSize u32 | defaultCount u32
 //   20   schema: a struct type (json/type.ts), typeSize bytes, none when typeSize is 0
 //        defaults: nameLen u32 | valueLen u32 | name | value as JSON text
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 import { poolFree, poolInit } from '../mem/pool';
 import { accountOf, N_STATE, N_STATE_SIZE } from '../flow/node';
@@ -128,15 +128,15 @@ let blockCount: u32 = 0;
 function ensureBlocks(count: u32): bool {
   if (count > tableSize) {
     const size = max(count, max(64, tableSize * 2));
-    const table = alloc(size * 4, 0);
+    const table = alloc(size * 4, WORKSPACE);
     if (!table) return false;
     if (blockCount) memory.copy(table, colsTable, blockCount * 4);
-    free(colsTable, tableSize * 4, 0);
+    free(colsTable, tableSize * 4, WORKSPACE);
     colsTable = table;
     tableSize = size;
   }
   while (blockCount < count) {
-    const block = allocZeroed(COL_SIZE, 0);
+    const block = allocZeroed(COL_SIZE, WORKSPACE);
     if (!block) return false;
     store<u32>(colsTable + (<usize>blockCount << 2), <u32>block);
     blockCount++;

@@ -1,6 +1,6 @@
 // A growing buffer in which one text at a time is put together: error messages, printed values, results of text
 // functions. `textTake` copies it into the scratch memory of the batch.
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { span } from '../mem/layout';
 import * as ctx from '../flow/context';
@@ -15,7 +15,7 @@ export let textLen: u32 = 0;
 export function textBegin(): void {
   textLen = 0;
   if (!buffer) {
-    buffer = alloc(1024, 0);
+    buffer = alloc(1024, WORKSPACE);
     size = buffer ? 1024 : 0;
   }
 }
@@ -34,10 +34,10 @@ export function textCut(len: u32): void {
 export function textRoom(more: u32): usize {
   if (textLen + more > size) {
     const grown = max(size << 1, (textLen + more + 1023) & ~1023);
-    const next = alloc(grown, 0);
+    const next = alloc(grown, WORKSPACE);
     if (!next) return 0;
     memory.copy(next, buffer, textLen);
-    free(buffer, size, 0);
+    free(buffer, size, WORKSPACE);
     buffer = next;
     size = grown;
   }

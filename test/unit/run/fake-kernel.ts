@@ -122,8 +122,8 @@ export class FakeKernel implements Kernel {
     return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0, tickUs: 0 };
   }
 
-  memory(): { inUse: number; total: number } {
-    return { inUse: this.nodes.size + this.streams.size, total: 0 };
+  memory(): { inUse: number; workspace: number; total: number } {
+    return { workspace: 0, inUse: this.nodes.size + this.streams.size, total: 0 };
   }
 
   evaluate(): { error: string } {
