@@ -4,7 +4,6 @@ import type { Catalog, RuleDefinition } from '../run/api.js';
 import type { Select } from '../sql/ast.js';
 import { parseSelect } from '../sql/parser.js';
 import { type Analysis, analyse, outputFieldsOf } from './analyse.js';
-import { notSupported } from './errors.js';
 import { explainLines } from './explain.js';
 import { type Branch, branchesOf } from './graph/branches.js';
 import { checkGraph } from './graph/check.js';
@@ -30,15 +29,6 @@ interface Planned {
  * @param fold evaluates constant expressions; see Kernel.evaluate
  */
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
-  const plan = draftRule(rule, catalog, fold);
-  for (const node of plan.nodes) {
-    if (node.kind === 'join') throw notSupported(`${node.steps[0]?.type.toUpperCase()} JOIN`);
-  }
-  return plan;
-}
-
-/** As `planRule`, but also with plans of joins, which the kernel cannot run yet. */
-export function draftRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
   const { graph } = rule;
   if (graph === undefined) return planSelect(parseSelect(rule.sql), rule, catalog, fold);
   checkGraph(graph, catalog);

@@ -24,6 +24,7 @@ const statements = [
   'SELECT collect(*) AS c FROM s GROUP BY SLIDINGWINDOW(ss, 5)',
   'SELECT count(*) AS n, collect(device) AS d FROM s GROUP BY COUNTWINDOW(500)',
   'SELECT id, upper(device) AS d, text FROM s ORDER BY id',
+  'SELECT p.text, q.temp AS t FROM s AS p LEFT JOIN s AS q ON p.id = q.id GROUP BY COUNTWINDOW(200)',
 ];
 
 /** What the allocator takes for one column block (17,472 bytes, assembly/mem/layout.ts). */

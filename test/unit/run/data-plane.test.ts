@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { draftRule } from '../../../host/plan/index.js';
+import { planRule } from '../../../host/plan/index.js';
 import type { RuleStart } from '../../../host/run/protocol.js';
 import type { LinkedNode, NodeHandle } from '../../../kernels/api.js';
 import { temporaryFolder } from '../../harness.js';
@@ -93,7 +93,7 @@ function joinRule(second: string): RuleStart {
   const sql = 'SELECT a, b FROM x INNER JOIN y ON x.id = y.id GROUP BY TUMBLINGWINDOW(ss, 10)';
   const rule = passRule({ type: 'simulator', props: { interval: 1 } }, [{ type: 'nop', props: {} }]);
   const [source] = rule.sources;
-  const plan = draftRule(ruleOf(sql, {}, [{ type: 'nop', props: {} }]), streams, noFold);
+  const plan = planRule(ruleOf(sql, {}, [{ type: 'nop', props: {} }]), streams, noFold);
   return {
     ...rule,
     plan,
