@@ -9,15 +9,15 @@ import { leftCount, node, placeOf, recordOf, rightCount, spec, step } from './ru
 import { recordTag, recordVal } from './rows';
 import { addPair, outerIsRight } from './pairs';
 
-/** Fewer pairs are judged faster than hashed. */
-const LEAST_PAIRS: u64 = 64;
+/** A row costs as much to hash as so many pairs to judge. */
+const PAIRS_PER_ROW: u64 = 4;
 /** No key: null never equals anything. */
 const NO_HASH: u32 = 0;
 
 /** Adds the candidates of the step. False when they are not to be had this way: nothing was added then. */
 export function hashPairs(): bool {
   const keys = load<u32>(step, T_KEYS);
-  if (keys == 0 || <u64>leftCount * rightCount < LEAST_PAIRS) return false;
+  if (keys == 0 || <u64>leftCount * rightCount < (<u64>leftCount + rightCount) * PAIRS_PER_ROW) return false;
   for (let k: u32 = 0; k < keys; k++) if (!isOneKind(keyAt(spec, step, k))) return false;
   const innerCount = outerIsRight ? leftCount : rightCount;
   const outerCount = outerIsRight ? rightCount : leftCount;

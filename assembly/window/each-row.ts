@@ -1,8 +1,8 @@
-// Aggregates without a window: every row is a group and a message of its own.
+// No window: every row is a message of its own, a group of one row or the row as it is.
 import * as ctx from '../flow/context';
 import { SET_COUNT, SET_ERROR, setReset } from '../agg/group';
-import { takeIn } from './content';
-import { sendGroups, sendNoMemory } from './output';
+import { isGrouped, judgeRow, takeIn } from './content';
+import { addRows, beginRows, endRows, sendGroups, sendNoMemory } from './output';
 import { resume } from './batch';
 import { timeOfRow } from './times';
 import { W_SET } from './state';
@@ -15,9 +15,20 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
     const ms = timeOfRow(load<u32>(at));
-    if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+    if (!isGrouped(spec)) sendRow(node, spec, set, at, ms);
+    else if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
     else if (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) sendGroups(node, spec, set, ms, ms, ms);
     setReset(set);
     resume();
+  }
+}
+
+/** Sends the kept values of the row at `sel`, or the error of its WHERE. */
+function sendRow(node: usize, spec: usize, set: usize, sel: usize, ms: f64): void {
+  const verdict = judgeRow(spec, set, load<u32>(sel));
+  if (verdict < 0) sendGroups(node, spec, set, ms, ms, ms);
+  else if (verdict > 0 && beginRows(node, spec, ms, ms, ms)) {
+    addRows(node, spec, sel, 1);
+    endRows(node, spec, 0);
   }
 }
