@@ -47,6 +47,26 @@ export async function buildKernel() {
   writeFileSync(kernelStamp, wanted);
 }
 
+/**
+ * One table of media types for all packages that bring one, only types with file extensions or a character set: the others
+ * answer nothing, and every start of the server would read them. As text, which is parsed several times faster than code.
+ */
+const mediaTypes = {
+  name: 'media-types',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^mime-db$/ }, () => ({ path: join(root, 'node_modules/mime-db/db.json') }));
+    onLoad({ filter: /[\\/]mime-db[\\/]db\.json$/ }, ({ path }) => {
+      const all = Object.entries(JSON.parse(readFileSync(path, 'utf8')));
+      const used = Object.fromEntries(
+        all
+          .filter(([, { extensions, charset }]) => extensions !== undefined || charset !== undefined)
+          .map(([type, { source, extensions, charset }]) => [type, { source, extensions, charset }]),
+      );
+      return { contents: `module.exports = JSON.parse(${JSON.stringify(JSON.stringify(used))});`, loader: 'js' };
+    });
+  },
+};
+
 /** Bundles the host. */
 export async function buildHost() {
   const { build } = await import('esbuild');
@@ -62,6 +82,7 @@ export async function buildHost() {
     platform: 'node',
     target: 'node20',
     external,
+    plugins: [mediaTypes],
     minifySyntax: true,
     minifyWhitespace: true,
     keepNames: true,
