@@ -3,11 +3,13 @@
 //
 //   record  payloads u64[slots], then tags u8[slots]
 //   list    items u32 | from u32 | count u32 | capacity u32       items: addresses u32[capacity], the rows from `from`
-//           16   first u32 | last u32 (pages) | 0 u64
+//           16   first u32 | last u32 (pages) | index u32 | lookups u32       of a table: join/hash.ts, 0 none; rows looked up
+//                since the last change while there was none
 //   page    next u32 | rows u32 | live u32 | 0 u32 | pool 32
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, tagAt, valAt } from '../mem/layout';
 import { POOL_SIZE, copyValue, poolAlloc, poolFree, poolInit } from '../mem/pool';
+import { indexFree } from './hash';
 
 const ITEMS: usize = 0;
 const FROM: usize = 4;
@@ -15,6 +17,8 @@ export const LIST_COUNT: usize = 8;
 const CAPACITY: usize = 12;
 const FIRST: usize = 16;
 const LAST: usize = 20;
+export const LIST_INDEX: usize = 24;
+export const LIST_LOOKUPS: usize = 28;
 
 const NEXT: usize = 0;
 const ROWS: usize = 4;
@@ -101,6 +105,7 @@ export function listClear(list: usize, acct: usize): void {
  * all). False when memory is exhausted; the table is as it was then.
  */
 export function tableAdd(list: usize, blocks: usize, columns: u32, row: u32, retain: u32, acct: usize): bool {
+  dropIndex(list, acct);
   let page = <usize>load<u32>(list, LAST);
   if (!page || load<u32>(page, ROWS) == PAGE_ROWS) {
     page = addPage(list, acct);
@@ -118,6 +123,12 @@ export function tableAdd(list: usize, blocks: usize, columns: u32, row: u32, ret
   store<u32>(page, load<u32>(page, LIVE) + 1, LIVE);
   if (retain && load<u32>(list, LIST_COUNT) > retain) dropOldest(list, acct);
   return true;
+}
+
+/** The rows of the table change: what was made of them is no longer true. */
+function dropIndex(list: usize, acct: usize): void {
+  indexFree(<usize>load<u32>(list, LIST_INDEX), acct);
+  store<u64>(list, 0, LIST_INDEX);
 }
 
 function addPage(list: usize, acct: usize): usize {
@@ -150,6 +161,7 @@ function freePage(page: usize, acct: usize): void {
 
 /** Frees the list with the pages of a table. */
 export function listFree(list: usize, acct: usize): void {
+  dropIndex(list, acct);
   free(<usize>load<u32>(list, ITEMS), load<u32>(list, CAPACITY) << 2, acct);
   let page = <usize>load<u32>(list, FIRST);
   while (page) {

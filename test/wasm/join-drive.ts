@@ -4,7 +4,7 @@
  */
 import type { KernelOptions } from '../../kernels/index.js';
 import { col, constant, type JoinStep, type NodePlan, type Program, reg, type WindowPlan } from '../../kernels/ir.js';
-import { drive, encode, f64, field, lines, linked } from './drive.js';
+import { type Driver, drive, encode, f64, field, lines, linked } from './drive.js';
 
 /** Column of the id of a branch; that of v follows. */
 export const idOf = (branch: number) => col(2 + 2 * branch);
@@ -97,12 +97,14 @@ export interface JoinWishes {
   below?: NodePlan[];
   fields?: Record<string, number>;
   kernel?: KernelOptions;
+  /** A kernel that is there already. */
+  driver?: Driver;
 }
 
 /** Opens streams and nodes. */
 export function openJoin(steps: JoinStep[], wishes: JoinWishes = {}) {
   const { branches = 2, eventTime = false, toleranceMs = 0 } = wishes;
-  const driver = drive(wishes.kernel);
+  const driver = wishes.driver ?? drive(wishes.kernel);
   const { kernel } = driver;
   const streams = Array.from({ length: branches }, () => kernel.openStream(lines));
   const maps = streams.map((stream) => kernel.useColumns(stream, [field('id'), field('v'), field('ts')]));
