@@ -7,7 +7,7 @@ import { encodeProgram } from './program.js';
 
 const firstColumn = 0x4000;
 const firstConst = 0x8000;
-const maxColumns = 4000;
+const maxColumns = 1200;
 const types = { inner: 0, left: 1, right: 2, full: 3, cross: 4 } as const;
 const headSize = 32;
 const branchSize = 32;
