@@ -49,7 +49,10 @@ const cases: fc.Arbitrary<Case> = fc
     return fc.record({
       branches: fc.constant(branches),
       steps: fc.tuple(...Array.from({ length: branches - 1 }, (_, i) => step(i))),
-      arrivals: fc.array(fc.record({ branch: fc.integer({ min: 0, max: branches - 1 }), row }), { maxLength: 60 }),
+      arrivals: fc.array(fc.record({ branch: fc.integer({ min: 0, max: branches - 1 }), row }), {
+        maxLength: 60,
+        size: 'max',
+      }),
       chunk: fc.constant(chunk),
     });
   });
