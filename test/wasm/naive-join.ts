@@ -20,7 +20,9 @@ export interface NaiveStep {
 export class Mismatch extends Error {}
 
 function compare(a: unknown, b: unknown, test: (a: never, b: never) => boolean): boolean {
-  if (a === null || a === undefined || b === null || b === undefined) return false;
+  if (a === null || a === undefined) return false;
+  // Lists and objects on the left compare with nothing, not even with null.
+  if ((b === null || b === undefined) && typeof a !== 'object') return false;
   if (typeof a !== typeof b || typeof a === 'object') throw new Mismatch();
   return test(a as never, b as never);
 }
