@@ -1,5 +1,4 @@
 /** A row of several streams as one: which stream's value a name means, all members as one object. */
-import { findFunction, hostNumber } from '../functions/registry.js';
 import type { Source } from './source.js';
 import type { Value, Values } from './value.js';
 
@@ -22,9 +21,8 @@ export function mergedObject(values: Values, objects: readonly Value[]): Value {
   const [first, ...others] = objects;
   if (first === undefined) return values.op('nested.objectOf', []);
   if (others.length === 0) return first;
-  const concat = findFunction('object_concat');
-  if (concat === undefined) throw new Error('there is no function object_concat');
-  return values.op('call.host', [], [...objects].reverse(), hostNumber(concat));
+  // The operation lets the last of equal names win.
+  return values.op('nested.concat', [], [...objects].reverse());
 }
 
 /** The column of this name that a joined row has first. */

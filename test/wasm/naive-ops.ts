@@ -214,6 +214,8 @@ export const naive: Record<string, Operator> = {
     return a.slice(start, end);
   },
   'nested.arrayOf': (...args) => (args.some(isError) ? failed : args.map((v) => v ?? null)),
+  'nested.concat': (...args) =>
+    args.every((v) => isNull(v) || (isNested(v) && !Array.isArray(v))) ? Object.assign({}, ...args) : failed,
 };
 
 function inArray(wanted: boolean, a: Value, b: Value): Value {

@@ -128,10 +128,11 @@ function agrees(
   count: fc.Arbitrary<number>,
   place: (operands: Operand[]) => Partial<Op>,
   numRuns: number,
+  operand: fc.Arbitrary<Source> = source,
 ): void {
   const twin = naive[name];
   if (twin === undefined) throw new Error(`no twin of ${name}`);
-  const inputs = count.chain((n) => fc.array(source, { minLength: n, maxLength: n }));
+  const inputs = count.chain((n) => fc.array(operand, { minLength: n, maxLength: n }));
   const report = fc.check(
     fc.property(inputs, selection, (sources, selected) => {
       const got = runOp(name, sources, selected, place);
@@ -163,6 +164,19 @@ for (const name of Object.keys(naive)) {
     }
   });
 }
+
+test('objects, some of them null, missing, empty or broken, become one as in the naive twin', () => {
+  const part: fc.Arbitrary<Value> = fc.oneof(
+    { weight: 12, arbitrary: object },
+    { weight: 1, arbitrary: fc.constantFrom<Value>(null, undefined, {}) },
+    { weight: 1, arbitrary: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, failure, instant) },
+  );
+  const operand: fc.Arbitrary<Source> = fc.oneof(
+    fc.array(part, { minLength: rows, maxLength: rows }).map((values) => ({ values, fixed: false as const })),
+    object.map((value) => ({ value, fixed: true as const })),
+  );
+  agrees('nested.concat', fc.integer({ min: 1, max: 5 }), (args) => ({ args }), 200, operand);
+});
 
 test('an open slice bound is the start or the end', () => {
   const values: Value[] = [[1, 2, 3]];

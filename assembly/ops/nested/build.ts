@@ -9,7 +9,7 @@ import { plainError, valueError } from '../../value/error';
 import { OP_IMM } from '../operand';
 import { argCount, argIsConst, argTag, argVal, give, mapA, mapArgsStrict } from '../rows';
 
-const NO_MEMORY: string = 'memory is exhausted';
+export const NO_MEMORY: string = 'memory is exhausted';
 
 export function nestedArrayOf(op: usize): void {
   mapArgsStrict(op, (): void => {

@@ -1,5 +1,4 @@
-import { objectFrom, objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'object_concat',
@@ -12,7 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'One object of the members of all; the last of a name wins, nulls are skipped.',
   example: 'object_concat(object, other)',
-  call: perRow('handles', (...objects) =>
-    objectFrom(objects.flatMap((object, i) => (object == null ? [] : Object.entries(objectOf(object, i + 1))))),
-  ),
+  op: 'nested.concat',
 });
