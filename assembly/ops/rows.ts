@@ -84,6 +84,12 @@ export let outVal: u64 = 0;
 
 /** dst := f(a) for each selected row; an error stays itself. */
 export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
+  loop1(op, f, false);
+}
+
+/** `gathers` and, below, `isStrict` are constants of each caller: inlined, so that the loops hold no test for them. */
+// @ts-ignore: decorator
+@inline function loop1(op: usize, f: (tag: u8, val: u64) => void, gathers: bool): void {
   const dst = dstOf(op);
   const a = load<u16>(op, OP_A);
   const vals = valsOf(program, a);
@@ -98,7 +104,10 @@ export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
     const tag = load<u8>(tags + i);
     const val = load<u64>(vals + (i << 3));
     if (tag == Tag.ERROR) give(tag, val);
-    else f(tag, val);
+    else {
+      if (gathers) gather(op, row);
+      f(tag, val);
+    }
     put(dst, row);
     uniform = k == 0 ? outTag : merge(uniform, outTag);
   }
@@ -107,6 +116,16 @@ export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
 
 /** dst := f(a, b) for each selected row; an error on the left or else on the right is the result. */
 export function map2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+  loop2(op, f, true);
+}
+
+/** As `map2`, but `f` sees errors: for ops whose left side may decide alone. */
+export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
+  loop2(op, f, false);
+}
+
+// @ts-ignore: decorator
+@inline function loop2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void, isStrict: bool): void {
   const a = load<u16>(op, OP_A);
   const b = load<u16>(op, OP_B);
   const aVals = valsOf(program, a);
@@ -127,34 +146,9 @@ export function map2(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void)
     const tagB = load<u8>(bTags + j);
     const valA = load<u64>(aVals + (i << 3));
     const valB = load<u64>(bVals + (j << 3));
-    if (tagA == Tag.ERROR) give(tagA, valA);
-    else if (tagB == Tag.ERROR) give(tagB, valB);
+    if (isStrict && tagA == Tag.ERROR) give(tagA, valA);
+    else if (isStrict && tagB == Tag.ERROR) give(tagB, valB);
     else f(tagA, valA, tagB, valB);
-    put(dst, row);
-    uniform = k == 0 ? outTag : merge(uniform, outTag);
-  }
-  setHeader(dst, uniform);
-}
-
-/** As `map2`, but `f` sees errors: for ops whose left side may decide alone. */
-export function map2Raw(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64) => void): void {
-  const a = load<u16>(op, OP_A);
-  const b = load<u16>(op, OP_B);
-  const aVals = valsOf(program, a);
-  const aTags = tagsOf(program, a);
-  const aStride = strideOf(a);
-  const bVals = valsOf(program, b);
-  const bTags = tagsOf(program, b);
-  const bStride = strideOf(b);
-  const dst = dstOf(op);
-  const sel = ctx.sel;
-  const n = ctx.selLen;
-  let uniform: u8 = Tag.MIXED;
-  for (let k: u32 = 0; k < n; k++) {
-    const row = load<u32>(sel + (k << 2));
-    const i = row * aStride;
-    const j = row * bStride;
-    f(load<u8>(aTags + i), load<u64>(aVals + (i << 3)), load<u8>(bTags + j), load<u64>(bVals + (j << 3)));
     put(dst, row);
     uniform = k == 0 ? outTag : merge(uniform, outTag);
   }
@@ -240,42 +234,21 @@ function gather(op: usize, row: u32): void {
 
 /** dst := f(args) for each selected row; `f` reads the slots and sees errors. */
 export function mapArgs(op: usize, f: () => void): void {
-  mapAArgs(op, f, false);
+  loopArgs(op, f, false);
 }
 
 /** As `mapArgs` with operand a as well: `f(a)`. An error in `a` is the result. */
 export function mapA(op: usize, f: (tag: u8, val: u64) => void): void {
-  const dst = dstOf(op);
-  const a = load<u16>(op, OP_A);
-  const vals = valsOf(program, a);
-  const tags = tagsOf(program, a);
-  const stride = strideOf(a);
-  const sel = ctx.sel;
-  const n = ctx.selLen;
   argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
-  let uniform: u8 = Tag.MIXED;
-  for (let k: u32 = 0; k < n; k++) {
-    const row = load<u32>(sel + (k << 2));
-    const i = row * stride;
-    const tag = load<u8>(tags + i);
-    const val = load<u64>(vals + (i << 3));
-    if (tag == Tag.ERROR) give(tag, val);
-    else {
-      gather(op, row);
-      f(tag, val);
-    }
-    put(dst, row);
-    uniform = k == 0 ? outTag : merge(uniform, outTag);
-  }
-  setHeader(dst, uniform);
+  loop1(op, f, true);
 }
 
 /** As `mapArgs`; the first argument that is an error is the result. */
 export function mapArgsStrict(op: usize, f: () => void): void {
-  mapAArgs(op, f, true);
+  loopArgs(op, f, true);
 }
 
-function mapAArgs(op: usize, f: () => void, strict: bool): void {
+function loopArgs(op: usize, f: () => void, isStrict: bool): void {
   const dst = dstOf(op);
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -284,7 +257,7 @@ function mapAArgs(op: usize, f: () => void, strict: bool): void {
   for (let k: u32 = 0; k < n; k++) {
     const row = load<u32>(sel + (k << 2));
     gather(op, row);
-    const failed = strict ? firstArgError() : argCount;
+    const failed = isStrict ? firstArgError() : argCount;
     if (failed < argCount) give(Tag.ERROR, argVal(failed));
     else f();
     put(dst, row);

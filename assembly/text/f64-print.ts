@@ -164,19 +164,25 @@ function printExponent(out: usize, n: u32, minExponentDigits: u32): usize {
   return at + width;
 }
 
+/** Writes the sign of a finite value, finds its digits and returns where they go; 0 has one digit. */
+// @ts-ignore: decorator
+@inline function begin(out: usize, v: f64): usize {
+  let at = out;
+  if (reinterpret<i64>(v) < 0) store<u8>(at++, 0x2d);
+  if (v == 0) {
+    digits = 0;
+    power = 0;
+  } else shortest(abs(v));
+  return at;
+}
+
 /**
  * Writes a double as JSON: shortest digits, no point in whole numbers, exponent from 1e21 on and below 1e-6 (`1e+21`,
  * `1e-7`), -0 as `-0`. NaN and infinities, which JSON does not have, come out as text; callers check before.
  */
 export function printF64(out: usize, v: f64): usize {
-  let at = out;
   if (isSpecial(v)) return printSpecial(out, v);
-  if (reinterpret<i64>(v) < 0) store<u8>(at++, 0x2d);
-  if (v == 0) {
-    store<u8>(at, 48);
-    return at + 1;
-  }
-  shortest(abs(v));
+  const at = begin(out, v);
   const n = digitCount(digits);
   const point = <i32>n + power;
   if (point <= 21 && point > -6) return printFixed(at, n);
@@ -185,15 +191,9 @@ export function printF64(out: usize, v: f64): usize {
 
 /** Writes a double as Go's `%v` does: exponent of at least two digits from 1e6 on and below 1e-4 (`1e+06`, `1e-05`). */
 export function printF64General(out: usize, v: f64): usize {
-  let at = out;
   if (isSpecial(v)) return printSpecial(out, v);
-  if (reinterpret<i64>(v) < 0) store<u8>(at++, 0x2d);
-  if (v == 0) {
-    store<u8>(at, 48);
-    return at + 1;
-  }
-  shortest(abs(v));
-  stripZeros();
+  const at = begin(out, v);
+  if (digits != 0) stripZeros();
   const n = digitCount(digits);
   const point = <i32>n + power;
   if (point <= 6 && point > -4) return printFixed(at, n);
@@ -202,13 +202,7 @@ export function printF64General(out: usize, v: f64): usize {
 
 /** Writes a double without exponent, whatever its size (at most MAX_F64_PLAIN_TEXT bytes). */
 export function printF64Plain(out: usize, v: f64): usize {
-  let at = out;
   if (isSpecial(v)) return printSpecial(out, v);
-  if (reinterpret<i64>(v) < 0) store<u8>(at++, 0x2d);
-  if (v == 0) {
-    store<u8>(at, 48);
-    return at + 1;
-  }
-  shortest(abs(v));
+  const at = begin(out, v);
   return printFixed(at, digitCount(digits));
 }
