@@ -1,5 +1,5 @@
 /** Logs of parts of the program, such as rules, with a level and a file of their own. */
-import type { Details, Level, Log, Logger } from './log.js';
+import { type Details, type Level, LineLogger, type Log, type Logger } from './log.js';
 import type { LogFile } from './log-file.js';
 
 export interface BranchOptions {
@@ -93,7 +93,7 @@ export class LogTree {
   }
 }
 
-class Branch implements LogBranch {
+class Branch extends LineLogger implements LogBranch {
   #isClosed = false;
 
   constructor(
@@ -101,22 +101,8 @@ class Branch implements LogBranch {
     private readonly isDebug: boolean,
     private readonly file: OwnFile | undefined,
     private readonly leave: () => void,
-  ) {}
-
-  debug(message: string, details?: Details): void {
-    this.#line('debug', message, details);
-  }
-
-  info(message: string, details?: Details): void {
-    this.#line('info', message, details);
-  }
-
-  warn(message: string, details?: Details): void {
-    this.#line('warn', message, details);
-  }
-
-  error(message: string, details?: Details): void {
-    this.#line('error', message, details);
+  ) {
+    super();
   }
 
   close(): void {
@@ -125,7 +111,7 @@ class Branch implements LogBranch {
     this.leave();
   }
 
-  #line(level: Level, message: string, details?: Details): void {
+  protected override line(level: Level, message: string, details?: Details): void {
     if (!this.isDebug && !this.main.isOn(level)) return;
     const isOwn = this.file !== undefined && !this.file.isBroken && !this.#isClosed;
     (isOwn ? this.file.log : this.main).always(level, message, details);

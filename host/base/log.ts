@@ -43,7 +43,28 @@ const flushBytes = 64 * 1024;
 /** A message that never reaches anybody: for tests and tools. */
 export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-export class Log implements Logger {
+/** The methods of a logger, over one for a line of any level. */
+export abstract class LineLogger implements Logger {
+  protected abstract line(level: Level, message: string, details?: Details): void;
+
+  debug(message: string, details?: Details): void {
+    this.line('debug', message, details);
+  }
+
+  info(message: string, details?: Details): void {
+    this.line('info', message, details);
+  }
+
+  warn(message: string, details?: Details): void {
+    this.line('warn', message, details);
+  }
+
+  error(message: string, details?: Details): void {
+    this.line('error', message, details);
+  }
+}
+
+export class Log extends LineLogger {
   #options: LogOptions;
   #file: LogFile | undefined;
   #waiting: string[] = [];
@@ -55,24 +76,9 @@ export class Log implements Logger {
   readonly #followers = new Set<Log>();
 
   constructor(options: LogOptions) {
+    super();
     this.#options = { ...options };
     this.#setFile();
-  }
-
-  debug(message: string, details?: Details): void {
-    this.#write('debug', message, details);
-  }
-
-  info(message: string, details?: Details): void {
-    this.#write('info', message, details);
-  }
-
-  warn(message: string, details?: Details): void {
-    this.#write('warn', message, details);
-  }
-
-  error(message: string, details?: Details): void {
-    this.#write('error', message, details);
   }
 
   /** Changes level and targets while running. */
@@ -105,7 +111,7 @@ export class Log implements Logger {
 
   /** Writes a line even when its level is below that of the log. */
   always(level: Level, message: string, details?: Details): void {
-    this.#line(level, message, details);
+    this.#write(level, message, details);
   }
 
   /** Takes finished lines of a branch. */
@@ -136,11 +142,11 @@ export class Log implements Logger {
     this.#closeFile();
   }
 
-  #write(level: Level, message: string, details?: Details): void {
-    if (this.isOn(level)) this.#line(level, message, details);
+  protected override line(level: Level, message: string, details?: Details): void {
+    if (this.isOn(level)) this.#write(level, message, details);
   }
 
-  #line(level: Level, message: string, details?: Details): void {
+  #write(level: Level, message: string, details?: Details): void {
     const line = `level=${level} msg=${quoted(message)}${details === undefined ? '' : shown(details)}`;
     if (line === this.#last) {
       this.#repeats++;

@@ -1,4 +1,5 @@
 /** The named schemas of the OpenAPI document. */
+import { sectionNames } from '../meta/transfer/document.js';
 import {
   boolean,
   either,
@@ -15,21 +16,7 @@ import {
 } from './contract.js';
 
 const fieldType: Schema = either(string, integer, objectOfAnything);
-const importMaps = [
-  'streams',
-  'tables',
-  'rules',
-  'nativePlugins',
-  'portablePlugins',
-  'sourceConfig',
-  'sinkConfig',
-  'connectionConfig',
-  'Service',
-  'Schema',
-  'uploads',
-  'scripts',
-];
-const everyMap = (values: Schema) => object(Object.fromEntries(importMaps.map((name) => [name, values])), true);
+const everyMap = (values: Schema) => object(Object.fromEntries(sectionNames.map((name) => [name, values])), true);
 
 export const schemas: Readonly<Record<string, Schema>> = {
   Error: object({ error: { type: 'integer', description: 'Code of the kind of failure' }, message: string }),

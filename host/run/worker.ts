@@ -1,7 +1,7 @@
 /** Entry of a data plane thread: takes control messages, runs the data plane, reports in batches. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../kernels/index.js';
-import type { Details, Level, Logger } from '../base/log.js';
+import { type Details, type Level, LineLogger } from '../base/log.js';
 import { callHost } from '../functions/registry.js';
 import { DataPlane } from './data-plane.js';
 import { Heartbeat } from './heartbeat.js';
@@ -39,26 +39,12 @@ function report(item: Report): void {
 }
 
 /** Carries lines to the control plane: those about a run, or about the data plane. */
-class LogLines implements Logger {
-  constructor(private readonly run?: number) {}
-
-  debug(message: string, details?: Details): void {
-    this.#line('debug', message, details);
+class LogLines extends LineLogger {
+  constructor(private readonly run?: number) {
+    super();
   }
 
-  info(message: string, details?: Details): void {
-    this.#line('info', message, details);
-  }
-
-  warn(message: string, details?: Details): void {
-    this.#line('warn', message, details);
-  }
-
-  error(message: string, details?: Details): void {
-    this.#line('error', message, details);
-  }
-
-  #line(level: Level, message: string, details?: Details): void {
+  protected override line(level: Level, message: string, details?: Details): void {
     if (logLines++ < maxLogLines) report({ kind: 'log', level, message, details, run: this.run });
     else droppedLines++;
   }
