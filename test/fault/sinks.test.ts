@@ -8,7 +8,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { announceSkip, eventually, temporaryFolder } from '../harness.js';
 import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
-import { openRawBroker, publish } from './raw-broker.js';
+import { openRawBroker, publish, type RawBroker } from './raw-broker.js';
 
 let opened: TestEngine;
 test.before.each(() => {
@@ -69,7 +69,7 @@ for (const [name, props] of Object.entries({
 /** A broker that reads what is published only when it is told to. */
 async function slowBroker() {
   let socket: Socket | undefined;
-  let bytes = 0;
+  const parts: Buffer[] = [];
   let isPaused = true;
   const server = createServer((accepted) => {
     socket = accepted;
@@ -77,9 +77,7 @@ async function slowBroker() {
     accepted.once('data', () => {
       accepted.write(Buffer.from([0x20, 2, 0, 0]));
       if (isPaused) accepted.pause();
-      accepted.on('data', (part) => {
-        bytes += part.length;
-      });
+      accepted.on('data', (part) => parts.push(part));
       if (isPaused) accepted.pause();
     });
   });
@@ -87,7 +85,14 @@ async function slowBroker() {
   await once(server, 'listening');
   return {
     url: `tcp://127.0.0.1:${(server.address() as { port: number }).port}`,
-    bytes: () => bytes,
+    bytes: () => parts.reduce((sum, part) => sum + part.length, 0),
+    /** Ids in the messages received, in order. */
+    ids: () =>
+      [
+        ...Buffer.concat(parts)
+          .toString('latin1')
+          .matchAll(/"id":(\d+)/g),
+      ].map((found) => Number(found[1])),
     read: () => {
       isPaused = false;
       socket?.resume();
@@ -99,29 +104,39 @@ async function slowBroker() {
   };
 }
 
-test('a broker that does not read holds up the sender; later everything arrives', async () => {
-  const slow = await slowBroker();
-  const count = 400;
-  const text = 'x'.repeat(50_000);
+/** A broker that publishes so many payloads as fast as they are read. */
+function sender(count: number, payload: (i: number) => string): Promise<RawBroker> {
   let written = 0;
-  const source = await openRawBroker((socket) => {
+  return openRawBroker((socket) => {
     const next = () => {
-      while (written < count) if (!socket.write(publish(`{"id":${written++},"text":"${text}"}`))) return;
+      while (written < count) if (!socket.write(publish(payload(written++)))) return;
     };
     socket.on('drain', next);
     next();
   });
-  opened.stream('CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="s")', { server: source.url, qos: 0 });
-  opened.run('r', 'SELECT id, text FROM s', [['mqtt', { server: slow.url, topic: 'out', qos: 0, sendSingle: true }]]);
-  const taken = () => opened.engine.status('r').then(({ metrics }) => Number(metrics.sourceRecordsInTotal));
+}
+
+/** Waits until the figure is above 0 and has not changed for a while, and returns it. */
+function standstill(figure: () => Promise<number>): Promise<number> {
   let last = -1;
   let since = performance.now();
-  const held = await eventually('the standstill', async () => {
-    const now = await taken();
+  return eventually('the standstill', async () => {
+    const now = await figure();
     if (now !== last) since = performance.now();
     last = now;
     return now > 0 && performance.now() - since > 500 ? now : undefined;
   });
+}
+
+const text = 'x'.repeat(50_000);
+
+test('a broker that does not read holds up the sender; later everything arrives', async () => {
+  const slow = await slowBroker();
+  const count = 400;
+  const source = await sender(count, (i) => `{"id":${i},"text":"${text}"}`);
+  opened.stream('CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="a", CONF_KEY="s")', { server: source.url, qos: 0 });
+  opened.run('r', 'SELECT id, text FROM s', [['mqtt', { server: slow.url, topic: 'out', qos: 0, sendSingle: true }]]);
+  const held = await standstill(async () => Number((await opened.engine.status('r')).metrics.sourceRecordsInTotal));
   assert.ok(held < count, `${held} of ${count} messages were taken`);
   slow.read();
   await opened.figure('r', 'sinkRecordsOutTotal', (value) => value === count);
@@ -131,6 +146,39 @@ test('a broker that does not read holds up the sender; later everything arrives'
   await opened.engine.remove('r');
   slow.close();
   source.close();
+});
+
+test('a broker that does not read holds up both senders of a join; later every pair arrives', async () => {
+  const slow = await slowBroker();
+  const count = 400;
+  const senders = [
+    await sender(count, (i) => `{"ts":${i * 10},"id":${i},"text":"${text}"}`),
+    await sender(count, (i) => `{"ts":${i * 10},"id":${i},"place":"${text}"}`),
+  ];
+  for (const [i, { url }] of senders.entries()) {
+    const options = `TYPE="mqtt", DATASOURCE="a", CONF_KEY="s${i}", TIMESTAMP="ts"`;
+    opened.stream(`CREATE STREAM s${i} () WITH (${options})`, { server: url, qos: 0 });
+  }
+  const sql = `SELECT s0.id AS id, text, place FROM s0 INNER JOIN s1 ON s0.id = s1.id GROUP BY TUMBLINGWINDOW(ms, 10)`;
+  const sink: [string, Record<string, unknown>] = ['mqtt', { server: slow.url, topic: 'out', qos: 0 }];
+  opened.run('r', sql, [sink], { isEventTime: true, lateToleranceMs: 0 });
+  for (const name of ['source_s0_0_records_in_total', 'source_s1_0_records_in_total']) {
+    const held = await standstill(async () => Number((await opened.engine.status('r')).metrics[name]));
+    assert.ok(held < count, `${held} of ${count} messages were taken: ${name}`);
+  }
+  slow.read();
+  // The last window stays open.
+  await opened.figure('r', 'sinkRecordsOutTotal', (value) => value === count - 1);
+  await eventually('all bytes', () => slow.bytes() > (count - 1) * 2 * 50_000);
+  assert.equal(
+    slow.ids(),
+    Array.from({ length: count - 1 }, (_, i) => i),
+  );
+  const { metrics } = await opened.engine.status('r');
+  assert.is(metrics.sinkRecordsFailedTotal, 0);
+  await opened.engine.remove('r');
+  slow.close();
+  for (const { close } of senders) close();
 });
 
 test('a full disk stops its rule with the reason; with room again the restarted rule goes on', async () => {
