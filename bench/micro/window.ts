@@ -4,7 +4,8 @@
  *     npx tsx bench/micro/window.ts
  */
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import { type Value, WindowKernel } from '../../test/wasm/window-kernel.js';
+import type { Value } from '../../kernels/value.js';
+import { WindowKernel } from '../../test/wasm/window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { testModule } from './vm-kernel.js';
+import { testModule, unreached } from './test-module.js';
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -11,17 +11,11 @@ interface Exports {
   bytesInUse(): bigint;
 }
 
-const module = new WebAssembly.Module(testModule('kernel'));
+const module = testModule('kernel');
 
-/** A kernel of its own for each test; its imports are never called here. */
+/** A kernel of its own for each test. */
 function memoryOfItsOwn(): Exports {
-  const imports: Record<string, Record<string, unknown>> = {};
-  const list = (WebAssembly.Module as unknown as { imports(m: unknown): { module: string; name: string }[] }).imports;
-  for (const { module: from, name } of list(module)) {
-    imports[from] ??= {};
-    (imports[from] as Record<string, unknown>)[name] = () => 0;
-  }
-  return new WebAssembly.Instance(module, imports as never).exports as unknown as Exports;
+  return new WebAssembly.Instance(module, unreached).exports as unknown as Exports;
 }
 
 test('blocks in use never overlap, whatever is asked for and given back', () => {

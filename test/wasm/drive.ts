@@ -1,28 +1,11 @@
 /** Drives a kernel as the data plane does: bytes in, messages out; with short forms of the plans that tests need. */
-import type {
-  HostColumns,
-  Kernel,
-  LinkedNode,
-  NodeHandle,
-  OutputChunk,
-  StreamHandle,
-  StreamSpec,
-} from '../../kernels/api.js';
+import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
-import {
-  type ColumnUse,
-  type ConstValue,
-  col,
-  constant,
-  type NodePlan,
-  type Op,
-  type OutputPlan,
-  reg,
-} from '../../kernels/ir.js';
-import { testModule } from './vm-kernel.js';
+import { type ConstValue, col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/ir.js';
+import { testModule } from './test-module.js';
 
 /** The kernel of the present sources. */
-export const kernelUnderTest = new WebAssembly.Module(testModule('kernel'));
+export const kernelUnderTest = testModule('kernel');
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -99,20 +82,6 @@ function split(chunk: OutputChunk): string[] {
   });
 }
 
-export const lines: StreamSpec = {
-  framing: 'lines',
-  format: 'json',
-  schema: null,
-  strict: false,
-  wholeNumbersAreInts: false,
-  maxDepth: 64,
-  maxMessageBytes: 4 << 20,
-};
-
-export const mqtt: StreamSpec = { ...lines, framing: 'mqtt', mqttVersion: 4 };
-
-export const field = (name: string): ColumnUse => ({ kind: 'field', name, type: { type: 'any' } });
-
 export const f64 = (value: number): ConstValue => ({ tag: 'f64', value });
 export const i64 = (value: number | bigint): ConstValue => ({ tag: 'i64', value: BigInt(value) });
 
@@ -159,22 +128,4 @@ export function encode(fields: Record<string, number>, wishes: Partial<OutputPla
 
 export function linked(plan: NodePlan, wishes: Partial<LinkedNode> = {}): LinkedNode {
   return { plan, columnMap: null, host: 1, ...wishes };
-}
-
-/** An MQTT PUBLISH packet. */
-export function publish(topic: string, payload: string | Uint8Array, qos = 0, packetId = 0): Uint8Array {
-  const body = typeof payload === 'string' ? Buffer.from(payload) : payload;
-  const name = Buffer.from(topic);
-  const length = 2 + name.length + (qos > 0 ? 2 : 0) + body.length;
-  const head = [0x30 | (qos << 1)];
-  for (let rest = length; ; rest >>>= 7) {
-    if (rest < 128) {
-      head.push(rest);
-      break;
-    }
-    head.push((rest & 127) | 128);
-  }
-  head.push(name.length >> 8, name.length & 255);
-  const id = qos > 0 ? [packetId >> 8, packetId & 255] : [];
-  return Buffer.concat([Buffer.from(head), name, Buffer.from(id), body]);
 }

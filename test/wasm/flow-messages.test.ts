@@ -2,7 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, field, filter, lines, linked, output } from './drive.js';
+import { drive, encode, f64, filter, linked, output } from './drive.js';
+import { field, lines } from './streams.js';
 
 type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 

@@ -2,7 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { constant, type NodePlan, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, field, filter, lines, linked } from './drive.js';
+import { drive, encode, f64, filter, linked } from './drive.js';
+import { field, lines } from './streams.js';
 
 const ids = (values: unknown[]) => `${values.map((t, id) => JSON.stringify({ t, id })).join('\n')}\n`;
 

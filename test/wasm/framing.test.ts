@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ColumnUse } from '../../kernels/ir.js';
-import { field, joined, loadTextKernel, publish, TestSource, varint } from './text-kernel.js';
+import { field, publish, varint } from './streams.js';
+import { joined, loadTextKernel, TestSource } from './text-kernel.js';
 
 const kernel = loadTextKernel();
 const meta = (key: string): ColumnUse => ({ kind: 'meta', key });
@@ -41,7 +42,7 @@ test('finds the same messages however the bytes are cut', () => {
         const all = joined(chunks(bytes, cuts).flatMap((chunk) => source.feed(chunk)));
         assert.equal(
           all.columns[0] ?? [],
-          messages.map(([payload]) => ({ bytes: payload })),
+          messages.map(([payload]) => new TextEncoder().encode(payload)),
         );
         if (framing === 'mqtt')
           assert.equal(

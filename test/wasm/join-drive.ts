@@ -4,7 +4,8 @@
  */
 import type { KernelOptions } from '../../kernels/index.js';
 import { col, constant, type JoinStep, type NodePlan, type Program, reg, type WindowPlan } from '../../kernels/ir.js';
-import { type Driver, drive, encode, f64, field, lines, linked } from './drive.js';
+import { type Driver, drive, encode, f64, linked } from './drive.js';
+import { field, lines } from './streams.js';
 
 /** Column of the id of a branch; that of v follows. */
 export const idOf = (branch: number) => col(2 + 2 * branch);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadTextKernel, readValue } from './text-kernel.js';
+import { loadTextKernel } from './text-kernel.js';
 
 const kernel = loadTextKernel();
 const capacity = 1 << 18;
@@ -17,7 +17,7 @@ function parse(text: string | Uint8Array, options: { flags?: number; depth?: num
     kernel.faultMessage(at);
     throw new Error(Buffer.from(kernel.memory.buffer, kernel.messageOff(), kernel.messageLen()).toString());
   }
-  return readValue(kernel, kernel.valueTag.value, kernel.valuePayload.value);
+  return kernel.value(kernel.valueTag.value, kernel.valuePayload.value);
 }
 
 function write(): string {
@@ -207,7 +207,7 @@ test('carries values in the binary form of rows and rejects what is broken', () 
       const out = kernel.alloc(size + 64, 0) >>> 0;
       assert.is(kernel.rowsWrite(out, tag, payload) - out, size);
       assert.is(kernel.rowsRead(out, out + size, pool, 64) - out, size);
-      assert.equal(readValue(kernel, kernel.rowsTag.value, kernel.rowsPayload.value), value);
+      assert.equal(kernel.value(kernel.rowsTag.value, kernel.rowsPayload.value), value);
       for (let cut = 0; cut < size; cut += 1 + (size >> 3)) assert.is(kernel.rowsRead(out, out + cut, pool, 64), 0);
       new Uint8Array(kernel.memory.buffer)[out + (where % size)] = byte;
       const stopped = kernel.rowsRead(out, out + size, pool, 64) >>> 0;

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { KernelError, ProtocolError } from '../../kernels/index.js';
-import { drive, encode, f64, field, filter, lines, linked, mqtt, publish } from './drive.js';
+import { drive, encode, f64, filter, linked } from './drive.js';
+import { field, lines, mqtt, publish } from './streams.js';
 
 test('the output does not depend on how the input is cut', () => {
   const message = fc.record({
@@ -13,7 +14,7 @@ test('the output does not depend on how the input is cut', () => {
   });
   const packets = (messages: { t: unknown; id: string; qos: number }[]) =>
     Buffer.concat([
-      ...messages.map(({ t, id, qos }, i) => publish('plant/a', JSON.stringify({ t, id }), qos, i + 1)),
+      ...messages.map(({ t, id, qos }, i) => publish('plant/a', JSON.stringify({ t, id }), { qos, id: i + 1 })),
       Buffer.from([0xd0, 0]),
     ]);
   fc.assert(

@@ -1,7 +1,8 @@
 /** Steps of the decoder: messages that share keys, order and space are read by literals learnt from earlier ones. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { field, loadTextKernel, publish, TestSource } from './text-kernel.js';
+import { field, publish } from './streams.js';
+import { loadTextKernel, TestSource } from './text-kernel.js';
 
 const kernel = loadTextKernel();
 

@@ -1,14 +1,10 @@
 /** The test build of the program interpreter, with a batch to put values into. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { HostColumns } from '../../kernels/api.js';
 import { hostCallImport } from '../../kernels/host-call.js';
 import type { Operand, Program } from '../../kernels/ir.js';
 import { encodeProgram } from '../../kernels/program.js';
 import { columnTags, columnVals, Tag, type Value, ValueAccess } from '../../kernels/value.js';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { testModule } from './test-module.js';
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -28,30 +24,6 @@ interface Exports {
   vmRun(program: number): void;
 }
 
-/** Newest change of any source of the kernels, epoch ms. */
-function newest(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((latest, entry) => Math.max(latest, statSync(`${entry.parentPath}/${entry.name}`).mtimeMs), 0);
-}
-
-/**
- * Compiles `assembly/testing/<name>.ts` unless the module is newer than all sources, and returns its bytes. Test files
- * run at the same time and share the module, so it takes its place only when it is whole.
- */
-export function testModule(name: string): Uint8Array<ArrayBuffer> {
-  const out = `kernels/build/test-${name}.wasm`;
-  if (!existsSync(root + out) || statSync(root + out).mtimeMs < newest(`${root}assembly`)) {
-    mkdirSync(`${root}kernels/build`, { recursive: true });
-    const made = `${out}.${process.pid}`;
-    const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory', '-o', made];
-    const compiler = `${root}node_modules/assemblyscript/bin/asc.js`;
-    execFileSync(process.execPath, [compiler, `assembly/testing/${name}.ts`, ...flags], { cwd: root, stdio: 'pipe' });
-    renameSync(root + made, root + out);
-  }
-  return readFileSync(root + out);
-}
-
 export const maxColumns = 8;
 
 /** Runs programs over one batch. */
@@ -61,14 +33,13 @@ export class VmKernel {
 
   /** `call` serves the host functions of programs. */
   constructor(call: (fn: number, columns: HostColumns) => void = () => {}) {
-    const module = new WebAssembly.Module(testModule('vm'));
     const env = {
       abort: (_message: number, _file: number, line: number) => {
         throw new Error(`abort in line ${line}`);
       },
     };
     const imports = { env, host: { call: hostCallImport(() => this.values, call) } };
-    this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports;
+    this.exports = new WebAssembly.Instance(testModule('vm'), imports).exports as unknown as Exports;
     this.exports.contextInit();
     this.exports.batchInit(maxColumns);
     this.values = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size));

@@ -2,32 +2,18 @@
  * The stateful operators alone: compiled from assembly/testing/window.ts with a probe below them, fed with rows of plain
  * values and read back as messages.
  */
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { NodePlan } from '../../kernels/ir.js';
+import {
+  columnSize,
+  columnTags,
+  columnVals,
+  Tag,
+  type Value,
+  ValueAccess,
+  type ValueError,
+} from '../../kernels/value.js';
 import { encodeEventTime, encodeSort, encodeWindow } from '../../kernels/window-spec.js';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** Value of a column: integers of 64 bits are bigint, numbers are doubles, undefined is a missing column. */
-export type Value =
-  | undefined
-  | null
-  | boolean
-  | bigint
-  | number
-  | string
-  | Failure
-  | Value[]
-  | { [key: string]: Value };
-
-export class Failure {
-  constructor(readonly text: string) {}
-}
+import { testModule } from './test-module.js';
 
 /** A message that arrived below the operators. */
 export interface Message {
@@ -35,60 +21,10 @@ export interface Message {
   error: string | null;
 }
 
-const tags = {
-  missing: 0,
-  null: 1,
-  bool: 2,
-  i64: 3,
-  f64: 4,
-  str: 5,
-  array: 8,
-  object: 9,
-  error: 10,
-  mixed: 0xff,
-} as const;
-const colSize = 64 + 8192 + 1024 + 8192;
-const valsAt = 64;
-const tagsAt = 64 + 8192;
-
 type Call = (...args: number[]) => number;
 
-/** Compiles the test kernel, once for each state of the sources. */
-function compile(): Uint8Array<ArrayBuffer> {
-  const sources = join(root, 'assembly');
-  const names = readdirSync(sources, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .sort();
-  const hash = createHash('sha1');
-  for (const name of names) hash.update(name).update(readFileSync(join(sources, name)));
-  const target = join(root, 'kernels/build', `test-window-${hash.digest('hex').slice(0, 12)}.wasm`);
-  if (!existsSync(target)) {
-    const folder = mkdtempSync(join(tmpdir(), 'haumea-kernel-'));
-    try {
-      cpSync(sources, join(folder, 'assembly'), { recursive: true });
-      cpSync(join(sources, 'testing/window-kinds.ts'), join(folder, 'assembly/flow/kinds.ts'));
-      const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory'];
-      const asc = join(root, 'node_modules/assemblyscript/bin/asc.js');
-      const entry = join(folder, 'assembly/testing/window.ts');
-      const made = join(folder, 'kernel.wasm');
-      execFileSync(process.execPath, [asc, entry, ...flags, '--outFile', made], { stdio: ['ignore', 'pipe', 'pipe'] });
-      mkdirSync(join(root, 'kernels/build'), { recursive: true });
-      // Only modules of older sources go: another test file may be about to put the present one in place.
-      for (const name of readdirSync(join(root, 'kernels/build'))) {
-        const isOld = /^test-window-[0-9a-f]+\.wasm$/.test(name) && name !== basename(target);
-        if (isOld) rmSync(join(root, 'kernels/build', name), { force: true });
-      }
-      cpSync(made, `${target}.${process.pid}`);
-      renameSync(`${target}.${process.pid}`, target);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }
-  return new Uint8Array(readFileSync(target));
-}
-
 export class WindowKernel {
-  readonly memory: WebAssembly.Memory;
+  private readonly values: ValueAccess;
   private readonly exports: Record<string, Call>;
   private readonly globals: Record<string, { value: number }>;
   private readonly messages: Message[] = [];
@@ -101,7 +37,7 @@ export class WindowKernel {
   private readonly textSize: number;
 
   constructor(maxColumns = 8, textSize = 1 << 20) {
-    const module = new WebAssembly.Module(compile());
+    const module = testModule('window', { 'flow/kinds.ts': 'testing/window-kinds.ts' });
     // Functions of the host that these operators never reach.
     const absent = new Proxy({}, { get: () => () => 0 });
     const instance = new WebAssembly.Instance(module, {
@@ -122,12 +58,13 @@ export class WindowKernel {
     });
     this.exports = instance.exports as unknown as Record<string, Call>;
     this.globals = instance.exports as unknown as Record<string, { value: number }>;
-    this.memory = (instance.exports as unknown as { memory: WebAssembly.Memory }).memory;
+    const { memory } = instance.exports as unknown as { memory: WebAssembly.Memory };
+    this.values = new ValueAccess(memory, (size) => this.room(size));
     this.call('contextInit');
     this.call('stageInit');
     this.columns = this.call('alloc', maxColumns * 4, 0);
     for (let i = 0; i < maxColumns; i++) {
-      const block = this.call('alloc', colSize, 0);
+      const block = this.call('alloc', columnSize, 0);
       this.blocks.push(block);
       this.view.setUint32(this.columns + 4 * i, block, true);
     }
@@ -143,7 +80,7 @@ export class WindowKernel {
   }
 
   get view(): DataView {
-    return new DataView(this.memory.buffer);
+    return this.values.view();
   }
 
   get bytesInUse(): bigint {
@@ -165,7 +102,7 @@ export class WindowKernel {
           ? encodeEventTime(plan, null)
           : encodeSort(plan);
     const at = this.call('alloc', spec.length, node + 32);
-    new Uint8Array(this.memory.buffer, at, spec.length).set(spec);
+    this.values.bytes().set(spec, at);
     this.view.setUint32(node + 100, at, true);
     this.view.setUint32(node + 104, spec.length, true);
     this.view.setUint32(node + 24, ((options.sendError ?? true) ? 1 : 0) | 2, true);
@@ -188,7 +125,7 @@ export class WindowKernel {
     return Number(this.view.getBigUint64(node + 32, true));
   }
 
-  /** Gives rows to the node and returns the messages that came out. A Failure in column `errorColumn` is a failed row. */
+  /** Gives rows to the node and returns the messages that came out. A ValueError in column `errorColumn` is a failed row. */
   push(node: number, rows: Value[][], options: { now?: number; kind?: string; errorColumn?: number } = {}): Message[] {
     this.call('scratchReset');
     this.load(rows);
@@ -229,9 +166,9 @@ export class WindowKernel {
       if (block === undefined) throw new Error('too many columns');
       let uniform = -1;
       rows.forEach((row, r) => {
-        const tag = this.write(block + valsAt + 8 * r, row[c]);
-        this.view.setUint8(block + tagsAt + r, tag);
-        uniform = uniform === -1 || uniform === tag ? tag : tags.mixed;
+        const tag = this.values.write(block + columnVals + 8 * r, row[c]);
+        this.view.setUint8(block + columnTags + r, tag);
+        uniform = uniform === -1 || uniform === tag ? tag : Tag.mixed;
       });
       this.view.setUint8(block, uniform);
       this.view.setUint8(block + 1, 0);
@@ -239,57 +176,6 @@ export class WindowKernel {
     rows.forEach((_row, r) => {
       this.view.setUint32(this.selection + 4 * r, r, true);
     });
-  }
-
-  private write(at: number, value: Value): number {
-    const view = this.view;
-    view.setBigUint64(at, 0n, true);
-    if (value === undefined) return tags.missing;
-    if (value === null) return tags.null;
-    if (typeof value === 'boolean') {
-      view.setUint8(at, value ? 1 : 0);
-      return tags.bool;
-    }
-    if (typeof value === 'bigint') {
-      view.setBigInt64(at, value, true);
-      return tags.i64;
-    }
-    if (typeof value === 'number') {
-      view.setFloat64(at, value, true);
-      return tags.f64;
-    }
-    if (typeof value === 'string' || value instanceof Failure) {
-      const bytes = Buffer.from(typeof value === 'string' ? value : value.text);
-      const to = this.room(bytes.length);
-      new Uint8Array(this.memory.buffer, to, bytes.length).set(bytes);
-      view.setUint32(at, to, true);
-      view.setUint32(at + 4, bytes.length, true);
-      return typeof value === 'string' ? tags.str : tags.error;
-    }
-    if (Array.isArray(value)) {
-      const to = this.room(value.length * 16);
-      value.forEach((item, i) => {
-        view.setBigUint64(to + 16 * i + 8, BigInt(this.write(to + 16 * i, item)), true);
-      });
-      view.setUint32(at, to, true);
-      view.setUint32(at + 4, value.length, true);
-      return tags.array;
-    }
-    const members = Object.entries(value).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-    const to = this.room(members.length * 24);
-    members.forEach(([key, item], i) => {
-      const member = to + 24 * i;
-      const tag = this.write(member, item);
-      const bytes = Buffer.from(key);
-      const keyAt = this.room(bytes.length);
-      new Uint8Array(this.memory.buffer, keyAt, bytes.length).set(bytes);
-      view.setUint32(member + 8, tag, true);
-      view.setUint32(member + 12, bytes.length, true);
-      view.setUint32(member + 16, keyAt, true);
-    });
-    view.setUint32(at, to, true);
-    view.setUint32(at + 4, members.length, true);
-    return tags.object;
   }
 
   private room(size: number): number {
@@ -311,10 +197,10 @@ export class WindowKernel {
       const values: Value[] = [];
       for (let c = 0; c < this.width; c++) values.push(this.readAt(view.getUint32(cols + 4 * c, true), row));
       if (this.open === null) {
-        const failed = errors !== 0 && view.getUint8(errors + tagsAt + row) === tags.error;
+        const failed = errors !== 0 && view.getUint8(errors + columnTags + row) === Tag.error;
         this.messages.push({
           rows: failed ? [] : [values],
-          error: failed ? (this.readAt(errors, row) as Failure).text : null,
+          error: failed ? (this.readAt(errors, row) as ValueError).message : null,
         });
       } else target.rows.push(values);
     }
@@ -324,45 +210,11 @@ export class WindowKernel {
   width = 0;
 
   private readAt(block: number, row: number): Value {
-    return this.read(block + valsAt + 8 * row, this.view.getUint8(block + tagsAt + row));
-  }
-
-  private read(at: number, tag: number): Value {
-    const view = this.view;
-    const off = view.getUint32(at, true);
-    const len = view.getUint32(at + 4, true);
-    switch (tag) {
-      case tags.missing:
-        return undefined;
-      case tags.null:
-        return null;
-      case tags.bool:
-        return view.getUint8(at) === 1;
-      case tags.i64:
-        return view.getBigInt64(at, true);
-      case tags.f64:
-        return view.getFloat64(at, true);
-      case tags.str:
-        return this.readText(off, len);
-      case tags.error:
-        return new Failure(this.readText(off, len));
-      case tags.array:
-        return Array.from({ length: len }, (_, i) => this.read(off + 16 * i, view.getUint8(off + 16 * i + 8)));
-      case tags.object:
-        return Object.fromEntries(
-          Array.from({ length: len }, (_, i) => {
-            const member = off + 24 * i;
-            const key = this.readText(view.getUint32(member + 16, true), view.getUint32(member + 12, true));
-            return [key, this.read(member, view.getUint8(member + 8))] as const;
-          }),
-        );
-      default:
-        throw new Error(`value with tag ${tag}`);
-    }
+    return this.values.read(this.view.getUint8(block + columnTags + row), block + columnVals + 8 * row);
   }
 
   private readText(off: number, len: number): string {
-    return Buffer.from(this.memory.buffer, off, len).toString('utf8');
+    return this.values.bytes().toString('utf8', off, off + len);
   }
 }
 

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
+import type { Value } from '../../kernels/value.js';
 import { naiveEventTime, naiveWindows, type Row, type Sent } from './naive-windows.js';
-import { type Message, type Value, WindowKernel } from './window-kernel.js';
+import { type Message, WindowKernel } from './window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import { Failure, type Message, type Value, WindowKernel } from './window-kernel.js';
+import { type Value, ValueError } from '../../kernels/value.js';
+import { type Message, WindowKernel } from './window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 
@@ -122,7 +123,7 @@ test('rows that failed before the window pass at once and are not counted', () =
   kernel.width = 1;
   const rows: Value[][] = [
     ['a', 1, null],
-    ['b', 2, new Failure('bad row')],
+    ['b', 2, new ValueError('bad row')],
     ['c', 3, null],
   ];
   assert.equal(kernel.push(node, rows, { errorColumn: 2, now: 5 }), [
@@ -142,7 +143,7 @@ test('an error in WHERE or in an argument fails the message of its window only',
   const rows: Value[][] = [
     ['a', 1, 0, true],
     ['a', 'x', 0, true],
-    ['a', 1, 0, new Failure('no condition')],
+    ['a', 1, 0, new ValueError('no condition')],
     ['a', 2, 0, true],
     ['a', 1, 0, true],
     ['a', 2, 0, null],

@@ -1,0 +1,63 @@
+/** Kernels for tests: entry points of assembly/testing, compiled once for each state of the sources. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const sources = join(root, 'assembly');
+const builds = join(root, 'kernels/build');
+const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory'];
+
+/**
+ * The module of `assembly/testing/<name>.ts`. `replaced` are files below assembly/ with the ones that stand in their
+ * place in this module.
+ */
+export function testModule(name: string, replaced: Readonly<Record<string, string>> = {}): WebAssembly.Module {
+  const target = join(builds, `test-${name}-${stateOfSources()}.wasm`);
+  if (!existsSync(target)) compile(name, replaced, target);
+  return new WebAssembly.Module(new Uint8Array(readFileSync(target)));
+}
+
+function stateOfSources(): string {
+  const names = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .sort();
+  const hash = createHash('sha1');
+  for (const name of names) hash.update(name).update(readFileSync(join(sources, name)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+function compile(name: string, replaced: Readonly<Record<string, string>>, target: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'haumea-kernel-'));
+  try {
+    cpSync(sources, join(folder, 'assembly'), { recursive: true });
+    for (const [file, other] of Object.entries(replaced)) cpSync(join(sources, other), join(folder, 'assembly', file));
+    const asc = join(root, 'node_modules/assemblyscript/bin/asc.js');
+    const entry = join(folder, `assembly/testing/${name}.ts`);
+    const made = join(folder, 'kernel.wasm');
+    execFileSync(process.execPath, [asc, entry, ...flags, '--outFile', made], { stdio: ['ignore', 'pipe', 'pipe'] });
+    mkdirSync(builds, { recursive: true });
+    removeOlder(name, target);
+    // Test files run at the same time and share the module, so it takes its place only when it is whole.
+    cpSync(made, `${target}.${process.pid}`);
+    renameSync(`${target}.${process.pid}`, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Only modules of other sources go: another test file may be about to put the present one in place. */
+function removeOlder(name: string, target: string): void {
+  const form = new RegExp(`^test-${name}-[0-9a-f]+\\.wasm$`);
+  for (const file of readdirSync(builds)) {
+    if (form.test(file) && file !== basename(target)) rmSync(join(builds, file), { force: true });
+  }
+}
+
+type Imports = ConstructorParameters<typeof WebAssembly.Instance>[1];
+
+/** Imports for modules whose calls of the host are never reached. */
+export const unreached = new Proxy({}, { get: () => new Proxy({}, { get: () => () => 0 }) }) as Imports;
