@@ -27,26 +27,29 @@ const infix: Partial<Record<OpName, string>> = {
 /** Longest text of an expression; shared subexpressions can make it exponentially longer than the statement. */
 const maxLength = 2000;
 
+/** What stands before a column of a source: the name of its stream and a full stop, or nothing. */
+export type Prefix = (source: number) => string;
+
 /** Prints an expression; a very long one is cut off. */
-export function showValue(value: Value): string {
-  return show(value, new Map());
+export function showValue(value: Value, prefix: Prefix = () => ''): string {
+  return show(value, prefix, new Map());
 }
 
-function show(value: Value, done: Map<Value, string>): string {
+function show(value: Value, prefix: Prefix, done: Map<Value, string>): string {
   const before = done.get(value);
   if (before !== undefined) return before;
-  const whole = print(value, (child) => show(child, done));
+  const whole = print(value, prefix, (child) => show(child, prefix, done));
   const text = whole.length > maxLength ? `${whole.slice(0, maxLength)}…` : whole;
   done.set(value, text);
   return text;
 }
 
-function print(value: Value, show: (child: Value) => string): string {
+function print(value: Value, prefix: Prefix, show: (child: Value) => string): string {
   switch (value.kind) {
     case 'const':
       return showConst(value.value);
     case 'column':
-      return showUse(value.use);
+      return value.use.kind === 'field' ? prefix(value.source) + showUse(value.use) : showUse(value.use);
     case 'op':
       return showOp(value, show);
     case 'aggregate': {

@@ -22,7 +22,7 @@ export interface SinkWishes {
   dataField: string | null;
 }
 
-const knownFormats = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded', 'custom'];
+const knownFormats = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded'];
 
 /** Properties that change what is sent and cannot run yet. */
 const unsupported = [

@@ -30,7 +30,8 @@ export class Dispatcher {
   /** Answers a request; never rejects. `target` is a path with an optional query, or a whole address. */
   async dispatch(method: string, target: string, body: Buffer, contentType = 'application/json'): Promise<Answer> {
     try {
-      const { pathname, searchParams } = new URL(target, 'http://localhost');
+      // Two slashes at the start are no host, as over HTTP.
+      const { pathname, searchParams } = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
       const parts = partsOf(pathname);
       const fitting = (this.#byLength.get(parts.length) ?? []).filter((candidate) => fits(candidate, parts));
       const wanted = method === 'HEAD' ? 'GET' : method;

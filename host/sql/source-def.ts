@@ -72,7 +72,7 @@ export const optionNames = [
 export type OptionName = (typeof optionNames)[number];
 
 /** Payload formats a stream may have. */
-export const sourceFormats: readonly string[] = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded', 'custom'];
+export const sourceFormats: readonly string[] = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded'];
 
 const redisDatabases = 16;
 
@@ -101,9 +101,10 @@ function fail(message: string, cause?: unknown): HaumeaError {
 
 function readOptions({ target, options }: CreateSource): StreamOptions {
   const text = (name: OptionName): string | null => (options[name] ? options[name] : null);
+  const tableKind = readTableKind(target, text('KIND'));
   return {
     datasource: options.DATASOURCE ?? '',
-    type: text('TYPE') ?? 'mqtt',
+    type: text('TYPE') ?? (tableKind === 'scan' ? 'file' : 'mqtt'),
     format: (text('FORMAT') ?? 'json').toLowerCase(),
     confKey: text('CONF_KEY'),
     key: text('KEY'),
@@ -114,7 +115,7 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
     timestamp: text('TIMESTAMP'),
     timestampFormat: text('TIMESTAMP_FORMAT'),
     retainSize: readRetainSize(text('RETAIN_SIZE')),
-    tableKind: readTableKind(target, text('KIND')),
+    tableKind,
     extra: readExtra(text('EXTRA')),
     version: text('VERSION')?.toLowerCase() ?? null,
     temp: readBoolean('TEMP', options),

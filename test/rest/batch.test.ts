@@ -51,12 +51,26 @@ test('reads the query and takes whole addresses for paths', async () => {
 test('answers what is no request with code 0 and the reason', async () => {
   const { json } = await batch([
     { method: 'B AD', path: '/ping' },
-    { method: 'GET', path: 'http://[' },
     { method: 'GET', path: '/ping' },
+    ...['http://[', '', 'ping', '?a=b', 'ftp://h/ping'].map((path) => ({ method: 'GET', path })),
+    { method: 'GET' },
   ]);
-  assert.equal(json[0], { code: 0, error: 'invalid method "B AD"' });
-  assert.equal(json[1], { code: 0, error: 'invalid path "http://["' });
-  assert.is(json[2].code, 200);
+  const errors = json.map(({ code, error }: { code: number; error?: string }) => (code === 0 ? error : code));
+  assert.equal(errors, [
+    'invalid method "B AD"',
+    200,
+    'invalid path "http://["',
+    'invalid path ""',
+    'invalid path "ping"',
+    'invalid path "?a=b"',
+    'invalid path "ftp://h/ping"',
+    'invalid path ""',
+  ]);
+});
+
+test('knows no path with two slashes at the start, as over HTTP', async () => {
+  assert.equal((await batch([{ method: 'GET', path: '//ping' }])).json[0].code, 404);
+  assert.is((await plane.request('GET', '//ping')).status, 404);
 });
 
 test('refuses batches of another form, naming the place', async () => {

@@ -109,7 +109,6 @@ const refusals: Refusal[] = [
   ['PUT', `${path}/none`, mqtt('none'), 400, 1000, /none is not found/],
   ['PUT', `${path}/none`, mqtt('other'), 400, 1000, /path says none/],
   ['GET', `${path}/none`, undefined, 400, 1000, /none is not found/],
-  ['DELETE', `${path}/none`, undefined, 404, 1002, /none is not found/],
   ['POST', '/metadata/sinks/connection/nosuch', {}, 400, 1000, /nosuch is not known/],
   ['POST', '/metadata/sinks/connection/log', {}, 400, 1000, /log doesn't support ping/],
   ['POST', '/metadata/lookups/connection/memory', {}, 400, 1000, /memory doesn't support ping/],

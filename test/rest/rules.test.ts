@@ -130,7 +130,6 @@ test('validates without creating', async () => {
 
 for (const [method, path] of [
   ['GET', ''],
-  ['DELETE', ''],
   ['POST', '/start'],
   ['POST', '/stop'],
   ['POST', '/restart'],
@@ -146,6 +145,12 @@ for (const [method, path] of [
     assert.match(answer.json.message, /none/);
   });
 }
+
+test('DELETE of an unknown rule', async () => {
+  const answer = await plane.request('DELETE', '/rules/none');
+  assert.is(answer.status, 400);
+  assert.equal(answer.json, { error: 1000, message: 'delete rule error: rule none is not found' });
+});
 
 test('definitions and their states survive a restart', async () => {
   const first = await startControlPlane();

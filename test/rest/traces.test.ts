@@ -155,8 +155,8 @@ test('wrong requests say what is wrong', async () => {
     await server.request('POST', '/tracer', { action: 'start', collector_url: 'ftp://x' }),
   ];
   for (const { status } of answers) assert.is(status, 400);
-  assert.is((await server.request('POST', '/rules/none/trace/start', {})).status, 404);
-  assert.is((await server.request('POST', '/rules/none/trace/stop')).status, 404);
+  assert.is((await server.request('POST', '/rules/none/trace/start', {})).status, 400);
+  assert.is((await server.request('POST', '/rules/none/trace/stop')).status, 400);
   assert.is((await server.request('GET', '/trace/none')).status, 404);
   assert.equal(await idsOf('none'), []);
   await server.request('POST', '/rules/traced/stop');

@@ -51,7 +51,7 @@ export class BatchService {
   async #answer({ method, path, body }: Part): Promise<BatchAnswer> {
     // The characters that HTTP allows in a method.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(method)) return { code: 0, error: `invalid method ${quoted(method)}` };
-    if (!URL.canParse(path, 'http://localhost')) return { code: 0, error: `invalid path ${quoted(path)}` };
+    if (!isTarget(path)) return { code: 0, error: `invalid path ${quoted(path)}` };
     const { status, body: bytes } = await this.#dispatch(method, path, Buffer.from(body));
     const response = bytes.toString();
     return response === '' ? { code: status } : { code: status, response };
@@ -71,6 +71,11 @@ function readParts(body: unknown): Part[] {
     };
     return { method: text('method', '') || 'GET', path: text('path', ''), body: text('body', '') };
   });
+}
+
+/** Tells whether this is a path from the root with an optional query, or a whole address. */
+function isTarget(text: string): boolean {
+  return text.startsWith('/') ? URL.canParse(`http://localhost${text}`) : /^https?:/i.test(text) && URL.canParse(text);
 }
 
 function quoted(text: string): string {

@@ -91,10 +91,11 @@ export class ConnectionService {
     });
   }
 
+  /** Deletes a connection; an unknown one is gone already. */
   delete(id: string): Promise<string> {
     return inContext('delete connection error', () =>
       this.#serial.run(id, async () => {
-        if (!this.#connections.has(id)) throw new HaumeaError('notFound', `connection ${id} is not found`);
+        if (!this.#connections.has(id)) return 'success';
         this.#checkUnused(id, 'dropped');
         await this.#connections.delete(id);
         this.#probes.delete(id);

@@ -180,7 +180,7 @@ export class RuleService {
   drop(id: string): Promise<string> {
     return inContext('delete rule error', () =>
       this.#serial.run(id, async () => {
-        if (!this.#rules.has(id)) throw notFound(id);
+        if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
         await this.#rules.delete(id);
         this.#refused.delete(id);
         if (!this.#waiting.delete(id) && this.#engine.state(id) !== undefined) await this.#engine.remove(id);

@@ -60,7 +60,7 @@ export class TraceService {
   }
 
   #set(id: string, strategy: TraceStrategy | null): void {
-    if (!this.#rules.has(id)) throw new HaumeaError('notFound', `rule ${id} is not found`);
+    if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
     if (this.#engine.state(id) === undefined) throw new HaumeaError('state', `rule ${id} is not running`);
     this.#engine.setTrace(id, strategy);
   }

@@ -67,7 +67,7 @@ const definitions: readonly Case[] = [
   ...cases(
     'DELETE /rules/{id}',
     runningRule,
-    ['/rules/none', undefined, 404, 'delete rule error: rule none is not found'],
+    ['/rules/none', undefined, 400, 'delete rule error: rule none is not found'],
     [`/rules/${badId}`, undefined, 400, badIdReason],
   ),
 ];

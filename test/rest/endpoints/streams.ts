@@ -33,6 +33,7 @@ function casesOf({ one, id, sql, given, other, details }: Kind): Case[] {
       [all, { sql: 'SELECT a FROM s' }, 400, 'the statement must be CREATE, SHOW, DESCRIBE, EXPLAIN or DROP'],
       [all, { sql: `CREATE ${one} x (a NOTYPE) WITH (DATASOURCE="t")` }, 400, 'NOTYPE'],
       [all, { sql: `CREATE ${one} x (a BIGINT` }, 400, refused],
+      [all, { sql: `CREATE ${one} x () WITH (DATASOURCE="t", FORMAT="custom")` }, 400, 'FORMAT'],
       [all, { sql: '' }, 400, refused],
       [all, {}, 400, refused],
       [all, { sql: 5 }, 400, 'sql must be a text, not 5'],

@@ -128,7 +128,7 @@ const trace: readonly Case[] = [
     'POST /rules/{id}/trace/start',
     runningRule,
     ['/rules/r/trace/start', { strategy: 4 }, 400, 'strategy must be "always" or "head"'],
-    ['/rules/none/trace/start', {}, 404, 'rule none is not found'],
+    ['/rules/none/trace/start', {}, 400, 'rule none is not found'],
     [`/rules/${badId}/trace/start`, {}, 400, badIdReason],
   ),
   ...cases('POST /rules/{id}/trace/start', stoppedRule, ['/rules/r/trace/start', {}, 400, 'rule r is not running']),
@@ -136,7 +136,7 @@ const trace: readonly Case[] = [
   ...cases(
     'POST /rules/{id}/trace/stop',
     runningRule,
-    ['/rules/none/trace/stop', undefined, 404, 'rule none is not found'],
+    ['/rules/none/trace/stop', undefined, 400, 'rule none is not found'],
     [`/rules/${badId}/trace/stop`, undefined, 400, badIdReason],
   ),
   ...cases(
