@@ -145,7 +145,7 @@ export type NodePlan =
    * Joins the rows of each message of the input (an ungrouped window over a merge node). The output has the columns of the
    * input: a column of branch b (`branches[b]` lists their indexes) holds the value of that branch's row, MISSING where
    * an outer join found none; columns of no branch (window start …) are those of any row of the message; the
-   * column of the branch number has no meaning any more. Branch 0 and the steps' branches in order make the row.
+   * column of the branch number has no meaning any more. The branch `first` (0) and those of the steps in order make the row.
    *
    * A join without rows sends nothing. `tables`: branches whose rows are kept over all messages; they come from a port with
    * the join itself as `into` (the port's timestamp is not used), and each message meets what is there when it ends. Of
@@ -160,6 +160,7 @@ export type NodePlan =
       /** Column of the input with the branch number. */
       branch: Operand;
       branches: number[][];
+      first?: number;
       steps: JoinStep[];
       columns: number;
       tables?: { branch: number; retainRows: number }[];
@@ -280,7 +281,11 @@ export interface OperatorPlan {
 
 /** A rule, ready for the data plane. */
 export interface RulePlan {
-  sources: { stream: string; columns: ColumnUse[] }[];
+  sources: {
+    stream: string /** Its rows are only kept: without the others nothing comes out. */;
+    isTable?: true;
+    columns: ColumnUse[];
+  }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };

@@ -9,7 +9,7 @@ const firstColumn = 0x4000;
 const firstConst = 0x8000;
 const maxColumns = 1200;
 const types = { inner: 0, left: 1, right: 2, full: 3, cross: 4 } as const;
-const headSize = 32;
+const headSize = 48;
 const branchSize = 32;
 const stepSize = 40;
 const keySize = 16;
@@ -159,7 +159,7 @@ export function encodeJoin(plan: Extract<NodePlan, { kind: 'join' }>): Uint8Arra
   const others = Array.from({ length: plan.columns }, (_, i) => i).filter((i) => !owned.has(i));
   const othersAt = words.list(others);
   words.u32(0, plan.columns, plan.branch, plan.branches.length, branchesAt);
-  words.u32(16, plan.steps.length, stepsAt, others.length, othersAt);
+  words.u32(16, plan.steps.length, stepsAt, others.length, othersAt, plan.first ?? 0);
   return words.finish();
 }
 

@@ -8,7 +8,7 @@ import { accountOf } from '../flow/node';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { alloc, free } from '../mem/alloc';
 import { span } from '../mem/layout';
-import { J_STEPS, S_TUPLES, T_BRANCH, listAt, positionOf, stepAt } from './spec';
+import { J_FIRST, J_STEPS, S_TUPLES, T_BRANCH, listAt, positionOf, stepAt } from './spec';
 import { LIST_COUNT, listItems } from './rows';
 
 /** No row on that side. */
@@ -50,7 +50,7 @@ export function runStep(i: u32): void {
   isLast = i + 1 == load<u32>(spec, J_STEPS);
   width = i + 1;
   if (i == 0) {
-    const list = listAt(state, 0);
+    const list = listAt(state, load<u32>(spec, J_FIRST));
     lefts = listItems(list);
     leftCount = load<u32>(list, LIST_COUNT);
   } else {

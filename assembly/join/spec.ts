@@ -4,6 +4,7 @@
 //           4    branchOperand u32   column of the input with the branch number, 0xffff: all rows are of branch 0
 //           8    branches u32 | branchesAt u32 | steps u32 | stepsAt u32
 //           24   others u32 | othersAt u32               columns of no branch: u16[others]
+//           32   first u32                               branch on the left of the first step
 //   branch  0    columns u32 | columnsAt u32             columns of the output that are the branch's: u16[columns]
 //   (32)    8    computed u32 | computedAt u32           values of a row that only keys need: operands u16[computed]
 //           16   isTable u32 | retain u32                rows kept over all messages, 0 all
@@ -41,6 +42,7 @@ export const J_STEPS: usize = 16;
 const J_STEPS_AT: usize = 20;
 export const J_OTHERS: usize = 24;
 export const J_OTHERS_AT: usize = 28;
+export const J_FIRST: usize = 32;
 
 export const B_COLUMNS: usize = 0;
 export const B_COLUMNS_AT: usize = 4;
@@ -111,7 +113,7 @@ export const NO_VALUES: usize = memory.data(17472, 64);
 
 /** Place of a branch in the rows of the first `width` branches that were joined; -1 when it is not among them. */
 export function positionOf(spec: usize, branch: u32, width: u32): i32 {
-  if (branch == 0) return 0;
+  if (branch == load<u32>(spec, J_FIRST)) return 0;
   for (let i: u32 = 1; i < width; i++) {
     if (load<u32>(stepAt(spec, i - 1), T_BRANCH) == branch) return <i32>i;
   }

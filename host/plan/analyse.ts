@@ -6,7 +6,7 @@ import { timeUnitMs } from '../sql/keywords.js';
 import { some } from '../sql/visit.js';
 import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
-import { bindJoins, inRowOrder, sourcesOf } from './join.js';
+import { bindJoins, inRowOrder, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow, WindowSpec } from './logical.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
@@ -34,12 +34,13 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
   const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
 
-  const timestamps = isEventTime ? sources.map((one) => one.time()) : [];
-  const [source, other] = sources;
+  const streams = streamsOf(sources);
+  const timestamps = isEventTime ? streams.map((one) => one.time()) : [];
+  const [source, other] = streams;
   if (source === undefined) throw new Error('a statement without a stream');
-  const isJoin = other !== undefined;
-  const timestamp = isJoin ? null : (timestamps[0] ?? null);
-  let root: Logical = isJoin ? { kind: 'merge', sources, timestamps } : { kind: 'source', source };
+  const isMerged = other !== undefined;
+  const timestamp = isMerged ? null : (timestamps[0] ?? null);
+  let root: Logical = isMerged ? { kind: 'merge', sources: streams, timestamps } : { kind: 'source', source };
   if (isEventTime) root = { kind: 'watermark', input: root, timestamp };
   const withHaving = (input: Logical, keys: readonly Value[]): Logical => {
     if (select.having === null) return input;
@@ -49,17 +50,16 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   };
   const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
-  if (isJoin && select.window !== null) {
+  if (sources.length > 1) {
     const bindSingle = (condition: Expr, name: string) =>
       binder.bind(condition, { name, place: 'single', hasAggregates: false });
-    const { filter } = select.window;
+    const filter = select.window?.filter ?? null;
     if (filter !== null)
       root = { kind: 'filter', input: root, condition: bindSingle(filter, 'FILTER'), clause: 'filter' };
-    const window = windowSpec(select.window, (condition) => bindSingle(condition, 'a condition of the window'));
     root = {
       kind: 'window',
       input: root,
-      window,
+      window: specOf(select.window, (condition) => bindSingle(condition, 'a condition of the window')),
       timestamp,
       where: null,
       keys: [],
@@ -96,10 +96,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
     root = {
       kind: 'window',
       input: root,
-      window:
-        select.window === null
-          ? { kind: 'row' }
-          : windowSpec(select.window, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
+      window: specOf(select.window, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
       timestamp,
       where: select.window === null ? null : where,
       keys,
@@ -143,7 +140,9 @@ function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
   if (window.kind !== 'sliding') throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
 }
 
-function windowSpec(clause: WindowClause, bind: (condition: Expr) => Value): WindowSpec {
+/** Without a window every row is one. */
+function specOf(clause: WindowClause | null, bind: (condition: Expr) => Value): WindowSpec {
+  if (clause === null) return { kind: 'row' };
   const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];
   const [first = 0, second] = args;

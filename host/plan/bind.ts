@@ -104,9 +104,12 @@ export class Binder {
     const bindItem = (item: { expr: Expr }) => this.bind(item.expr, clause);
     if (qualifier === null) return this.scope.resolve(name, clause.place, span, bindItem);
     const source = this.scope.sourceNamed(qualifier);
-    // Before the join a name means the row's own column, whichever stream it is of.
-    if (source !== undefined)
-      return clause.place === 'single' ? this.scope.ownColumn(name, span) : source.column(name, span);
+    if (source !== undefined) {
+      if (clause.place !== 'single') return source.column(name, span);
+      if (source.isTable) throw refuse(`${clause.name} cannot use the table ${qualifier}, which is joined later`, span);
+      // Before the join a name means the row's own column, whichever stream it is of.
+      return this.scope.ownColumn(name, span);
+    }
     const object = this.scope.resolve(qualifier, clause.place, span, bindItem);
     return this.values.op('nested.member', [object, this.values.text(name)]);
   }
@@ -178,7 +181,7 @@ export class Binder {
     if (fn === 'count' && expr.args[0]?.kind === 'star') return this.values.aggregate('countAll', [], filter);
     const args = expr.args.map((arg) => this.bindArg(arg, inner));
     // It compares values but gives the rows they stand in.
-    if (fn === 'deduplicate') args.push(this.rowOf(null, expr));
+    if (fn === 'deduplicate') args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter);
   }
 
@@ -188,12 +191,12 @@ export class Binder {
     if (arg.except.length > 0 || arg.replace.length > 0) {
       throw refuse('EXCEPT and REPLACE are not allowed in an argument', arg.span);
     }
-    return this.rowOf(arg.qualifier, arg);
+    return this.rowOf(arg.qualifier, arg, clause);
   }
 
   /** The whole row of a stream, of all streams when none is named. */
-  private rowOf(qualifier: string | null, expr: Expr): Value {
-    if (qualifier === null) return this.scope.wholeRow();
+  private rowOf(qualifier: string | null, expr: Expr, { place }: Clause): Value {
+    if (qualifier === null) return this.scope.wholeRow(place);
     const source = this.scope.sourceNamed(qualifier);
     if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
     return source.row();

@@ -1,62 +1,92 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
+import { tablesOf } from './join.js';
 import { chainOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
 import { showValue } from './show-value.js';
 import type { ColumnValue, Value } from './value.js';
 
-/** Prints the logical plan from the output down to the streams; operators are numbered from the root. */
+/** Prints a value with the names of streams before their columns. */
+type Show = (value: Value) => string;
+
+/**
+ * Prints the logical plan from the output down to the streams. An operator has the number after that of the operator which
+ * reads it, the inputs of one operator are numbered on from there.
+ */
 export function explainLines(root: Logical, columns: readonly (readonly ColumnValue[])[]): string {
   const lines: string[] = [];
-  let number = 0;
-  const line = (op: string, info: string): void => {
-    const depth = lines.length;
-    lines.push('\t'.repeat(Math.max(0, 2 * depth - 1)) + JSON.stringify({ op: `${op}_${number++}`, info }));
+  const join = chainOf(root).find((node) => node.kind === 'join');
+  const show: Show = (value) => showValue(value, (source) => (join ? `${join.sources[source]?.ownName}.` : ''));
+  /** Returns how many operators stand side by side there: the inputs of a node that is not shown stand in its place. */
+  const print = (node: Logical, number: number, depth: number): number => {
+    const shown = describe(node, columns, show);
+    shown.forEach(([op, info], i) => {
+      const tabs = '\t'.repeat(Math.max(0, 2 * (depth + i) - 1));
+      lines.push(tabs + JSON.stringify({ op: `${op}_${number + i}`, info }));
+    });
+    let width = 0;
+    for (const input of inputsOf(node)) width += print(input, number + shown.length + width, depth + shown.length);
+    return shown.length > 0 ? 1 : width;
   };
-  for (const node of chainOf(root).reverse()) {
-    for (const [op, info] of describe(node, columns)) line(op, info);
-  }
+  print(root, 0, 0);
   return lines.join('\n');
 }
 
-function describe(node: Logical, columns: readonly (readonly ColumnValue[])[]): [string, string][] {
+/** What an operator reads; a join reads its tables beside the windows of streams. */
+function inputsOf(node: Logical): Logical[] {
+  switch (node.kind) {
+    case 'source':
+      return [];
+    case 'merge':
+      return node.sources.map((source) => ({ kind: 'source', source }));
+    case 'join':
+      return [node.input, ...tablesOf(node.sources).map((source): Logical => ({ kind: 'source', source }))];
+    default:
+      return [node.input];
+  }
+}
+
+function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], show: Show): [string, string][] {
+  const all = (values: readonly Value[]): string => values.map(show).join(', ');
   switch (node.kind) {
     case 'project': {
       const { entries, star } = node.row;
-      const fields = entries.map(({ name, value }) => {
-        const text = showValue(value);
-        return text === name ? name : `${text} AS ${name}`;
-      });
+      const fields = entries.map(({ name, value }) =>
+        showValue(value) === name ? show(value) : `${show(value)} AS ${name}`,
+      );
       if (star !== null) fields.unshift(star.except.length > 0 ? `* EXCEPT(${star.except.join(', ')})` : '*');
       return [['ProjectPlan', `Fields:[ ${fields.join(', ')} ]`]];
     }
     case 'limit':
       return [['LimitPlan', `Count:${node.count}`]];
     case 'sort': {
-      const keys = node.keys.map(({ value, descending }) => `${showValue(value)} ${descending ? 'DESC' : 'ASC'}`);
+      const keys = node.keys.map(({ value, descending }) => `${show(value)} ${descending ? 'DESC' : 'ASC'}`);
       return [['OrderPlan', `SortFields:[ ${keys.join(', ')} ]`]];
     }
     case 'filter': {
       const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
-      return [[op, `Condition:{ ${showValue(node.condition)} }`]];
+      return [[op, `Condition:{ ${show(node.condition)} }`]];
     }
     case 'window': {
       const lines: [string, string][] = [];
-      if (node.keys.length > 0) lines.push(['AggregatePlan', `Dimension:{ ${showAll(node.keys)} }`]);
-      const where = node.where === null ? '' : `, condition:${showValue(node.where)}`;
+      if (node.keys.length > 0) lines.push(['AggregatePlan', `Dimension:{ ${all(node.keys)} }`]);
+      const where = node.where === null ? '' : `, condition:${show(node.where)}`;
       if (node.window.kind !== 'row' && node.window.kind !== 'message')
-        lines.push(['WindowPlan', `{ ${showWindow(node.window)}${where} }`]);
+        lines.push(['WindowPlan', `{ ${showWindow(node.window, all)}${where} }`]);
       return lines;
     }
     case 'watermark':
-      return [['WatermarkPlan', node.timestamp === null ? '' : `Timestamp:${showValue(node.timestamp)}`]];
+      return [['WatermarkPlan', node.timestamp === null ? '' : `Timestamp:${show(node.timestamp)}`]];
     case 'join': {
       const joins = node.steps.map(({ type, condition }) => {
-        const on = condition === null ? '' : `, ${showValue(condition)}`;
+        const on = condition === null ? '' : `, ${show(condition)}`;
         return `{ joinType:${type.toUpperCase()}_JOIN${on} }`;
       });
-      return [['JoinPlan', `Joins:[ ${joins.join(', ')} ]`]];
+      const lines: [string, string][] = [['JoinPlan', `Joins:[ ${joins.join(', ')} ]`]];
+      const tables = tablesOf(node.sources).map(({ name }) => name);
+      if (tables.length > 0) lines.push(['JoinAlignPlan', `Emitters:[ ${tables.join(', ')} ]`]);
+      return lines;
     }
     case 'merge':
-      return node.sources.flatMap((source) => describe({ kind: 'source', source }, columns));
+      return [];
     case 'source': {
       const names = (columns[node.source.index] ?? []).map((value) => showValue(value)).sort();
       return [['DataSourcePlan', `StreamName: ${node.source.name}, StreamFields:[ ${names.join(', ')} ]`]];
@@ -66,15 +96,11 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[]): 
   }
 }
 
-function showAll(values: readonly Value[]): string {
-  return values.map((value) => showValue(value)).join(', ');
-}
-
 /** Kind and lengths of a window, lengths in milliseconds or rows. */
-export function showWindow(window: WindowSpec): string {
+function showWindow(window: WindowSpec, all: (values: readonly Value[]) => string): string {
   const numbers = Object.entries(window).filter(([, value]) => typeof value === 'number');
   const parts = [`windowType:${window.kind}`, ...numbers.map(([name, value]) => `${name}:${value}`)];
   const conditions = windowConditions(window);
-  if (conditions.length > 0) parts.push(`conditions:[ ${showAll(conditions)} ]`);
+  if (conditions.length > 0) parts.push(`conditions:[ ${all(conditions)} ]`);
   return parts.join(', ');
 }

@@ -20,18 +20,32 @@ const types: Record<JoinKind, JoinSpec['type']> = {
 export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog, values: Values): Source[] {
   const tables = [select.from, ...select.joins.map(({ table }) => table)];
   const definitions = tables.map((table) => definitionOf(table, catalog));
-  if (select.joins.length > 0) {
-    tables.forEach((table, i) => {
-      const { kind, options: of } = definitions[i]!;
-      if (kind === 'table') throw notSupported(`joining ${of.tableKind ?? 'scan'} tables (${table.name})`, table.span);
-    });
-    checkNames(tables);
-    if (select.window === null)
-      throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
+  tables.forEach((table, i) => {
+    if (definitions[i]!.options.tableKind === 'lookup') {
+      throw notSupported(`joining lookup tables (${table.name})`, table.span);
+    }
+  });
+  const streams = definitions.filter(({ kind }) => kind === 'stream');
+  if (streams.length === 0) {
+    throw refuse(`${select.from.name} is a table: a rule needs a stream, to which tables are joined`, select.from.span);
+  }
+  checkNames(tables);
+  if (select.window === null && streams.length > 1 && streams.length === definitions.length) {
+    throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
   const sources = tables.map((table, i) => new Source(i, definitions[i]!, table, values));
-  if (options.isEventTime) for (const source of sources) checkEventTime(source);
+  if (options.isEventTime) for (const source of streamsOf(sources)) checkEventTime(source);
   return sources;
+}
+
+/** Those whose rows make messages, in their order. */
+export function streamsOf(sources: readonly Source[]): Source[] {
+  return sources.filter(({ isTable }) => !isTable);
+}
+
+/** Those whose rows are kept for the messages of streams, in their order. */
+export function tablesOf(sources: readonly Source[]): Source[] {
+  return sources.filter(({ isTable }) => isTable);
 }
 
 function definitionOf({ name }: TableRef, catalog: Catalog): StreamDefinition {

@@ -65,7 +65,7 @@ export type Logical =
   | { kind: 'merge'; sources: Source[]; timestamps: Value[] }
   /** Event time: orders rows by their timestamp column; null: by that which the merge below has for each source. */
   | { kind: 'watermark'; input: Logical; timestamp: Value | null }
-  /** Joins the rows of each window of the input. */
+  /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
   | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
   | { kind: 'filter'; input: Logical; condition: Value; clause: 'where' | 'filter' | 'having' }
   | {

@@ -8,9 +8,9 @@ import type {
   OutputPlan,
   WindowPlan,
 } from '../../kernels/ir.js';
-import { col } from '../../kernels/ir.js';
+import { col, NONE } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
-import { equalities } from './join.js';
+import { equalities, streamsOf, tablesOf } from './join.js';
 import { chainOf, type Logical, type OutputRow, type WindowSpec } from './logical.js';
 import { type OutputSpec, outputSpec } from './output.js';
 import { Path, ProgramBuilder } from './program.js';
@@ -20,7 +20,17 @@ import { type AggregateValue, type ColumnValue, childrenOf, type Value, type Val
 
 /** A step of the topology and the nodes that do its work. */
 export interface Step {
-  kind: 'watermark' | 'windowFilter' | 'filter' | 'window' | 'join' | 'aggregate' | 'having' | 'order' | 'project';
+  kind:
+    | 'watermark'
+    | 'windowFilter'
+    | 'filter'
+    | 'window'
+    | 'join_aligner'
+    | 'join'
+    | 'aggregate'
+    | 'having'
+    | 'order'
+    | 'project';
   nodes: number[];
 }
 
@@ -70,13 +80,17 @@ class Lowering {
     private readonly columns: readonly (readonly ColumnValue[])[],
     private readonly values: Values,
   ) {
-    this.path = Path.ofSource(0, columns[0] ?? []);
+    this.path = Path.ofSource(0, []);
   }
 
   /** @param above operators that read what this one gives out */
   add(node: Logical, above: readonly Logical[], outputValues: readonly Value[]): void {
     switch (node.kind) {
-      case 'source':
+      case 'source': {
+        const { index } = node.source;
+        this.path = Path.ofSource(index, this.columns[index] ?? []);
+        return;
+      }
       case 'project':
         return;
       case 'watermark': {
@@ -167,24 +181,29 @@ class Lowering {
     };
     this.pushNew(merge, null, [null, null, ...branches.flat()]);
     sources.forEach(({ index }, branch) => {
-      const path = Path.ofSource(index, branches[branch] ?? []);
-      const columns = path.columnValues.map((_value, i) => col(i));
-      const time = timestamps[branch];
-      const builder = new ProgramBuilder(path);
-      const timestamp = time === undefined ? undefined : builder.operand(time);
-      const program = builder.finishOrNull();
-      const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
-      this.nodes.push(timestamp === undefined ? port : { ...port, timestamp });
+      this.addPort(index, into, branch, timestamps[branch] ?? null);
     });
   }
 
-  /** The window below a join: keeps the number of the branch and all columns, then start, end and trigger. */
+  private addPort(source: number, into: number, branch: number, time: Value | null): void {
+    const path = Path.ofSource(source, this.columns[source] ?? []);
+    const columns = path.columnValues.map((_value, i) => col(i));
+    const builder = new ProgramBuilder(path);
+    const timestamp = time === null ? undefined : builder.operand(time);
+    const program = builder.finishOrNull();
+    const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
+    this.nodes.push(timestamp === undefined ? port : { ...port, timestamp });
+  }
+
+  /** The window below a join: keeps the number of the branch, if there are several, and all columns, then start, end and trigger. */
   private addCollectingWindow(node: Extract<Logical, { kind: 'window' }>): void {
     const { values } = this;
     const kept = this.path.columnValues.filter((value) => value !== null);
+    const isMerged = this.nodes.some(({ kind }) => kind === 'merge');
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
     const isEventTime = this.steps.some(({ kind }) => kind === 'watermark');
+    const numbers = isMerged ? [null] : [];
     const plan: NodePlan = {
       kind: 'window',
       input: this.path.input,
@@ -193,43 +212,61 @@ class Lowering {
       isEventTime,
       grouped: false,
       keys: [],
-      keep: [col(mergeBranch), ...kept.map((value) => this.columnOperand(value))],
+      keep: [...numbers.map(() => col(mergeBranch)), ...kept.map((value) => this.columnOperand(value))],
       aggs: [],
       sendEmpty: false,
       name: 'window',
     };
-    if (isEventTime) plan.timestamp = col(mergeTime);
+    if (isEventTime) plan.timestamp = isMerged ? col(mergeTime) : this.timeOperand(node.timestamp);
     const parts = [values.window('start'), values.window('end'), values.window('trigger')];
-    this.pushNew(plan, 'window', [null, ...kept, ...parts]);
+    this.pushNew(plan, node.window.kind === 'row' ? null : 'window', [...numbers, ...kept, ...parts]);
   }
 
+  /** Event time of a row; a computed one is the column that the watermark below added. */
+  private timeOperand(time: Value | null): Operand {
+    return time?.kind === 'column' ? this.columnOperand(time) : col(this.path.columns);
+  }
+
+  /** Tables are the branches after those of the streams, their columns stand behind the window's. */
   private addJoin({ sources, steps }: Extract<Logical, { kind: 'join' }>): void {
-    const index = this.nodes.length;
-    const { input, columnValues } = this.path;
-    const indexesOf = (source: number): number[] =>
-      columnValues.flatMap((value, i) => (value?.kind === 'column' && value.source === source ? [i] : []));
+    const into = this.nodes.length;
+    const tables = tablesOf(sources);
+    const order = [...streamsOf(sources), ...tables];
+    const branchOf = (source: number): number => order.findIndex(({ index }) => index === source);
+    const { input } = this.path;
+    const all = [...this.path.columnValues, ...tables.flatMap(({ index }) => this.columns[index] ?? [])];
     const plans = steps.map((step): JoinStep => {
+      // Pairs are a batch of their own: what an earlier step computed does not stand in it.
+      this.path = this.path.afterNew(into, all);
       const keys = equalities(step).map(({ left, right }) => ({
-        leftBranch: left.source,
+        leftBranch: branchOf(left.source),
         left: this.columnOperand(left),
         right: this.columnOperand(right),
       }));
-      const { type, source: branch } = step;
+      const { type } = step;
+      const branch = branchOf(step.source);
       if (step.condition === null) return { type, branch, program: null, condition: null, keys };
-      // Pairs are a batch of their own: what an earlier step computed does not stand in it.
-      this.path = this.path.afterNew(index, columnValues);
       const builder = new ProgramBuilder(this.path);
       const condition = builder.operand(step.condition);
       return { type, branch, program: builder.finish(), condition, keys };
     });
-    const branches = sources.map((source) => indexesOf(source.index));
-    const columns = columnValues.length;
-    const branch = col(0);
-    this.pushNew(
-      { kind: 'join', input, program: null, branch, branches, steps: plans, columns, name: 'join' },
-      'join',
-      columnValues,
-    );
+    const join: NodePlan = {
+      kind: 'join',
+      input,
+      program: null,
+      branch: order.length - tables.length > 1 ? col(0) : NONE,
+      branches: order.map(({ index }) =>
+        all.flatMap((value, i) => (value?.kind === 'column' && value.source === index ? [i] : [])),
+      ),
+      first: branchOf(0),
+      steps: plans,
+      columns: all.length,
+      tables: tables.map(({ index, retainRows }) => ({ branch: branchOf(index), retainRows })),
+      name: 'join',
+    };
+    if (tables.length > 0) this.steps.push({ kind: 'join_aligner', nodes: [into] });
+    this.pushNew(join, 'join', all);
+    for (const { index } of tables) this.addPort(index, into, branchOf(index), null);
   }
 
   private addWindow(node: Extract<Logical, { kind: 'window' }>, later: readonly Value[]): void {
@@ -245,9 +282,7 @@ class Lowering {
     });
     const window = windowPlan(node.window, operand);
     const where = node.where === null ? undefined : operand(node.where);
-    // A computed time is the column that the watermark below added.
-    const { timestamp: time } = node;
-    const timestamp = time === null ? undefined : time.kind === 'column' ? operand(time) : col(this.path.columns);
+    const timestamp = node.timestamp === null ? undefined : this.timeOperand(node.timestamp);
     const plan: NodePlan = {
       kind: 'window',
       input: this.path.input,

@@ -104,13 +104,19 @@ export class Scope {
 
   /** The column of a single row of several streams, whichever stream it is of. */
   ownColumn(name: string, span: Span): Value {
-    if (!this.sources.some((source) => source.has(name))) throw refuse(`unknown field ${name}`, span);
-    return joinedColumn(this.values, this.sources, name);
+    const sources = this.orderAt('single');
+    if (!sources.some((source) => source.has(name))) throw refuse(`unknown field ${name}`, span);
+    return joinedColumn(this.values, sources, name);
+  }
+
+  /** What rows may have members of, in the order in which they are searched: tables come to them with the join. */
+  orderAt(place: Place): readonly Source[] {
+    return place === 'single' ? this.order.filter(({ isTable }) => !isTable) : this.order;
   }
 
   /** All members of the row as one object; of equal names the one of the last stream, unlike in the wildcard of SELECT. */
-  wholeRow(): Value {
-    const rows = this.order.map((source) => source.row());
+  wholeRow(place: Place): Value {
+    const rows = this.orderAt(place).map((source) => source.row());
     return mergedObject(this.values, rows.reverse());
   }
 

@@ -75,8 +75,11 @@ function showNode(node: NodePlan): string[] {
         `branch ${node.branch} of #${node.into}${time}: ${node.columns.map(show).join(' ')}`,
       ];
     }
-    case 'join':
-      return [...showOps(node.program), ...node.steps.flatMap(showJoin)];
+    case 'join': {
+      const tables = (node.tables ?? []).map(({ branch, retainRows }) => `keep ${retainRows} rows of branch ${branch}`);
+      const first = node.first ? [`first branch ${node.first}`] : [];
+      return [...showOps(node.program), ...tables, ...first, ...node.steps.flatMap(showJoin)];
+    }
     case 'encode':
       return [...showOps(node.program), ...showOutput(node.output, shower(node.program), node.actions)];
     default:

@@ -10,6 +10,10 @@ import type { Value, Values } from './value.js';
 
 const any: ColumnType = { type: 'any' };
 
+/** Rows that a table without RETAIN_SIZE keeps: a file is read whole, of other sources the last row counts. */
+const retainedOfFile = 9999;
+const retainedOfOthers = 1;
+
 export class Source {
   readonly name: string;
   /** Column that holds the event time; null when the stream declares none. */
@@ -29,7 +33,6 @@ export class Source {
     private readonly values: Values,
   ) {
     const { fields, options } = definition;
-    if (definition.kind === 'table') throw notSupported(`table ${definition.name} in FROM`, table.span);
     if (options.format !== 'json' && options.format !== 'binary') {
       throw notSupported(`stream format ${options.format} (stream ${definition.name})`);
     }
@@ -60,6 +63,17 @@ export class Source {
   /** What the statement calls the stream: its alias, or its name. No two streams of a statement have the same. */
   get ownName(): string {
     return this.alias ?? this.name;
+  }
+
+  /** A table: its rows are kept and joined to those of streams. */
+  get isTable(): boolean {
+    return this.definition.kind === 'table';
+  }
+
+  /** How many of its newest rows a table keeps. */
+  get retainRows(): number {
+    const { retainSize, type } = this.definition.options;
+    return retainSize ?? (type === 'file' ? retainedOfFile : retainedOfOthers);
   }
 
   /** Names of the declared columns, or null without a schema. */

@@ -106,7 +106,8 @@ function bindMeta(call: Call, context: SpecialContext): Value {
 function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
   const { values, scope } = context;
   // Without a stream: that of the first row in a joined one which has it.
-  const firstMeta = (metaIn: (source: Source) => Value): Value => firstPresent(values, scope.order.map(metaIn));
+  const firstMeta = (metaIn: (source: Source) => Value): Value =>
+    firstPresent(values, scope.orderAt(context.place).map(metaIn));
   switch (arg.kind) {
     case 'star':
       return arg.qualifier === null

@@ -1,6 +1,7 @@
 /** Operators under the names of the interface: what topology and status show, and which nodes stand behind each. */
 import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
+import { streamsOf, tablesOf } from './join.js';
 import type { Physical } from './physical.js';
 import type { Source } from './source.js';
 
@@ -19,23 +20,25 @@ export function topologyOf(
   const connect = (from: readonly string[], to: string): void => {
     for (const name of from) edges[name] = [...(edges[name] ?? []), to];
   };
-  let number = sources.length + 1;
-  let ends: string[] = [];
+  let number = 1;
   // A stream that is there twice has the names of its aliases.
   const isUnique = new Set(sources.map(({ name }) => name)).size === sources.length;
   const nameOf = (source: Source): string => `source_${isUnique ? source.name : source.ownName}`;
-  for (const source of sources) {
+  const addSource = (source: Source): string => {
     const name = nameOf(source);
     operators.push({ name, part: 'source', source: source.index, nodes: [] });
-    let end = name;
-    if (rawSources.includes(source.definition.options.type)) {
-      end = `op_${number++}_decoder`;
-      operators.push({ name: end, part: 'decoder', source: source.index, nodes: [] });
-      connect([name], end);
-    }
-    ends.push(end);
-  }
+    number++;
+    if (!rawSources.includes(source.definition.options.type)) return name;
+    const decoder = `op_${number++}_decoder`;
+    operators.push({ name: decoder, part: 'decoder', source: source.index, nodes: [] });
+    connect([name], decoder);
+    return decoder;
+  };
+  const streams = streamsOf(sources);
+  const tables = tablesOf(sources);
+  let ends = streams.map(addSource);
   for (const { kind, nodes } of physical.steps) {
+    if (kind === 'join_aligner') ends.push(...tables.map(addSource));
     const name = `op_${number++}_${kind}`;
     operators.push({ name, part: 'operator', nodes });
     connect(ends, name);
@@ -55,5 +58,5 @@ export function topologyOf(
       from = [name];
     }
   });
-  return { topology: { sources: sources.map(nameOf), edges }, operators };
+  return { topology: { sources: [...streams, ...tables].map(nameOf), edges }, operators };
 }

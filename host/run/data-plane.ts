@@ -243,7 +243,7 @@ export class DataPlane implements HostCalls {
 
   ended(source: SourceRun): void {
     for (const rule of source.users) {
-      if (rule.isEnding || !rule.sources.every((other) => other.isEnded)) continue;
+      if (rule.isEnding || !rule.isFinished) continue;
       void this.#end(rule, true).then(({ metrics, reason }) => {
         if (reason === undefined) this.options.report({ kind: 'ended', run: rule.run, metrics });
         else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });

@@ -47,6 +47,8 @@ export class RuleRun implements SinkHost {
   readonly flushTimeoutMs: number | undefined;
   readonly isDebug: boolean;
   sources: readonly SourceRun[] = [];
+  /** Sources of tables: rows of theirs alone bring nothing out. */
+  tables: ReadonlySet<SourceRun> = new Set();
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
   /** Counters of each source when the rule came. */
@@ -81,6 +83,7 @@ export class RuleRun implements SinkHost {
       if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
       this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
     }
+    this.tables = new Set(sources.filter((_source, i) => plan.sources[i]?.isTable));
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);
       source.users.add(this);
@@ -95,6 +98,11 @@ export class RuleRun implements SinkHost {
   /** Masks the secrets of its sources and sinks. */
   get redact(): Redact {
     return allOf([...this.sources, ...this.sinks].map((part) => part.redact));
+  }
+
+  /** True when no more rows can come out: the sources are at their end, tables aside. */
+  get isFinished(): boolean {
+    return this.sources.every((source) => source.isEnded || this.tables.has(source));
   }
 
   /** Sends what encode nodes gathered. */

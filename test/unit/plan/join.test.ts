@@ -12,7 +12,7 @@ const streams = catalogOf(
   'CREATE STREAM y (ts BIGINT, id BIGINT, b BIGINT) WITH (DATASOURCE="y", TYPE="memory", TIMESTAMP="ts")',
   'CREATE STREAM l () WITH (DATASOURCE="l", TYPE="memory")',
   'CREATE STREAM r () WITH (DATASOURCE="r", TYPE="memory")',
-  'CREATE TABLE t () WITH (DATASOURCE="t", TYPE="memory", KIND="scan")',
+  'CREATE TABLE k () WITH (DATASOURCE="k", TYPE="memory", KIND="lookup", KEY="id")',
 );
 
 const draft = (sql: string, options: Partial<RuleOptions> = {}) => planRule(ruleOf(sql, options), streams, noFold);
@@ -111,7 +111,7 @@ test('a stream joined with itself under aliases is two sources', () => {
 test('joins that cannot be are refused with their reason', () => {
   assert.match(refusal('SELECT a FROM x INNER JOIN y ON x.id = y.id'), /a join of streams needs a window/);
   assert.match(refusal(`SELECT a FROM x INNER JOIN none ON x.id = none.id ${window}`), /stream none is not known/);
-  assert.match(refusal(`SELECT a FROM x INNER JOIN t ON x.id = t.id`), /joining scan tables \(t\) is not supported/);
+  assert.match(refusal('SELECT a FROM x INNER JOIN k ON x.id = k.id'), /joining lookup tables \(k\) is not supported/);
   assert.match(refusal(`SELECT y.a FROM x INNER JOIN y ON x.id = y.id ${window}`), /unknown field a of stream y/);
 });
 
