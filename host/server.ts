@@ -4,7 +4,9 @@ import { join, resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
+import { configSpec } from './base/config-spec.js';
 import { HaumeaError, reasonOf } from './base/errors.js';
+import { unusedIn } from './base/field.js';
 import { makeFolderSync } from './base/folder.js';
 import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
@@ -83,6 +85,8 @@ export interface ServerOptions extends LoadedConfig {
 export interface Server {
   /** Address of the REST interface. */
   readonly url: string;
+  /** What the owner should know about the configuration; the log has it, too. */
+  readonly warnings: readonly string[];
   /** Resolves when all stored rules were given to the engine. */
   readonly rulesStarted: Promise<void>;
   /** Stops accepting requests, ends rules, writes definitions; takes at most the configured time. */
@@ -233,7 +237,8 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     throw error;
   }
   metrics.setCopying(metricsDumpConfig.enable);
-  warnWhenOpen(config, log);
+  const warnings = warningsOf(config);
+  for (const warning of warnings) log.warn(warning);
   log.info(`REST answers at ${url}`, { version: options.version, data: folders.data });
   let closing: Promise<void> | undefined;
   // Whoever waits for the server to come up is answered first.
@@ -262,6 +267,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   };
   return {
     url,
+    warnings,
     rulesStarted,
     close: () => {
       closing ??= close();
@@ -318,9 +324,14 @@ function guards({ config, folders }: ServerOptions, log: Logger): Middleware[] {
   ];
 }
 
-function warnWhenOpen({ basic }: Config, log: Logger): void {
-  const isLocal = basic.restIp === 'localhost' || basic.restIp === '::1' || basic.restIp.startsWith('127.');
-  if (!isLocal && !basic.authentication) {
-    log.warn(`REST is open to the network on ${basic.restIp}:${basic.restPort} without authentication`);
-  }
+/** What the owner of the configuration should know: doors that are open, settings that do nothing. */
+function warningsOf(config: Config): string[] {
+  const { restIp, restPort, authentication } = config.basic;
+  const isLocal = restIp === 'localhost' || restIp === '::1' || restIp.startsWith('127.');
+  return [
+    ...(isLocal || authentication
+      ? []
+      : [`REST is open to the network on ${restIp}:${restPort} without authentication`]),
+    ...unusedIn(configSpec, config).map((name) => `the setting ${name} has no effect`),
+  ];
 }

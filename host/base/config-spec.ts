@@ -37,13 +37,18 @@ export const ruleOptionSpec = {
   logFilename: field.string().default('').check(logFileReason).doc('File in the log folder for the lines of this rule'),
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
-  concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator'),
+  concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Messages that wait between operators'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
-  qos: field.int().min(0).max(2).default(0).doc('0 at most once, 1 at least once, 2 exactly once'),
-  checkpointInterval: field.duration().min(0).default(300_000).doc('Time between two checkpoints when qos is above 0'),
+  qos: field.int().min(0).max(2).default(0).doc('0 at most once, 1 at least once, 2 exactly once').unused(),
+  checkpointInterval: field
+    .duration()
+    .min(0)
+    .default(300_000)
+    .doc('Time between two checkpoints when qos is above 0')
+    .unused(),
   restartStrategy: field
     .object({
       attempts: field.int().min(0).default(0).doc('Restarts after a failure; 0 does not restart'),
@@ -56,15 +61,16 @@ export const ruleOptionSpec = {
   cron: field.string().default('').doc('Start times of a periodic rule'),
   duration: field.duration().min(0).default(0).doc('Run time of a periodic rule; 0 is unlimited'),
   cronDatetimeRange: field.list(field.object(period)).default([]).doc('Periods in which the rule runs'),
-  planOptimizeStrategy: field.object(planning).doc('Choices of the planner, accepted for compatibility'),
+  planOptimizeStrategy: field.object(planning).doc('Choices of the planner, accepted for compatibility').unused(),
   notifySub: field.bool().default(false).doc('Tell memory subscribers when the rule ends'),
   disableBufferFullDiscard: field.bool().default(false).doc('Wait instead of dropping when a buffer is full'),
-  enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop'),
+  enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop').unused(),
   forceExitTimeout: field.duration().min(0).default(0).doc('Longest time a stop may take; 0 is that of the server'),
   enableRuleTracer: field.bool().default(false).doc('Trace the rule from its start'),
   experiment: field
     .object({ useSliceTuple: field.bool().default(false).doc('Accepted for compatibility') })
-    .doc('Options under trial'),
+    .doc('Options under trial')
+    .unused(),
 };
 
 const basic = {
@@ -84,8 +90,8 @@ const basic = {
   maxAge: field.int().min(0).default(72).doc('Hours that log files are kept; 0 for ever'),
   rotateSize: field.int().min(0).default(10_485_760).doc('Bytes after which a new log file begins; 0 never'),
   rotateCount: field.int().min(0).default(3).doc('Number of old log files kept; 0 keeps all'),
-  ip: field.string().default('0.0.0.0').doc('Address of the command line service'),
-  port: field.int().min(0).max(65_535).default(20_498).doc('Port of the command line service'),
+  ip: field.string().default('0.0.0.0').doc('Address of the command line service').unused(),
+  port: field.int().min(0).max(65_535).default(20_498).doc('Port of the command line service').unused(),
   restIp: field.string().default('0.0.0.0').doc('Address of the REST service'),
   restPort: field.int().min(0).max(65_535).default(9081).doc('Port of the REST service'),
   restTls: tls().doc('TLS of the REST service'),
@@ -97,17 +103,17 @@ const basic = {
   authentication: field.bool().default(false).doc('Ask for a token in REST requests'),
   prometheus: field.bool().default(false).doc('Serve metrics to Prometheus'),
   prometheusPort: field.int().min(0).max(65_535).default(20_499).doc('Port of the metrics, may be the REST port'),
-  pprof: field.bool().default(false).doc('Accepted for compatibility'),
-  pprofIp: field.string().default('').doc('Accepted for compatibility'),
-  pprofPort: field.int().min(0).max(65_535).default(6060).doc('Accepted for compatibility'),
-  pluginHosts: field.string().default('https://packages.emqx.net').doc('Hosts of prebuilt plugins'),
-  ignoreCase: field.bool().default(false).doc('Names in SQL match in any letter case'),
+  pprof: field.bool().default(false).doc('Accepted for compatibility').unused(),
+  pprofIp: field.string().default('').doc('Accepted for compatibility').unused(),
+  pprofPort: field.int().min(0).max(65_535).default(6060).doc('Accepted for compatibility').unused(),
+  pluginHosts: field.string().default('https://packages.emqx.net').doc('Hosts of prebuilt plugins').unused(),
+  ignoreCase: field.bool().default(false).doc('Names in SQL match in any letter case').unused(),
   sql: field.object({
-    maxConnections: field.int().min(0).default(0).doc('Connections to one database; 0 is unlimited'),
+    maxConnections: field.int().min(0).default(0).doc('Connections to one database; 0 is unlimited').unused(),
   }),
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
-  enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility'),
-  aesKey: field.secret().default('').doc('Key for encrypted properties, base64'),
+  enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility').unused(),
+  aesKey: field.secret().default('').doc('Key for encrypted properties, base64').unused(),
   maxDataMemory: field
     .int()
     .min(0)
@@ -115,7 +121,12 @@ const basic = {
     .doc('Bound of the memory in which rules keep their state, bytes; 0 is the most there can be, 4 GiB'),
   gracefulShutdownTimeout: field.duration().min(0).default(10_000).doc('Longest time a stop of the server may take'),
   connection: field.object({
-    backoffMaxElapsedDuration: field.duration().min(0).default(180_000).doc('How long a connection is retried'),
+    backoffMaxElapsedDuration: field
+      .duration()
+      .min(0)
+      .default(180_000)
+      .doc('How long a connection is retried')
+      .unused(),
   }),
   ResourceProfileConfig: field.object({
     enable: field.bool().default(false).doc('Measure the CPU time of rules'),
@@ -132,7 +143,8 @@ const basic = {
     .string()
     .oneOf('', 'file', 'kv', 'sqlite', 'fdb')
     .default('kv')
-    .doc('Accepted for compatibility'),
+    .doc('Accepted for compatibility')
+    .unused(),
 };
 
 const sink = {
@@ -155,22 +167,26 @@ const source = {
 
 const store = {
   type: field.string().oneOf('sqlite').default('sqlite').doc('Where definitions are kept'),
-  extStateType: field.string().default('sqlite').doc('Where states for other programs are kept'),
-  redis: field.object({
-    host: field.string().default('localhost').doc('Redis host'),
-    port: field.int().min(0).max(65_535).default(6379).doc('Redis port'),
-    password: field.secret().default('').doc('Redis password'),
-    timeout: field.duration().min(0).default(1000).doc('Redis time limit'),
-    connectionSelector: field.string().default('').doc('Redis connection to use'),
-  }),
+  extStateType: field.string().default('sqlite').doc('Where states for other programs are kept').unused(),
+  redis: field
+    .object({
+      host: field.string().default('localhost').doc('Redis host'),
+      port: field.int().min(0).max(65_535).default(6379).doc('Redis port'),
+      password: field.secret().default('').doc('Redis password'),
+      timeout: field.duration().min(0).default(1000).doc('Redis time limit'),
+      connectionSelector: field.string().default('').doc('Redis connection to use'),
+    })
+    .unused(),
   sqlite: field.object({
     name: field.string().default('').doc('Name of the database file in the data folder; empty is sqliteKV.db'),
   }),
-  pebble: field.object({
-    name: field.string().default('pebble').doc('Accepted for compatibility'),
-    path: field.string().default('').doc('Accepted for compatibility'),
-  }),
-  fdb: field.object({ path: field.string().default('').doc('Accepted for compatibility') }),
+  pebble: field
+    .object({
+      name: field.string().default('pebble').doc('Accepted for compatibility'),
+      path: field.string().default('').doc('Accepted for compatibility'),
+    })
+    .unused(),
+  fdb: field.object({ path: field.string().default('').doc('Accepted for compatibility') }).unused(),
 };
 
 const portable = {
@@ -185,7 +201,7 @@ const openTelemetry = {
   enableRemoteCollector: field.bool().default(false).doc('Send traces to a collector'),
   remoteEndpoint: field.string().default('localhost:4318').doc('Address of the collector'),
   localTraceCapacity: field.int().min(0).default(2048).doc('Traces kept in memory'),
-  enableLocalStorage: field.bool().default(false).doc('Keep traces in the data folder'),
+  enableLocalStorage: field.bool().default(false).doc('Keep traces in the data folder').unused(),
 };
 
 const security = {
@@ -200,16 +216,21 @@ const security = {
 export const configSpec = {
   basic: field.object(basic).doc('The server'),
   rule: field.object(ruleOptionSpec).doc('Default options of rules'),
-  sink: field.object(sink).doc('Default cache of sinks'),
+  sink: field.object(sink).doc('Default cache of sinks').unused(),
   source: field.object(source).doc('The data server'),
   store: field.object(store).doc('Where definitions and states are kept'),
-  portable: field.object(portable).doc('Portable plugins'),
+  portable: field.object(portable).doc('Portable plugins').unused(),
   connection: field
     .object({
-      backoffMaxElapsedDuration: field.duration().min(0).default(180_000).doc('How long a connection is retried'),
+      backoffMaxElapsedDuration: field
+        .duration()
+        .min(0)
+        .default(180_000)
+        .doc('How long a connection is retried')
+        .unused(),
     })
     .doc('Shared connections'),
-  security: field.object(security).doc('Encryption'),
+  security: field.object(security).doc('Encryption').unused(),
   openTelemetry: field.object(openTelemetry).doc('Tracing'),
 };
 

@@ -4,6 +4,7 @@
  *     const spec = { qos: field.int().min(0).max(2).default(0).doc('MQTT quality of service') };
  *     const conf = parse(spec, { qos: '1' }, { where: 'mqtt source' }); // conf.qos is the number 1
  */
+import { isDeepStrictEqual } from 'node:util';
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
@@ -25,7 +26,7 @@ interface Declaration {
   readonly isSecret?: boolean;
   readonly isAdvanced?: boolean;
   readonly isDeprecated?: boolean;
-  readonly isNullable?: boolean;
+  readonly isUnused?: boolean;
   readonly min?: number;
   readonly max?: number;
   readonly values?: readonly string[];
@@ -93,6 +94,11 @@ export class Field<V> {
     return this.with({ isDeprecated: true });
   }
 
+  /** Marks a property that is taken but changes nothing, with all below it; `unusedIn` tells where it is set. */
+  unused(): Field<V> {
+    return this.with({ isUnused: true });
+  }
+
   /** Other names under which the property is accepted. */
   alias(...names: readonly string[]): Field<V> {
     return this.with({ aliases: names });
@@ -154,6 +160,22 @@ export function withDefaults<S extends Spec>(spec: S, values: Readonly<Record<st
     return [name, new Field({ ...declared, ...(value === undefined ? {} : { default: value }), ...change })];
   });
   return Object.fromEntries(changed) as S;
+}
+
+/** Names the properties marked as `unused` that are set to other values than their defaults: `basic.pprof`. */
+export function unusedIn(spec: Spec, values: Readonly<Record<string, unknown>>): string[] {
+  return unusedBelow(spec, values, '', false);
+}
+
+function unusedBelow(spec: Spec, values: Readonly<Record<string, unknown>>, path: string, isUnused: boolean): string[] {
+  return Object.entries(spec).flatMap(([name, { declared }]) => {
+    const value = values[name];
+    const isOne = isUnused || declared.isUnused === true;
+    if (declared.fields !== undefined && isObject(value)) {
+      return unusedBelow(declared.fields, value, `${path}${name}.`, isOne);
+    }
+    return isOne && !isDeepStrictEqual(value, declared.default) ? [path + name] : [];
+  });
 }
 
 /** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */

@@ -47,6 +47,10 @@ export async function main(argv: string[]): Promise<number> {
     createEngine: (context) => createEngine({ ...context, maxMemoryBytes: loaded.config.basic.maxDataMemory }),
     onStopRequest: () => end('a request'),
   });
+  // With the log on the console they are there already.
+  if (!loaded.config.basic.consoleLog) {
+    for (const warning of server.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
+  }
   process.stdout.write(`haumea ${version} answers at ${server.url}, data in ${loaded.folders.data}\n`);
   await ended;
   return close(server, loaded.config.basic.gracefulShutdownTimeout);

@@ -57,7 +57,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   get_keyed_state: [3, 3],
   last_hit_count: [0, 0],
   last_hit_time: [0, 0],
-  props: [1, 1],
   rule_start: [0, 0],
   // multi-row
   extract: [1, 1],

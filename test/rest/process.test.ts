@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freePort, startServer, temporaryFolder, within } from '../harness.js';
+import { eventually, freePort, startServer, temporaryFolder, within } from '../harness.js';
 
 const main = fileURLToPath(new URL('../../host/main.ts', import.meta.url));
 
@@ -46,6 +46,14 @@ test('names what is wrong with the configuration', async () => {
   const outcome = await run(['serve', '--config', file, '--data', temporaryFolder()]);
   assert.is(outcome.code, 1);
   assert.is(outcome.output, `haumea: ${file}: property basic.restPrt is not known, did you mean basic.restPort?\n`);
+});
+
+test('names settings without effect at start', async () => {
+  const server = await startServer({ env: { KUIPER__BASIC__PPROF: 'true' } });
+  await eventually('the warning', () =>
+    server.output().includes('haumea: warning: the setting basic.pprof has no effect\n'),
+  );
+  await server.stop();
 });
 
 test('names a data folder that can not be made', async () => {

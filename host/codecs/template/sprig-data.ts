@@ -1,5 +1,6 @@
 /** Sprig's functions of lists, maps, defaults, JSON and time. */
 import { randomUUID } from 'node:crypto';
+import { userProperty } from '../../base/user-props.js';
 import { any, dictArg, type FunctionSpec, fn, listArg, textArg } from './function-spec.js';
 import { toInteger } from './sprig-math.js';
 import { goTime } from './time.js';
@@ -166,6 +167,8 @@ export const dataFunctions: Record<string, FunctionSpec> = {
   htmlDate: fn(1, 1, ([time]) => goTime(timeOf(time), '2006-01-02')),
   unixEpoch: fn(1, 1, ([time]) => String(Math.floor(timeOf(time).getTime() / 1000))),
   uuidv4: fn(0, 0, () => randomUUID()),
+  // A property that nobody has set gives its name, as in eKuiper.
+  prop: fn(1, 1, ([name]) => userProperty(textArg(name)) ?? textArg(name)),
   seq: fn(1, 3, (args, budget) => {
     const [from, step, to] = seqBounds(args.map((arg) => Number(toInteger(arg))));
     const size = step === 0 ? 0 : Math.floor((to - from) / step) + 1;

@@ -78,6 +78,7 @@ import metaMeta from '../meta/meta.js';
 import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
 import miscNewuuid from '../misc/newuuid.js';
+import miscProps from '../misc/props.js';
 import objectErase from '../object/erase.js';
 import objectItems from '../object/items.js';
 import objectKeys from '../object/keys.js';
@@ -211,6 +212,7 @@ export const definitions: readonly FunctionDefinition[] = [
   metaMqtt,
   metaRuleId,
   miscNewuuid,
+  miscProps,
   objectErase,
   objectItems,
   objectKeys,

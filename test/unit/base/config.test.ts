@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { keysFromEnvironment, loadConfig } from '../../../host/base/config.js';
+import { configSpec } from '../../../host/base/config-spec.js';
+import { unusedIn } from '../../../host/base/field.js';
 import { temporaryFolder } from '../../harness.js';
 
 const folder = temporaryFolder();
@@ -56,6 +58,22 @@ test('names unknown keys and the one that was probably meant', async () => {
     await refusal(undefined, { KUIPER__BASIC__RESTPRT: '1' }),
     /environment variable KUIPER__BASIC__RESTPRT names no known key, did you mean basic.restPort\?/,
   );
+});
+
+test('names the settings that are given and change nothing', async () => {
+  const file = yaml(
+    'basic:\n  pprof: true\n  port: 20498\n  debug: true\nsink:\n  enableCache: true\nrule:\n  qos: 1\n  sendError: true\n',
+  );
+  const env = { KUIPER__PORTABLE__PYTHONBIN: 'python3', KUIPER__STORE__REDIS__PASSWORD: 'secret' };
+  const { config } = await loadConfig({ file, env });
+  assert.equal(unusedIn(configSpec, config), [
+    'basic.pprof',
+    'rule.qos',
+    'sink.enableCache',
+    'store.redis.password',
+    'portable.pythonBin',
+  ]);
+  assert.equal(unusedIn(configSpec, (await loadConfig({ env: { KuiperBaseKey: folder } })).config), []);
 });
 
 test('names bad values', async () => {
