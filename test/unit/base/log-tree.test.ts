@@ -1,32 +1,19 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Log, type LogOptions } from '../../../host/base/log.js';
+import type { LogOptions } from '../../../host/base/log.js';
 import { LogTree } from '../../../host/base/log-tree.js';
-import { temporaryFolder } from '../../harness.js';
+import { openLog } from './open-log.js';
 
 function open(change: Partial<LogOptions> = {}) {
-  const folder = temporaryFolder();
-  const log = new Log({
-    level: 'info',
-    console: false,
-    folder,
-    fileName: 'stream.log',
-    hasTimestamp: false,
-    rotateSizeBytes: 0,
-    rotateMs: 0,
-    maxAgeMs: 0,
-    rotateCount: 0,
-    ...change,
-  });
-  const tree = new LogTree(log, folder);
-  const text = (name = 'stream.log') => readFileSync(join(folder, name), 'utf8');
+  const opened = openLog(change);
+  const tree = new LogTree(opened.log, opened.folder);
   const close = () => {
     tree.close();
-    log.close();
+    opened.log.close();
   };
-  return { log, tree, folder, text, close };
+  return { ...opened, tree, close };
 }
 
 /** Files of a folder that this process has open. */

@@ -1,29 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Log, type LogOptions } from '../../../host/base/log.js';
-import { temporaryFolder } from '../../harness.js';
-
-function open(change: Partial<LogOptions> = {}): { log: Log; folder: string; text: () => string } {
-  const folder = temporaryFolder();
-  const log = new Log({
-    level: 'info',
-    console: false,
-    folder,
-    fileName: 'stream.log',
-    hasTimestamp: false,
-    rotateSizeBytes: 0,
-    rotateMs: 0,
-    maxAgeMs: 0,
-    rotateCount: 0,
-    ...change,
-  });
-  return { log, folder, text: () => readFileSync(join(folder, 'stream.log'), 'utf8') };
-}
+import { openLog } from './open-log.js';
 
 test('writes levels, details and masks', () => {
-  const { log, text } = open();
+  const { log, text } = openLog();
   log.debug('hidden');
   log.info('started', { port: 9081, password: 'p', props: { token: 't', qos: 1 }, none: undefined });
   log.close();
@@ -34,14 +15,14 @@ test('writes levels, details and masks', () => {
 });
 
 test('keeps an event on one line', () => {
-  const { log, text } = open();
+  const { log, text } = openLog();
   log.warn('two\nlines', { reason: 'a "b" c' });
   log.close();
   assert.is(text(), 'level=warn msg="two\\nlines" reason="a \\"b\\" c"\n');
 });
 
 test('folds repeated lines', () => {
-  const { log, text } = open();
+  const { log, text } = openLog();
   for (let i = 0; i < 5; i++) log.info('again');
   log.info('other');
   log.close();
@@ -52,7 +33,7 @@ test('folds repeated lines', () => {
 });
 
 test('changes its level while running', () => {
-  const { log, text } = open();
+  const { log, text } = openLog();
   log.configure({ level: 'debug' });
   log.debug('now seen');
   log.configure({ level: 'error' });
@@ -62,7 +43,7 @@ test('changes its level while running', () => {
 });
 
 test('puts full files aside and removes the oldest', () => {
-  const { log, folder } = open({ rotateSizeBytes: 100, rotateCount: 2 });
+  const { log, folder, text } = openLog({ rotateSizeBytes: 100, rotateCount: 2 });
   for (let i = 0; i < 10; i++) {
     log.info(`line ${i} ${'x'.repeat(120)}`);
     log.flush();
@@ -71,16 +52,21 @@ test('puts full files aside and removes the oldest', () => {
   const names = readdirSync(folder);
   assert.ok(names.includes('stream.log'));
   assert.ok(names.length <= 3, names.join());
-  assert.match(readFileSync(join(folder, 'stream.log'), 'utf8'), /line 9/);
+  assert.match(text(), /line 9/);
 });
 
 test('a folder that can not be written ends logging to file, not the program', () => {
-  const { log, folder } = open();
+  const lost: string[] = [];
+  const { log, folder } = openLog({ failed: (reason, text) => lost.push(reason, text) });
   rmSync(folder, { recursive: true });
   writeFileSync(folder, 'a file in its place');
   log.error('lost');
   log.error('lost again');
   log.close();
+  assert.is(lost.length, 2, 'it is told once');
+  assert.match(lost[0] ?? '', /ENOTDIR|EEXIST/);
+  assert.is(lost[1], 'level=error msg=lost\n');
+  assert.is(readFileSync(folder, 'utf8'), 'a file in its place');
   rmSync(folder);
   mkdirSync(folder);
 });

@@ -4,28 +4,9 @@ import { showPlan } from '../../../host/plan/show.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../../../host/run/api.js';
 import { parseCreate } from '../../../host/sql/parser.js';
 import { defineSource } from '../../../host/sql/source-def.js';
+import { defaultOptions } from '../rule-options.js';
 
 export const noFold: Fold = () => ({ error: 'nothing is folded here' });
-
-const defaults: RuleOptions = {
-  isEventTime: false,
-  lateToleranceMs: 1000,
-  concurrency: 1,
-  bufferLength: 1024,
-  sendMetaToSink: false,
-  sendNilField: false,
-  sendError: false,
-  qos: 0,
-  checkpointIntervalMs: 300_000,
-  restartStrategy: { attempts: 0, delayMs: 1000, multiplier: 2, maxDelayMs: 30_000, jitterFactor: 0.1 },
-  debug: false,
-  logFilename: '',
-  cron: '',
-  durationMs: 0,
-  cronDatetimeRange: [],
-  forceExitTimeoutMs: 0,
-  enableRuleTracer: false,
-};
 
 /** A catalogue of the streams that the statements create. */
 export function catalogOf(...statements: string[]): Catalog {
@@ -46,7 +27,7 @@ export function ruleOf(
   options: Partial<RuleOptions> = {},
   actions: RuleDefinition['actions'] = [{ type: 'file', props: {} }],
 ): RuleDefinition {
-  return { id: 'r1', name: 'r1', sql, actions, options: { ...defaults, ...options }, triggered: true };
+  return { id: 'r1', name: 'r1', sql, actions, options: { ...defaultOptions, ...options }, triggered: true };
 }
 
 /** Text of the plan of a statement. */

@@ -6,6 +6,7 @@ import type { Rules } from '../../../host/run/rules.js';
 import { parseStatement } from '../../../host/sql/parser.js';
 import { defineSource, type StreamDefinition } from '../../../host/sql/source-def.js';
 import { eventually } from '../../harness.js';
+import { defaultOptions } from '../rule-options.js';
 
 type Action = [type: string, props: Record<string, unknown>];
 
@@ -22,38 +23,24 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
-export const defaultOptions: RuleOptions = {
-  isEventTime: false,
-  lateToleranceMs: 1000,
-  concurrency: 1,
-  bufferLength: 1024,
-  sendMetaToSink: false,
-  sendNilField: false,
-  sendError: false,
-  qos: 0,
-  checkpointIntervalMs: 300_000,
+/** Restarts come soon, and always after the same time. */
+const options: RuleOptions = {
+  ...defaultOptions,
   restartStrategy: { attempts: 0, delayMs: 100, multiplier: 2, maxDelayMs: 1000, jitterFactor: 0 },
-  debug: false,
-  logFilename: '',
-  cron: '',
-  durationMs: 0,
-  cronDatetimeRange: [],
-  forceExitTimeoutMs: 0,
-  enableRuleTracer: false,
 };
 
-export function ruleOf(id: string, sql: string, actions: Action[], options: Partial<RuleOptions> = {}): RuleDefinition {
+export function ruleOf(id: string, sql: string, actions: Action[], change: Partial<RuleOptions> = {}): RuleDefinition {
   return {
     id,
     name: id,
     sql,
     actions: actions.map(([type, props]) => ({ type, props })),
-    options: { ...defaultOptions, ...options },
+    options: { ...options, ...change },
     triggered: true,
   };
 }
 
-export function openEngine(options: Partial<EngineOptions> = {}): TestEngine {
+export function openEngine(change: Partial<EngineOptions> = {}): TestEngine {
   const streams = new Map<string, StreamDefinition>();
   const keys = new Map<string, Record<string, unknown>>();
   const catalog: Catalog = {
@@ -61,7 +48,7 @@ export function openEngine(options: Partial<EngineOptions> = {}): TestEngine {
     confKey: (_source, key) => keys.get(key),
     connection: () => undefined,
   };
-  const engine = createEngine({ catalog, log: silent, flushTimeoutMs: 2000, ...options });
+  const engine = createEngine({ catalog, log: silent, flushTimeoutMs: 2000, ...change });
   return {
     engine,
     stream: (sql, props) => {

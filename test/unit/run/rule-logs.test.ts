@@ -1,33 +1,16 @@
 /** Log lines of rules: whose they are, where they go, and that no secret is in them. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Log } from '../../../host/base/log.js';
 import { LogTree } from '../../../host/base/log-tree.js';
 import { eventually, temporaryFolder } from '../../harness.js';
+import { openLog } from '../base/open-log.js';
 import { openEngine } from './engine-harness.js';
 
 function open() {
-  const folder = temporaryFolder();
-  const log = new Log({
-    level: 'info',
-    console: false,
-    folder,
-    fileName: 'stream.log',
-    hasTimestamp: false,
-    rotateSizeBytes: 0,
-    rotateMs: 0,
-    maxAgeMs: 0,
-    rotateCount: 0,
-  });
+  const { log, folder, text } = openLog();
   const logs = new LogTree(log, folder);
   const opened = openEngine({ log, logs });
   opened.stream('CREATE STREAM sim () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 5 });
-  const text = (name = 'stream.log') => {
-    log.flush();
-    return existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : '';
-  };
   return {
     ...opened,
     log,
