@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeZip } from '../unit/base/zip-writer.js';
+import { nativePlugin, portablePlugin, wasmModule } from './archives.js';
 import { type ControlPlane, startControlPlane } from './control-plane.js';
 import { fileUri, type Refusal, wrongAnswer } from './given-files.js';
 
@@ -12,42 +13,15 @@ test.before.each(async () => {
 });
 test.after.each(() => plane.close());
 
-const native = (name: string, version = '') =>
-  fileUri(`${name}.zip`, writeZip([{ name: `${name}${version}.so`, content: 'x' }, { name: `${name}.yaml` }]));
-
-/** URI of the archive of a portable plugin. */
-function portable(name: string, change: object = {}, executable = 'run.py'): string {
-  const json = { version: 'v1', language: 'python', executable: 'run.py', functions: [`${name}Echo`], ...change };
-  const items = [
-    { name: `${name}.json`, content: JSON.stringify(json) },
-    { name: executable, content: 'pass' },
-  ];
-  return fileUri(`${name}.zip`, writeZip(items));
-}
-
-/** A module of functions (a, b) → a + b with the names given. */
-function module(...names: string[]): string {
-  const size = (bytes: number[]) => [bytes.length, ...bytes];
-  const exports = names.flatMap((name) => [...size([...Buffer.from(name)]), 0, 0]);
-  const bytes = [
-    ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...[1, ...size([1, 0x60, 2, 0x7f, 0x7f, 1, 0x7f])],
-    ...[3, ...size([1, 0])],
-    ...[7, ...size([names.length, ...exports])],
-    ...[10, ...size([1, 7, 0, 0x20, 0, 0x20, 1, 0x6a, 0x0b])],
-  ];
-  return Buffer.from(bytes).toString('base64');
-}
-
 for (const kind of ['sources', 'sinks', 'functions']) {
   test(`keeps native ${kind} plugins as records`, async () => {
     const path = `/plugins/${kind}`;
     assert.equal((await plane.request('GET', `${path}/prebuild`)).json, {});
-    const created = await plane.request('POST', path, { name: 'rnd', file: native('rnd', '@v2') });
+    const created = await plane.request('POST', path, { name: 'rnd', file: nativePlugin('rnd', '@v2') });
     assert.equal([created.status, created.text], [201, `${kind} plugin rnd is created`]);
     assert.equal((await plane.request('GET', path)).json, ['rnd']);
     assert.equal((await plane.request('GET', `${path}/rnd`)).json, { name: 'rnd', version: 'v2' });
-    const updated = await plane.request('PUT', `${path}/rnd`, { name: 'rnd', file: native('rnd', '@v3') });
+    const updated = await plane.request('PUT', `${path}/rnd`, { name: 'rnd', file: nativePlugin('rnd', '@v3') });
     assert.match(updated.text, /^plugin rnd is updated and eKuiper must restart/);
     assert.is((await plane.request('GET', `${path}/rnd`)).json.version, 'v3');
     const deleted = await plane.request('DELETE', `${path}/rnd`);
@@ -58,7 +32,7 @@ for (const kind of ['sources', 'sinks', 'functions']) {
 }
 
 test('stops the server after a deletion that asks for it', async () => {
-  await plane.request('POST', '/plugins/sinks', { name: 'rnd', file: native('rnd') });
+  await plane.request('POST', '/plugins/sinks', { name: 'rnd', file: nativePlugin('rnd') });
   assert.match((await plane.request('DELETE', '/plugins/sinks/rnd?stop=1')).text, /will be stopped/);
   assert.is(plane.stopRequests, 1);
   await plane.request('DELETE', '/plugins/sinks/none?stop=1');
@@ -66,7 +40,7 @@ test('stops the server after a deletion that asks for it', async () => {
 });
 
 test('names the functions of a native plugin', async () => {
-  await plane.request('POST', '/plugins/functions', { name: 'geo', file: native('geo') });
+  await plane.request('POST', '/plugins/functions', { name: 'geo', file: nativePlugin('geo') });
   assert.equal((await plane.request('GET', '/plugins/udfs')).json, ['geo']);
   const answer = await plane.request('POST', '/plugins/functions/geo/register', { functions: ['near', 'far'] });
   assert.is(answer.text, 'function plugin geo function list is registered');
@@ -76,14 +50,17 @@ test('names the functions of a native plugin', async () => {
 
 test('installs, describes, replaces and deletes a portable plugin', async () => {
   const path = '/plugins/portables';
-  const created = await plane.request('POST', path, { name: 'py', file: portable('py') });
+  const created = await plane.request('POST', path, { name: 'py', file: portablePlugin('py') });
   assert.equal([created.status, created.text], [201, 'portable plugin py is created']);
   assert.equal((await plane.request('GET', path)).json, ['py']);
   const described = (await plane.request('GET', `${path}/py`)).json;
   assert.equal([described.version, described.language, described.functions], ['v1', 'python', ['pyEcho']]);
   assert.equal((await plane.request('GET', `${path}/py/status`)).json, { refCount: {}, status: 'stopped', errMsg: '' });
   assert.equal((await plane.request('GET', '/plugins/udfs/pyEcho')).json, { name: 'pyEcho', plugin: 'py' });
-  const updated = await plane.request('PUT', `${path}/py`, { name: 'py', file: portable('py', { version: 'v2' }) });
+  const updated = await plane.request('PUT', `${path}/py`, {
+    name: 'py',
+    file: portablePlugin('py', { version: 'v2' }),
+  });
   assert.is(updated.text, 'portable plugin py is updated');
   const folders = readdirSync(join(plane.data, 'plugins/portable'));
   assert.is(folders.length, 1);
@@ -95,9 +72,9 @@ test('installs, describes, replaces and deletes a portable plugin', async () => 
 
 test('installs wasm modules from bytes and from files, and keeps them', async () => {
   const path = '/plugins/wasm';
-  const created = await plane.request('POST', path, { name: 'one', bytecode: module('plus', '_start') });
+  const created = await plane.request('POST', path, { name: 'one', bytecode: wasmModule('plus', '_start') });
   assert.equal([created.status, created.json], [201, { name: 'one', functions: ['plus'] }]);
-  const file = fileUri('two.wasm', Buffer.from(module('more', 'less'), 'base64'));
+  const file = fileUri('two.wasm', Buffer.from(wasmModule('more', 'less'), 'base64'));
   assert.equal((await plane.request('POST', path, { name: 'two', file })).json.functions, ['more', 'less']);
   const { data } = plane;
   await plane.close();
@@ -111,18 +88,18 @@ test('installs wasm modules from bytes and from files, and keeps them', async ()
 });
 
 test('names of functions are unique over plugins of all kinds', async () => {
-  await plane.request('POST', '/plugins/wasm', { name: 'one', bytecode: module('plus') });
-  const second = await plane.request('POST', '/plugins/wasm', { name: 'two', bytecode: module('Plus') });
+  await plane.request('POST', '/plugins/wasm', { name: 'one', bytecode: wasmModule('plus') });
+  const second = await plane.request('POST', '/plugins/wasm', { name: 'two', bytecode: wasmModule('Plus') });
   assert.match(second.json.message, /Plus is taken by wasm plugin one/);
-  const builtIn = await plane.request('POST', '/plugins/wasm', { name: 'two', bytecode: module('upper') });
+  const builtIn = await plane.request('POST', '/plugins/wasm', { name: 'two', bytecode: wasmModule('upper') });
   assert.match(builtIn.json.message, /upper is taken by a built-in function/);
-  const file = portable('py', { functions: ['plus'] });
+  const file = portablePlugin('py', { functions: ['plus'] });
   assert.match((await plane.request('POST', '/plugins/portables', { name: 'py', file })).json.message, /plus is taken/);
   assert.equal(readdirSync(join(plane.data, 'plugins/portable')), [], 'nothing stays of what is refused');
 });
 
 test('of two creations at once one wins', async () => {
-  const create = (name: string) => plane.request('POST', '/plugins/wasm', { name, bytecode: module('plus') });
+  const create = (name: string) => plane.request('POST', '/plugins/wasm', { name, bytecode: wasmModule('plus') });
   const answers = await Promise.all([create('a'), create('b'), create('a')]);
   assert.equal(answers.map(({ status }) => status).sort(), [201, 400, 400]);
   assert.is((await plane.request('GET', '/plugins/wasm')).json.length, 1);
@@ -149,11 +126,32 @@ const refusals: Refusal[] = [
   ['PUT', '/plugins/sources/none', { name: 'none', file: 'file:///x' }, 404, 1002, /none/],
   ['DELETE', '/plugins/sources/none', undefined, 404, 1002, /none/],
   ['GET', '/plugins/udfs/abs', undefined, 404, 1002, /abs/],
-  ['POST', portables, { name: 'x', file: portable('y') }, 400, 1000, /no file x\.json/],
-  ['POST', portables, { name: 'x', file: portable('x', { language: 'perl' }) }, 400, 1000, /language must be one of/],
-  ['POST', portables, { name: 'x', file: portable('x', { functions: [] }) }, 400, 1000, /at least one source/],
-  ['POST', portables, { name: 'x', file: portable('x', { functions: 'a' }) }, 400, 1000, /functions must be a list/],
-  ['POST', portables, { name: 'x', file: portable('x', {}, 'other.py') }, 400, 1000, /no file run\.py, the executable/],
+  ['POST', portables, { name: 'x', file: portablePlugin('y') }, 400, 1000, /no file x\.json/],
+  [
+    'POST',
+    portables,
+    { name: 'x', file: portablePlugin('x', { language: 'perl' }) },
+    400,
+    1000,
+    /language must be one of/,
+  ],
+  ['POST', portables, { name: 'x', file: portablePlugin('x', { functions: [] }) }, 400, 1000, /at least one source/],
+  [
+    'POST',
+    portables,
+    { name: 'x', file: portablePlugin('x', { functions: 'a' }) },
+    400,
+    1000,
+    /functions must be a list/,
+  ],
+  [
+    'POST',
+    portables,
+    { name: 'x', file: portablePlugin('x', {}, 'other.py') },
+    400,
+    1000,
+    /no file run\.py, the executable/,
+  ],
   ['POST', portables, { name: 'x', file: fileUri('x', 'text') }, 400, 1000, /invalid zip archive/],
   ['PUT', `${portables}/x`, { name: 'y', file: 'file:///x' }, 400, 1000, /path says x/],
   ['GET', `${portables}/none`, undefined, 404, 1002, /none/],
@@ -161,11 +159,11 @@ const refusals: Refusal[] = [
   ['DELETE', `${portables}/none`, undefined, 404, 1002, /none/],
   ['POST', wasm, { name: 'x', bytecode: 'AAAA' }, 400, 1000, /invalid wasm module/],
   ['POST', wasm, { name: 'x', bytecode: 'no base64!' }, 400, 1000, /must be base64/],
-  ['POST', wasm, { name: 'x', bytecode: module() }, 400, 1000, /exports no functions/],
-  ['POST', wasm, { name: 'x', bytecode: module('a'), file: 'file:///x' }, 400, 1000, /both given/],
+  ['POST', wasm, { name: 'x', bytecode: wasmModule() }, 400, 1000, /exports no functions/],
+  ['POST', wasm, { name: 'x', bytecode: wasmModule('a'), file: 'file:///x' }, 400, 1000, /both given/],
   ['POST', wasm, { name: 'x' }, 400, 1000, /file or bytecode is required/],
   ['POST', wasm, { name: 'x', file: 'file:///none.wasm' }, 400, 1000, /none\.wasm/],
-  ['POST', wasm, { bytecode: module('a') }, 400, 1000, /empty/],
+  ['POST', wasm, { bytecode: wasmModule('a') }, 400, 1000, /empty/],
   ['DELETE', `${wasm}/none`, undefined, 404, 1002, /none/],
 ];
 

@@ -10,13 +10,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer, temporaryFolder, within } from '../../harness.js';
+import { temporaryFolder, within } from '../../harness.js';
+import { portablePlugin, service, wasmModule } from '../archives.js';
 import { type ControlPlane, startControlPlane } from '../control-plane.js';
 import type { Json } from '../schema-check.js';
 import { runningRule } from './given.js';
-import { portablePlugin, service, wasmModule } from './given-files.js';
-import { closeConnections } from './http.js';
-import { CaseRunner } from './run.js';
+import { CaseRunner, openServer } from './run.js';
 
 interface Operation {
   readonly op: string;
@@ -27,13 +26,8 @@ interface Operation {
   readonly hasBody: boolean;
 }
 
-const server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
-const document: Json = (await server.request('GET', '/openapi.json')).json;
-const runner = new CaseRunner(server.base, document);
-test.after(async () => {
-  closeConnections();
-  await server.stop();
-});
+const { server, document, runner, close } = await openServer();
+test.after(close);
 
 const operations: readonly Operation[] = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
   Object.entries<Json>(methods).map(([method, operation]) => ({

@@ -1,13 +1,12 @@
 /** Every operation of the REST interface: its success and each of its refusals, over HTTP. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../../harness.js';
+import { eventually } from '../../harness.js';
 import { startControlPlane } from '../control-plane.js';
 import type { Json } from '../schema-check.js';
-import { closeConnections } from './http.js';
 import { installed, plugins } from './packages.js';
 import { rules, scanTables } from './rules.js';
-import { type Case, CaseRunner, nameOf } from './run.js';
+import { type Case, CaseRunner, nameOf, openServer } from './run.js';
 import { streams } from './streams.js';
 import { ends, system, traces } from './system.js';
 import { broker, stored, transfer } from './transfer.js';
@@ -27,12 +26,9 @@ const waiting: readonly { readonly why: string; readonly cases: readonly Case[] 
   { why: 'joins with scan tables do not run yet', cases: scanTables },
 ];
 
-const server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
-const document: Json = (await server.request('GET', '/openapi.json')).json;
-const runner = new CaseRunner(server.base, document);
+const { document, runner, close } = await openServer();
 test.after(async () => {
-  closeConnections();
-  await server.stop();
+  await close();
   await broker.close();
 });
 

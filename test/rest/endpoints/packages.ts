@@ -1,6 +1,7 @@
 /** What clients install: plugins of every kind, services, scripts. */
+
+import { emptyArchive, nativePlugin, noArchive, portablePlugin, service, wasmModule } from '../archives.js';
 import { badId, badIdReason } from './given.js';
-import { emptyArchive, nativePlugin, noArchive, portablePlugin, service, wasmModule } from './given-files.js';
 import { type Case, cases, type Given, type Row } from './run.js';
 
 /** A thing is not there, or can't be. */

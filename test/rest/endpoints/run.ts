@@ -3,9 +3,9 @@
  * the OpenAPI document; a refusal, and a question, must leave everything as it was.
  */
 import * as assert from 'uvu/assert';
-import { type Answer, eventually } from '../../harness.js';
+import { type Answer, eventually, startServer, type TestServer } from '../../harness.js';
 import { type Json, misfit } from '../schema-check.js';
-import { FormBody, sendRaw } from './http.js';
+import { closeConnections, FormBody, sendRaw } from './http.js';
 
 /** A request that must succeed before; `pick` waits for what stands for `{{value}}` in the path that follows. */
 export type Given = readonly [request: string, body?: unknown, pick?: (answer: Answer) => string | undefined];
@@ -117,6 +117,25 @@ export class CaseRunner {
       else this.#value = await eventually(`an answer to ${request}`, async () => pick(await ask()));
     }
   }
+}
+
+export interface TestedServer {
+  readonly server: TestServer;
+  /** What it says about its interface. */
+  readonly document: Json;
+  readonly runner: CaseRunner;
+  close(): Promise<void>;
+}
+
+/** Starts a server whose requests may name addresses of this machine, and a runner of cases against it. */
+export async function openServer(): Promise<TestedServer> {
+  const server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
+  const document: Json = (await server.request('GET', '/openapi.json')).json;
+  const close = async () => {
+    closeConnections();
+    await server.stop();
+  };
+  return { server, document, runner: new CaseRunner(server.base, document), close };
 }
 
 /** The text as it is, or the message of a refusal. */

@@ -1,8 +1,8 @@
 /** Imports and exports, connections, schemas, uploads. */
 import { openBroker } from '../../unit/connectors/broker.js';
+import { emptyArchive } from '../archives.js';
 import { fileUri } from '../given-files.js';
 import { badId, badIdReason, rule, runningRule, stream, streamSql } from './given.js';
-import { emptyArchive } from './given-files.js';
 import { FormBody } from './http.js';
 import { type Case, cases, type Given, type Row } from './run.js';
 

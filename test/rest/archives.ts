@@ -1,6 +1,6 @@
 /** Archives and modules that requests name or carry. */
-import { writeZip } from '../../unit/base/zip-writer.js';
-import { fileUri } from '../given-files.js';
+import { writeZip } from '../unit/base/zip-writer.js';
+import { fileUri } from './given-files.js';
 
 /** URI of the archive of a native plugin. */
 export function nativePlugin(name: string, version = ''): string {
@@ -10,12 +10,12 @@ export function nativePlugin(name: string, version = ''): string {
   );
 }
 
-/** URI of the archive of a portable plugin; `change` replaces members of its description. */
-export function portablePlugin(name: string, change: object = {}): string {
+/** URI of the archive of a portable plugin; `change` replaces members of its description, not the `executable` in it. */
+export function portablePlugin(name: string, change: object = {}, executable = 'run.py'): string {
   const json = { version: 'v1', language: 'python', executable: 'run.py', functions: [`${name}Echo`], ...change };
   const items = [
     { name: `${name}.json`, content: JSON.stringify(json) },
-    { name: 'run.py', content: 'pass' },
+    { name: executable, content: 'pass' },
   ];
   return fileUri(`${name.slice(0, 40)}.zip`, writeZip(items));
 }
