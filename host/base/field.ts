@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
-import { isSecretName, isSecretRef, maskByName, maskText, maskUrl } from './secrets.js';
+import { isSecretName, maskByName, maskText, maskWhole, maskWithin } from './secrets.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -185,7 +185,7 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
   for (const [name, value] of Object.entries(input)) {
     const declared = spec[names.get(name) ?? names.get(name.toLowerCase()) ?? '']?.declared;
     if (declared?.isSecret ?? isSecretName(name)) {
-      out[name] = isOpen(value) ? value : maskText;
+      out[name] = maskWhole(value);
     } else if (declared?.fields !== undefined && isObject(value)) {
       out[name] = mask(declared.fields, value);
     } else {
@@ -193,11 +193,6 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
     }
   }
   return out;
-}
-
-/** Nothing that needs a mask: no value, or a reference that only says where the value is. */
-function isOpen(value: unknown): boolean {
-  return value === '' || value === null || value === undefined || (typeof value === 'string' && isSecretRef(value));
 }
 
 /** Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing. */
@@ -211,7 +206,7 @@ export function unmask(
 function unmaskValue(value: unknown, before: unknown): unknown {
   if (typeof value === 'string') {
     if (before === undefined || !value.includes(maskText)) return value;
-    return value === maskText || (typeof before === 'string' && value === maskUrl(before)) ? before : value;
+    return value === maskText || (typeof before === 'string' && value === maskWithin(before)) ? before : value;
   }
   // Items of a list have no names: only their places tell which they were.
   if (Array.isArray(value))

@@ -3,8 +3,14 @@
 /** What answers and logs show instead of a secret. */
 export const maskText = '******';
 
-const secretNames =
-  /pass(word|wd|phrase)?$|token$|secret|credential|private_?key|(access|api|aes|account)_?key|^authorization$/i;
+const secretNames = new RegExp(
+  [
+    '(pass(word|wd|phrase|code)?|pwd|token|authorization|cookie)$',
+    'secret|credential',
+    '(private|access|api|aes|account|policy|shared|signing|encryption|subscription)[_-]?key(raw)?$',
+  ].join('|'),
+  'i',
+);
 
 /**
  * Tells whether a text is a reference to a secret as a whole (see secret-ref.ts). Such a text says where the secret is
@@ -21,43 +27,82 @@ export function isSecretName(name: string): boolean {
 
 /** Password of a URL: everything between the user and the last @ before the path. */
 const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
+/** A member of a URL's query, or of a connection string such as `Server=h;Password=p`; an expression is no secret. */
+const textMember = /(^|[?&;]\s*)([\w.-]+)\s*=\s*(?!\{\{)([^&;#\s]+)/g;
+const hasMembers = /^[a-z][a-z0-9+.-]*:\/\/[^\s?]*\?|^[\w. -]+=[^;]*;/i;
 
-/** Masks the password within a text that is a URL. */
-export function maskUrl(text: string): string {
-  return text.replace(urlPassword, `$1${maskText}@`);
+/** Masks what is secret within a text: the password and secret parameters of a URL, those of a connection string. */
+export function maskWithin(text: string): string {
+  let masked = text.replace(urlPassword, `$1${maskText}@`);
+  if (hasMembers.test(masked)) {
+    masked = masked.replace(textMember, (all, _before, name: string, value: string) =>
+      isSecretName(name) ? all.slice(0, -value.length) + maskText : all,
+    );
+  }
+  const object = objectIn(text);
+  if (object === undefined) return masked;
+  const plain = JSON.stringify(object);
+  const shown = JSON.stringify(maskByName(object));
+  return plain === shown ? text : shown;
+}
+
+/** Some properties hold an object as text, such as the body of a request for a token. */
+function objectIn(text: string): object | undefined {
+  if (!/^\s*\{\s*"/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
- * Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth, and the
- * passwords of URLs.
+ * Returns a copy of a free-form value with everything that looks like a secret by its name masked, at any depth, and what
+ * is secret within texts.
  */
 export function maskByName(value: unknown): unknown {
-  if (typeof value === 'string') return maskUrl(value);
+  if (typeof value === 'string') return maskWithin(value);
   if (Array.isArray(value)) return value.map(maskByName);
   if (value === null || typeof value !== 'object') return value;
-  const shown = (name: string, item: unknown) => (isSecretName(name) && isShown(item) ? maskText : maskByName(item));
+  const shown = ([name, item]: [string, unknown]) => [name, isSecretName(name) ? maskWhole(item) : maskByName(item)];
   // Entries, not assignments: a name like __proto__ is one of the client's.
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shown(name, item)]));
+  return Object.fromEntries(Object.entries(value).map(shown));
+}
+
+/** Masks the value of a secret name. Empty secrets stay empty, so that a reader sees that none is set. */
+export function maskWhole(value: unknown): unknown {
+  if (typeof value === 'string') return value === '' || isSecretRef(value) ? value : maskText;
+  if (typeof value === 'number') return maskText;
+  return Array.isArray(value) ? value.map(maskWhole) : maskByName(value);
 }
 
 /** A shorter value is no secret, and would mask parts of ordinary words. */
 const minSecretLength = 3;
 
-/** Collects the texts that must not be shown: those of secret names and the passwords of URLs, at any depth. */
+/** Collects the texts that must not be shown: those of secret names and what is secret within texts, at any depth. */
 export function secretTextsOf(value: unknown, isSecret: (name: string) => boolean = isSecretName): string[] {
-  if (typeof value === 'string') {
-    const password = urlPassword.exec(value)?.[2];
-    return password === undefined || password.length < minSecretLength ? [] : [password];
-  }
-  if (Array.isArray(value)) return value.flatMap((item) => secretTextsOf(item));
-  if (value === null || typeof value !== 'object') return [];
-  return Object.entries(value).flatMap(([name, item]) => {
-    if (typeof item !== 'string' || !(isSecret(name) || isSecretName(name))) return secretTextsOf(item);
-    return item.length < minSecretLength ? [] : [item];
-  });
+  return [...collect(value, isSecret)].filter((text) => text.length >= minSecretLength);
 }
 
-/** Empty secrets stay empty, so that a reader sees that none is set. */
-function isShown(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '' && !isSecretRef(value)) || typeof value === 'number';
+function* collect(value: unknown, isSecret: (name: string) => boolean): Iterable<string> {
+  if (typeof value === 'string') yield* textsWithin(value);
+  else if (Array.isArray(value)) for (const item of value) yield* collect(item, isSecretName);
+  else if (value !== null && typeof value === 'object') {
+    for (const [name, item] of Object.entries(value)) {
+      if (typeof item === 'string' && (isSecret(name) || isSecretName(name))) yield item;
+      else yield* collect(item, isSecretName);
+    }
+  }
+}
+
+function* textsWithin(text: string): Iterable<string> {
+  const password = urlPassword.exec(text)?.[2];
+  if (password !== undefined) yield password;
+  if (hasMembers.test(text)) {
+    for (const [, , name, value] of text.matchAll(textMember)) {
+      if (isSecretName(name as string)) yield value as string;
+    }
+  }
+  const object = objectIn(text);
+  if (object !== undefined) yield* collect(object, isSecretName);
 }

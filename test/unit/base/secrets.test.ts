@@ -1,0 +1,75 @@
+/** What is masked in properties of connectors, and what comes back on a round trip. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { unmask } from '../../../host/base/field.js';
+import { isSecretName, maskByName, secretTextsOf } from '../../../host/base/secrets.js';
+
+test('names of secrets', () => {
+  const secret = `password passwd passphrase saslPassword pwd passcode token accessToken clientSecret secretKey credentials
+    privateKey privateKeyRaw private_key api_key X-API-Key aesKey sasPolicyKey Authorization
+    Proxy-Authorization Cookie Set-Cookie`;
+  const open = `key keyField rediskey primaryKey topic username tokenUrl saslAuthType authType certificationPath
+    privateKeyPath passive monkey compressed`;
+  const isSecret = (names: string) => names.split(/\s+/).map((name) => (isSecretName(name) ? name : `not ${name}`));
+  assert.equal(isSecret(secret), secret.split(/\s+/));
+  assert.equal(
+    isSecret(open),
+    open.split(/\s+/).map((name) => `not ${name}`),
+  );
+});
+
+/** Properties and what answers show in their place. */
+const props = {
+  url: 'mysql://u:p@ss:1@h:3306/d',
+  address: 'http://h/x?a=1&token=abc&b=2#c',
+  dsn: 'Server=h; Password=p1;Database=d',
+  text: 'no secret: password=p',
+  template: 'http://h/?token={{.token}}&pwd={{env://PWD}}',
+  oAuth: { access: { url: 'http://h', body: '{"username":"u","password":"p2"}' } },
+  headers: { 'X-API-Key': 'k', Accept: 'a' },
+  credentials: ['one', { name: 'n', token: 't' }],
+  password: 12,
+  token: '',
+  secret: 'env://NAME',
+  object: '{"a":1}',
+};
+const shown = {
+  ...props,
+  url: 'mysql://u:******@h:3306/d',
+  address: 'http://h/x?a=1&token=******&b=2#c',
+  dsn: 'Server=h; Password=******;Database=d',
+  oAuth: { access: { url: 'http://h', body: '{"username":"u","password":"******"}' } },
+  headers: { 'X-API-Key': '******', Accept: 'a' },
+  credentials: ['******', { name: 'n', token: '******' }],
+  password: '******',
+};
+
+test('masks secret names at any depth, and what is secret within texts', () => {
+  assert.equal(maskByName(props), shown);
+});
+
+test('a masked round trip changes nothing', () => {
+  assert.equal(unmask(shown, props), props);
+});
+
+test('a mask in a text that was changed stays a mask: a secret goes to no other place', () => {
+  const moved = {
+    url: 'mysql://u:******@other/d',
+    address: 'http://h/?a=******',
+    dsn: 'Server=******;',
+    text: '******:******',
+  };
+  assert.equal(unmask(moved, props), moved);
+});
+
+test('lists the texts that logs and traces must not show', () => {
+  assert.equal(secretTextsOf({ ...props, dsn: 'Server=h;Password=longer;', password: 'pw1' }), [
+    'p@ss:1',
+    'abc',
+    'longer',
+    'pw1',
+    'env://NAME',
+  ]);
+});
+
+test.run();
