@@ -28,6 +28,19 @@ export function giveRefusal(tag: u8, val: u64, type: string): void {
   return <u32>tag - Tag.I64 <= 1;
 }
 
+/** Gives the result for a value that is no number: null when it is absent, else an error. */
+export function giveNoNumber(tag: u8, val: u64): void {
+  if (isAbsent(tag, val)) giveNull();
+  else giveRefusal(tag, val, 'float64');
+}
+
+/** As `giveNoNumber` for two values of which one is no number; null wins, then the error of the first. */
+export function giveNoNumbers(tagA: u8, a: u64, tagB: u8, b: u64): void {
+  if (isAbsent(tagB, b)) giveNull();
+  else if (isNumeric(tagA)) giveRefusal(tagB, b, 'float64');
+  else giveNoNumber(tagA, a);
+}
+
 let f1: (x: f64) => f64 = (x: f64): f64 => x;
 let f2: (x: f64, y: f64) => f64 = (x: f64, _y: f64): f64 => x;
 let isNanNull: bool = false;
@@ -67,10 +80,8 @@ function row1(tag: u8, val: u64): void {
     const y = f1(toF64(tag, val));
     if (isNanNull && isNaN(y)) giveNull();
     else giveF64(y);
-  } else if (isAbsent(tag, val)) {
-    giveNull();
   } else {
-    giveRefusal(tag, val, 'float64');
+    giveNoNumber(tag, val);
   }
 }
 
@@ -79,8 +90,6 @@ export function float2(op: usize, f: (x: f64, y: f64) => f64): void {
   f2 = f;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNumeric(tagA) && isNumeric(tagB)) giveF64(f2(toF64(tagA, a), toF64(tagB, b)));
-    else if (isAbsent(tagA, a) || isAbsent(tagB, b)) giveNull();
-    else if (isNumeric(tagA)) giveRefusal(tagB, b, 'float64');
-    else giveRefusal(tagA, a, 'float64');
+    else giveNoNumbers(tagA, a, tagB, b);
   });
 }

@@ -1,4 +1,5 @@
 /** The list of connectors. Each is loaded at its first use, and the packages it needs when it connects. */
+import type { OutputPlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
 import type { Connector } from './define.js';
@@ -30,10 +31,7 @@ const internalSinks: readonly string[] = ['ruletest'];
 const sources: readonly string[] = ['file', 'httppush', 'memory', 'mqtt', 'simulator'];
 
 /** The wire form a sink takes: its default format and how messages are told apart. */
-export interface SinkForm {
-  format: 'json' | 'rows' | 'none';
-  framing: 'lines' | 'messages';
-}
+export type SinkForm = Pick<OutputPlan, 'format' | 'framing'>;
 
 const loaded = new Map<string, Connector>();
 

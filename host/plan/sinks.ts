@@ -1,4 +1,5 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
+import type { OutputPlan } from '../../kernels/ir.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError } from '../base/errors.js';
 import { compileTemplate } from '../codecs/template/index.js';
@@ -6,15 +7,7 @@ import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { notSupported, refuse } from './errors.js';
 
 /** How a sink's messages look; actions with equal wishes share one encode node. */
-export interface SinkWishes {
-  format: 'json' | 'rows' | 'none';
-  framing: 'lines' | 'messages';
-  sendSingle: boolean;
-  sendNil: boolean;
-  omitIfEmpty: boolean;
-  sendError: boolean;
-  batchSize: number;
-  lingerMs: number;
+export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
   /** Only these columns, missing ones as null; null: all. */
   fields: string[] | null;
   excludeFields: string[];

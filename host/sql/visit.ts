@@ -6,71 +6,10 @@ import type { Expr, Over, Select, SelectItem } from './ast.js';
 
 /** Calls `visit` for every direct operand, in source order; `FILTER`, `OVER` and `REPLACE` parts included. */
 export function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
-  switch (expr.kind) {
-    case 'null':
-    case 'boolean':
-    case 'integer':
-    case 'number':
-    case 'string':
-    case 'column':
-      return;
-    case 'star':
-      for (const item of expr.replace) visit(item.expr);
-      return;
-    case 'unary':
-    case 'isNull':
-      visit(expr.operand);
-      return;
-    case 'binary':
-      visit(expr.left);
-      visit(expr.right);
-      return;
-    case 'between':
-      visit(expr.operand);
-      visit(expr.low);
-      visit(expr.high);
-      return;
-    case 'in':
-      visit(expr.operand);
-      expr.list?.forEach(visit);
-      if (expr.set !== null) visit(expr.set);
-      return;
-    case 'like':
-      visit(expr.operand);
-      visit(expr.pattern);
-      return;
-    case 'case':
-      if (expr.operand !== null) visit(expr.operand);
-      for (const branch of expr.whens) {
-        visit(branch.when);
-        visit(branch.then);
-      }
-      if (expr.otherwise !== null) visit(expr.otherwise);
-      return;
-    case 'member':
-      visit(expr.object);
-      return;
-    case 'index':
-      visit(expr.object);
-      visit(expr.index);
-      return;
-    case 'slice':
-      visit(expr.object);
-      if (expr.from !== null) visit(expr.from);
-      if (expr.to !== null) visit(expr.to);
-      return;
-    case 'array':
-      expr.items.forEach(visit);
-      return;
-    case 'call':
-      expr.args.forEach(visit);
-      if (expr.filter !== null) visit(expr.filter);
-      expr.over?.partitionBy.forEach(visit);
-      if (expr.over?.when) visit(expr.over.when);
-      return;
-    default:
-      impossible(expr);
-  }
+  mapChildren(expr, (child) => {
+    visit(child);
+    return child;
+  });
 }
 
 /** Visits an expression and everything below it, parents first; a visitor that returns false skips what is below. */
@@ -97,7 +36,7 @@ export function transform(expr: Expr, change: (expr: Expr) => Expr): Expr {
   return change(mapChildren(expr, (child) => transform(child, change)));
 }
 
-/** Replaces every direct operand; returns the same object when nothing changed. */
+/** Replaces every direct operand, in source order; returns the same object when nothing changed. */
 export function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
   let isChanged = false;
   const one = (child: Expr): Expr => {

@@ -3,8 +3,8 @@ import { OPERAND_NONE, Tag } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';
 import { OP_B } from '../operand';
-import { float1, float2, giveRefusal, isAbsent, isNumeric } from '../numeric';
-import { give, giveF64, giveNull, map1, map2 } from '../rows';
+import { float1, float2, giveNoNumber, giveNoNumbers, isNumeric } from '../numeric';
+import { give, giveF64, map1, map2 } from '../rows';
 
 export function mathPower(op: usize): void {
   float2(op, (x: f64, y: f64): f64 => Math.pow(x, y));
@@ -20,12 +20,8 @@ export function mathMod(op: usize): void {
       const y = toF64(tagB, b);
       if (y == 0) give(Tag.ERROR, plainError('divided by zero'));
       else giveF64(toF64(tagA, a) % y);
-    } else if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
-      giveNull();
-    } else if (isNumeric(tagA)) {
-      giveRefusal(tagB, b, 'float64');
     } else {
-      giveRefusal(tagA, a, 'float64');
+      giveNoNumbers(tagA, a, tagB, b);
     }
   });
 }
@@ -41,16 +37,14 @@ function giveReal(y: f64, text: string, tag: u8, val: u64): void {
 export function mathSqrt(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) giveReal(sqrt(toF64(tag, val)), 'The argument must be a positive number but got ', tag, val);
-    else if (isAbsent(tag, val)) giveNull();
-    else giveRefusal(tag, val, 'float64');
+    else giveNoNumber(tag, val);
   });
 }
 
 export function mathLn(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) giveReal(Math.log(toF64(tag, val)), NOT_POSITIVE, tag, val);
-    else if (isAbsent(tag, val)) giveNull();
-    else giveRefusal(tag, val, 'float64');
+    else giveNoNumber(tag, val);
   });
 }
 
@@ -58,8 +52,7 @@ export function mathLog(op: usize): void {
   if (load<u16>(op, OP_B) == OPERAND_NONE) {
     map1(op, (tag: u8, val: u64): void => {
       if (isNumeric(tag)) giveReal(Math.log10(toF64(tag, val)), NOT_POSITIVE, tag, val);
-      else if (isAbsent(tag, val)) giveNull();
-      else giveRefusal(tag, val, 'float64');
+      else giveNoNumber(tag, val);
     });
     return;
   }
@@ -68,12 +61,8 @@ export function mathLog(op: usize): void {
       const base = toF64(tagA, a);
       const x = toF64(tagB, b);
       giveReal(Math.log(x) / Math.log(base), NOT_POSITIVE, base > 0 ? tagB : tagA, base > 0 ? b : a);
-    } else if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
-      giveNull();
-    } else if (isNumeric(tagA)) {
-      giveRefusal(tagB, b, 'float64');
     } else {
-      giveRefusal(tagA, a, 'float64');
+      giveNoNumbers(tagA, a, tagB, b);
     }
   });
 }

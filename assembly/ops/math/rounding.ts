@@ -2,7 +2,7 @@
 import { OPERAND_NONE, Tag } from '../../mem/layout';
 import { toF64 } from '../../value/number';
 import { OP_B } from '../operand';
-import { float1, giveRefusal, isAbsent, isNumeric } from '../numeric';
+import { float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
 import { giveF64, giveI64, giveNull, map1, map2 } from '../rows';
 
 export function mathCeil(op: usize): void {
@@ -61,8 +61,7 @@ export function mathAbs(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
     if (tag == Tag.F64) giveF64(abs(reinterpret<f64>(val)));
     else if (tag == Tag.I64) giveI64(<i64>val < 0 ? 0 - <i64>val : <i64>val);
-    else if (isAbsent(tag, val)) giveNull();
-    else giveRefusal(tag, val, 'float64');
+    else giveNoNumber(tag, val);
   });
 }
 
@@ -71,10 +70,8 @@ export function mathSign(op: usize): void {
     if (isNumeric(tag)) {
       const x = toF64(tag, val);
       giveI64(<i64>(x > 0) - <i64>(x < 0));
-    } else if (isAbsent(tag, val)) {
-      giveNull();
     } else {
-      giveRefusal(tag, val, 'float64');
+      giveNoNumber(tag, val);
     }
   });
 }

@@ -2,7 +2,7 @@
 import { Tag } from '../../mem/layout';
 import { plainError } from '../../value/error';
 import { toF64 } from '../../value/number';
-import { float1, float1OrNull, float2, giveRefusal, isAbsent, isNumeric } from '../numeric';
+import { float1, float1OrNull, float2, giveNoNumber, isNumeric } from '../numeric';
 import { give, giveF64, giveNull, map1 } from '../rows';
 
 const DEGREE: f64 = Math.PI / 180;
@@ -26,10 +26,8 @@ export function mathCot(op: usize): void {
       if (x == 0) give(Tag.ERROR, plainError('out-of-range error'));
       else if (isFinite(x)) giveF64(1 / Math.tan(x));
       else giveNull();
-    } else if (isAbsent(tag, val)) {
-      giveNull();
     } else {
-      giveRefusal(tag, val, 'float64');
+      giveNoNumber(tag, val);
     }
   });
 }

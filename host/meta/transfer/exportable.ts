@@ -1,5 +1,5 @@
 /** What a repository offers to exports and imports, so that they write the same records in the same way as REST. */
-import type { StoreChange } from '../store.js';
+import type { Store, StoreChange } from '../store.js';
 
 /** What is to be done for one item, found out without changing anything. */
 export interface Prepared {
@@ -11,6 +11,17 @@ export interface Prepared {
   readonly apply?: () => Promise<void> | void;
   /** Takes back what the check has laid down beside the store, when the changes are not written after all. */
   readonly discard?: () => Promise<void> | void;
+}
+
+/** Stores what was prepared and does what follows; takes it back and throws when the store refuses it. */
+export async function install(store: Store, { changes, apply, discard }: Prepared): Promise<void> {
+  try {
+    await store.batch(changes);
+  } catch (error) {
+    await discard?.();
+    throw error;
+  }
+  await apply?.();
 }
 
 /** One kind of resource, which is one map of the export document. */

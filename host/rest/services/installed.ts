@@ -8,7 +8,7 @@ import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
-import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
+import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import { inContext } from '../route.js';
 import { checkSameName, objectOf, textOf } from './resource-files.js';
 import type { FunctionProvider, UserFunctions } from './user-functions.js';
@@ -182,14 +182,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   }
 
   async #install(name: string, body: Body): Promise<void> {
-    const prepared = await this.#prepare(name, body, false);
-    try {
-      await this.#store.batch(prepared.changes);
-    } catch (error) {
-      await prepared.discard?.();
-      throw error;
-    }
-    await prepared.apply?.();
+    await install(this.#store, await this.#prepare(name, body, false));
   }
 
   async #prepare(name: string, body: Body, isReset: boolean): Promise<Prepared> {

@@ -8,7 +8,7 @@ import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
-import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
+import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../../sql/describe.js';
 import type { Form } from '../form.js';
 import { inContext, Reply } from '../route.js';
@@ -198,14 +198,7 @@ export class SchemaService implements Exportable {
   }
 
   async #install(request: SchemaRequest, bytes?: Buffer): Promise<void> {
-    const prepared = await this.#prepare(request, bytes);
-    try {
-      await this.#store.batch(prepared.changes);
-    } catch (error) {
-      await prepared.discard?.();
-      throw error;
-    }
-    await prepared.apply?.();
+    await install(this.#store, await this.#prepare(request, bytes));
   }
 
   /** Lays the files down and says what to store. */
