@@ -6,5 +6,7 @@ export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
+export { tableCount, tableJson } from './join/read';
+export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { nextDeadline } from './flow/timers';

@@ -97,6 +97,10 @@ export interface KernelExports {
   sourceUse(stream: number, kind: number, name: number, nameLen: number, type: number): number;
   sourceRelease(stream: number, index: number): void;
   sourceMessages(stream: number): bigint;
+  tableCount(join: number, branch: number): number;
+  /** Length of the text at `textAt`, or below 0: see assembly/join/read.ts. */
+  tableJson(join: number, branch: number, row: number, column: number): number;
+  textAt(): number;
   sourceBytes(stream: number): bigint;
   sourceDecodeErrors(stream: number): bigint;
   sourceOversized(stream: number): bigint;

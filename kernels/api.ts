@@ -83,6 +83,8 @@ export interface NodeCounters {
   memoryBytes: number;
   /** Time spent in the node itself, microseconds (sampled). */
   busyUs: number;
+  /** Time that timers of the nodes below took, microseconds; of streams and merges, otherwise 0. */
+  tickUs: number;
 }
 
 export interface StreamCounters extends NodeCounters {
@@ -91,8 +93,6 @@ export interface StreamCounters extends NodeCounters {
   /** Payloads that did not decode. */
   decodeErrors: number;
   oversized: number;
-  /** Time that timers of the nodes below took, microseconds. */
-  tickUs: number;
 }
 
 /** A node of a rule's plan with its columns and functions resolved to this stream. */
@@ -152,6 +152,12 @@ export interface Kernel {
   tick(now: number): void;
   /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
   flush(node: NodeHandle): void;
+
+  /**
+   * Rows that a join keeps of a table, oldest first: the JSON text of each of the `columns` that its port gives, null where
+   * the row has no value.
+   */
+  tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
 
   counters(node: NodeHandle): NodeCounters;
   /** Times each piece of work took in a node or stream; null while nothing was measured. */

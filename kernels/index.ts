@@ -20,6 +20,7 @@ import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
 import { type NodeImage, nodeImage } from './node-image.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
+import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
 
 export { KernelError, ProtocolError } from './error.js';
@@ -271,6 +272,11 @@ class WasmKernel implements Kernel {
     this.run('flush', () => this.exports.flush(node, Date.now()));
   }
 
+  tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][] {
+    this.node(join);
+    return this.run('read a table', () => readTable(this.exports, this.arena, join, branch, columns));
+  }
+
   counters(node: NodeHandle): NodeCounters {
     this.node(node);
     return this.readCounters(node);
@@ -289,8 +295,9 @@ class WasmKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     this.stream(stream);
-    const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation, memoryBytes, busyUs } =
-      this.readCounters(stream);
+    const counters = this.readCounters(stream);
+    const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation } = counters;
+    const { memoryBytes, busyUs, tickUs } = counters;
     // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.
     return {
       recordsIn,
@@ -301,11 +308,11 @@ class WasmKernel implements Kernel {
       lastInvocation,
       memoryBytes,
       busyUs,
+      tickUs,
       messages: Number(this.exports.sourceMessages(stream)),
       bytes: Number(this.exports.sourceBytes(stream)),
       decodeErrors: Number(this.exports.sourceDecodeErrors(stream)),
       oversized: Number(this.exports.sourceOversized(stream)),
-      tickUs: this.arena.f64(stream + nodeAt.tickUs),
     };
   }
 
@@ -336,6 +343,7 @@ class WasmKernel implements Kernel {
       lastInvocation: arena.f64(at + nodeAt.lastInvocation),
       memoryBytes: arena.u64(at + nodeAt.memory),
       busyUs: arena.f64(at + nodeAt.busyUs),
+      tickUs: arena.f64(at + nodeAt.tickUs),
     };
   }
 

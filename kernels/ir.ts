@@ -281,11 +281,7 @@ export interface OperatorPlan {
 
 /** A rule, ready for the data plane. */
 export interface RulePlan {
-  sources: {
-    stream: string /** Its rows are only kept: without the others nothing comes out. */;
-    isTable?: true;
-    columns: ColumnUse[];
-  }[];
+  sources: { stream: string; columns: ColumnUse[] }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };

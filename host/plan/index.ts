@@ -45,9 +45,8 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
 function planSelect(select: Select, rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
   const { analysis, physical } = plan(select, rule, catalog, fold);
   return {
-    sources: analysis.sources.map(({ name, index, isTable }) => ({
+    sources: analysis.sources.map(({ name, index }) => ({
       stream: name,
-      ...(isTable ? { isTable: true } : {}),
       columns: (physical.columns[index] ?? []).map(({ use }) => use),
     })),
     nodes: physical.nodes,

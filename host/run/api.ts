@@ -5,6 +5,7 @@
 
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies } from './latencies.js';
+import type { TableRow } from './tables.js';
 import type { TraceStore, TraceStrategy } from './trace.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -144,8 +145,8 @@ export interface Engine {
   status(id: string): Promise<RuleStatus>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;
-  /** Rows of the scan tables of a running rule; not there while the engine runs none. */
-  scanTables?(id: string): Promise<{ emitter: string; content: Record<string, unknown> }[]>;
+  /** Rows of the scan tables of a running rule; none of one that does not run. */
+  scanTables(id: string): Promise<TableRow[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
   /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */

@@ -13,6 +13,7 @@ import type { Failure, Metrics, Report, RuleStart, SourceSpec } from './protocol
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
+import type { TableRow } from './tables.js';
 import type { TraceStrategy } from './trace.js';
 import { TraceRecorder } from './trace-recorder.js';
 
@@ -116,6 +117,12 @@ export class DataPlane implements HostCalls {
   metrics(run: number): Metrics | undefined {
     const rule = this.#rules.get(run);
     return rule === undefined || rule.isEnding ? undefined : metricsOf(rule);
+  }
+
+  /** What the tables of a run hold; undefined when it does not run. */
+  tableRows(run: number): TableRow[] | undefined {
+    const rule = this.#rules.get(run);
+    return rule === undefined || rule.isEnding || this.#isBroken ? undefined : rule.tableRows();
   }
 
   /** The latest failure of each run that had one; looked at a few runs at a time, data goes on meanwhile. */

@@ -2,6 +2,7 @@
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import type { Details, Level } from '../base/log.js';
 import type { RuleLatencies } from './latencies.js';
+import type { TableRow } from './tables.js';
 import type { TraceRecord, TraceStrategy } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -55,6 +56,7 @@ export type Control =
   | { kind: 'status'; seq: number; run: number }
   | { kind: 'usage'; seq: number }
   | { kind: 'latencies'; seq: number }
+  | { kind: 'tables'; seq: number; run: number }
   | { kind: 'failures'; seq: number }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; strategy: TraceStrategy | null }
@@ -81,6 +83,8 @@ export type Report =
   /** The latest failure of each run that had one. */
   | { kind: 'failures'; seq: number; failures: [run: number, failure: Failure][] }
   | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }
+  /** What the scan tables of a run hold. */
+  | { kind: 'tables'; seq: number; rows: TableRow[] | undefined }
   | { kind: 'trace'; trace: TraceRecord }
   /** A line about a run, or about the data plane. */
   | { kind: 'log'; level: Level; message: string; details?: Details; run?: number };

@@ -8,6 +8,7 @@ import type { RuleStart } from './protocol.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
+import { type JoinedTable, joinedTables, rowsOf, type TableRow } from './tables.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost {
@@ -47,8 +48,7 @@ export class RuleRun implements SinkHost {
   readonly flushTimeoutMs: number | undefined;
   readonly isDebug: boolean;
   sources: readonly SourceRun[] = [];
-  /** Sources of tables: rows of theirs alone bring nothing out. */
-  tables: ReadonlySet<SourceRun> = new Set();
+  tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
   /** Counters of each source when the rule came. */
@@ -83,7 +83,6 @@ export class RuleRun implements SinkHost {
       if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
       this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
     }
-    this.tables = new Set(sources.filter((_source, i) => plan.sources[i]?.isTable));
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);
       source.users.add(this);
@@ -93,6 +92,7 @@ export class RuleRun implements SinkHost {
       this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
     });
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
+    this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
   }
 
   /** Masks the secrets of its sources and sinks. */
@@ -102,7 +102,12 @@ export class RuleRun implements SinkHost {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
-    return this.sources.every((source) => source.isEnded || this.tables.has(source));
+    return this.sources.every((source) => source.isEnded || this.tables.some((table) => table.source === source));
+  }
+
+  /** What its tables hold now. */
+  tableRows(): TableRow[] {
+    return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
   }
 
   /** Sends what encode nodes gathered. */

@@ -22,6 +22,7 @@ import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import { redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
+import type { TableRow } from './tables.js';
 import { TraceStore, type TraceStrategy } from './trace.js';
 
 export interface RulesOptions {
@@ -165,6 +166,11 @@ export class Rules implements Engine {
     };
   }
 
+  async scanTables(id: string): Promise<TableRow[]> {
+    const { run, state } = this.#known(id);
+    return (state === 'running' ? await this.supervisor.tableRows(run) : undefined) ?? [];
+  }
+
   /** Asks the data plane once for all rules. */
   async summaries(): Promise<RuleSummary[]> {
     const found = await this.#made?.failures();
@@ -237,7 +243,7 @@ export class Rules implements Engine {
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
     if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
-    if (report.kind === 'latencies' || report.kind === 'failures') return;
+    if (report.kind === 'latencies' || report.kind === 'failures' || report.kind === 'tables') return;
     const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
     if (report.kind === 'log') {
       this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });

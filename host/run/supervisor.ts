@@ -9,6 +9,7 @@ import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
 import type { RuleLatencies } from './latencies.js';
 import type { Control, Failure, Metrics, Report, WorkerSettings } from './protocol.js';
+import type { TableRow } from './tables.js';
 import type { TraceRecord } from './trace.js';
 
 export interface SupervisorOptions {
@@ -74,6 +75,11 @@ export class Supervisor {
   /** Asks for the times that the operators of all rules took; undefined as with `cpuTimes`. */
   latencies(): Promise<RuleLatencies[] | undefined> {
     return this.#ask((seq) => ({ kind: 'latencies', seq }));
+  }
+
+  /** Asks for what the scan tables of a run hold; undefined as with `metrics`. */
+  tableRows(run: number): Promise<TableRow[] | undefined> {
+    return this.#ask((seq) => ({ kind: 'tables', seq, run }));
   }
 
   /** Asks for the latest failure of all runs that had one; undefined as above. */
@@ -173,6 +179,7 @@ export class Supervisor {
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
     else if (report.kind === 'failures') this.#answer(report.seq, report.failures);
     else if (report.kind === 'latencies') this.#answer(report.seq, report.rules);
+    else if (report.kind === 'tables') this.#answer(report.seq, report.rows);
     else if (report.kind === 'trace') this.options.traced(report.trace);
     else this.options.report(report);
   }

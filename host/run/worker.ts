@@ -84,6 +84,8 @@ async function take(control: Control): Promise<void> {
       return running.trace(control.run, control.strategy);
     case 'usage':
       return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
+    case 'tables':
+      return report({ kind: 'tables', seq: control.seq, rows: running.tableRows(control.run) });
     case 'failures':
       return report({ kind: 'failures', seq: control.seq, failures: await running.failures() });
     case 'latencies':

@@ -111,6 +111,10 @@ export class EngineDouble implements Engine {
     return [...this.#entries].map(([id], i) => ({ id, startedAt: Date.now() - 60_000 * i, cpuUs: 120_000 }));
   }
 
+  async scanTables(): Promise<[]> {
+    return [];
+  }
+
   usersOf(stream: string, alsoStopped: ReadonlySet<string> = new Set()): string[] {
     return [...this.#entries.values()]
       .filter(({ rule, state }) => state !== 'stopped' || alsoStopped.has(rule.id))

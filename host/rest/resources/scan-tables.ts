@@ -1,8 +1,9 @@
-import { defineRoutes } from '../route.js';
+import { defineRoutes, Reply } from '../route.js';
 
 export const scanTables = defineRoutes({
   method: 'GET',
   path: '/rules/:id/scantables',
   doc: 'Rows that the scan tables of a running rule hold',
-  handle: (request, { scanTables }) => scanTables.rows(request.id()),
+  handle: async (request, { scanTables }) =>
+    new Reply(await scanTables.rows(request.id()), 200, 'application/json; charset=utf-8'),
 });

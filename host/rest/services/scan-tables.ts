@@ -5,12 +5,6 @@ import type { Catalog, Engine } from '../../run/api.js';
 import { parseSelect } from '../../sql/parser.js';
 import { inContext } from '../route.js';
 
-export interface ScanTableRow {
-  /** The table. */
-  readonly emitter: string;
-  readonly content: Record<string, unknown>;
-}
-
 export interface ScanTableOptions {
   readonly engine: Pick<Engine, 'state' | 'scanTables'>;
   readonly catalog: Pick<Catalog, 'source'>;
@@ -25,16 +19,17 @@ export class ScanTableService {
     this.#options = options;
   }
 
-  /** Rows that the scan tables of a running rule hold now. */
-  rows(id: string): Promise<ScanTableRow[]> {
+  /** Rows that the scan tables of a running rule hold now, as JSON text. */
+  rows(id: string): Promise<string> {
     return inContext('get scan tables error', async () => {
       const rule = this.#running(id);
       if (!this.#hasScanTable(rule)) throw new HaumeaError('general', `rule ${id} has no scan table`);
-      const rows = await this.#options.engine.scanTables?.(id);
-      if (rows === undefined || rows.length === 0) {
+      const rows = await this.#options.engine.scanTables(id);
+      if (rows.length === 0) {
         throw new HaumeaError('general', `the scan tables of rule ${id} hold nothing`);
       }
-      return rows;
+      const items = rows.map(({ emitter, content }) => `{"emitter":${JSON.stringify(emitter)},"content":${content}}`);
+      return `[${items.join(',')}]`;
     });
   }
 

@@ -5,7 +5,7 @@ import { eventually } from '../../harness.js';
 import { startControlPlane } from '../control-plane.js';
 import type { Json } from '../schema-check.js';
 import { installed, plugins } from './packages.js';
-import { rules, scanTables } from './rules.js';
+import { rules } from './rules.js';
 import { type Case, CaseRunner, nameOf, openServer } from './run.js';
 import { streams } from './streams.js';
 import { ends, system, traces } from './system.js';
@@ -21,10 +21,6 @@ const tables: Readonly<Record<string, readonly Case[]>> = {
   system,
   traces,
 };
-/** Cases that can't pass yet, with the reason; one that passes belongs to the others. */
-const waiting: readonly { readonly why: string; readonly cases: readonly Case[] }[] = [
-  { why: 'joins with scan tables do not run yet', cases: scanTables },
-];
 
 const { document, runner, close } = await openServer();
 test.after(async () => {
@@ -51,19 +47,6 @@ test(`${ends.length} orders end the server after their answer`, async () => {
   }
 });
 
-for (const { why, cases } of waiting) {
-  test(`${why}: ${cases.length} cases wait`, async () => {
-    for (const one of cases) {
-      const passes = await runner.run(one).then(
-        () => true,
-        () => false,
-      );
-      assert.not(passes, `${nameOf(one)} passes: it waits no longer`);
-      console.log(`WAITS ${nameOf(one)}: ${why}`);
-    }
-  });
-}
-
 /** Operations of the document with the statuses they declare, but for those of every operation. */
 function declared(): Set<string> {
   const all = new Set<string>();
@@ -79,7 +62,7 @@ function declared(): Set<string> {
 
 test('each status that an operation declares has a case, and no other status has one', () => {
   const wanted = declared();
-  const all = [...Object.values(tables), ends, ...waiting.map(({ cases }) => cases)].flat();
+  const all = [...Object.values(tables), ends].flat();
   const shown = new Set(all.map(({ op, status }) => `${op} ${status}`));
   assert.equal(
     [...wanted].filter((one) => !shown.has(one)),

@@ -188,8 +188,8 @@ const tags: readonly Case[] = [
   ),
 ];
 
-/** What needs joins with scan tables. */
-export const scanTables: readonly Case[] = [
+/** What scan tables of running rules hold. */
+const scanTables: readonly Case[] = [
   ...cases('GET /rules/{id}/scantables', feeding, [
     '/rules/r/scantables',
     undefined,
@@ -204,4 +204,4 @@ export const scanTables: readonly Case[] = [
   ]),
 ];
 
-export const rules: readonly Case[] = [...definitions, ...lifeCycle, ...tags];
+export const rules: readonly Case[] = [...definitions, ...lifeCycle, ...scanTables, ...tags];

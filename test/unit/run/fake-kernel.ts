@@ -46,6 +46,10 @@ export class FakeKernel implements Kernel {
 
   releaseColumns(): void {}
 
+  tableRows(): [] {
+    return [];
+  }
+
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, plan: LinkedNode): NodeHandle {
     // A merge node and what stands below it belong to no stream.
     const stream = parent === null ? 0 : 'stream' in parent ? parent.stream : this.nodes.get(parent.node)!.stream;

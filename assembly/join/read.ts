@@ -1,0 +1,32 @@
+// What tables hold, for the host to show.
+import { N_SPEC, N_STATE } from '../flow/node';
+import { jsonSizeBound, jsonWriteValue } from '../json/write';
+import { Tag } from '../mem/layout';
+import { textBegin, textGrow, textRoom } from '../value/text';
+import { LIST_COUNT, listItems, recordTag, recordVal } from './rows';
+import { branchAt, listAt, slotsOf } from './spec';
+
+/** Rows that a table of a join holds. */
+export function tableCount(node: usize, branch: u32): u32 {
+  return load<u32>(listAt(<usize>load<u32>(node, N_STATE), branch), LIST_COUNT);
+}
+
+/**
+ * Writes column `column` of the table's row `row` as JSON to the text buffer (value/text.ts) and returns the length of the
+ * text; -1 when the row has no value there or JSON has none for it, -2 when memory is exhausted.
+ */
+export function tableJson(node: usize, branch: u32, row: u32, column: u32): i32 {
+  const list = listAt(<usize>load<u32>(node, N_STATE), branch);
+  const record = <usize>load<u32>(listItems(list) + (<usize>row << 2));
+  const tag = recordTag(record, slotsOf(branchAt(<usize>load<u32>(node, N_SPEC), branch)), column);
+  if (tag == Tag.MISSING || tag == Tag.ERROR) return -1;
+  const payload = recordVal(record, column);
+  const bound = jsonSizeBound(tag, payload);
+  textBegin();
+  const to: usize = bound > 0x7fffffff ? 0 : textRoom(<u32>bound);
+  if (!to) return -2;
+  const end = jsonWriteValue(to, tag, payload);
+  if (!end) return -1;
+  textGrow(<u32>(end - to));
+  return <i32>(end - to);
+}
