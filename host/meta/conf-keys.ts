@@ -18,19 +18,29 @@ export class ConfKeyRepository {
 
   /** Keys of a connector with their properties; undefined when there are none. */
   list(owner: KeyOwner, connector: string): Record<string, Properties> | undefined {
-    const keys = new Map(Object.entries((owner === 'sources' && this.#defaults.get(connector)) || {}));
+    const keys = new Map(Object.entries(this.#given(owner, connector)));
     const prefix = `${owner}.${connector}.`;
     for (const [name, text] of this.#store.list(kinds.confKey)) {
-      if (name.startsWith(prefix)) keys.set(name.slice(prefix.length), propertiesOf(name, text));
+      if (!name.startsWith(prefix)) continue;
+      const key = name.slice(prefix.length);
+      keys.set(key, { ...keys.get(key), ...propertiesOf(name, text) });
     }
     return keys.size === 0 ? undefined : Object.fromEntries(keys);
   }
 
+  /** Keys of all sources, with those that come with the program. */
+  sources(): Record<string, Record<string, Properties>> {
+    const connectors = new Set([...this.#defaults.keys(), ...this.registered('sources').map(([name]) => name)]);
+    return Object.fromEntries([...connectors].sort().map((name) => [name, this.list('sources', name) ?? {}]));
+  }
+
+  /** Properties of a key: those registered over those that came with the program. */
   get(owner: KeyOwner, connector: string, key: string): Properties | undefined {
+    const given = this.#given(owner, connector);
+    const base = Object.hasOwn(given, key) ? given[key] : undefined;
     const name = `${owner}.${connector}.${key}`;
     const text = this.#store.get(kinds.confKey, name);
-    if (text !== undefined) return propertiesOf(name, text);
-    return owner === 'sources' ? this.#defaults.get(connector)?.[key] : undefined;
+    return text === undefined ? base : { ...base, ...propertiesOf(name, text) };
   }
 
   /** Properties a stream gets that names the key: those of the key over those of `default`. */
@@ -71,6 +81,11 @@ export class ConfKeyRepository {
     if (this.#store.get(kinds.confKey, name) === undefined) return false;
     await this.#store.delete(kinds.confKey, name);
     return true;
+  }
+
+  /** Keys that come with the program: only sources have some. */
+  #given(owner: KeyOwner, connector: string): Readonly<Record<string, Properties>> {
+    return (owner === 'sources' && this.#defaults.get(connector)) || {};
   }
 }
 

@@ -69,10 +69,50 @@ test('lists the configuration keys that clients registered, secrets masked', asy
   await plane.request('PUT', '/metadata/sinks/mqtt/confKeys/out', { qos: 0 });
   const resources = (await plane.request('GET', '/metadata/resources')).json;
   assert.equal(resources, { sources: [{ mine: 'mqtt' }], sinks: [{ out: 'mqtt' }], connections: [] });
-  const keys = (await plane.request('GET', '/metadata/resource?sourceType=mqtt')).json;
-  assert.equal(keys, { mine: { qos: 1, password: '******' } });
-  assert.equal((await plane.request('GET', '/metadata/resource?sourceType=none')).json, {});
-  assert.equal((await plane.request('GET', '/metadata/resource')).json, { mqtt: keys });
+  const all = (await plane.request('GET', '/metadata/resource')).json;
+  assert.equal(all.mqtt.mine, { qos: 1, password: '******' });
+  assert.is(all.mqtt.default.server, 'tcp://127.0.0.1:1883');
+  assert.ok('default' in all.simulator, 'keys that come with the program are there, too');
+});
+
+test('lists the configuration keys marked with a type of source', async () => {
+  await plane.request('PUT', '/metadata/sources/mqtt/confKeys/marked', { qos: 0, sourceType: 'stream' });
+  const keys = (await plane.request('GET', '/metadata/resource?sourceType=stream')).json;
+  assert.equal(keys, { mqtt: { marked: { qos: 0, sourceType: 'stream' } } });
+  assert.equal((await plane.request('GET', '/metadata/resource?sourceType=mqtt')).json, {});
+  await plane.request('DELETE', '/metadata/sources/mqtt/confKeys/marked');
+});
+
+test('a registered key lies over the one of the same name that comes with the program', async () => {
+  await plane.request('PUT', '/metadata/sources/mqtt/confKeys/default', { qos: 0 });
+  const both = (await plane.request('GET', '/metadata/sources/yaml/mqtt')).json.default;
+  assert.equal([both.qos, both.server], [0, 'tcp://127.0.0.1:1883']);
+  await plane.request('DELETE', '/metadata/sources/mqtt/confKeys/default');
+  assert.is((await plane.request('GET', '/metadata/sources/yaml/mqtt')).json.default.qos, 1);
+});
+
+test('durations given in milliseconds come back as texts, other numbers as they are', async () => {
+  const given = { interval: 90_000, timeout: '5s', expiration: 0, size: 1000, lookup: { cacheTtl: 10, ttl: 10 } };
+  await plane.request('PUT', '/metadata/sources/simulator/confKeys/timed', given);
+  const { timed } = (await plane.request('GET', '/metadata/sources/yaml/simulator')).json;
+  const lookup = { cacheTtl: '10ms', ttl: 10 };
+  assert.equal(timed, { interval: '1m30s', timeout: '5s', expiration: '0s', size: 1000, lookup });
+  await plane.request('DELETE', '/metadata/sources/simulator/confKeys/timed');
+});
+
+test('configuration keys may have names that JavaScript objects know', async () => {
+  for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    const path = `/metadata/sources/mqtt/confKeys/${key}`;
+    const before = await plane.request('DELETE', path);
+    assert.equal([before.status, before.json.error], [400, 5000], key);
+    assert.is((await plane.request('PUT', path, { qos: 0 })).status, 200, key);
+    const listed = JSON.stringify((await plane.request('GET', '/metadata/sources/yaml/mqtt')).json);
+    assert.ok(listed.includes(`"${key}":{"qos":0}`), key);
+    const sql = `CREATE STREAM odd () WITH (DATASOURCE="t", TYPE="mqtt", CONF_KEY="${key}")`;
+    assert.is((await plane.request('POST', '/streams', { sql })).status, 201, key);
+    await plane.request('DELETE', '/streams/odd');
+    assert.is((await plane.request('DELETE', path)).status, 200, key);
+  }
 });
 
 const refusals: Refusal[] = ['sources', 'sinks', 'connections'].flatMap((owner): Refusal[] => [

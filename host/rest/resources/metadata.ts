@@ -40,7 +40,7 @@ export const metadata = defineRoutes(
   {
     method: 'GET',
     path: '/metadata/resource',
-    doc: 'Registered configuration keys of a source with their properties',
+    doc: 'Configuration keys of all sources with their properties; with sourceType those marked with it',
     handle: (request, { metadata }) => metadata.resource(request.query.sourceType),
   },
   {

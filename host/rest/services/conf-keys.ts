@@ -1,4 +1,5 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
+import { formatDuration } from '../../base/duration.js';
 import { HaumeaError } from '../../base/errors.js';
 import { parse, type Spec, unmask } from '../../base/field.js';
 import { maskByName } from '../../base/secrets.js';
@@ -31,7 +32,7 @@ export class ConfKeyService {
   list(owner: KeyOwner, connector: string): unknown {
     const keys = this.#keys.list(owner, connector);
     if (keys === undefined && !this.#connectors(owner).includes(connector)) throw this.#unknown(owner, connector);
-    return maskByName(keys ?? {});
+    return shownKeys(keys ?? {});
   }
 
   /** `properties` reads the body; what is wrong with it is a failure of the configuration. */
@@ -71,6 +72,27 @@ export class ConfKeyService {
   #unknown(owner: KeyOwner, connector: string): HaumeaError {
     return new HaumeaError('config', `configuration keys error: no such ${owner.slice(0, -1)}: ${connector}`);
   }
+}
+
+/** Keys as clients see them: secrets masked, and durations that were given in milliseconds as texts, `10s`. */
+export function shownKeys(keys: Readonly<Record<string, Record<string, unknown>>>): Record<string, unknown> {
+  const shown = Object.entries(keys).map(([key, properties]) => [key, durationsAsText(properties)]);
+  return maskByName(Object.fromEntries(shown)) as Record<string, unknown>;
+}
+
+const durationNames: ReadonlySet<string> = new Set(['interval', 'timeout', 'expiration', 'cacheTtl']);
+
+function durationsAsText(properties: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => {
+      if (durationNames.has(name) && typeof value === 'number') return [name, formatDuration(value)];
+      return [name, name === 'lookup' && isObject(value) ? durationsAsText(value) : value];
+    }),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec {

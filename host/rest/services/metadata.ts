@@ -1,8 +1,8 @@
 /** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
 import { HaumeaError } from '../../base/errors.js';
-import { maskByName } from '../../base/secrets.js';
 import type { Connector } from '../../connectors/define.js';
 import type { ConfKeyRepository } from '../../meta/conf-keys.js';
+import { shownKeys } from './conf-keys.js';
 import { operators } from './operators.js';
 import { type About, about, type FormField, formOf, type Text, text } from './property-form.js';
 
@@ -124,29 +124,27 @@ export class MetadataService {
 
   /** Configuration keys that clients have registered: for each connector an object of key → connector. */
   resources(): Record<Owner, Record<string, string>[]> {
-    const of = (owner: Owner) =>
-      Object.entries(this.#registered(owner)).map(([connector, keys]) =>
-        Object.fromEntries(Object.keys(keys).map((key) => [key, connector])),
-      );
+    const of = (owner: Owner) => {
+      const byConnector = new Map<string, [string, string][]>();
+      for (const [connector, key] of this.#options.confKeys.registered(owner)) {
+        byConnector.set(connector, [...(byConnector.get(connector) ?? []), [key, connector]]);
+      }
+      return [...byConnector.values()].map((keys) => Object.fromEntries(keys));
+    };
     return { sources: of('sources'), sinks: of('sinks'), connections: of('connections') };
   }
 
-  /** Registered keys of a source with their properties; of all sources when none is named. */
+  /**
+   * Configuration keys of all sources by source and key; with a type only those whose property `sourceType` says it, as
+   * programs that manage streams mark their own.
+   */
   resource(sourceType = ''): Record<string, unknown> {
-    const all = this.#registered('sources');
-    return maskByName(sourceType === '' ? all : (Object.hasOwn(all, sourceType) && all[sourceType]) || {}) as Record<
-      string,
-      unknown
-    >;
-  }
-
-  /** Properties by connector and key. */
-  #registered(owner: Owner): Record<string, Record<string, unknown>> {
-    const all = new Map<string, Record<string, unknown>>();
-    for (const [connector, key, properties] of this.#options.confKeys.registered(owner)) {
-      all.set(connector, { ...all.get(connector), [key]: properties });
-    }
-    return Object.fromEntries(all);
+    const found = Object.entries(this.#options.confKeys.sources()).map(([source, keys]) => {
+      const own = Object.entries(keys).filter(([, props]) => sourceType === '' || props.sourceType === sourceType);
+      return [source, Object.fromEntries(own)] as const;
+    });
+    const shown = found.filter(([, keys]) => Object.keys(keys).length > 0);
+    return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys(keys)]));
   }
 
   async #connectors(owner: Owner): Promise<readonly Connector[]> {
