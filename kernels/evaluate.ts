@@ -52,7 +52,8 @@ function asConstant(value: Value): { value: ConstValue } | { error: string } {
   }
 }
 
-function constantOf(value: Value): ConstValue {
+/** The constant of a program that is the value. Throws when it is an error or no constant can hold it. */
+export function constantOf(value: Value): ConstValue {
   if (value === undefined) return { tag: 'missing' };
   if (value === null) return { tag: 'null' };
   if (typeof value === 'boolean') return { tag: 'bool', value };

@@ -2,6 +2,7 @@
 import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import { type ConstValue, col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/ir.js';
+import { output } from './streams.js';
 import { testModule } from './test-module.js';
 
 /** The kernel of the present sources. */
@@ -95,18 +96,6 @@ export function filter(op: Op['op'], column: number, value: ConstValue, dst = 0)
     name: 'filter',
   };
 }
-
-export const output: OutputPlan = {
-  shape: { kind: 'fields', fields: [] },
-  format: 'json',
-  sendSingle: true,
-  sendNil: false,
-  omitIfEmpty: false,
-  sendError: false,
-  batchSize: 0,
-  lingerMs: 0,
-  framing: 'lines',
-};
 
 /** Encodes columns under names; a number is a column, a string names the field after it. */
 export function encode(fields: Record<string, number>, wishes: Partial<OutputPlan> = {}): NodePlan {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { constantOf } from '../../kernels/evaluate.js';
 import { ops } from '../../kernels/gen/ops.js';
 import { type ConstValue, col, constant, NONE, type Op, type Operand } from '../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../kernels/value.js';
@@ -74,17 +75,6 @@ const source: fc.Arbitrary<Source> = fc.oneof(
   },
 );
 
-function constOf(value: Value): ConstValue {
-  if (value === undefined) return { tag: 'missing' };
-  if (value === null) return { tag: 'null' };
-  if (typeof value === 'boolean') return { tag: 'bool', value };
-  if (typeof value === 'bigint') return { tag: 'i64', value };
-  if (typeof value === 'number') return { tag: 'f64', value };
-  if (typeof value === 'string') return { tag: 'str', value };
-  if (Array.isArray(value)) return { tag: 'array', items: value.map(constOf) };
-  return { tag: 'object', members: Object.entries(value).map(([key, item]) => [key, constOf(item as Value)]) };
-}
-
 /** Puts the sources into a batch, runs the op and returns what came out for the selected rows. */
 function runOp(
   name: string,
@@ -95,7 +85,7 @@ function runOp(
   const columns: Value[][] = [];
   const consts: ConstValue[] = [];
   const operands = sources.map((s) => {
-    if (s.fixed) return constant(consts.push(constOf(s.value)) - 1);
+    if (s.fixed) return constant(consts.push(constantOf(s.value)) - 1);
     return col(columns.push(s.values) - 1);
   });
   kernel.setBatch(columns, rows, selected);

@@ -1,6 +1,6 @@
-/** Short forms of streams and of what arrives on them. */
+/** Short forms of streams, of what arrives on them and of what leaves. */
 import type { StreamSpec } from '../../kernels/api.js';
-import type { ColumnUse } from '../../kernels/ir.js';
+import type { ColumnUse, OutputPlan } from '../../kernels/ir.js';
 
 export const lines: StreamSpec = {
   framing: 'lines',
@@ -15,6 +15,19 @@ export const lines: StreamSpec = {
 export const mqtt: StreamSpec = { ...lines, framing: 'mqtt', mqttVersion: 4 };
 
 export const field = (name: string): ColumnUse => ({ kind: 'field', name, type: { type: 'any' } });
+
+/** A message a row, without fields. */
+export const output: OutputPlan = {
+  shape: { kind: 'fields', fields: [] },
+  format: 'json',
+  sendSingle: true,
+  sendNil: false,
+  omitIfEmpty: false,
+  sendError: false,
+  batchSize: 0,
+  lingerMs: 0,
+  framing: 'lines',
+};
 
 /** An MQTT PUBLISH packet; `properties` are those of version 5. */
 export function publish(

@@ -6,8 +6,9 @@ import { DataPlane } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
 import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
-import type { RulePlan } from '../../../kernels/ir.js';
+import { col, type RulePlan } from '../../../kernels/ir.js';
 import { eventually } from '../../harness.js';
+import { output } from '../../wasm/streams.js';
 import { FakeKernel } from './fake-kernel.js';
 
 export interface TestPlane {
@@ -59,7 +60,6 @@ export function passRule(
   change: Partial<RuleStart> = {},
 ): RuleStart {
   const run = ++lastRun;
-  const form = sinkForm(sinks[0]!.type, sinks[0]!.props);
   const plan: RulePlan = {
     sources: [{ stream: 'demo', columns: [{ kind: 'row' }] }],
     nodes: [
@@ -67,17 +67,7 @@ export function passRule(
         kind: 'encode',
         input: { source: 0 },
         program: null,
-        output: {
-          shape: { kind: 'object', operand: 0x4000 },
-          format: form.format,
-          sendSingle: true,
-          sendNil: false,
-          omitIfEmpty: false,
-          sendError: false,
-          batchSize: 0,
-          lingerMs: 0,
-          framing: form.framing,
-        },
+        output: { ...output, ...sinkForm(sinks[0]!.type, sinks[0]!.props), shape: { kind: 'object', operand: col(0) } },
         actions: sinks.map((_sink, i) => i),
         name: 'op_2_project',
       },
