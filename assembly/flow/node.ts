@@ -22,7 +22,7 @@
 //   104  specSize u32
 //   108  stateSize u32
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
-//   120  tickUs f64        of a root: time of all ticks below it, microseconds
+//   120  tickUs f64        of a root (stream or merge): time of all ticks below it, microseconds
 //   128  histogram u32     times of its work (flow/latency.ts), 0 none
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import * as ctx from './context';

@@ -4,8 +4,17 @@
  * the source. Work that rules share is divided among those that used it at the time. Together rules never have more time
  * than was spent.
  */
-import type { RuleRun } from './rule-run.js';
+import type { RuleRun, RunningNode } from './rule-run.js';
 import type { SourceRun } from './source-run.js';
+
+/** Where work begins: a source, or the merge of several sources, below which timers are at work for one rule. */
+type Root = SourceRun | RunningNode;
+
+/** µs of work for a root: that of timers, and all other. */
+interface Work {
+  readonly fed: number;
+  readonly ticked: number;
+}
 
 interface User {
   readonly run: number;
@@ -21,8 +30,8 @@ const fewRules = 100;
 export class CpuTimes {
   /** µs of each node when it was looked at last, and how many rules had it. */
   #nodes = new Map<number, { us: number; sharers: number }>();
-  /** µs of work for each source when it was looked at last, and of that the timers'. */
-  #work = new WeakMap<SourceRun, { fed: number; ticked: number }>();
+  /** What the roots had when they were looked at last. */
+  #work = new WeakMap<Root, Work>();
   /** µs of all timers when they were looked at last. */
   #timerUs = 0;
   /** µs of each run. */
@@ -48,8 +57,8 @@ export class CpuTimes {
     const own = this.#nodeTimes(running);
     const totals = new Map<number, number>();
     for (const { run } of running) totals.set(run, (this.#totals.get(run) ?? 0) + (own.get(run) ?? 0));
-    for (const [source, workUs] of this.#workTimes(running, timerUs)) {
-      const parts = [...source.users].map(({ run, sources }) => ({ run, us: (own.get(run) ?? 0) / sources.length }));
+    for (const [users, workUs] of this.#workTimes(running, timerUs)) {
+      const parts = [...users].map((rule) => ({ run: rule.run, us: (own.get(rule.run) ?? 0) / rootsOf(rule).length }));
       const inNodes = parts.reduce((sum, { us }) => sum + us, 0);
       const left = workUs - inNodes;
       for (const { run, us } of parts) {
@@ -62,18 +71,19 @@ export class CpuTimes {
     return totals;
   }
 
-  /** Time of all work for each source since the last look. What timers took outside of nodes goes with their nodes. */
-  #workTimes(running: readonly RuleRun[], timerUs: number): Map<SourceRun, number> {
-    const news = [...new Set(running.flatMap(({ sources }) => sources))].map((source) => {
-      const seen = this.#work.get(source) ?? { fed: 0, ticked: 0 };
-      const now = { fed: source.workUs, ticked: source.counters.tickUs };
-      this.#work.set(source, now);
-      return { source, fed: now.fed - seen.fed, ticked: now.ticked - seen.ticked };
+  /** Time of all work for the users of each root since the last look. What timers took outside of nodes goes with their nodes. */
+  #workTimes(running: readonly RuleRun[], timerUs: number): [users: ReadonlySet<RuleRun>, us: number][] {
+    const owners = new Map(running.flatMap((rule) => rootsOf(rule).map((root) => [root, rule])));
+    const news = [...owners].map(([root, rule]) => {
+      const seen = this.#work.get(root) ?? { fed: 0, ticked: 0 };
+      const { fed, ticked } = workOf(root, rule);
+      this.#work.set(root, { fed, ticked });
+      return { users: usersOf(root, rule), fed: fed - seen.fed, ticked: ticked - seen.ticked };
     });
     const ticked = news.reduce((sum, one) => sum + one.ticked, 0);
     const factor = ticked > 0 ? Math.max(1, (timerUs - this.#timerUs) / ticked) : 0;
     this.#timerUs = timerUs;
-    return new Map(news.map((one) => [one.source, one.fed + one.ticked * factor]));
+    return news.map((one) => [one.users, one.fed + one.ticked * factor]);
   }
 
   /** Keeps the time of a rule that ends; its nodes are still there. */
@@ -92,12 +102,13 @@ export class CpuTimes {
       else this.#nodes.delete(handle);
     }
     let left = 0;
-    for (const source of rule.sources) {
-      const seen = this.#work.get(source) ?? { fed: 0, ticked: 0 };
-      const parts = Math.max(1, source.users.size);
-      const fed = (source.workUs - seen.fed) / parts;
-      const ticked = (source.counters.tickUs - seen.ticked) / parts;
-      this.#work.set(source, { fed: seen.fed + fed, ticked: seen.ticked + ticked });
+    for (const root of rootsOf(rule)) {
+      const seen = this.#work.get(root) ?? { fed: 0, ticked: 0 };
+      const now = workOf(root, rule);
+      const parts = Math.max(1, usersOf(root, rule).size);
+      const fed = (now.fed - seen.fed) / parts;
+      const ticked = (now.ticked - seen.ticked) / parts;
+      this.#work.set(root, { fed: seen.fed + fed, ticked: seen.ticked + ticked });
       left += fed + ticked;
     }
     const us = (this.#totals.get(rule.run) ?? 0) + Math.max(own, left);
@@ -141,6 +152,20 @@ export class CpuTimes {
       this.#ended.delete(run);
     }
   }
+}
+
+/** A stream that is joined with itself may be one source. */
+function rootsOf({ sources, nodes }: RuleRun): Root[] {
+  return [...new Set(sources), ...nodes.filter(({ kind }) => kind === 'merge')];
+}
+
+function workOf(root: Root, { host }: RuleRun): Work {
+  if ('handle' in root) return { fed: 0, ticked: host.kernel.counters(root.handle).tickUs };
+  return { fed: root.workUs, ticked: root.counters.tickUs };
+}
+
+function usersOf(root: Root, rule: RuleRun): ReadonlySet<RuleRun> {
+  return 'handle' in root ? new Set([rule]) : root.users;
 }
 
 /** Divides the time from `from` to `to` among the users, each of which has a part of what came after it joined. */

@@ -42,6 +42,24 @@ test('windows that a timer closes have its time, at the window and at what write
   await monitored.close();
 });
 
+test('a join that timers run has their time', async () => {
+  const monitored = openEngine({ measuresAll: true });
+  for (const name of ['a', 'b']) {
+    monitored.stream(`CREATE STREAM ${name} () WITH (TYPE="simulator", CONF_KEY="sim")`, { interval: 1 });
+  }
+  const sql = 'SELECT a.temperature, b.humidity FROM a CROSS JOIN b GROUP BY TUMBLINGWINDOW(ms, 50)';
+  monitored.run('pairs', sql, [['memory', { topic: 'pairs' }]]);
+  await monitored.figure('pairs', 'sinkRecordsOutTotal', (value) => value >= 5);
+  const { metrics } = await monitored.engine.status('pairs');
+  const inOperators = Object.keys(metrics)
+    .filter((name) => /^op_.*_process_latency_us$/.test(name))
+    .reduce((sum, name) => sum + Number(metrics[name]), 0);
+  assert.ok(inOperators > 0);
+  const [time] = await monitored.engine.cpuTimes();
+  assert.ok((time?.cpuUs ?? 0) >= inOperators, `${time?.cpuUs} µs of the rule, ${inOperators} µs of its operators`);
+  await monitored.close();
+});
+
 test('with monitoring on, every piece of work is in a histogram of its operator', async () => {
   const monitored = openEngine({ measuresAll: true });
   monitored.stream('CREATE STREAM one () WITH (TYPE="simulator", CONF_KEY="sim")', { interval: 1 });

@@ -5,7 +5,9 @@ import type { RuleRun } from '../../../host/run/rule-run.js';
 
 /** µs measured by node or stream. */
 const busy = new Map<number, number>();
-const read = (handle: number) => busy.get(handle) ?? 0;
+/** µs of timers below a merge. */
+const ticked = new Map<number, number>();
+const counters = (handle: number) => ({ busyUs: busy.get(handle) ?? 0, tickUs: ticked.get(handle) ?? 0 });
 
 type Source = RuleRun['sources'][number];
 
@@ -13,17 +15,18 @@ type Source = RuleRun['sources'][number];
 const source = (workUs: number, tickUs = 0) =>
   ({ workUs, counters: { tickUs }, users: new Set<RuleRun>() }) as unknown as Source;
 
-/** A rule with the nodes given, each with what it had measured when the rule came. */
+/** A rule with the nodes given, each with what it had measured when the rule came; those with time of timers are merges. */
 function rule(run: number, nodes: Record<number, number>, sources: Source[] = []): RuleRun {
   const made = {
     run,
     isEnding: false,
     nodes: Object.entries(nodes).map(([handle, base]) => ({
+      kind: ticked.has(Number(handle)) ? 'merge' : 'filter',
       handle: Number(handle),
       base: base === 0 ? null : { busyUs: base },
     })),
     sources,
-    host: { kernel: { counters: (handle: number) => ({ busyUs: read(handle) }) } },
+    host: { kernel: { counters } },
   } as unknown as RuleRun;
   for (const { users } of sources) users.add(made);
   return made;
@@ -95,6 +98,27 @@ test('the time of timers counts, with what they cost outside of nodes', () => {
     [1, 380],
     [2, 100],
   ]);
+});
+
+test('the time of timers below a merge counts for its rule alone', () => {
+  const times = new CpuTimes();
+  busy.clear();
+  ticked.set(3, 240);
+  // A join of two sources, one of which another rule reads too: of the 300 µs in its nodes timers took 240.
+  busy.set(1, 20).set(2, 30).set(3, 0).set(4, 250).set(9, 10);
+  const shared = source(60);
+  const joined = rule(1, { 1: 0, 2: 0, 3: 0, 4: 0 }, [source(100), shared]);
+  const other = rule(2, { 9: 0 }, [shared]);
+  const sum = (taken: [run: number, us: number][]) => taken.reduce((total, [, us]) => total + us, 0);
+  const first = times.take([joined, other], 270);
+  assert.is(Math.round(sum(first)), 100 + 60 + 270);
+  assert.ok((first[0]?.[1] ?? 0) > 350, `the join has ${first[0]?.[1]} µs`);
+  // The next window takes 50 µs more, then the rule ends.
+  busy.set(4, 300);
+  ticked.set(3, 290);
+  times.end(joined, new Set([joined, other]), 320);
+  assert.is(Math.round(sum(times.take([other], 320))), 100 + 60 + 320);
+  ticked.clear();
 });
 
 test('sampled times that are too long do not make more than was spent', () => {

@@ -123,7 +123,7 @@ export class FakeKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     const { messages } = this.#stream(stream);
-    return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0, tickUs: 0 };
+    return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0 };
   }
 
   memory(): { inUse: number; workspace: number; total: number } {
@@ -217,5 +217,6 @@ function figures(rows: number): NodeCounters {
     lastInvocation: 0,
     memoryBytes: 0,
     busyUs: 0,
+    tickUs: 0,
   };
 }
