@@ -18,6 +18,10 @@ export const errorTable = {
   stream: { code: 3000, status: 400 },
   rule: { code: 4000, status: 400 },
   config: { code: 5000, status: 400 },
+  /** The disk did not take what is to be kept: nothing has changed, the same request may succeed later. */
+  storage: { code: 1000, status: 500 },
+  /** The server is about to end. */
+  stopping: { code: 1000, status: 503 },
 } as const;
 
 export type ErrorKind = keyof typeof errorTable;
@@ -44,4 +48,10 @@ export class HaumeaError extends Error {
 /** Returns the text of anything thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Makes what the file system refused a failure of storage that says what was to be done; other errors stay what they are. */
+export function asStorageError(error: unknown, what: string): unknown {
+  const isRefused = error instanceof Error && 'syscall' in error && 'code' in error;
+  return isRefused ? new HaumeaError('storage', `${what}: ${error.message}`, { cause: error }) : error;
 }

@@ -16,7 +16,7 @@ import { makeFolderSync } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
 import { type Kinds, readDatabase, syncFolder } from './database.js';
-import type { Store, StoreChange } from './store.js';
+import type { OnLost, Store, StoreChange } from './store.js';
 
 export interface StoreOptions {
   /** Path of the SQLite file. */
@@ -114,24 +114,24 @@ class JournalStore implements Store {
     return [...keys];
   }
 
-  put(kind: string, key: string, value: string): Promise<void> {
-    return this.batch([[kind, key, value]]);
+  put(kind: string, key: string, value: string, onLost?: OnLost): Promise<void> {
+    return this.batch([[kind, key, value]], onLost);
   }
 
-  delete(kind: string, key: string): Promise<void> {
-    return this.batch([[kind, key, null]]);
+  delete(kind: string, key: string, onLost?: OnLost): Promise<void> {
+    return this.batch([[kind, key, null]], onLost);
   }
 
-  async batch(changes: readonly StoreChange[]): Promise<void> {
+  async batch(changes: readonly StoreChange[], onLost?: OnLost): Promise<void> {
     if (this.#isClosed)
-      throw new HaumeaError('general', 'the server is stopping, definitions can no longer be changed');
+      throw new HaumeaError('stopping', 'the server is stopping, definitions can no longer be changed');
     if (changes.length === 0) return;
     const writing = this.#write(changes);
     const others = this.#together.getStore();
-    if (others === undefined) return writing;
+    if (others === undefined || onLost === undefined) return writing;
     others.push(writing);
     // Its failure is that of the whole step.
-    writing.catch(() => {});
+    writing.catch(onLost);
   }
 
   pretend<T>(changes: readonly StoreChange[], step: () => T): T {
@@ -143,11 +143,13 @@ class JournalStore implements Store {
     }
   }
 
-  async together<T>(step: () => Promise<T>): Promise<T> {
+  async together<T>(step: () => Promise<T>): Promise<{ result: T; saved: Promise<void> }> {
     const writes: Promise<void>[] = [];
     const result = await this.#together.run(writes, step);
-    await Promise.all(writes);
-    return result;
+    const saved = Promise.all(writes).then(() => {});
+    // Whoever wants to know waits for it.
+    saved.catch(() => {});
+    return { result, saved };
   }
 
   async #write(changes: readonly StoreChange[]): Promise<void> {
@@ -158,7 +160,7 @@ class JournalStore implements Store {
       this.#foldIfLarge(journal);
     } catch (error) {
       this.#apply(before.reverse());
-      throw new HaumeaError('general', `the change could not be saved: ${reasonOf(error)}`, { cause: error });
+      throw new HaumeaError('storage', `the change could not be saved: ${reasonOf(error)}`, { cause: error });
     }
   }
 

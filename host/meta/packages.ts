@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { open, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { HaumeaError } from '../base/errors.js';
+import { basename, dirname, join } from 'node:path';
+import { asStorageError, HaumeaError } from '../base/errors.js';
 import { makeFolder } from '../base/folder.js';
 
 /** File systems take names of 255 bytes; the folder adds a suffix to this, its main file an ending. */
@@ -26,7 +26,8 @@ export class PackageFolders {
 
   /**
    * Makes a folder with what `fill` writes to it (`fill` creates it) and resolves with its name when everything is on
-   * disk; nothing stays when it fails. Throws a `general` error when no folder can have the name.
+   * disk; nothing stays when it fails. Throws a `general` error when no folder can have the name, and a `storage` error
+   * when the disk does not take the files.
    */
   async add(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
     if (Buffer.byteLength(name) > maxNameLength) {
@@ -34,14 +35,14 @@ export class PackageFolders {
     }
     const folder = `${name}@${randomBytes(4).toString('hex')}`;
     const path = this.path(folder);
-    await makeFolder(this.#root);
     try {
+      await makeFolder(this.#root);
       await fill(path);
       await syncTree(path);
       await syncPath(this.#root);
     } catch (error) {
       await rm(path, { recursive: true, force: true });
-      throw error;
+      throw asStorageError(error, `the files of ${name} could not be saved`);
     }
     return folder;
   }
@@ -59,20 +60,20 @@ export class PackageFolders {
   }
 }
 
-/** Writes a file that is there complete or not at all, also after a crash. */
+/** Writes a file that is there complete or not at all, also after a crash; throws a `storage` error when it can't be. */
 export async function writeDurable(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);
-  await makeFolder(folder);
   const fresh = join(folder, `.new-${randomBytes(6).toString('hex')}`);
   try {
+    await makeFolder(folder);
     await writeFile(fresh, bytes);
     await syncPath(fresh);
     await rename(fresh, path);
+    await syncPath(folder);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw error;
+    throw asStorageError(error, `the file ${basename(path)} could not be saved`);
   }
-  await syncPath(folder);
 }
 
 async function syncTree(folder: string): Promise<void> {

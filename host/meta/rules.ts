@@ -2,7 +2,7 @@
 import { HaumeaError } from '../base/errors.js';
 import { kinds } from './kinds.js';
 import { type RuleJson, readRuleJson } from './rule-definition.js';
-import type { Store, StoreChange } from './store.js';
+import type { OnLost, Store, StoreChange } from './store.js';
 
 export class RuleRepository {
   readonly #store: Store;
@@ -40,10 +40,10 @@ export class RuleRepository {
   }
 
   /** Stores the definition; `triggered` only when the client gave it. */
-  async put(id: string, rule: RuleJson): Promise<void> {
+  async put(id: string, rule: RuleJson, onLost?: OnLost): Promise<void> {
     const isStored = this.#store.get(kinds.rule, id) !== undefined;
-    if (rule.temp !== true) await this.#store.batch(this.changes(id, rule));
-    else if (isStored) await this.#store.batch(this.changes(id, null));
+    if (rule.temp !== true) await this.#store.batch(this.changes(id, rule), onLost);
+    else if (isStored) await this.#store.batch(this.changes(id, null), onLost);
     if (rule.temp === true) this.#temporary.set(id, { id, ...rule });
     else this.#temporary.delete(id);
   }
@@ -58,17 +58,18 @@ export class RuleRepository {
     ];
   }
 
-  async setTriggered(id: string, triggered: boolean): Promise<void> {
+  async setTriggered(id: string, triggered: boolean, onLost?: OnLost): Promise<void> {
     const temporary = this.#temporary.get(id);
     if (temporary !== undefined) {
       this.#temporary.set(id, { ...temporary, triggered });
       return;
     }
-    if (this.#triggered(id) !== triggered) await this.#store.put(kinds.ruleState, id, JSON.stringify({ triggered }));
+    if (this.#triggered(id) === triggered) return;
+    await this.#store.put(kinds.ruleState, id, JSON.stringify({ triggered }), onLost);
   }
 
-  async delete(id: string): Promise<void> {
-    if (!this.#temporary.delete(id)) await this.#store.batch(this.changes(id, null));
+  async delete(id: string, onLost?: OnLost): Promise<void> {
+    if (!this.#temporary.delete(id)) await this.#store.batch(this.changes(id, null), onLost);
   }
 
   /** Removes a rule that is kept in memory only; a stored one of its name shows again. */

@@ -4,7 +4,7 @@ import type { CreateSource } from '../sql/ast.js';
 import { parseCreate } from '../sql/parser.js';
 import { defineSource, type StreamDefinition } from '../sql/source-def.js';
 import { kinds } from './kinds.js';
-import type { Store, StoreChange } from './store.js';
+import type { OnLost, Store, StoreChange } from './store.js';
 
 /** The stored form; version 1 of the interface stored the statement alone. */
 interface SourceRecord {
@@ -19,6 +19,9 @@ export interface StoredSource {
   readonly definition: StreamDefinition;
   readonly statement: string;
 }
+
+/** The store alone holds what was changed. */
+const nothingToUndo: OnLost = () => {};
 
 export class SourceRepository {
   readonly #store: Store;
@@ -99,7 +102,7 @@ export class SourceRepository {
       this.#temporary.set(name, source);
       return;
     }
-    await this.#store.batch([this.change(source)]);
+    await this.#store.batch([this.change(source)], nothingToUndo);
   }
 
   /** What stores a definition that is not temporary. */
@@ -133,7 +136,7 @@ export class SourceRepository {
   async delete(name: string): Promise<void> {
     if (this.#temporary.delete(name)) return;
     this.#parsed.delete(name);
-    await this.#store.batch([this.removal(name)]);
+    await this.#store.batch([this.removal(name)], nothingToUndo);
   }
 
   /** What deletes a stored definition. */

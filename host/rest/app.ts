@@ -3,7 +3,9 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
+import type { AuditPart } from './audit.js';
 import { crossOrigin } from './auth.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
@@ -13,12 +15,13 @@ import { RestRequest, type Route } from './route.js';
 import { BatchService } from './services/batch.js';
 import type { Services } from './services/services.js';
 
-/** Builds the application. `together` runs changes that share one wait for the disk; `guards` come before the routes. */
+/** Builds the application. `together` runs changes that share a wait for the disk; `guards` come before the routes. */
 export function createApp(
   parts: Omit<Services, 'batch'>,
-  together: <T>(step: () => Promise<T>) => Promise<T>,
+  together: Store['together'],
   log: Logger,
   guards: readonly Middleware[] = [],
+  auditPart?: AuditPart,
 ): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
@@ -31,7 +34,13 @@ export function createApp(
   );
   const services: Services = {
     ...parts,
-    batch: new BatchService((method, target, body) => dispatcher.dispatch(method, target, body), together),
+    batch: new BatchService(async (method, target, body) => {
+      const { result, saved } = await together(() => dispatcher.dispatch(method, target, body));
+      const lost = (error: unknown) => answerOfFailure(error, `${method} ${target}`, log);
+      const answer = saved.then(() => result, lost);
+      if (auditPart !== undefined) void answer.then(({ status }) => auditPart(method, target, status));
+      return { answer };
+    }),
   };
   const dispatcher = new Dispatcher(routes, services, log);
   for (const route of routes) {

@@ -24,6 +24,8 @@ export interface Contract {
   readonly answers?: Readonly<Record<number, Shape>>;
   /** Statuses of refusals with the error envelope; by default 400 where a request has anything that can be wrong. */
   readonly errors?: readonly number[];
+  /** A success is kept on disk: 500 when the disk does not take it. */
+  readonly isKept?: boolean;
   /** No request can succeed so far. */
   readonly alwaysFails?: boolean;
 }

@@ -23,16 +23,18 @@ const names = list(string);
 const form = 'multipart/form-data';
 
 function made(request: Contract['request']): Contract {
-  return { request, answers: { 201: text } };
+  return { request, answers: { 201: text }, isKept: true };
 }
 function changed(request: Contract['request']): Contract {
-  return { request, answers: { 200: text } };
+  return { request, answers: { 200: text }, isKept: true };
 }
 function gives(shape: Shape, query?: Contract['query']): Contract {
   return { query, answers: { 200: shape } };
 }
 const done: Contract = { answers: { 200: text } };
+const keptDone: Contract = { ...done, isKept: true };
 const empty: Contract = { answers: { 200: none } };
+const keptEmpty: Contract = { ...empty, isKept: true };
 const check: Contract = { request: ref('Properties'), ...empty };
 /** A route that answers 404 when nothing has the id; the others call that a mistake in the request. */
 function orMissing(contract: Contract): Contract {
@@ -51,15 +53,15 @@ function sources(kind: 'streams' | 'tables', details: string): Record<string, Co
     [`GET /${kind}/:id`]: gives(ref('StreamDescription')),
     [`GET /${kind}/:id/schema`]: gives(ref('StreamSchema')),
     [`PUT /${kind}/:id`]: changed(ref('Statement')),
-    [`DELETE /${kind}/:id`]: orMissing({ ...done, query: { force: 'true drops it although rules use it' } }),
+    [`DELETE /${kind}/:id`]: orMissing({ ...keptDone, query: { force: 'true drops it although rules use it' } }),
   };
 }
 
 function keys(owner: string): Record<string, Contract> {
   return {
     [`GET /metadata/${owner}/yaml/:name`]: gives(map(ref('Properties'))),
-    [`PUT /metadata/${owner}/:name/confKeys/:confKey`]: { request: ref('Properties'), ...empty },
-    [`DELETE /metadata/${owner}/:name/confKeys/:confKey`]: empty,
+    [`PUT /metadata/${owner}/:name/confKeys/:confKey`]: { request: ref('Properties'), ...keptEmpty },
+    [`DELETE /metadata/${owner}/:name/confKeys/:confKey`]: keptEmpty,
     [`GET /metadata/${owner}`]: gives(list(either(string, objectOfAnything)), {
       kind: 'lookup lists those for lookups',
     }),
@@ -73,7 +75,7 @@ function plugins(kind: string): Record<string, Contract> {
     [`GET /plugins/${kind}`]: gives(list(either(string, objectOfAnything))),
     [`GET /plugins/${kind}/:name`]: orMissing(gives(objectOfAnything)),
     [`PUT /plugins/${kind}/:name`]: orMissing(changed(ref('Package'))),
-    [`DELETE /plugins/${kind}/:name`]: orMissing({ ...done, query: { stop: '1 ends the server afterwards' } }),
+    [`DELETE /plugins/${kind}/:name`]: orMissing({ ...keptDone, query: { stop: '1 ends the server afterwards' } }),
   };
 }
 
@@ -119,10 +121,10 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /rules/usage/cpu': gives(either(map(integer), string)),
   'GET /rules/:id': orMissing(gives(ref('Rule'))),
   'PUT /rules/:id': changed(ref('Rule')),
-  'DELETE /rules/:id': done,
-  'POST /rules/:id/start': orMissing(done),
-  'POST /rules/:id/stop': orMissing(done),
-  'POST /rules/:id/restart': orMissing(done),
+  'DELETE /rules/:id': keptDone,
+  'POST /rules/:id/start': orMissing(keptDone),
+  'POST /rules/:id/stop': orMissing(keptDone),
+  'POST /rules/:id/restart': orMissing(keptDone),
   'GET /rules/:id/status': orMissing(gives(ref('RuleStatus'))),
   'GET /v2/rules/:id/status': orMissing(gives(ref('RuleStatus'))),
   'PUT /rules/:id/reset_state': orMissing({ request: objectOfAnything, alwaysFails: true }),
@@ -130,9 +132,9 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /rules/:id/explain': orMissing(gives(text)),
   'GET /rules/:id/schema': orMissing(gives(ref('OutputSchema'))),
   'GET /rules/:id/scantables': orMissing(gives(ref('ScanTableRows'))),
-  'PUT /rules/:id/tags': orMissing({ request: ref('Tags'), ...empty }),
-  'PATCH /rules/:id/tags': orMissing({ request: ref('Tags'), ...empty }),
-  'DELETE /rules/:id/tags': orMissing({ request: ref('Tags'), ...empty }),
+  'PUT /rules/:id/tags': orMissing({ request: ref('Tags'), ...keptEmpty }),
+  'PATCH /rules/:id/tags': orMissing({ request: ref('Tags'), ...keptEmpty }),
+  'DELETE /rules/:id/tags': orMissing({ request: ref('Tags'), ...keptEmpty }),
   'GET /rules/tags/match': { request: ref('Tags'), requestIsOptional: true, answers: { 200: ref('TagMatch') } },
   'POST /rules/bulkstart': { request: ref('Tags'), answers: { 200: ref('BulkResults') } },
   'POST /rules/bulkstop': { request: ref('Tags'), answers: { 200: ref('BulkResults') } },
@@ -140,16 +142,17 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'POST /connections': made(ref('ConnectionDefinition')),
   'GET /connections/:id': gives(ref('Connection')),
   'PUT /connections/:id': changed(ref('ConnectionDefinition')),
-  'DELETE /connections/:id': done,
+  'DELETE /connections/:id': keptDone,
   'GET /schemas/:type': gives(names),
   'POST /schemas/:type': made(ref('SchemaDefinition')),
   'GET /schemas/:type/:name': gives(ref('SchemaDescription')),
   'PUT /schemas/:type/:name': changed(ref('SchemaDefinition')),
-  'DELETE /schemas/:type/:name': done,
+  'DELETE /schemas/:type/:name': keptDone,
   'PUT /schemas/:type/:name/upload': {
     request: form,
     answers: { 200: ref('SchemaDescription'), 201: ref('SchemaDescription') },
     errors: [400, 415],
+    isKept: true,
   },
   ...plugins('sources'),
   ...plugins('sinks'),
@@ -162,25 +165,25 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'POST /plugins/functions/:name/register': orMissing(changed(object({ functions: names }, true))),
   'GET /plugins/udfs': gives(names),
   'GET /plugins/udfs/:name': orMissing(gives(object({ name: string, plugin: string }))),
-  'POST /plugins/wasm': { request: ref('Package'), answers: { 201: ref('WasmPlugin') } },
+  'POST /plugins/wasm': { request: ref('Package'), answers: { 201: ref('WasmPlugin') }, isKept: true },
   'GET /plugins/wasm': gives(list(ref('WasmPlugin'))),
-  'DELETE /plugins/wasm/:name': orMissing(done),
+  'DELETE /plugins/wasm/:name': orMissing(keptDone),
   'POST /services': made(ref('Package')),
   'GET /services': gives(names),
   'GET /services/:name': orMissing(gives(objectOfAnything)),
   'PUT /services/:name': orMissing(changed(ref('Package'))),
-  'DELETE /services/:name': orMissing(done),
+  'DELETE /services/:name': orMissing(keptDone),
   'GET /services/functions': gives(list(ref('ServiceFunction'))),
   'GET /services/functions/:name': orMissing(gives(ref('ServiceFunction'))),
   'POST /udf/javascript': made(ref('Script')),
   'GET /udf/javascript': gives(names),
   'GET /udf/javascript/:id': gives(ref('Script')),
   'PUT /udf/javascript/:id': changed(ref('Script')),
-  'DELETE /udf/javascript/:id': orMissing(done),
+  'DELETE /udf/javascript/:id': orMissing(keptDone),
   'POST /config/uploads': made(ref('Upload')),
   'GET /config/uploads': gives(names),
   'DELETE /config/uploads/:fileName': done,
-  'POST /data/import': { ...importing, query: importQuery, answers: { 200: ref('ImportResult') } },
+  'POST /data/import': { ...importing, query: importQuery, answers: { 200: ref('ImportResult') }, isKept: true },
   'POST /async/data/import': { ...importing, query: importQuery, answers: { 200: object({ id: string }) } },
   'GET /async/task/:id': orMissing(gives(ref('Task'))),
   'POST /async/task/:id/cancel': orMissing(done),
@@ -188,14 +191,14 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /data/export': gives(asFile(ref('ExportDocument'))),
   'POST /data/export': orMissing({ request: names, answers: { 200: asFile(ref('ExportDocument')) } }),
   'GET /v2/data/export': gives(bytes),
-  'POST /v2/data/import': { ...importing, ...done },
-  'POST /ruleset/import': { ...importing, ...done },
+  'POST /v2/data/import': { ...importing, ...keptDone },
+  'POST /ruleset/import': { ...importing, ...keptDone },
   'POST /ruleset/export': gives(asFile(ref('Ruleset'))),
   'POST /rules/:id/trace/start': { request: objectOfAnything, ...empty },
   'POST /rules/:id/trace/stop': empty,
   'GET /trace/rule/:id': gives(orNull(names), { limit: 'most ids given' }),
   'GET /trace/:id': orMissing(gives(ref('Span'))),
-  'POST /tracer': changed(objectOfAnything),
+  'POST /tracer': { request: objectOfAnything, ...done },
   'POST /ruletest': {
     request: ref('RuleTest'),
     answers: { 200: new Media(text, ref('RuleTestCreated')), 400: ref('RuleTestRefused') },

@@ -8,11 +8,13 @@ import type { Route } from './route.js';
 const refusals: Readonly<Record<number, string>> = {
   400: 'The request can not be done; the message names field and reason',
   404: 'Nothing has this id',
+  413: 'The body is too large',
   415: 'The body is not of the type that is taken here',
+  500: 'The disk did not take the change; nothing has changed',
+  503: 'Too many large bodies are being sent at the same time; try again later',
 };
-/** Whatever the route: what concerns the transport or is a defect. */
-const otherFailures =
-  'The body is too large (413), there are too many large bodies at the same time (503), a defect of the server (500)';
+/** Whatever the route. */
+const otherFailures = 'A defect of the server';
 const tokenless: ReadonlySet<string> = new Set(['/', '/ping']);
 
 export type OpenApi = Readonly<Record<string, unknown>>;
@@ -108,8 +110,13 @@ function operationOf(route: Route): Record<string, unknown> {
 
 /** Without parameters in the path and a body there is nothing to refuse. */
 function errorsOf(route: Route): readonly number[] {
-  const { request, errors } = contractOf(route);
-  return errors ?? (request !== undefined || route.path.includes(':') ? [400] : []);
+  const { request, errors, isKept } = contractOf(route);
+  const hasBody = request !== undefined;
+  return [
+    ...(errors ?? (hasBody || route.path.includes(':') ? [400] : [])),
+    ...(hasBody ? [413, 503] : []),
+    ...(isKept ? [500] : []),
+  ];
 }
 
 function contentOf(shape: Shape): Record<string, unknown> {

@@ -15,47 +15,45 @@ interface Part {
   readonly body: string;
 }
 
-/** Answers one request. */
+/** Answers one request; the answer waits for the disk, what comes next does not have to. */
 export type Dispatch = (
   method: string,
   target: string,
   body: Buffer,
-) => Promise<{ readonly status: number; readonly body: string | Buffer }>;
+) => Promise<{ readonly answer: Promise<{ readonly status: number; readonly body: string | Buffer }> }>;
 
 /** Parts between two turns of the event loop, so that a long batch does not hold up other clients. */
 const turnParts = 64;
 
 export class BatchService {
   readonly #dispatch: Dispatch;
-  readonly #together: <T>(step: () => Promise<T>) => Promise<T>;
 
-  /** `together` runs changes that share one wait for the disk; the batch is answered when they are there. */
-  constructor(dispatch: Dispatch, together: <T>(step: () => Promise<T>) => Promise<T>) {
+  constructor(dispatch: Dispatch) {
     this.#dispatch = dispatch;
-    this.#together = together;
   }
 
   /** Answers the parts one after the other; the failure of one does not concern the rest. */
-  run(body: unknown): Promise<BatchAnswer[]> {
-    const parts = readParts(body);
-    return this.#together(async () => {
-      const answers: BatchAnswer[] = [];
-      for (const part of parts) {
-        answers.push(await this.#answer(part));
-        if (answers.length % turnParts === 0) await new Promise((resolve) => setImmediate(resolve));
-      }
-      return answers;
-    });
+  async run(body: unknown): Promise<BatchAnswer[]> {
+    const answers: Promise<BatchAnswer>[] = [];
+    for (const part of readParts(body)) {
+      answers.push((await this.#start(part)).answer);
+      if (answers.length % turnParts === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return Promise.all(answers);
   }
 
-  async #answer({ method, path, body }: Part): Promise<BatchAnswer> {
+  async #start({ method, path, body }: Part): Promise<{ answer: Promise<BatchAnswer> }> {
+    const refused = (error: string) => ({ answer: Promise.resolve({ code: 0, error }) });
     // The characters that HTTP allows in a method.
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(method)) return { code: 0, error: `invalid method ${quoted(method)}` };
-    if (!isTarget(path)) return { code: 0, error: `invalid path ${quoted(path)}` };
-    const { status, body: bytes } = await this.#dispatch(method, path, Buffer.from(body));
-    const response = bytes.toString();
-    return response === '' ? { code: status } : { code: status, response };
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(method)) return refused(`invalid method ${quoted(method)}`);
+    if (!isTarget(path)) return refused(`invalid path ${quoted(path)}`);
+    const { answer } = await this.#dispatch(method, path, Buffer.from(body));
+    return { answer: answer.then(({ status, body }) => answerOf(status, body.toString())) };
   }
+}
+
+function answerOf(code: number, response: string): BatchAnswer {
+  return response === '' ? { code } : { code, response };
 }
 
 function readParts(body: unknown): Part[] {

@@ -181,7 +181,7 @@ export class RuleService {
     return inContext('delete rule error', () =>
       this.#serial.run(id, async () => {
         if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
-        await this.#rules.delete(id);
+        await this.#rules.delete(id, () => this.#follow(id));
         this.#refused.delete(id);
         if (!this.#waiting.delete(id) && this.#engine.state(id) !== undefined) await this.#engine.remove(id);
         return `Rule ${id} is dropped.`;
@@ -193,7 +193,7 @@ export class RuleService {
     return inContext('start rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
-        await this.#rules.setTriggered(id, true);
+        await this.#rules.setTriggered(id, true, () => this.#follow(id));
         asRuleError(() => this.#engine.start(id));
         await this.#started(id);
         return `Rule ${id} was started`;
@@ -205,7 +205,7 @@ export class RuleService {
     return inContext('stop rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
-        await this.#rules.setTriggered(id, false);
+        await this.#rules.setTriggered(id, false, () => this.#follow(id));
         await this.#engine.stop(id);
         return `Rule ${id} was stopped.`;
       }),
@@ -216,7 +216,7 @@ export class RuleService {
     return inContext('restart rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
-        await this.#rules.setTriggered(id, true);
+        await this.#rules.setTriggered(id, true, () => this.#follow(id));
         await asRuleError(() => this.#engine.restart(id));
         await this.#started(id);
         return `Rule ${id} was restarted`;
@@ -328,7 +328,7 @@ export class RuleService {
     asRuleError(() => this.#engine.define(rule));
     if (rule.triggered) this.#installing.add(id);
     try {
-      await this.#rules.put(id, { ...json, id });
+      await this.#rules.put(id, { ...json, id }, () => this.#follow(id));
     } catch (error) {
       if (old === undefined) await this.#engine.remove(id);
       else this.#engine.define(this.#define(old, id));
@@ -343,6 +343,12 @@ export class RuleService {
     else if (old === undefined) this.#engine.start(id);
     else await this.#engine.restart(id);
     await this.#started(id);
+  }
+
+  /** Brings the engine in line with the store after a change that was lost. */
+  #follow(id: string): void {
+    const followed = this.#rules.has(id) ? this.adopt(id) : this.release(id);
+    followed.catch((error: unknown) => this.#log.error(`rule ${id} after a change that was lost: ${reasonOf(error)}`));
   }
 
   /** Resolves when the rule has left its start behind, at the latest after `startWaitMs`. */

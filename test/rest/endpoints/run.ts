@@ -54,19 +54,28 @@ export class CaseRunner {
 
   /** Sends the request of a case and checks everything about its answer. */
   async run(one: Case): Promise<void> {
-    await this.#prepare(one.given);
-    const [method = ''] = one.op.split(' ', 1);
+    await this.prepare(one.given);
     const { isQuestion } = one;
     const before = isQuestion ? await this.snapshot() : '';
-    this.#present = undefined;
-    const answer = await this.send(method, one.path.replace('{{value}}', this.#value), one.body);
-    assert.is(answer.status, one.status, `${answer.status} ${answer.text}`);
-    assert.ok(saidIn(answer).includes(one.says), `${JSON.stringify(one.says)} is expected: ${answer.text}`);
-    const misfitting = this.answerMisfit(one.op, answer);
-    assert.is(misfitting, undefined, misfitting);
+    this.checkAnswer(one, await this.ask(one));
     if (!isQuestion) return;
     assert.is(await this.snapshot(), before, 'nothing changes');
     this.#present = one.given;
+  }
+
+  /** Sends the request of a case. */
+  ask(one: Case): Promise<Answer> {
+    const [method = ''] = one.op.split(' ', 1);
+    this.#present = undefined;
+    return this.send(method, one.path.replace('{{value}}', this.#value), one.body);
+  }
+
+  /** Holds an answer against what is expected and against the document. */
+  checkAnswer({ op, status, says }: Pick<Case, 'op' | 'status' | 'says'>, answer: Answer): void {
+    assert.is(answer.status, status, `${answer.status} ${answer.text}`);
+    assert.ok(saidIn(answer).includes(says), `${JSON.stringify(says)} is expected: ${answer.text}`);
+    const misfitting = this.answerMisfit(op, answer);
+    assert.is(misfitting, undefined, misfitting);
   }
 
   /** Everything that clients have defined, with the states of rules. */
@@ -103,7 +112,8 @@ export class CaseRunner {
     return sendRaw(this.#base, method, path, body);
   }
 
-  async #prepare(given: readonly Given[]): Promise<void> {
+  /** Makes the server have what a case begins with, and nothing else. */
+  async prepare(given: readonly Given[]): Promise<void> {
     if (this.#present === given) return;
     await this.reset();
     for (const [request, body, pick] of given) {

@@ -42,34 +42,51 @@ test('shows what changes would lead to and takes them back', async () => {
   await store.close();
 });
 
-test('changes made together are on disk when the step is over, those of others are not held up', async () => {
+const unexpected = () => assert.unreachable('a change is lost');
+
+test('changes made together are on disk when the step is saved, those of others are not held up', async () => {
   const path = join(temporaryFolder(), 'kv.db');
   const store = await open(path);
-  const result = await store.together(async () => {
-    for (let i = 0; i < 500; i++) await store.put('k', `t${i}`, String(i));
+  const { result, saved } = await store.together(async () => {
+    for (let i = 0; i < 500; i++) await store.put('k', `t${i}`, String(i), unexpected);
     assert.is(store.get('k', 't499'), '499');
     return 'done';
   });
   assert.is(result, 'done');
+  await saved;
   await store.put('k', 'alone', 'x');
   const copy = await open(path);
   assert.is(copy.keys('k').length, 501);
   await Promise.all([store.close(), copy.close()]);
 });
 
-test('a step fails when one of its changes could not be written', async () => {
+/** The journal can't be opened where a folder has its name. */
+async function openUnwritable() {
   const folder = temporaryFolder();
   const store = await open(join(folder, 'kv.db'));
-  // The journal can't be opened where a folder has its name.
   mkdirSync(join(folder, 'kv.db.changes-000000'));
-  const outcome = await store
-    .together(async () => {
-      await store.put('k', 'a', '1');
-      assert.is(store.get('k', 'a'), '1');
-    })
-    .catch((error: Error) => error.message);
-  assert.match(String(outcome), /could not be saved/);
+  return store;
+}
+
+test('a step whose changes could not be written is told, after they are taken back in the reverse order', async () => {
+  const store = await openUnwritable();
+  const lost: (string | undefined)[][] = [];
+  const note = () => lost.push([store.get('k', 'a'), store.get('k', 'b')]);
+  const { saved } = await store.together(async () => {
+    await store.put('k', 'a', '1', note);
+    await store.put('k', 'b', '2', note);
+    assert.is(store.get('k', 'a'), '1');
+  });
+  const reason = await saved.then(String, (error: Error) => error.message);
+  assert.match(reason, /could not be saved/);
   assert.is(store.get('k', 'a'), undefined);
+  assert.is(lost.length, 2);
+});
+
+test('a change that does not say what to do when it is lost waits for the disk in a step, too', async () => {
+  const store = await openUnwritable();
+  const { result } = await store.together(() => store.put('k', 'a', '1').catch((error: Error) => error.message));
+  assert.match(String(result), /could not be saved/);
 });
 
 test.run();
