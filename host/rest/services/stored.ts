@@ -81,6 +81,6 @@ export function createStoredServices(options: StoredOptions): StoredServices {
 
 /** Removes files that a crash left beside the records. */
 export async function sweepStored(services: StoredServices): Promise<void> {
-  const { schemas, externalServices, portablePlugins, wasmPlugins } = services;
-  for (const service of [schemas, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
+  const { schemas, uploads, externalServices, portablePlugins, wasmPlugins } = services;
+  for (const service of [schemas, uploads, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
 }

@@ -1,18 +1,23 @@
-/** Uploaded files: a flat folder that schemas, sources and imports may read. */
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Uploaded files: a folder that schemas, sources and imports may read. Names may lead through folders, `certs/ca.pem`. */
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { HaumeaError } from '../../base/errors.js';
 import { Serial } from '../../base/serial.js';
 import { writeDurable } from '../../meta/packages.js';
 import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
 import type { Form } from '../form.js';
 import { inContext } from '../route.js';
-import { objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
+import { checkSameName, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
-const maxNameLength = 255;
+/** What file systems take, in bytes: one part of a name, and the whole. */
+const maxPartLength = 255;
+const maxNameLength = 1024;
+/** Files that `writeDurable` has not finished. */
+const unfinishedForm = /\/\.new-[0-9a-f]{12}$/;
 
 export class UploadService implements Exportable {
   readonly #files: ResourceFiles;
+  /** One change at a time of a file, or of the files of a folder. */
   readonly #serial = new Serial();
 
   constructor(files: ResourceFiles) {
@@ -46,13 +51,19 @@ export class UploadService implements Exportable {
 
   delete(name: string): Promise<string> {
     return inContext('delete upload error', () =>
-      this.#serial.run(name, async () => {
+      this.#serial.run(topOf(name), async () => {
         checkName(name);
         if (!(await this.#names()).includes(name)) throw new HaumeaError('general', `file ${name} is not found`);
-        await rm(join(this.#files.uploads, name));
+        await this.#remove(name);
         return 'ok';
       }),
     );
+  }
+
+  /** Removes what writes left behind that a crash cut short. */
+  async sweep(): Promise<void> {
+    const paths = await filesIn(this.#files.uploads);
+    for (const path of paths) if (unfinishedForm.test(path)) await rm(path, { force: true });
   }
 
   async export(): Promise<Record<string, string>> {
@@ -66,12 +77,15 @@ export class UploadService implements Exportable {
     return out;
   }
 
-  async check(name: string, value: string): Promise<Prepared> {
+  async check(name: string, value: string, isReset: boolean): Promise<Prepared> {
     const body = objectOf(value, `upload ${name}`);
     checkName(name);
+    checkSameName(textOf(body, 'name'), name);
     const bytes = await this.#bytesOf(body);
     const path = join(this.#files.uploads, name);
     const { pending } = this.#files;
+    const others = [...pending.keys()].map((other) => this.#nameOf(other));
+    checkPlace(name, isReset ? others : [...others, ...(await this.#names())]);
     pending.set(path, bytes);
     return {
       changes: [],
@@ -87,7 +101,7 @@ export class UploadService implements Exportable {
     return {
       changes: [],
       apply: async () => {
-        for (const name of gone) await rm(join(this.#files.uploads, name), { force: true });
+        for (const name of gone) await this.#serial.run(topOf(name), () => this.#remove(name));
       },
     };
   }
@@ -105,23 +119,57 @@ export class UploadService implements Exportable {
     return Buffer.from(content);
   }
 
-  #write(name: string, bytes: Buffer): Promise<string> {
+  async #write(name: string, bytes: Buffer): Promise<string> {
     checkName(name);
     const path = join(this.#files.uploads, name);
-    return this.#serial.run(name, async () => {
+    return this.#serial.run(topOf(name), async () => {
+      checkPlace(name, await this.#names());
       await writeDurable(path, bytes);
       return path;
     });
   }
 
+  /** Removes a file, and the folders that are empty without it. */
+  async #remove(name: string): Promise<void> {
+    await rm(join(this.#files.uploads, name), { force: true });
+    for (let folder = posix.dirname(name); folder !== '.'; folder = posix.dirname(folder)) {
+      const isEmpty = await rmdir(join(this.#files.uploads, folder)).then(
+        () => true,
+        () => false,
+      );
+      if (!isEmpty) return;
+    }
+  }
+
+  /** Names of all files, ordered. */
   async #names(): Promise<string[]> {
-    // Nothing was uploaded when the folder is not there.
-    const entries = await readdir(this.#files.uploads, { withFileTypes: true }).catch(() => []);
-    return entries
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-      .map(({ name }) => name)
+    const paths = await filesIn(this.#files.uploads);
+    return paths
+      .map((path) => this.#nameOf(path))
+      .filter((name) => !name.split('/').some((part) => part.startsWith('.')))
       .sort();
   }
+
+  #nameOf(path: string): string {
+    return path.slice(this.#files.uploads.length + 1);
+  }
+}
+
+/** Paths of all files below a folder; none when it is not there. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const found = entries.map((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** The first part of a name: changes below it wait for each other. */
+function topOf(name: string): string {
+  const [top = ''] = name.split('/', 1);
+  return top;
 }
 
 /** Throws unless the name stays within the folder and can't be taken for a hidden or temporary file. */
@@ -130,9 +178,22 @@ function checkName(name: string): void {
     throw new HaumeaError('general', `invalid body: name ${JSON.stringify(name.slice(0, 80))} ${reason}`);
   };
   if (name === '') refuse('is required');
-  if (name.startsWith('.')) refuse('must not begin with a dot');
-  if (/[\\/]/.test(name)) refuse('must not hold folders');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   if (/[\u0000-\u001f\u007f]/.test(name)) refuse('has control characters');
+  if (name.includes('\\')) refuse('must not hold backslashes');
   if (Buffer.byteLength(name) > maxNameLength) refuse(`is longer than ${maxNameLength} bytes`);
+  for (const part of name.split('/')) {
+    if (part === '') refuse('has a folder without a name');
+    if (part.startsWith('.')) refuse('must not have a part that begins with a dot');
+    if (Buffer.byteLength(part) > maxPartLength) refuse(`has a part longer than ${maxPartLength} bytes`);
+  }
+}
+
+/** Throws when a file would have to be where a folder is, or the other way round. */
+function checkPlace(name: string, others: readonly string[]): void {
+  const below = others.find((other) => other.startsWith(`${name}/`));
+  if (below !== undefined) throw new HaumeaError('general', `invalid body: name ${name} is the folder of ${below}`);
+  const above = others.find((other) => name.startsWith(`${other}/`));
+  if (above !== undefined)
+    throw new HaumeaError('general', `invalid body: name ${name} leads through the file ${above}`);
 }
