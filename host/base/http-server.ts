@@ -4,11 +4,19 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HaumeaError, reasonOf } from './errors.js';
+import { boundUnread, oneAtATime } from './http-answers.js';
 
 /** Times in milliseconds. */
 export interface HttpLimits {
@@ -25,6 +33,8 @@ export interface HttpLimits {
   /** Longest head in bytes. */
   readonly headBytes: number;
   readonly connections: number;
+  /** Bytes of answers that clients have not read yet, of all connections together. */
+  readonly unreadBytes: number;
 }
 
 export const defaultLimits: HttpLimits = {
@@ -35,6 +45,7 @@ export const defaultLimits: HttpLimits = {
   checkMs: 1000,
   headBytes: 32 * 1024,
   connections: 500,
+  unreadBytes: 256 << 20,
 };
 
 export interface TlsFiles {
@@ -73,18 +84,34 @@ export function createHttpServer(
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
     maxHeaderSize: limits.headBytes,
+    // Refused below, with a body.
+    requireHostHeader: false,
   };
+  // A Map keeps the order of insertion: who was answered last stands last. The value is the request under way.
+  const open = new Map<Socket, IncomingMessage | undefined>();
+  const watchUnread = boundUnread(limits.unreadBytes);
+  const listener = oneAtATime((request, response) => {
+    watchUnread(response);
+    watchAnswer(open, request, response, limits.answerMs);
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      refuse(response, 400, 'the header Host is missing');
+    } else handle(request, response);
+  });
   let http: Server;
-  if (tls === undefined) http = createServer(options, handle);
+  if (tls === undefined) http = createServer(options, listener);
   else {
+    const secure = { ...options, ...tls, handshakeTimeout: limits.headMs, minVersion: 'TLSv1.2' } as const;
     try {
-      http = createSecureServer({ ...options, ...tls, handshakeTimeout: limits.headMs, minVersion: 'TLSv1.2' }, handle);
+      http = createSecureServer(secure, listener);
     } catch (error) {
       throw new HaumeaError('config', `certificate and key can't be used: ${reasonOf(error)}`, { cause: error });
     }
   }
-  guardConnections(http, tls === undefined ? 'connection' : 'secureConnection', limits);
-  http.on('clientError', refuse);
+  boundConnections(http, tls === undefined ? 'connection' : 'secureConnection', open, limits.connections);
+  http.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    refuse(response, 417, `the expectation ${request.headers.expect} can't be met`);
+  });
+  http.on('clientError', refuseBytes);
   return http;
 }
 
@@ -115,29 +142,35 @@ export async function closeHttp(http: Server, graceMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Bounds the number of connections and the time of answers. */
-function guardConnections(http: Server, event: 'connection' | 'secureConnection', limits: HttpLimits): void {
-  // A Map keeps the order of insertion: who was answered last stands last. The value is the request under way.
-  const open = new Map<Socket, IncomingMessage | undefined>();
+type Connections = Map<Socket, IncomingMessage | undefined>;
+
+function boundConnections(
+  http: Server,
+  event: 'connection' | 'secureConnection',
+  open: Connections,
+  limit: number,
+): void {
   http.on(event, (socket: Socket) => {
-    if (open.size >= limits.connections) oldestOf(open)?.destroy();
+    if (open.size >= limit) oldestOf(open)?.destroy();
     open.set(socket, undefined);
     socket.once('close', () => open.delete(socket));
   });
-  http.on('request', (request, response) => {
-    const { socket } = request;
-    if (open.has(socket)) open.set(socket, request);
-    const late = limits.answerMs === 0 ? undefined : setTimeout(() => socket.destroy(), limits.answerMs).unref();
-    response.once('close', () => {
-      clearTimeout(late);
-      if (!open.delete(socket) || socket.destroyed) return;
-      open.set(socket, undefined);
-    });
+}
+
+/** Notes the request under way, and ends the connection when its answer takes too long. */
+function watchAnswer(open: Connections, request: IncomingMessage, response: ServerResponse, answerMs: number): void {
+  const { socket } = request;
+  if (open.has(socket)) open.set(socket, request);
+  const late = answerMs === 0 ? undefined : setTimeout(() => socket.destroy(), answerMs).unref();
+  response.once('close', () => {
+    clearTimeout(late);
+    if (!open.delete(socket) || socket.destroyed) return;
+    open.set(socket, undefined);
   });
 }
 
 /** Of the connections without a complete request the oldest, else the oldest of all. */
-function oldestOf(open: ReadonlyMap<Socket, IncomingMessage | undefined>): Socket | undefined {
+function oldestOf(open: Connections): Socket | undefined {
   let first: Socket | undefined;
   for (const [socket, request] of open) {
     if (socket.destroyed) continue;
@@ -148,7 +181,7 @@ function oldestOf(open: ReadonlyMap<Socket, IncomingMessage | undefined>): Socke
 }
 
 /** What is no HTTP, or comes too slowly, gets the error envelope like every other failure; then the connection ends. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -159,12 +192,23 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ([408, 'the request was not complete in time'] as const)
         : ([400, `this is no HTTP request: ${error.message}`] as const);
-  const body = JSON.stringify({ error: 1000, message });
+  const body = envelopeOf(message);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
+    `Content-Type: ${json}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** Answers a request that no handler sees, and ends the connection. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { Connection: 'close', 'Content-Type': json }).end(envelopeOf(message));
+}
+
+const json = 'application/json; charset=utf-8';
+
+function envelopeOf(message: string): string {
+  return JSON.stringify({ error: 1000, message });
 }

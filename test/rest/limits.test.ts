@@ -69,6 +69,68 @@ test('a client that does not read its answer is cut off', async () => {
   await closeHttp(http, 10);
 });
 
+test('requests sent ahead are handled one at a time, in order, and not at all for a client that is gone', async () => {
+  let underWay = 0;
+  const handled: string[] = [];
+  const http = createHttpServer(async (request, response) => {
+    assert.is(++underWay, 1);
+    handled.push(request.url ?? '');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    underWay--;
+    response.end(request.url);
+  });
+  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const paths = Array.from({ length: 20 }, (_, i) => `/${i}`);
+  const answered = talk(
+    url,
+    paths.map((path) => head('GET', path)).join('') + head('GET', '/last', 'Connection: close'),
+  );
+  assert.equal((await answered.all).match(/(?<=\r\n\r\n)\/(last|\d+)/g), [...paths, '/last']);
+  assert.equal(handled, [...paths, '/last']);
+  handled.length = 0;
+  const gone = talk(url, paths.map((path) => head('GET', path)).join(''));
+  await once(http, 'request');
+  gone.socket.destroy();
+  await closeHttp(http, 10);
+  assert.ok(handled.length < paths.length, `${handled.length} were handled`);
+});
+
+test('answers that nobody reads share a bound: who has waited longest is cut off', async () => {
+  // More than the system keeps for a connection.
+  const answer = Buffer.alloc(32 << 20);
+  const http = createHttpServer((_request, response) => response.end(answer), { limits: { unreadBytes: 80 << 20 } });
+  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const slow: Socket[] = [];
+  for (let i = 0; i < 8; i++) {
+    const { socket, all } = talk(url, head('GET', '/'));
+    socket.pause();
+    slow.push(socket);
+    all.catch(() => undefined);
+    await once(http, 'request');
+  }
+  // Paused sockets do not see their end; the server counts.
+  const left = () => new Promise<number>((resolve) => http.getConnections((_error, count) => resolve(count)));
+  const count = await eventually('the end of some', async () => ((await left()) < 5 ? left() : undefined));
+  assert.ok(count >= 2, `${count} are left`);
+  const answered = await talk(url, head('GET', '/', 'Connection: close')).all;
+  assert.ok(answered.length > answer.length, 'who reads gets the answer');
+  for (const socket of slow) socket.destroy();
+  await closeHttp(http, 10);
+});
+
+test('requests without a host and with unknown expectations have the error envelope', async () => {
+  const server = await startControlPlane();
+  assert.match(
+    await talk(server.base, 'GET /ping HTTP/1.1\r\n\r\n').all,
+    /^HTTP\/1\.1 400 [\s\S]*"the header Host is missing"/,
+  );
+  assert.match(
+    await talk(server.base, head('POST', '/streams', 'Expect: wonders', 'Content-Length: 2')).all,
+    /^HTTP\/1\.1 417 [\s\S]*"the expectation wonders can't be met"/,
+  );
+  await server.close();
+});
+
 test('idle connections make room when all are taken', async () => {
   const server = await startControlPlane(undefined, {}, { limits: { connections: 5 } });
   const held = Array.from({ length: 20 }, () => talk(server.base, 'GET /ping HTTP/1.1\r\n'));
