@@ -1,0 +1,118 @@
+/** A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out. */
+
+import { callHost } from '../../host/functions/registry.js';
+import { planRule } from '../../host/plan/index.js';
+import type { RuleOptions } from '../../host/run/api.js';
+import type { Kernel, NodeHandle, StreamHandle } from '../../kernels/api.js';
+import { createKernel, type KernelOptions } from '../../kernels/index.js';
+import { type NodePlan, type RulePlan, sourceOfColumns } from '../../kernels/ir.js';
+import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
+import { kernelUnderTest } from '../wasm/drive.js';
+import { lines } from '../wasm/streams.js';
+
+export interface KernelRule {
+  readonly kernel: Kernel;
+  /** Gives rows to a stream or table by its name, at a time by the clock (epoch ms). */
+  feed(name: string, rows: readonly object[] | Uint8Array, now?: number): void;
+  /** The first node of the kind. */
+  node(kind: NodePlan['kind']): NodeHandle;
+  /** Messages since the last call: rows, or the text of an error. */
+  taken(): (object[] | string)[];
+  /** Releases nodes and streams. */
+  close(): void;
+}
+
+interface Linked {
+  stream: StreamHandle;
+  name: string;
+  indexes: number[];
+}
+
+/** Text of rows as the streams take it. */
+export const textOf = (rows: readonly object[]): Buffer =>
+  Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+
+/** Opens the rule. Streams and tables, made by the statements, have no schema; `kernel` is one that is there already. */
+export function openRule(
+  statements: readonly string[],
+  sql: string,
+  {
+    options = {},
+    limits = {},
+    kernel: given,
+  }: { options?: Partial<RuleOptions>; limits?: KernelOptions; kernel?: Kernel } = {},
+): KernelRule {
+  let output: string[] = [];
+  const kernel =
+    given ??
+    createKernel(
+      {
+        onOutput: ({ bytes }) => output.push(...Buffer.from(bytes).toString().trimEnd().split('\n')),
+        onPacket: () => {},
+        onAcknowledge: () => {},
+        call: callHost,
+      },
+      kernelUnderTest,
+      limits,
+    );
+  const plan = planRule(ruleOf(sql, { sendError: true, ...options }), catalogOf(...statements), noFold);
+  const sources = openSources(plan, kernel);
+  const nodes: NodeHandle[] = [];
+  for (const node of plan.nodes) nodes.push(addNode(node, plan, sources, nodes, kernel));
+  return {
+    kernel,
+    feed: (name, rows, now = 0) => {
+      const bytes = rows instanceof Uint8Array ? rows : textOf(rows);
+      const { stream } = sources.find((source) => source.name === name)!;
+      for (let at = 0; at < bytes.length; ) {
+        const buffer = kernel.inputBuffer(stream);
+        const part = bytes.subarray(at, at + buffer.length);
+        buffer.set(part);
+        kernel.feed(stream, part.length, now);
+        at += part.length;
+      }
+    },
+    node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
+    taken: () => {
+      const messages = output;
+      output = [];
+      return messages.map((message) => (message.startsWith('[') ? JSON.parse(message) : message));
+    },
+    close: () => {
+      for (const node of nodes.toReversed()) kernel.releaseNode(node);
+      for (const { stream, indexes } of sources) kernel.releaseColumns(stream, indexes);
+      for (const stream of new Set(sources.map((source) => source.stream))) kernel.closeStream(stream);
+    },
+  };
+}
+
+/** A stream that the statement reads twice is there once. */
+function openSources(plan: RulePlan, kernel: Kernel): Linked[] {
+  const streams = new Map<string, StreamHandle>();
+  return plan.sources.map(({ stream: name, columns }) => {
+    const stream = streams.get(name) ?? kernel.openStream(lines);
+    streams.set(name, stream);
+    return { stream, name, indexes: kernel.useColumns(stream, columns) };
+  });
+}
+
+function addNode(
+  node: NodePlan,
+  { nodes }: RulePlan,
+  sources: Linked[],
+  made: NodeHandle[],
+  kernel: Kernel,
+): NodeHandle {
+  const numbered = sourceOfColumns(nodes, node);
+  const { input } = node;
+  const parent =
+    input === null ? null : 'source' in input ? { stream: sources[input.source]!.stream } : { node: made[input.node]! };
+  return kernel.addNode(parent, {
+    plan: node,
+    columnMap: numbered === null ? null : sources[numbered]!.indexes,
+    host: 1,
+    sendError: true,
+    now: 0,
+    ...(node.kind === 'port' ? { target: made[node.into]! } : {}),
+  });
+}
