@@ -27,7 +27,7 @@ import { RuleRepository } from './meta/rules.js';
 import { SourceRepository } from './meta/sources.js';
 import type { Store } from './meta/store.js';
 import { createApp } from './rest/app.js';
-import { audit } from './rest/audit.js';
+import { audit, auditParts } from './rest/audit.js';
 import { requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { createMetricsServer } from './rest/metrics-server.js';
@@ -218,6 +218,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     (step) => store.together(step),
     log,
     guards(options, log),
+    config.basic.enableRestAuditLog ? auditParts(log) : undefined,
   );
   const ports: HttpServer[] = [];
   let url: string;

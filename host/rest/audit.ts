@@ -2,6 +2,15 @@
 import type { Middleware } from 'koa';
 import type { Logger } from '../base/log.js';
 
+/** Called for each part of a batch when it is answered. */
+export type AuditPart = (method: string, target: string, status: number) => void;
+
+/** Writes a line for each part of a batch; the line of the batch itself, which follows, says who sent it. */
+export function auditParts(log: Logger): AuditPart {
+  return (method, target, status) =>
+    log.info(`visit ${method} ${target.split('?', 1)[0]}`, { status, from: 'a batch' });
+}
+
 /** Writes a line for each request; reading is logged as well, as monitoring of access needs it. */
 export function audit(log: Logger): Middleware {
   return async (ctx, next) => {

@@ -100,6 +100,23 @@ test('the audit log has a line for each request, without bodies', async () => {
   assert.not.match(log, 'very-secret');
 });
 
+test('the audit log has a line for each part of a batch', async () => {
+  const server = await startControlPlane(undefined, {
+    KUIPER__BASIC__ENABLERESTAUDITLOG: 'true',
+    KUIPER__BASIC__FILELOG: 'true',
+  });
+  const sql = 'CREATE STREAM s () WITH (DATASOURCE="t", TYPE="memory")';
+  await server.request('POST', '/batch/req', [
+    { method: 'POST', path: '/streams', body: JSON.stringify({ sql }) },
+    { method: 'DELETE', path: '/rules/none?x=\n1' },
+  ]);
+  await server.close();
+  const log = readFileSync(join(server.data, 'log/stream.log'), 'utf8');
+  assert.match(log, /msg="visit POST \/streams" status=201 from="a batch"\n/);
+  assert.match(log, /msg="visit DELETE \/rules\/none" status=400 from="a batch"\n/);
+  assert.match(log, /msg="visit POST \/batch\/req" status=200 from=\S*127\.0\.0\.1/);
+});
+
 test('a server that is open to the network without authentication says so', async () => {
   const env = { KUIPER__BASIC__RESTIP: '0.0.0.0', KUIPER__BASIC__FILELOG: 'true' };
   const open = await startControlPlane(undefined, env);
