@@ -77,10 +77,14 @@ export function sourceText(described: Readonly<Record<string, unknown>>): string
   return `${columns}\n${members(shown)}`;
 }
 
+/** `bigint`, `array(string)`, `struct(x bigint, y float)`: as in the statement that creates the stream. */
 function typeText(type: unknown): string {
   if (typeof type === 'number') return typeNames[type] ?? String(type);
-  if (isObject(type) && Object.keys(type).length === 1) return typeText(type.Type);
-  return typeof type === 'string' ? type : JSON.stringify(type);
+  if (!isObject(type)) return String(type);
+  const name = typeText(type.Type);
+  if (type.ElementType !== undefined) return `${name}(${typeText(type.ElementType)})`;
+  if (!Array.isArray(type.Fields)) return name;
+  return `${name}(${type.Fields.map((field) => `${field.Name} ${typeText(field.FieldType)}`).join(', ')})`;
 }
 
 /** Lists what an import could not take over; empty when it was complete. */

@@ -97,7 +97,8 @@ function save(call: Call, text: string): number {
     return 0;
   }
   try {
-    writeFileSync(file, text);
+    // Exports hold passwords, or they could not be imported again.
+    writeFileSync(file, text, { mode: 0o600 });
   } catch (error) {
     throw new UsageError(`can't write ${file}: ${reasonOf(error)}`);
   }

@@ -37,12 +37,22 @@ test('prints columns and options of a stream', async () => {
     StreamFields: [
       { Name: 'a', FieldType: 'bigint' },
       { Name: 'bc', FieldType: { Type: 3 } },
+      {
+        Name: 'd',
+        FieldType: {
+          Type: 8,
+          Fields: [
+            { Name: 'x', FieldType: { Type: 1 } },
+            { Name: 'y', FieldType: { Type: 'array', ElementType: 'float' } },
+          ],
+        },
+      },
     ],
     Options: { datasource: 'x', FORMAT: 'json' },
   };
   assert.is(
     await outOf('describe stream demo', { body }),
-    'FIELD  TYPE\na      bigint\nbc     string\n\nDATASOURCE: x\nFORMAT:     json\n',
+    'FIELD  TYPE\na      bigint\nbc     string\nd      struct(x bigint, y array(float))\n\nDATASOURCE: x\nFORMAT:     json\n',
   );
   assert.is(
     await outOf('describe stream demo', { body: { ...body, StreamFields: null, Options: {} } }),
@@ -262,6 +272,7 @@ test('exports to a file or to the standard output', async () => {
   server.on('*', { body: '{"streams":{}}' });
   assert.equal(await run(server.base, ['export', 'data', file]), { code: 0, out: `exported to ${file}\n`, err: '' });
   assert.is(readFileSync(file, 'utf8'), '{"streams":{}}');
+  assert.is(statSync(file).mode & 0o777, 0o600, 'only the owner reads the passwords in it');
   assert.is((await run(server.base, ['export', 'ruleset', '-'])).out, '{"streams":{}}\n');
   const { code, err } = await run(server.base, ['export', 'data', '/nosuch/out.json']);
   assert.is(code, 2);

@@ -62,6 +62,29 @@ export async function fakeServer(): Promise<FakeServer> {
   };
 }
 
+/** Lets the server run test rules: `events` are sent when one is started; the stream ends with its deletion. */
+export function serveQueries(server: FakeServer, events: readonly string[]): void {
+  let stream: ServerResponse | undefined;
+  server.on('*', (response, { method, path, body }) => {
+    if (method === 'POST' && path === '/ruletest') {
+      response.end(JSON.stringify({ id: JSON.parse(body).id, port: server.port }));
+    } else if (path.startsWith('/test/')) {
+      stream = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+    } else if (path.endsWith('/start')) {
+      response.end('Test rule was started');
+      const send = () => {
+        if (stream === undefined) return void setImmediate(send);
+        stream.write(events.map((event) => `data: ${event}\n\n`).join(''));
+      };
+      send();
+    } else {
+      stream?.end();
+      response.end('Test rule was stopped.');
+    }
+  });
+}
+
 export interface Run {
   readonly code: number;
   readonly out: string;

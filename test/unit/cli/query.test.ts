@@ -1,41 +1,17 @@
-import type { ServerResponse } from 'node:http';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { within } from '../../harness.js';
-import { fakeServer, run } from './fake-server.js';
+import { fakeServer, run, serveQueries } from './fake-server.js';
 
 const server = await fakeServer();
 
 test.before.each(() => server.reset());
 test.after(() => server.close());
 
-/** Lets the server run test rules: `events` are sent when one is started; the stream ends with its deletion. */
-function serveQueries(events: readonly string[]): void {
-  let stream: ServerResponse | undefined;
-  server.on('*', (response, { method, path, body }) => {
-    if (method === 'POST' && path === '/ruletest') {
-      response.end(JSON.stringify({ id: JSON.parse(body).id, port: server.port }));
-    } else if (path.startsWith('/test/')) {
-      stream = response;
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-    } else if (path.endsWith('/start')) {
-      response.end('Test rule was started');
-      const send = () => {
-        if (stream === undefined) return void setImmediate(send);
-        stream.write(events.map((event) => `data: ${event}\n\n`).join(''));
-      };
-      send();
-    } else {
-      stream?.end();
-      response.end('Test rule was stopped.');
-    }
-  });
-}
-
 const asked = () => server.asked.map(({ method, path }) => `${method} ${path.replace(/query_\w+/, 'ID')}`);
 
 test('runs a query, prints its rows and removes the test rule', async () => {
-  serveQueries(['{"a":1}', '[{"a":2},{"a":3}]', '{"a":4}']);
+  serveQueries(server, ['{"a":1}', '[{"a":2},{"a":3}]', '{"a":4}']);
   const result = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s;', '--limit', '3']));
   assert.equal(result, { code: 0, out: '{"a":1}\n{"a":2}\n{"a":3}\n', err: '' });
   const { id, ...body } = JSON.parse(server.asked[0]?.body ?? '');
@@ -51,7 +27,7 @@ test('runs a query, prints its rows and removes the test rule', async () => {
 });
 
 test('Ctrl-C ends a query and the test rule', async () => {
-  serveQueries(['{"a":1}']);
+  serveQueries(server, ['{"a":1}']);
   let interrupt: (() => void) | undefined;
   const running = run(server.base, ['query', 'SELECT a FROM s'], {
     onListen: (call) => {
@@ -65,7 +41,7 @@ test('Ctrl-C ends a query and the test rule', async () => {
 });
 
 test('a text in place of rows is an error of the query', async () => {
-  serveQueries(['run Select error: boom', '{"a":1}']);
+  serveQueries(server, ['run Select error: boom', '{"a":1}']);
   const result = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s', '--limit', '1']));
   assert.equal(result, { code: 1, out: '{"a":1}\n', err: 'run Select error: boom\n' });
 });
