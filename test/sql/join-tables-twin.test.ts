@@ -24,7 +24,7 @@ const pool = fc.oneof(
   { weight: 1, arbitrary: fc.constant<unknown[]>([1, 'a', true, { x: 1 }]) },
 );
 
-const sources = fc.constantFrom(
+const sources = fc.constantFrom<string[]>(
   ['s', 't'],
   ['t', 's'],
   ['s', 't', 'u'],
