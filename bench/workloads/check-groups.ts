@@ -1,5 +1,5 @@
 /** Checks of windowed group-by results: over all windows the figures must add up to what was sent. */
-
+import { Findings } from './findings.js';
 import type { Reading } from './telemetry.js';
 import type { Checker } from './workload.js';
 
@@ -9,79 +9,86 @@ interface Totals {
   max: number;
 }
 
-const MAX_FINDINGS = 5;
-
 /** @param cycle the readings in the order sent, repeated for as long as needed */
 export function groupChecker(cycle: Reading[], count: number): Checker {
-  const expected = totalsOf(cycle, count);
-  const got = new Map<string, Totals>();
-  const findings: string[] = [];
-  let accounted = 0;
-  const complain = (text: string): void => {
-    if (findings.length < MAX_FINDINGS) findings.push(text);
-  };
-  return {
-    lines(bytes) {
-      for (const line of bytes.toString('utf8').split('\n')) {
-        if (line === '') continue;
-        let rows: unknown;
-        try {
-          rows = JSON.parse(line);
-        } catch {
-          complain(`not JSON: ${line.slice(0, 200)}`);
-          continue;
-        }
-        for (const row of (Array.isArray(rows) ? rows : [rows]) as Record<string, unknown>[]) {
-          const { device, n, avg_temp: avg, max_speed: max } = row;
-          if (
-            typeof device !== 'string' ||
-            typeof n !== 'number' ||
-            typeof avg !== 'number' ||
-            typeof max !== 'number'
-          ) {
-            complain(`wrong row: ${JSON.stringify(row)}`);
-            continue;
-          }
-          const total = got.get(device);
-          if (total) {
-            total.count += n;
-            total.sum += n * avg;
-            total.max = Math.max(total.max, max);
-          } else got.set(device, { count: n, sum: n * avg, max });
-          accounted += n;
-        }
-      }
-    },
-    get accounted() {
-      return accounted;
-    },
-    finish() {
-      for (const [device, e] of expected) {
-        const g = got.get(device) ?? { count: 0, sum: 0, max: Number.NEGATIVE_INFINITY };
-        if (g.count !== e.count) complain(`${device}: count ${g.count}, sent ${e.count}`);
-        else if (Math.abs(g.sum - e.sum) > 1e-6 * Math.abs(e.sum))
-          complain(`${device}: sum of temp ${g.sum}, sent ${e.sum}`);
-        else if (g.max !== e.max) complain(`${device}: max of speed ${g.max}, sent ${e.max}`);
-      }
-      for (const device of got.keys()) if (!expected.has(device)) complain(`unknown device ${device}`);
-      return findings;
-    },
-  };
+  return new GroupChecker(cycle, count);
+}
+
+class GroupChecker implements Checker {
+  readonly #expected: Map<string, Totals>;
+  readonly #got = new Map<string, Totals>();
+  readonly #findings = new Findings();
+  accounted = 0;
+
+  constructor(cycle: Reading[], count: number) {
+    this.#expected = totalsOf(cycle, count);
+  }
+
+  lines(bytes: Buffer): void {
+    for (const line of bytes.toString('utf8').split('\n')) {
+      if (line !== '') for (const row of this.#rowsOf(line)) this.#take(row);
+    }
+  }
+
+  finish(): string[] {
+    for (const [device, expected] of this.#expected) {
+      const wrong = difference(this.#got.get(device), expected);
+      if (wrong !== undefined) this.#findings.add(`${device}: ${wrong}`);
+    }
+    for (const device of this.#got.keys()) {
+      if (!this.#expected.has(device)) this.#findings.add(`unknown device ${device}`);
+    }
+    return this.#findings.list;
+  }
+
+  #rowsOf(line: string): Record<string, unknown>[] {
+    try {
+      const rows: unknown = JSON.parse(line);
+      return (Array.isArray(rows) ? rows : [rows]) as Record<string, unknown>[];
+    } catch {
+      this.#findings.add(`not JSON: ${line.slice(0, 200)}`);
+      return [];
+    }
+  }
+
+  #take(row: Record<string, unknown>): void {
+    const { device, n, avg_temp: avg, max_speed: max } = row;
+    const isWhole = typeof n === 'number' && typeof avg === 'number' && typeof max === 'number';
+    if (typeof device !== 'string' || !isWhole) {
+      this.#findings.add(`wrong row: ${JSON.stringify(row)}`);
+      return;
+    }
+    add(this.#got, device, { count: n, sum: n * avg, max });
+    this.accounted += n;
+  }
 }
 
 function totalsOf(cycle: Reading[], count: number): Map<string, Totals> {
   const whole = Math.floor(count / cycle.length);
   const rest = count % cycle.length;
   const totals = new Map<string, Totals>();
-  cycle.forEach((reading, i) => {
+  cycle.forEach(({ device, temp, speed }, i) => {
     const times = whole + (i < rest ? 1 : 0);
-    if (times === 0) return;
-    const total = totals.get(reading.device);
-    if (total) {
-      total.count += times;
-      total.sum += times * reading.temp;
-      total.max = Math.max(total.max, reading.speed);
-    } else totals.set(reading.device, { count: times, sum: times * reading.temp, max: reading.speed });
+    if (times > 0) add(totals, device, { count: times, sum: times * temp, max: speed });
   });
   return totals;
+}
+
+function add(totals: Map<string, Totals>, device: string, { count, sum, max }: Totals): void {
+  const total = totals.get(device);
+  if (total === undefined) {
+    totals.set(device, { count, sum, max });
+    return;
+  }
+  total.count += count;
+  total.sum += sum;
+  total.max = Math.max(total.max, max);
+}
+
+/** Says what is wrong with the figures of a device; sums may differ by rounding. */
+function difference(got: Totals | undefined, expected: Totals): string | undefined {
+  if (got?.count !== expected.count) return `count ${got?.count ?? 0}, sent ${expected.count}`;
+  if (Math.abs(got.sum - expected.sum) > 1e-6 * Math.abs(expected.sum))
+    return `sum of temp ${got.sum}, sent ${expected.sum}`;
+  return got.max === expected.max ? undefined : `max of speed ${got.max}, sent ${expected.max}`;
 }

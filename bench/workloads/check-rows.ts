@@ -3,6 +3,7 @@
  * are gathered into messages (arrays of one, arrays of many, single objects).
  */
 import { FIRST_ID } from '../gen/frames.js';
+import { Findings } from './findings.js';
 import type { Checker } from './workload.js';
 
 /** Row of message i of the cycle without its id: text before and after it; null when the message must not pass. */
@@ -11,69 +12,93 @@ export interface ExpectedLine {
   after: string;
 }
 
-const MAX_FINDINGS = 5;
+const ID = '"id":';
+const [LINE_FEED, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_ROW, CLOSE_ROW] = Buffer.from('\n,[]{}') as unknown as number[];
 
 /** @param expected one entry for each message of the cycle (all blocks in turn) */
 export function rowChecker(expected: (ExpectedLine | null)[], count: number): Checker {
-  const seen = new Uint8Array(count);
-  const before = expected.map((e) => (e ? Buffer.from(e.before) : null));
-  const after = expected.map((e) => (e ? Buffer.from(e.after) : null));
-  const findings: string[] = [];
-  let right = 0;
-  let passing = 0;
-  for (let i = 0; i < count; i++) if (expected[i % expected.length]) passing++;
-  const complain = (text: string): void => {
-    if (findings.length < MAX_FINDINGS) findings.push(text);
-  };
-  return {
-    lines(bytes) {
-      let at = 0;
-      while (at < bytes.length) {
-        const byte = bytes[at] as number;
-        if (byte === 10 || byte === 0x2c || byte === 0x5b || byte === 0x5d) {
-          at++;
-          continue;
-        }
-        // Rows hold no braces but their own.
-        let end = byte === 0x7b ? bytes.indexOf(0x7d, at) + 1 : bytes.indexOf(10, at);
-        if (end <= 0) end = bytes.length;
-        const mark = bytes.indexOf('"id":', at);
-        let index = -FIRST_ID;
-        let p = mark + 5;
-        if (mark >= 0 && mark < end) {
-          let id = 0;
-          for (; p < end; p++) {
-            const digit = (bytes[p] as number) - 48;
-            if (digit < 0 || digit > 9) break;
-            id = id * 10 + digit;
-          }
-          index = id - FIRST_ID;
-        }
-        const head = index >= 0 && index < count ? before[index % expected.length] : undefined;
-        const tail = index >= 0 && index < count ? after[index % expected.length] : undefined;
-        if (!head || !tail) complain(`unexpected row: ${bytes.toString('utf8', at, Math.min(end, at + 200))}`);
-        else if (seen[index]) complain(`id ${index + FIRST_ID} came twice`);
-        else if (
-          bytes.compare(head, 0, head.length, at, mark + 5) !== 0 ||
-          bytes.compare(tail, 0, tail.length, p, end) !== 0
-        ) {
-          complain(`wrong row: ${bytes.toString('utf8', at, end)}, expected ${head}…${tail}`);
-        } else {
-          seen[index] = 1;
-          right++;
-        }
-        at = end;
+  return new RowChecker(expected, count);
+}
+
+class RowChecker implements Checker {
+  readonly #cycle: ({ head: Buffer; tail: Buffer } | null)[];
+  readonly #count: number;
+  readonly #seen: Uint8Array;
+  readonly #passing: number;
+  readonly #findings = new Findings();
+  #right = 0;
+
+  constructor(expected: (ExpectedLine | null)[], count: number) {
+    this.#cycle = expected.map((row) => row && { head: Buffer.from(row.before), tail: Buffer.from(row.after) });
+    this.#count = count;
+    this.#seen = new Uint8Array(count);
+    let passing = 0;
+    for (let i = 0; i < count; i++) if (expected[i % expected.length]) passing++;
+    this.#passing = passing;
+  }
+
+  lines(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      const byte = bytes[at];
+      if (byte === LINE_FEED || byte === COMMA || byte === OPEN_LIST || byte === CLOSE_LIST) {
+        at++;
+        continue;
       }
-    },
-    get accounted() {
-      return right >= passing ? count : Math.floor((right / Math.max(1, passing)) * count);
-    },
-    finish() {
-      if (right < passing) {
-        const first = seen.findIndex((s, i) => !s && expected[i % expected.length] !== null);
-        complain(`${passing - right} of ${passing} results are missing, the first is id ${first + FIRST_ID}`);
-      }
-      return findings;
-    },
-  };
+      // Rows hold no braces but their own.
+      const end = byte === OPEN_ROW ? bytes.indexOf(CLOSE_ROW as number, at) + 1 : bytes.indexOf('\n', at);
+      const row = bytes.subarray(at, end > 0 ? end : bytes.length);
+      this.#take(row);
+      at += row.length;
+    }
+  }
+
+  get accounted(): number {
+    if (this.#right >= this.#passing) return this.#count;
+    return Math.floor((this.#right / Math.max(1, this.#passing)) * this.#count);
+  }
+
+  finish(): string[] {
+    const missing = this.#passing - this.#right;
+    if (missing > 0) {
+      const first = this.#seen.findIndex((seen, i) => !seen && this.#expected(i) !== null);
+      this.#findings.add(`${missing} of ${this.#passing} results are missing, the first is id ${first + FIRST_ID}`);
+    }
+    return this.#findings.list;
+  }
+
+  #expected(index: number): { head: Buffer; tail: Buffer } | null {
+    return this.#cycle[index % this.#cycle.length] ?? null;
+  }
+
+  #take(row: Buffer): void {
+    const idAt = row.indexOf(ID) + ID.length;
+    const { id, end } = numberAt(row, idAt);
+    const index = id - FIRST_ID;
+    const expected = idAt >= ID.length && index >= 0 && index < this.#count ? this.#expected(index) : null;
+    if (expected === null) this.#findings.add(`unexpected row: ${row.toString('utf8', 0, 200)}`);
+    else if (this.#seen[index]) this.#findings.add(`id ${id} came twice`);
+    else if (!isAt(row, 0, idAt, expected.head) || !isAt(row, end, row.length, expected.tail)) {
+      this.#findings.add(`wrong row: ${row}, expected ${expected.head}…${expected.tail}`);
+    } else {
+      this.#seen[index] = 1;
+      this.#right++;
+    }
+  }
+}
+
+/** Reads the digits at `at`, and tells where they end. */
+function numberAt(bytes: Buffer, at: number): { id: number; end: number } {
+  let id = 0;
+  let end = at;
+  for (; end < bytes.length; end++) {
+    const digit = (bytes[end] as number) - 48;
+    if (digit < 0 || digit > 9) break;
+    id = id * 10 + digit;
+  }
+  return { id, end };
+}
+
+function isAt(bytes: Buffer, from: number, to: number, expected: Buffer): boolean {
+  return bytes.compare(expected, 0, expected.length, from, to) === 0;
 }
