@@ -45,8 +45,14 @@ export class HaumeaError extends Error {
   }
 }
 
+/** Tells an exhausted stack: what clients and files nest without measure is walked through by recursion. */
+export function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes('call stack');
+}
+
 /** Returns the text of anything thrown. */
 export function reasonOf(error: unknown): string {
+  if (isStackOverflow(error)) return 'it is nested too deeply';
   return error instanceof Error ? error.message : String(error);
 }
 

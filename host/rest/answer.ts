@@ -1,5 +1,5 @@
 /** What becomes of a handler's result or failure: status, body text, content type. */
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { HaumeaError, isStackOverflow, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { BodyTooLarge, TooManyBodies } from './body.js';
 import { Reply, type RestRequest, type Route } from './route.js';
@@ -40,6 +40,7 @@ export function answerOfFailure(error: unknown, what: string, log: Logger): Answ
   if (error instanceof HaumeaError) return failure(error.status, error.code, error.message);
   if (error instanceof BodyTooLarge) return failure(413, 1000, error.message);
   if (error instanceof TooManyBodies) return failure(503, 1000, error.message);
+  if (isStackOverflow(error)) return failure(400, 1000, reasonOf(error));
   if (isMalformedPath(error)) return failure(400, 1000, `the path of ${what} is not correctly encoded`);
   log.error(`${what} failed`, { error: error instanceof Error ? error.stack : String(error) });
   return failure(500, 1000, `internal error: ${reasonOf(error)}`);

@@ -11,7 +11,7 @@ import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
 import { openApiRoute } from './openapi.js';
 import { resources } from './resources/index.js';
-import { RestRequest, type Route } from './route.js';
+import { queryOf, RestRequest, type Route } from './route.js';
 import { BatchService } from './services/batch.js';
 import type { Services } from './services/services.js';
 
@@ -61,7 +61,7 @@ async function run(route: Route, ctx: Context, services: Services): Promise<void
   // Some questions have a body as well.
   const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers;
   const body = length === undefined && encoding === undefined ? Buffer.alloc(0) : await readBody(ctx.req);
-  const query = ctx.query as Record<string, string | undefined>;
+  const query = queryOf(new URLSearchParams(ctx.querystring));
   const params = ctx.params as Record<string, string>;
   send(ctx, await answerOf(route, new RestRequest(params, query, body, ctx.get('content-type')), services));
 }

@@ -1,7 +1,7 @@
 /** Finds the route of a path and runs it without a connection: for the parts of a batch. */
 import type { Logger } from '../base/log.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
-import { RestRequest, type Route } from './route.js';
+import { queryOf, RestRequest, type Route } from './route.js';
 import type { Services } from './services/services.js';
 
 interface Candidate {
@@ -41,7 +41,7 @@ export class Dispatcher {
       found.parts.forEach((part, i) => {
         if (part.startsWith(':')) params[part.slice(1)] = decodeURIComponent(parts[i] as string);
       });
-      const query = Object.fromEntries(searchParams);
+      const query = queryOf(searchParams);
       const answer = await answerOf(found.route, new RestRequest(params, query, body, contentType), this.#services);
       return method === 'HEAD' ? { ...answer, body: '' } : answer;
     } catch (error) {

@@ -1,5 +1,6 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
+import { isDeeperThan, maxJsonDepth } from '../base/json-depth.js';
 import { checkId } from '../meta/ids.js';
 import type { Contract } from './contract.js';
 import { type Form, readForm } from './form.js';
@@ -38,6 +39,11 @@ export class Reply {
   ) {}
 }
 
+/** Parameters of a query by name; of several with one name the first. */
+export function queryOf(params: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...params].reverse());
+}
+
 /** What handlers see of a request. */
 export class RestRequest {
   constructor(
@@ -73,6 +79,9 @@ export class RestRequest {
   /** Reads the body as JSON whatever its content type. */
   json(): unknown {
     if (this.body.length === 0) throw new HaumeaError('general', 'invalid body: it is empty, JSON was expected');
+    if (isDeeperThan(maxJsonDepth, this.body)) {
+      throw new HaumeaError('general', `invalid body: it is nested deeper than ${maxJsonDepth} levels`);
+    }
     try {
       return JSON.parse(this.body.toString());
     } catch (error) {

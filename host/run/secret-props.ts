@@ -26,7 +26,7 @@ export interface ResolvedProps {
 export function resolveProps(props: Props, where: string, spec: Spec = {}): ResolvedProps {
   const resolved = hasSecretRef(props) ? resolveSecrets(props, { where, keep: addressesOf(props) }) : undefined;
   const value = resolved?.value ?? props;
-  const written = secretTextsOf(value, (name) => spec[name]?.declared.isSecret === true);
+  const written = secretTextsOf(value, (name) => Object.hasOwn(spec, name) && spec[name]?.declared.isSecret === true);
   const secrets = [...new Set([...(resolved?.secrets ?? []), ...written])];
   return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };
 }

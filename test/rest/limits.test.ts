@@ -235,7 +235,7 @@ test('unusual paths: encodings, slashes, dots, ids', async () => {
   }
   // Names of members that every object has are ids like others.
   for (const id of ['__proto__', 'constructor', 'toString']) assert.is(await status(`/rules/${id}`), 404, id);
-  assert.is(await status(`/rules/${'x'.repeat(5000)}`), 404);
+  assert.is(await status(`/rules/${'x'.repeat(1000)}`), 404);
   await server.close();
 });
 

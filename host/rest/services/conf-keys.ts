@@ -102,7 +102,7 @@ function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec 
 
 /** Checks the properties that are there: others may come with the stream, the action or a connection. */
 function checkGiven(spec: Spec, given: Record<string, unknown>, where: string): void {
-  const own = Object.entries(given).filter(([name, value]) => spec[name] !== undefined && !isReference(value));
+  const own = Object.entries(given).filter(([name, value]) => Object.hasOwn(spec, name) && !isReference(value));
   const wanted = Object.fromEntries(own.map(([name]) => [name, spec[name]])) as Spec;
   parse(wanted, Object.fromEntries(own), { where });
 }
