@@ -107,6 +107,7 @@ export function createHttpServer(
       throw new HaumeaError('config', `certificate and key can't be used: ${reasonOf(error)}`, { cause: error });
     }
   }
+  if (tls !== undefined) boundHandshakes(http, limits.connections);
   boundConnections(http, tls === undefined ? 'connection' : 'secureConnection', open, limits.connections);
   http.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     refuse(response, 417, `the expectation ${request.headers.expect} can't be met`);
@@ -155,6 +156,22 @@ function boundConnections(
     open.set(socket, undefined);
     socket.once('close', () => open.delete(socket));
   });
+}
+
+/** Bounds the connections whose TLS handshake is not done, which are no connections of HTTP yet. */
+function boundHandshakes(http: Server, limit: number): void {
+  const waiting = new Map<string, Socket>();
+  // The secured socket is another object than the one below it: both have the same other side.
+  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  http.on('connection', (socket: Socket) => {
+    if (waiting.size >= limit) waiting.values().next().value?.destroy();
+    const peer = peerOf(socket);
+    waiting.set(peer, socket);
+    socket.once('close', () => {
+      if (waiting.get(peer) === socket) waiting.delete(peer);
+    });
+  });
+  http.on('secureConnection', (socket: Socket) => waiting.delete(peerOf(socket)));
 }
 
 /** Notes the request under way, and ends the connection when its answer takes too long. */

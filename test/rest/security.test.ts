@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as requestHttps } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -182,6 +183,25 @@ test('REST speaks TLS with the configured certificate', async () => {
     () => 'refused',
   );
   assert.is(plain, 'refused');
+  await server.close();
+});
+
+test('connections without a TLS handshake make room when there are too many', async () => {
+  const folder = temporaryFolder();
+  const files = selfMade(folder);
+  if (files === undefined) return;
+  const env = { KUIPER__BASIC__RESTTLS__CERTFILE: files.cert, KUIPER__BASIC__RESTTLS__KEYFILE: files.key };
+  const server = await startControlPlane(folder, env, { limits: { connections: 5 } });
+  const held = Array.from({ length: 20 }, () => connect(Number(new URL(server.base).port), '127.0.0.1'));
+  let cut = 0;
+  for (const socket of held) {
+    socket.on('error', () => undefined);
+    socket.once('close', () => cut++);
+  }
+  await eventually('the end of the oldest connections', () => cut === 15);
+  const { status } = await getSecure(`${server.base}/ping`, readFileSync(files.cert));
+  assert.is(status, 200);
+  for (const socket of held) socket.destroy();
   await server.close();
 });
 

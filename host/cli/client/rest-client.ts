@@ -70,7 +70,12 @@ export class RestClient {
     // fetch hides the reason one level below.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = (cause as NodeJS.ErrnoException).code;
-    const hint = code === 'ECONNREFUSED' ? '; is the server running? (haumea serve)' : '';
+    const hint =
+      code === 'ECONNREFUSED'
+        ? '; is the server running? (haumea serve)'
+        : /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/.test(String(code))
+          ? '; NODE_EXTRA_CA_CERTS=FILE names a certificate to trust'
+          : '';
     return `can't reach ${this.base}: ${reasonOf(cause) || code}${hint}`;
   }
 }
@@ -79,8 +84,9 @@ export class RestClient {
 function refusalOf(status: number, text: string, json: unknown): RequestError {
   const { error, message, msg } = (typeof json === 'object' && json !== null ? json : {}) as Record<string, unknown>;
   const told = [message, msg].find((item) => typeof item === 'string' && item !== '') ?? text.trim();
+  const hint = status === 401 ? ' (--token FILE or HAUMEA_TOKEN gives an access token)' : '';
   return new RequestError(
-    told === '' ? `the server answers with status ${status}` : String(told),
+    (told === '' ? `the server answers with status ${status}` : String(told)) + hint,
     status,
     typeof error === 'number' ? error : undefined,
   );

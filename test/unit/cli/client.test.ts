@@ -112,7 +112,7 @@ test('understands every form of an error', async () => {
   const errors: [Reaction, string][] = [
     [{ status: 400, body: { msg: 'bad query' } }, 'bad query'],
     [{ status: 422, body: 'plain reason\n' }, 'plain reason'],
-    [{ status: 401, body: 'missing_token' }, 'missing_token'],
+    [{ status: 401, body: 'missing_token' }, 'missing_token (--token FILE or HAUMEA_TOKEN gives an access token)'],
     [{ status: 405 }, 'the server answers with status 405'],
     [{ status: 500, body: '{"broken' }, '{"broken'],
   ];
