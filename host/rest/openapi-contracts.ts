@@ -113,7 +113,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /metadata/functions': gives(anything),
   'GET /metadata/operators': gives(anything),
   'GET /metadata/resources': gives(objectOfAnything),
-  'GET /metadata/resource': gives(objectOfAnything, { sourceType: 'name of a source' }),
+  'GET /metadata/resource': gives(objectOfAnything, { sourceType: 'what the property sourceType of a key says' }),
   'POST /rules': made(ref('Rule')),
   'GET /rules': gives(ref('RuleList')),
   'POST /rules/validate': { request: ref('Rule'), answers: { 200: ref('Validation'), 422: text } },

@@ -74,6 +74,16 @@ test('takes uploads: 201 for a new one, 200 for another', async () => {
   assert.is((await plane.request('GET', `${path}/up`)).json.content, proto('b'));
 });
 
+test('an upload may be a text field of the form; a schema of type custom can not be uploaded', async () => {
+  const text = await sendForm(plane, 'PUT', `${path}/typed/upload`, undefined, { file: proto('typed') });
+  assert.is(text.status, 201);
+  assert.is((await plane.request('GET', `${path}/typed`)).json.content, proto('typed'));
+  const custom = await sendForm(plane, 'PUT', '/schemas/custom/own/upload', { field: 'file', name: 'x', content: 'a' });
+  assert.equal([custom.status, custom.json.error], [400, 1000]);
+  assert.match(custom.json.message, /it has a soFile/);
+  assert.equal((await plane.request('GET', '/schemas/custom')).json, []);
+});
+
 test('of two creations at once one wins', async () => {
   const create = () => plane.request('POST', path, { name: 'race', content: proto() });
   const statuses = (await Promise.all([create(), create(), create()])).map(({ status }) => status).sort();
@@ -114,6 +124,8 @@ const refusals: Refusal[] = [
   ['POST', path, [], 400, 1000, /object was expected/],
   ['POST', path, { name: 'main', content: 'a' }, 400, 1000, /main already registered/],
   ['POST', '/schemas/custom', { name: 'n' }, 400, 1000, /soFile is required/],
+  ['POST', '/schemas/custom', { name: 'n', soFile: 'file:///none.so' }, 400, 1000, /none\.so.*no such file/],
+  ['POST', path, { name: 'n', content: 'a', soFile: 'lib.so' }, 400, 1000, /lib\.so.*only the schemes/],
   ['POST', '/schemas/avro', { name: 'n', content: 'a' }, 400, 1000, /unknown schema type avro/],
   ['GET', '/schemas/avro', undefined, 400, 1000, /avro/],
   ['GET', `${path}/none`, undefined, 400, 1000, /none is not found/],

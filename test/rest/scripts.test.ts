@@ -33,6 +33,29 @@ test('runs nothing of a script', async () => {
   assert.is((await plane.request('POST', path, { id: 'endless', script })).status, 201);
 });
 
+test('a function may be defined by a declaration or by an assignment', async () => {
+  const scripts = [
+    'function made() {}',
+    'async function made() {}',
+    'var made = function () {};',
+    'let made = () => 1;',
+    'class made {}',
+    'made = (x) => x',
+    'const help = 1; made = function () {}',
+    'this.made = function () {}',
+    'globalThis . made = function () {}',
+  ];
+  for (const script of scripts) {
+    const answer = await plane.request('POST', path, { id: 'made', script });
+    assert.is(answer.status, 201, `${script}: ${answer.text}`);
+    await plane.request('DELETE', `${path}/made`);
+  }
+  for (const script of ['made == 1', 'x.made = 1', 'remade = 1', 'made => 1', '"made = 1"']) {
+    const answer = await plane.request('POST', path, { id: 'made', script });
+    assert.is(answer.status, 400, script);
+  }
+});
+
 const refusals: Refusal[] = [
   [
     'POST',
@@ -47,6 +70,8 @@ const refusals: Refusal[] = [
   ['POST', path, { id: 'a-b', script: 'function a() {}' }, 400, 1000, /a-b.*name that JavaScript allows/],
   ['POST', path, { id: 'agg', script: 'function agg() {}', isAgg: 'yes' }, 400, 1000, /isAgg must be/],
   ['POST', path, { id: 'upper', script: 'function upper() {}' }, 400, 1000, /upper is taken by a built-in/],
+  ['POST', path, { id: 'UPPER', script: 'function UPPER() {}' }, 400, 1000, /UPPER is taken by a built-in/],
+  ['POST', path, { id: 'Fresh', script: 'function Fresh() {}' }, 400, 1000, /Fresh is taken by .* fresh/],
   ['POST', path, { id: 'fresh', script: 'function fresh() {}' }, 400, 1000, /fresh already exists/],
   ['POST', path, { script: 'function a() {}' }, 400, 1000, /id cannot be empty/],
   ['POST', path, '{bad', 400, 1000, /no JSON/],

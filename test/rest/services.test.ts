@@ -56,7 +56,7 @@ test('registers a service with its functions, replaces and deletes it', async ()
   assert.equal(described.Options.headers, { Authorization: '******', 'X-A': 'b' });
   const both = { ...pricing, functions: [...pricing.functions, { name: 'stock', serviceName: 'GetStock' }] };
   const file = archive('shop', { pricing: both });
-  assert.is((await plane.request('PUT', '/services/shop', { name: 'shop', file })).text, 'service shop is updated');
+  assert.is((await plane.request('PUT', '/services/shop', { file })).text, 'service shop is updated');
   assert.is((await plane.request('GET', '/services/functions/stock')).status, 200);
   assert.is((await plane.request('GET', '/services/functions/GetStock')).status, 404);
   assert.is(readdirSync(join(plane.data, 'services')).length, 1, 'files of the old one are gone');

@@ -68,14 +68,20 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
       .flatMap(([name, record]) => this.functionsOf(name, record).map((func) => [func, name] as const));
   }
 
-  create(body: Body): Promise<string> {
+  async create(body: Body): Promise<string> {
+    const { name } = await this.add(body);
+    return `${this.kind} ${name} is created`;
+  }
+
+  /** Makes a thing that is not there yet; resolves with what is kept of it. */
+  protected add(body: Body): Promise<{ name: string; record: T }> {
     return inContext(`create ${this.kind} error`, async () => {
       const name = this.#nameOf(body);
-      await this.#serial.run(name, async () => {
+      return this.#serial.run(name, async () => {
         if (this.records.has(name)) throw new HaumeaError('general', `${this.kind} ${name} already exists`);
         await this.#install(name, body);
+        return { name, record: this.get(name) };
       });
-      return `${this.kind} ${name} is created`;
     });
   }
 
@@ -123,7 +129,13 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
 
   async export(): Promise<Record<string, string>> {
     const out: Record<string, string> = {};
-    for (const [name, record] of this.records.list()) out[name] = JSON.stringify(await this.requestOf(name, record));
+    for (const [name] of this.records.list()) {
+      // Not while the files change; what is gone meanwhile is no part of the export.
+      await this.#serial.run(name, async () => {
+        const record = this.records.get(name);
+        if (record !== undefined) out[name] = JSON.stringify(await this.requestOf(name, record));
+      });
+    }
     return out;
   }
 
@@ -173,7 +185,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
 
   #checkName(name: string, body: Body): void {
     checkId(name);
-    checkSameName(this.#nameOf(body), name, this.#nameField);
+    checkSameName(textOf(body, this.#nameField), name, this.#nameField);
   }
 
   /** Throws when a function of the thing has a name that is taken. */

@@ -60,7 +60,7 @@ export class PortablePlugins extends InstalledService<PortableRecord> {
   }
 
   #state(name: string): PortableStatus {
-    return this.#statusOf(name) ?? { refCount: {}, status: 'stopped', errMsg: '' };
+    return this.#statusOf(name) ?? { refCount: {}, status: 'stopped', errMsg: 'this server runs no plugin processes' };
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<PortableRecord> {

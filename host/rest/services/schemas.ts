@@ -93,11 +93,13 @@ export class SchemaService implements Exportable {
       const parts = await form;
       checkType(type);
       checkId(name);
-      const file = parts.file('file');
-      if (file === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file with a file');
+      const text = parts.text('file');
+      const bytes = parts.file('file')?.bytes ?? (text === undefined ? undefined : Buffer.from(text));
+      if (bytes === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file');
+      if (type === 'custom') throw new HaumeaError('general', 'a schema of type custom is no file, it has a soFile');
       const version = parts.text('version') ?? '';
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', version };
-      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file.bytes));
+      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, bytes));
       const headers = { location: `/schemas/${type}/${name}` };
       return new Reply({ type, name }, isNew ? 201 : 200, undefined, headers);
     });
@@ -205,6 +207,8 @@ export class SchemaService implements Exportable {
   async #prepare(request: SchemaRequest, given?: Buffer): Promise<Prepared> {
     const { type, name, file, soFile, version } = request;
     const key = keyOf(type, name);
+    // Nothing loads the library, but a URI that names nothing is a mistake in the request.
+    if (soFile !== '') await readResource(soFile, this.#files);
     const source = given ?? (file === '' ? Buffer.from(request.content) : await readResource(file, this.#files));
     let content = '';
     let folder = '';

@@ -1,6 +1,7 @@
 /** JavaScript functions: their texts, checked for form and kept. */
 import { Script } from 'node:vm';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { checkId } from '../../meta/ids.js';
 import { inContext } from '../route.js';
 import { type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
@@ -28,6 +29,7 @@ export class ScriptService extends InstalledService<ScriptRecord> {
   }
 
   protected override async read(id: string, body: Readonly<Record<string, unknown>>): Promise<ScriptRecord> {
+    checkId(textOf(body, 'id'));
     const { isAgg = false } = body;
     if (typeof isAgg !== 'boolean') throw new HaumeaError('general', 'invalid body: isAgg must be true or false');
     const script = textOf(body, 'script');
@@ -55,7 +57,7 @@ function checkScript(id: string, script: string): void {
   } catch (error) {
     throw refuse(`the script is no JavaScript: ${reasonOf(error)}`, error);
   }
-  if (!isDeclared(id, script)) throw refuse(`the script defines no function ${id}`);
+  if (!isDeclared(id, script) && !isAssigned(id, script)) throw refuse(`the script defines no function ${id}`);
 }
 
 /** Declaring a name once more is an error exactly when the script itself declares it at its top level. */
@@ -66,4 +68,10 @@ function isDeclared(id: string, script: string): boolean {
   } catch {
     return true;
   }
+}
+
+/** Tells whether a global variable of the name is made by an assignment: `area = function …`, `this.area = …`. */
+function isAssigned(id: string, script: string): boolean {
+  const name = id.replaceAll('$', '\\$');
+  return new RegExp(`(?:^|[;{}\\n])\\s*(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`).test(script);
 }

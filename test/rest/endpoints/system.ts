@@ -108,8 +108,9 @@ const metadata: readonly Case[] = [
   ),
   ...cases(
     'GET /metadata/resource',
-    [['PUT /metadata/sources/mqtt/confKeys/k', { qos: 1 }]],
-    ['/metadata/resource?sourceType=mqtt', undefined, 200, '{"k":{"qos":1}}'],
+    [['PUT /metadata/sources/mqtt/confKeys/k', { qos: 1, sourceType: 'stream' }]],
+    ['/metadata/resource', undefined, 200, '"k":{"qos":1,"sourceType":"stream"}'],
+    ['/metadata/resource?sourceType=stream', undefined, 200, '{"mqtt":{"k":{"qos":1,"sourceType":"stream"}}}'],
     ['/metadata/resource?sourceType=none', undefined, 200, '{}'],
   ),
 ];
