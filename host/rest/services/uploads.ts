@@ -69,7 +69,8 @@ export class UploadService implements Exportable {
   async export(): Promise<Record<string, string>> {
     const out: Record<string, string> = {};
     for (const name of await this.#names()) {
-      const bytes = await readFile(join(this.#files.uploads, name));
+      const bytes = await this.#contentOf(name);
+      if (bytes === undefined) continue;
       const text = bytes.toString();
       const content = Buffer.from(text).equals(bytes) ? { content: text } : { base64: bytes.toString('base64') };
       out[name] = JSON.stringify({ name, ...content });
@@ -142,6 +143,14 @@ export class UploadService implements Exportable {
   }
 
   /** Names of all files, ordered. */
+  /** Bytes of a file; undefined when it has been deleted. */
+  #contentOf(name: string): Promise<Buffer | undefined> {
+    return readFile(join(this.#files.uploads, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+  }
+
   async #names(): Promise<string[]> {
     const paths = await filesIn(this.#files.uploads);
     return paths

@@ -38,9 +38,8 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 
   /** Installs a module and says which functions it brings. */
   async install(body: Readonly<Record<string, unknown>>): Promise<WasmPlugin> {
-    await this.create(body);
-    const name = textOf(body, 'name');
-    return { name, functions: this.get(name).functions };
+    const { name, record } = await this.add(body);
+    return { name, functions: record.functions };
   }
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<WasmRecord> {
