@@ -56,3 +56,10 @@ export function blankResult(workload: string, title: string, engine: string): Ru
     findings: [],
   };
 }
+
+/** Sets rate and costs: `messages` were taken in `seconds` with `cpuMs` of the engine's time. */
+export function setCosts(result: RunResult, messages: number, seconds: number, cpuMs: number): void {
+  result.rate = messages / seconds;
+  result.cpuNsPerMessage = (cpuMs * 1e6) / messages;
+  result.cpuShare = cpuMs / 1000 / seconds;
+}

@@ -7,24 +7,16 @@
 import { createWriteStream } from 'node:fs';
 import { connect } from 'node:net';
 import { workloadByName } from '../workloads/index.js';
+import { twinJob } from './jobs.js';
 
-interface Group {
-  n: number;
-  sum: number;
-  max: number;
-}
+const [CONNACK, PUBLISH, SUBACK] = [2, 3, 9];
+const reportMs = 20;
 
 /** Runs the twin until the parent goes away. */
 export function runTwin(args: string[]): void {
   const [port, file, name, topic] = args as [string, string, string, string];
-  const { twin } = workloadByName(name);
   const out = createWriteStream(file, { flags: 'a' });
   let lines: string[] = [];
-  let count = 0;
-  const groups = new Map<string, Group>();
-  let sessionStart = 0;
-  let sessionTimer: NodeJS.Timeout | undefined;
-
   const flush = (): void => {
     if (lines.length === 0) return;
     const isFull = !out.write(`${lines.join('\n')}\n`);
@@ -34,89 +26,22 @@ export function runTwin(args: string[]): void {
       out.once('drain', () => socket.resume());
     }
   };
-  const sendGroups = (): void => {
-    const rows = Array.from(groups, ([device, g]) => ({ avg_temp: g.sum / g.n, device, max_speed: g.max, n: g.n }));
-    groups.clear();
-    sessionStart = 0;
-    if (rows.length > 0) lines.push(JSON.stringify(rows));
-    flush();
-  };
-  if (twin.kind === 'group' && !twin.session) {
-    const next = (): void => {
-      setTimeout(
-        () => {
-          sendGroups();
-          next();
-        },
-        twin.windowMs - (Date.now() % twin.windowMs),
-      );
-    };
-    next();
-  }
-
-  const take = (data: Buffer, topicStart: number, topicEnd: number, end: number): void => {
-    count++;
-    if (twin.kind === 'raw') {
-      lines.push(
-        JSON.stringify([
-          { state: data.toString('base64', topicEnd, end), topic: data.toString('utf8', topicStart, topicEnd) },
-        ]),
-      );
-      return;
-    }
-    const message = JSON.parse(data.toString('utf8', topicEnd, end));
-    if (twin.kind === 'filter') {
-      if (message.temp > 21.0) {
-        lines.push(
-          JSON.stringify([
-            { device: message.device, id: message.id, speed_kmh: message.speed * 3.6, temp: message.temp },
-          ]),
-        );
-      }
-      return;
-    }
-    const group = groups.get(message.device);
-    if (group) {
-      group.n++;
-      group.sum += message.temp;
-      if (message.speed > group.max) group.max = message.speed;
-    } else groups.set(message.device, { n: 1, sum: message.temp, max: message.speed });
-  };
-
-  let rest: Buffer = Buffer.alloc(0);
+  const job = twinJob(workloadByName(name).twin, (line) => lines.push(line), flush);
+  let count = 0;
   let isReady = false;
+  const packet: OnPacket = (type, data, at, end) => {
+    if (type === PUBLISH) {
+      count++;
+      const topicAt = at + 2;
+      job.take(data, topicAt, topicAt + data.readUInt16BE(at), end);
+    } else if (type === CONNACK) socket.write(subscribePacket(topic));
+    else if (type === SUBACK) isReady = true;
+  };
+  let rest: Buffer = Buffer.alloc(0);
   const socket = connect(Number(port), '127.0.0.1', () => socket.write(connectPacket()));
   socket.on('data', (chunk) => {
-    const data = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-    let at = 0;
-    while (at + 2 <= data.length) {
-      let length = 0;
-      let head = at + 1;
-      let shift = 0;
-      let byte = 128;
-      while (head < data.length && byte >= 128) {
-        byte = data[head++] as number;
-        length |= (byte & 127) << shift;
-        shift += 7;
-      }
-      if (byte >= 128 || head + length > data.length) break;
-      const type = (data[at] as number) >> 4;
-      if (type === 3) {
-        const topicLen = ((data[head] as number) << 8) | (data[head + 1] as number);
-        take(data, head + 2, head + 2 + topicLen, head + length);
-      } else if (type === 2) socket.write(subscribePacket(topic));
-      else if (type === 9) isReady = true;
-      at = head + length;
-    }
-    rest = at < data.length ? data.subarray(at) : Buffer.alloc(0);
-    flush();
-    if (twin.kind === 'group' && twin.session && groups.size > 0) {
-      const { maxMs, timeoutMs } = twin.session;
-      sessionStart ||= Date.now();
-      if (Date.now() - sessionStart > maxMs) sendGroups();
-      clearTimeout(sessionTimer);
-      sessionTimer = setTimeout(sendGroups, timeoutMs);
-    }
+    rest = cutPackets(rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk, packet);
+    job.settle();
   });
   socket.on('error', (error) => {
     console.error(error.message);
@@ -124,8 +49,31 @@ export function runTwin(args: string[]): void {
   });
   setInterval(() => {
     if (isReady) process.send?.({ event: 'count', count });
-  }, 20);
+  }, reportMs);
   process.on('disconnect', () => process.exit(0));
+}
+
+/** Gets a packet: its body stands from `at` to `end`. */
+type OnPacket = (type: number, data: Buffer, at: number, end: number) => void;
+
+/** Cuts whole packets; returns what is left. */
+function cutPackets(data: Buffer, packet: OnPacket): Buffer {
+  let at = 0;
+  while (at + 2 <= data.length) {
+    let length = 0;
+    let head = at + 1;
+    let shift = 0;
+    let byte = 128;
+    while (head < data.length && byte >= 128) {
+      byte = data[head++] as number;
+      length |= (byte & 127) << shift;
+      shift += 7;
+    }
+    if (byte >= 128 || head + length > data.length) break;
+    packet((data[at] as number) >> 4, data, head, head + length);
+    at = head + length;
+  }
+  return at < data.length ? data.subarray(at) : Buffer.alloc(0);
 }
 
 function connectPacket(): Buffer {

@@ -1,0 +1,207 @@
+/** The command line of `haumea bench`. */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { RunOptions } from './context.js';
+import { workloadNames } from './workloads/index.js';
+
+/** Rules of the workload "rules". */
+const defaultRules = 1000;
+
+export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
+
+Workloads: ${workloadNames.join(', ')} (default: w1 to w5); or
+"control": the costs of REST and restart with few and many rules (--rules, default 100 and 10000).
+Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
+allows.
+
+  --seconds N        length of a run (default 5)
+  --rate N           messages a second (default: as many as the engine takes); with "latency" 10000, "rules" 500
+  --search           find the highest fixed rate without loss
+  --senders LIST     batching, per-message (default batching)
+  --data LIST        plain, varied: other key order, spaces, extra fields, escapes (default plain)
+  --schemaless       streams without declared columns
+  --rules N          rules of the workload "rules" (default ${defaultRules})
+  --distinct         each of them with a threshold of its own (equal rules share their work)
+  --twin             also the same job as a plain JavaScript program
+  --engine URL       measure another engine with this REST interface instead, e.g. http://127.0.0.1:9081
+  --engine-pid PID   its process, for CPU and memory
+  --sql TEXT         own rule over the stream "telem"
+  --payload FILE     own payloads: a JSON file with one message or an array of messages
+  --sink JSON        extra sink properties, e.g. '{"sendSingle":true}'
+  --sweep K=A,B,…    repeat with each value of a knob of the source (coalesceMs=0,1,5) or of the environment (KUIPER__…=a,b)
+  --runs N           repeat each run and keep the median rate (default 1)
+  --out DIR          where result.json and result.html go (default bench/results)
+  --json             print JSON instead of the table
+`;
+
+/** One run, or several of which the median counts. */
+export interface Job {
+  readonly kind: 'run' | 'search' | 'twin';
+  readonly label: string;
+  readonly knobs: Record<string, string>;
+  readonly options: RunOptions;
+  readonly times: number;
+}
+
+export interface BenchArgs {
+  readonly help: boolean;
+  /** Numbers of rules with which the control plane is measured; null: the jobs are run. */
+  readonly controlRules: number[] | null;
+  readonly jobs: readonly Job[];
+  /** JSON goes to the terminal. */
+  readonly json: boolean;
+  /** Folder of the report. */
+  readonly out: string;
+}
+
+const control = 'control';
+/** Workloads that the plain JavaScript program has no part in. */
+const withoutTwin = ['rules', 'latency', 'custom'];
+
+type Values = ReturnType<typeof parseValues>['values'];
+
+/** Reads the arguments; throws an Error that names what is wrong. `program` is the command line of this program. */
+export function readArgs(argv: string[], program: string[]): BenchArgs {
+  const { values, positionals } = parseValues(argv);
+  const isControl = positionals.length === 1 && positionals[0] === control;
+  for (const name of isControl ? [] : positionals) {
+    if (!workloadNames.includes(name))
+      throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
+  }
+  for (const name of ['rules', 'runs'] as const) {
+    if (values[name] !== '' && number(name, values[name]) < 1) throw new Error(`--${name}: at least 1`);
+  }
+  check('data', values.data, ['plain', 'varied']);
+  check('senders', values.senders, ['batching', 'per-message']);
+  const isOwn = values.sql !== '' || values.payload !== '';
+  const usual = isOwn ? ['w1'] : ['w1', 'w2', 'w3', 'w4', 'w5'];
+  return {
+    help: values.help,
+    controlRules: isControl ? [100, number('rules', values.rules || '10000')] : null,
+    jobs: isControl ? [] : jobsOf(positionals.length > 0 ? positionals : usual, values, optionsOf(values, program)),
+    json: values.json,
+    out: values.out,
+  };
+}
+
+function parseValues(argv: string[]) {
+  const text = (value: string) => ({ type: 'string', default: value }) as const;
+  const flag = { type: 'boolean', default: false } as const;
+  return parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      seconds: text('5'),
+      rate: text('0'),
+      search: flag,
+      senders: text('batching'),
+      data: text('plain'),
+      schemaless: flag,
+      rules: text(''),
+      distinct: flag,
+      twin: flag,
+      engine: text(''),
+      'engine-pid': text('0'),
+      sql: text(''),
+      payload: text(''),
+      sink: text('{}'),
+      sweep: text(''),
+      runs: text('1'),
+      out: text('bench/results'),
+      json: flag,
+      help: flag,
+    },
+  });
+}
+
+function optionsOf(values: Values, program: string[]): RunOptions {
+  return {
+    workload: '',
+    role: [...program, 'bench', '--role'],
+    command: program,
+    engineUrl: values.engine,
+    enginePid: number('engine-pid', values['engine-pid']),
+    dataSet: 'plain',
+    perMessage: false,
+    rate: number('rate', values.rate),
+    seconds: number('seconds', values.seconds),
+    rules: number('rules', values.rules || String(defaultRules)),
+    distinct: values.distinct,
+    schemaless: values.schemaless,
+    sinkProps: object('sink', values.sink),
+    sourceProps: {},
+    env: {},
+    sql: values.sql,
+    payloads: values.payload === '' ? undefined : payloadsOf(values.payload),
+  };
+}
+
+/** Every workload with every data set, each with every combination of knobs and every way to send. */
+function jobsOf(workloads: string[], values: Values, base: RunOptions): Job[] {
+  const times = number('runs', values.runs);
+  const kind = values.search ? 'search' : 'run';
+  const knobSets = sweeps(values.sweep);
+  const senders = values.senders.split(',');
+  const pairs = workloads.flatMap((workload) => values.data.split(',').map((dataSet) => ({ workload, dataSet })));
+  return pairs.flatMap(({ workload, dataSet }): Job[] => {
+    const options: RunOptions = { ...base, workload, dataSet };
+    const jobs = knobSets.flatMap((knobs) =>
+      senders.map((sender): Job => {
+        const label = [workload, dataSet, sender, ...Object.entries(knobs).map(([k, v]) => `${k}=${v}`)].join(' ');
+        const own = withKnobs({ ...options, perMessage: sender === 'per-message' }, knobs);
+        return { kind, label, knobs, options: own, times };
+      }),
+    );
+    if (!values.twin || withoutTwin.includes(workload)) return jobs;
+    return [...jobs, { kind: 'twin', label: `${workload} ${dataSet} plain JS`, knobs: {}, options, times: 1 }];
+  });
+}
+
+function check(option: string, list: string, known: string[]): void {
+  for (const item of list.split(',')) {
+    if (!known.includes(item)) throw new Error(`--${option}: "${item}" is not one of ${known.join(', ')}`);
+  }
+}
+
+function number(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0) throw new Error(`--${option}: "${text}" is not a number`);
+  return value;
+}
+
+function object(option: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Reported below with the same words.
+  }
+  throw new Error(`--${option}: not a JSON object`);
+}
+
+function payloadsOf(file: string): string[] {
+  const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  return (Array.isArray(value) ? value : [value]).map((item) => JSON.stringify(item));
+}
+
+/** Every combination of `KEY=a,b KEY2=c`; one empty combination without a sweep. */
+function sweeps(text: string): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}];
+  for (const part of text.split(' ').filter((p) => p !== '')) {
+    const [key, list] = part.split('=');
+    if (!key || list === undefined) throw new Error(`--sweep: "${part}" is not KEY=A,B,…`);
+    all = all.flatMap((one) => list.split(',').map((value) => ({ ...one, [key]: value })));
+  }
+  return all;
+}
+
+/** Upper-case knobs are environment settings of the server, others properties of the source. */
+function withKnobs(options: RunOptions, knobs: Record<string, string>): RunOptions {
+  const env = { ...options.env };
+  const sourceProps = { ...options.sourceProps };
+  for (const [key, value] of Object.entries(knobs)) {
+    if (key === key.toUpperCase()) env[key] = value;
+    else sourceProps[key] = Number.isNaN(Number(value)) ? value : Number(value);
+  }
+  return { ...options, env, sourceProps };
+}
