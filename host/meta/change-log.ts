@@ -59,6 +59,7 @@ function recordAt(bytes: Buffer, at: number): { changes: Change[]; end: number }
 
 function encodeRecord(changes: readonly Change[]): Buffer {
   const payload = Buffer.from(JSON.stringify(changes));
+  if (payload.length > maxRecordBytes) throw new Error(`a change of ${payload.length} bytes is too large`);
   const record = Buffer.allocUnsafe(headerBytes + payload.length);
   record.writeUInt32LE(payload.length, 0);
   record.writeUInt32LE(crc32(payload), 4);

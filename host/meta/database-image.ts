@@ -25,13 +25,24 @@ function imagePath(path: string): string {
 
 /** Content of the database whose file has these bytes; undefined when the copy is absent, of another content or torn. */
 export function readImage(path: string, database: Uint8Array): DatabaseContent | undefined {
+  return readWhole(path, ({ size, crc }) => size === database.length && crc === crc32(database));
+}
+
+/**
+ * Content of the database when it was last written, for a file that can't be read any more. With the journals from its
+ * generation on, which are kept until the copy is there, it is complete. Undefined when the copy is absent or torn.
+ */
+export function readLastImage(path: string): DatabaseContent | undefined {
+  return readWhole(path, () => true);
+}
+
+function readWhole(path: string, isWanted: (head: Head) => boolean): DatabaseContent | undefined {
   try {
     const bytes = readFileSync(imagePath(path));
     const end = bytes.indexOf(10);
     const head = JSON.parse(bytes.toString('utf8', 0, end)) as Head;
     const rest = bytes.subarray(end + 1);
-    if (head.size !== database.length || head.crc !== crc32(database)) return undefined;
-    if (head.length !== rest.length || head.check !== crc32(rest)) return undefined;
+    if (!isWanted(head) || head.length !== rest.length || head.check !== crc32(rest)) return undefined;
     const kinds: Kinds = new Map();
     for (const [kind, rows] of JSON.parse(rest.toString()) as [string, [string, string][]][]) {
       kinds.set(kind, new Map(rows));

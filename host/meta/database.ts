@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
 import { isBundled, programFile } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { readImage, writeImage } from './database-image.js';
+import { readImage, readLastImage, writeImage } from './database-image.js';
 
 /** Values by key, for each kind. */
 export type Kinds = Map<string, Map<string, string>>;
@@ -30,6 +30,10 @@ export async function readDatabase(path: string): Promise<DatabaseContent> {
   const bytes = readFileSync(path);
   const image = readImage(path, bytes);
   if (image) return image;
+  // SQLite takes an empty file for an empty database; one that has lost its content is no such thing.
+  if (bytes.length === 0 && readLastImage(path) !== undefined) {
+    throw new HaumeaError('general', `the database ${path} is damaged: it is empty`);
+  }
   const sql = await loadSql();
   let db: Database | undefined;
   try {

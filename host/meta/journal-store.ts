@@ -16,6 +16,7 @@ import { makeFolderSync } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
 import { type Kinds, readDatabase, syncFolder } from './database.js';
+import { readLastImage } from './database-image.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
 export interface StoreOptions {
@@ -45,7 +46,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     } catch (error) {
       const aside = freeName(`${path}.damaged`);
       renameSync(path, aside);
-      log.error(`${reasonOf(error)}; it was kept as ${aside}, definitions come from the journal only`);
+      const copy = readLastImage(path);
+      for (const [kind, rows] of copy?.kinds ?? []) kinds.set(kind, rows);
+      generation = copy?.generation ?? 0;
+      const origin = copy === undefined ? 'the journal only' : 'the copy of its content and the journal';
+      log.error(`${reasonOf(error)}; it was kept as ${aside}, definitions come from ${origin}`);
     }
   }
   let goodBytes = 0;
@@ -59,7 +64,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const { records, goodBytes: good, tail } = readRecords(readFileSync(name));
     for (const changes of records) for (const change of changes) apply(kinds, change);
     if (tail.length > 0) {
-      writeFileSync(`${name}.cut`, tail);
+      writeFileSync(`${name}.cut`, tail, { mode: 0o600 });
       log.warn(`cut ${tail.length} bytes of an unfinished change from ${name}, kept as ${name}.cut`);
     }
     last = number;

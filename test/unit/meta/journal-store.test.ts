@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import initSqlJs from 'sql.js';
 import { test } from 'uvu';
@@ -129,6 +138,7 @@ test('ignores rubbish behind the journal', async () => {
   appendFileSync(`${path}.changes-000000`, Buffer.alloc(4096, 0xff));
   const again = await open(path);
   assert.equal(again.keys('rule'), ['r']);
+  assert.is(statSync(`${path}.changes-000000.cut`).mode & 0o777, 0o600, 'what was cut may hold passwords');
 });
 
 test('sets a damaged database aside and names it', async () => {
@@ -138,11 +148,45 @@ test('sets a damaged database aside and names it', async () => {
   const store = await open(path, log);
   assert.match(lines.join('\n'), new RegExp(`the database ${path} is damaged`));
   assert.match(readFileSync(`${path}.damaged`, 'utf8'), /want it back/);
+  assert.match(lines.join('\n'), 'definitions come from the journal only');
   await store.put('rule', 'r', '1');
   await store.close();
   writeFileSync(path, 'damaged again');
   await open(path);
   assert.ok(existsSync(`${path}.damaged-1`));
+});
+
+test('a database that was damaged or emptied loses nothing: its content comes from the copy beside it', async () => {
+  const path = place();
+  const first = await open(path);
+  await first.put('rule', 'a', '1');
+  await first.put('rule', 'b', '1');
+  await first.close();
+  const killed = await open(path);
+  await killed.put('rule', 'b', '2');
+  for (const [damage, reason] of [
+    [readFileSync(path).fill(0xee, 100), 'damaged'],
+    [Buffer.alloc(0), 'it is empty'],
+  ] as const) {
+    writeFileSync(path, damage);
+    const { log, lines } = listener();
+    const again = await open(path, log);
+    assert.equal(again.list('rule'), [
+      ['a', '1'],
+      ['b', '2'],
+    ]);
+    assert.match(lines.join('\n'), reason);
+    assert.match(lines.join('\n'), 'definitions come from the copy of its content and the journal');
+  }
+  assert.equal(readFileSync(`${path}.damaged-1`).length, 0);
+});
+
+test('an empty file is an empty database', async () => {
+  const path = place();
+  writeFileSync(path, '');
+  const { log, lines } = listener();
+  assert.equal((await open(path, log)).keys('rule'), []);
+  assert.equal(lines, []);
 });
 
 test('folds the journal into the database when it grows', async () => {
