@@ -173,7 +173,12 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const app = createApp(
     {
       ...stored,
-      metadata: new MetadataService({ connectors: userConnectors, functions: functionDefinitions, confKeys }),
+      metadata: new MetadataService({
+        connectors: userConnectors,
+        functions: functionDefinitions,
+        confKeys,
+        connections,
+      }),
       gate,
       system,
       sources: new SourceService(

@@ -24,8 +24,7 @@ interface Declaration {
   readonly default?: unknown;
   readonly isRequired?: boolean;
   readonly isSecret?: boolean;
-  readonly isAdvanced?: boolean;
-  readonly isDeprecated?: boolean;
+  readonly isUnlisted?: boolean;
   readonly isUnused?: boolean;
   readonly min?: number;
   readonly max?: number;
@@ -84,14 +83,9 @@ export class Field<V> {
     return this.with({ isSecret: true });
   }
 
-  /** Marks a property that forms hide at first. */
-  advanced(): Field<V> {
-    return this.with({ isAdvanced: true });
-  }
-
-  /** Marks a property that is still understood but no longer recommended. */
-  deprecated(): Field<V> {
-    return this.with({ isDeprecated: true });
+  /** Marks a property that forms do not offer: only one value of it is taken, or none changes anything. */
+  unlisted(): Field<V> {
+    return this.with({ isUnlisted: true });
   }
 
   /** Marks a property that is taken but changes nothing, with all below it; `unusedIn` tells where it is set. */
@@ -222,10 +216,10 @@ export interface FieldInfo {
   readonly default: unknown;
   readonly isRequired: boolean;
   readonly isSecret: boolean;
-  readonly isAdvanced: boolean;
-  readonly isDeprecated: boolean;
+  readonly isUnlisted: boolean;
   readonly min?: number;
   readonly max?: number;
+  /** Those that the check of the property takes. */
   readonly values?: readonly string[];
   readonly label?: string;
   readonly item?: FieldKind;
@@ -244,11 +238,10 @@ export function describe(spec: Spec): FieldInfo[] {
         : declared.default,
     isRequired: declared.isRequired ?? false,
     isSecret: declared.isSecret ?? false,
-    isAdvanced: declared.isAdvanced ?? false,
-    isDeprecated: declared.isDeprecated ?? false,
+    isUnlisted: declared.isUnlisted ?? false,
     min: declared.min,
     max: declared.max,
-    values: declared.values,
+    values: declared.values?.filter((value) => declared.check?.(value) === undefined),
     label: declared.label,
     item: declared.item?.declared.kind,
     fields: declared.fields && describe(declared.fields),

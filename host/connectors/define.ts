@@ -92,6 +92,8 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   /** Connects once and leaves again; throws the reason when the other side does not answer. */
   ping?(conf: Parsed<C>): Promise<void>;
   source?: {
+    /** What the DATASOURCE of a stream is; left out when it is of no use. */
+    dataSource?: string;
     /** Properties of a stream. */
     props: S;
     form(conf: Parsed<C> & Parsed<S>): SourceForm;
@@ -111,6 +113,7 @@ export interface Connector {
   /** Connects once and leaves again; throws the reason when that fails. Without it there is no other side to reach. */
   ping?(props: Record<string, unknown>): Promise<void>;
   readonly source?: {
+    readonly dataSource?: string;
     readonly props: Spec;
     /** Checks properties; throws HaumeaError `config` that names the property. */
     check(props: Record<string, unknown>): void;
@@ -141,6 +144,7 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
     connection,
     ping: ping && (async (props) => ping(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
     source: source && {
+      dataSource: source.dataSource,
       props: sourceProps,
       check: (props) => void sourceConf(props),
       form: (props) => source.form(sourceConf(props)),

@@ -24,23 +24,81 @@ test('lists the connectors that users may name', async () => {
   assert.is(typeof first.about.description.en, 'string');
 });
 
+interface Input extends Named {
+  default: unknown;
+  type: string;
+  control: string;
+  optional: boolean;
+  connection_related: boolean;
+  values: unknown[] | null;
+}
+
+/** The inputs of the form of a connector, by name. */
+async function inputs(path: string): Promise<Map<string, Input>> {
+  const { properties } = (await plane.request('GET', path)).json;
+  const list = (properties.default ?? properties) as Input[];
+  return new Map(list.map((input) => [input.name, input]));
+}
+
 test('describes the properties of a source by its declaration', async () => {
-  const { about, dataSource, properties, node } = (await plane.request('GET', '/metadata/sources/mqtt')).json;
-  assert.ok(about && dataSource && node);
-  const field = (name: string) => properties.default.find((one: Named) => one.name === name);
-  const { hint, label, ...server } = field('server');
+  const { about, dataSource, properties, node, type } = (await plane.request('GET', '/metadata/sources/mqtt')).json;
+  assert.equal([about.installed, node.category, type], [true, 'source', 'internal']);
+  assert.match(dataSource.hint.en, /Topic/);
+  const { hint, label, ...server } = properties.default.find(({ name }: Named) => name === 'server');
   assert.equal(server, {
+    exist: false,
     name: 'server',
     default: 'tcp://127.0.0.1:1883',
     type: 'string',
     control: 'text',
     connection_related: true,
     optional: false,
+    values: null,
   });
   assert.ok(hint.en.length > 0 && label.en === 'Server');
-  assert.equal([field('protocolVersion').control, field('protocolVersion').values.includes('5')], ['select', true]);
-  assert.equal([field('password').control, field('qos').type], ['password', 'int']);
-  assert.equal([field('qos').connection_related, field('insecureSkipVerify').control], [false, 'radio']);
+  assert.equal((await plane.request('GET', '/metadata/sources/simulator')).json.dataSource, {});
+});
+
+test('offers what may be chosen, and asks only for what is needed', async () => {
+  const source = await inputs('/metadata/sources/mqtt');
+  const shown = (name: string) => {
+    const { type, control, optional, connection_related, values } = source.get(name) as Input;
+    return [type, control, optional, connection_related, values];
+  };
+  assert.equal(shown('qos'), ['int', 'select', true, false, [0, 1, 2]]);
+  assert.equal(shown('protocolVersion').slice(0, 4), ['string', 'select', true, true]);
+  assert.ok(source.get('protocolVersion')?.values?.includes('5'));
+  assert.equal(shown('password'), ['string', 'password', true, true, null]);
+  assert.equal(shown('insecureSkipVerify'), ['bool', 'radio', true, true, null]);
+  assert.equal(shown('keepAlive').slice(0, 3), ['string', 'text', true]);
+  assert.is((await inputs('/metadata/sinks/mqtt')).get('topic')?.optional, false);
+});
+
+test('offers nothing that would be refused or do nothing', async () => {
+  for (const path of ['sources/mqtt', 'sinks/mqtt', 'sources/file', 'sinks/file', 'sources/memory', 'sinks/log']) {
+    const form = await inputs(`/metadata/${path}`);
+    for (const name of ['bufferLength', 'renegotiationSupport', 'parallel']) assert.not.ok(form.has(name), path + name);
+    const [owner, connector] = path.split('/') as [string, string];
+    for (const { name, values } of form.values()) {
+      for (const value of values ?? []) {
+        const key = `/metadata/${owner}/${connector}/confKeys/offered`;
+        const answer = await plane.request('PUT', key, { [name]: value });
+        assert.is(answer.status, 200, `${path} ${name} ${value}: ${answer.text}`);
+      }
+    }
+    await plane.request('DELETE', `/metadata/${owner}/${connector}/confKeys/offered`);
+  }
+});
+
+test('offers the connections of the type where there are some, and no choice where there can be none', async () => {
+  const offered = async () => (await inputs('/metadata/sinks/mqtt')).get('connectionSelector');
+  const { control, values } = (await offered()) as Input;
+  assert.equal([control, values], ['select', []]);
+  await plane.request('POST', '/connections', { id: 'hall', typ: 'mqtt', props: { server: 'tcp://127.0.0.1:1' } });
+  await plane.request('POST', '/connections', { id: 'other', typ: 'sql', props: {} });
+  assert.equal((await offered())?.values, ['hall']);
+  assert.not.ok((await inputs('/metadata/sinks/memory')).has('connectionSelector'));
+  for (const id of ['hall', 'other']) await plane.request('DELETE', `/connections/${id}`);
 });
 
 test('describes sinks and connections', async () => {

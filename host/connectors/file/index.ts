@@ -10,6 +10,7 @@ export default defineConnector({
   doc: 'Reads and writes files of the machine the engine runs on.',
   connection: {},
   source: {
+    dataSource: 'Name of the file or folder, below the path',
     props: {
       ...commonSource,
       fileType: field
@@ -26,7 +27,8 @@ export default defineConnector({
         .int()
         .min(0)
         .default(0)
-        .check((count) => (count === 0 ? undefined : 'is not supported yet')),
+        .check((count) => (count === 0 ? undefined : 'is not supported yet'))
+        .unlisted(),
       decompression: field
         .string()
         .oneOf('', 'gzip', 'zstd')
@@ -35,7 +37,11 @@ export default defineConnector({
         .doc('Compression of the files'),
       actionAfterRead: field.int().min(0).max(2).default(0).doc('0 keep the file, 1 delete it, 2 move it to moveTo'),
       moveTo: field.string().default('').doc('Folder that takes files after reading'),
-      parallel: field.bool().default(false).doc('Accepted for compatibility; files are read one after the other'),
+      parallel: field
+        .bool()
+        .default(false)
+        .doc('Accepted for compatibility; files are read one after the other')
+        .unlisted(),
     },
     form: (conf) => ({ framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames' }),
     create: (conf, context) => new FileSource(conf, context),
@@ -54,9 +60,10 @@ export default defineConnector({
         .duration()
         .min(0)
         .default(0)
-        .check((ms) => (ms === 0 ? undefined : 'is not supported yet')),
+        .check((ms) => (ms === 0 ? undefined : 'is not supported yet'))
+        .unlisted(),
       rollingSize: field.int().min(0).default(0).doc('A file that reaches this size in bytes is put aside; 0 never'),
-      rollingCount: field.int().min(0).default(1_000_000).doc('Accepted for compatibility'),
+      rollingCount: field.int().min(0).default(1_000_000).doc('Accepted for compatibility').unlisted(),
       rollingNamePattern: field
         .string()
         .oneOf('', 'prefix', 'suffix', 'none')

@@ -11,6 +11,7 @@ export default defineConnector({
   doc: 'Takes what clients send to a path of the data server; the path is the DATASOURCE.',
   connection: {},
   source: {
+    dataSource: 'Path of the data server that takes the messages, such as /api/data',
     props: {
       ...commonSource,
       method: field
@@ -20,7 +21,11 @@ export default defineConnector({
           methods.includes(method.toUpperCase()) ? undefined : `must be one of ${methods.join(', ')}`,
         )
         .doc('Method of the requests'),
-      contentType: field.string().default('application/json').doc('Accepted for compatibility; FORMAT decides'),
+      contentType: field
+        .string()
+        .default('application/json')
+        .doc('Accepted for compatibility; FORMAT decides')
+        .unlisted(),
     },
     form: () => ({ framing: 'frames' }),
     create: (conf, context) => new PushSource(conf.method.toUpperCase(), context),

@@ -12,6 +12,7 @@ export default defineConnector({
   doc: 'Joins rules through topics in memory.',
   connection: {},
   source: {
+    dataSource: 'Topic that sinks of other rules write to; may have the wildcards + and #',
     props: { ...commonSource },
     form: () => ({ framing: 'frames', format: 'rows' }),
     create: (_conf, context) => new MemorySource(context),
@@ -20,7 +21,7 @@ export default defineConnector({
     props: {
       ...commonSink,
       topic: field.string().required().check(topicReason).doc('Topic that takes the rows, without wildcards'),
-      rowkindField: field.string().check(notYetUnlessEmpty).doc('Column with the kind of change'),
+      rowkindField: field.string().check(notYetUnlessEmpty).doc('Column with the kind of change').unlisted(),
       keyField: field.string().doc('Key of lookup tables on the topic'),
     },
     create: (conf, context) => new MemorySink(conf.topic, context),

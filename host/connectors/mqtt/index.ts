@@ -40,7 +40,8 @@ export default defineConnector({
       .string()
       .oneOf('never', 'once', 'freely')
       .default('never')
-      .doc('Accepted for compatibility'),
+      .doc('Accepted for compatibility')
+      .unlisted(),
     keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
   },
   ping: async (conf) => {
@@ -53,6 +54,7 @@ export default defineConnector({
     }
   },
   source: {
+    dataSource: 'Topic to subscribe to; may have the wildcards + and #',
     props: {
       ...commonSource,
       qos: field.int().min(0).max(2).default(1).doc('Quality of service of the subscription'),

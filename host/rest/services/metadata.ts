@@ -1,10 +1,13 @@
 /** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
 import { HaumeaError } from '../../base/errors.js';
+import type { Spec } from '../../base/field.js';
 import type { Connector } from '../../connectors/define.js';
 import type { ConfKeyRepository } from '../../meta/conf-keys.js';
+import type { RecordRepository } from '../../meta/records.js';
 import { shownKeys } from './conf-keys.js';
+import type { ConnectionRecord } from './connections.js';
 import { operators } from './operators.js';
-import { type About, about, type FormField, formOf, type Text, text } from './property-form.js';
+import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
 
 /** A function as its declaration describes it. */
 export interface FunctionInfo {
@@ -27,13 +30,17 @@ export interface MetadataOptions {
   readonly connectors: () => Promise<readonly Connector[]>;
   readonly functions: () => readonly FunctionInfo[];
   readonly confKeys: ConfKeyRepository;
+  readonly connections: RecordRepository<ConnectionRecord>;
 }
 
 interface Entry {
   readonly name: string;
   readonly about: About;
-  readonly type: 'internal';
+  readonly type: typeof type;
 }
+
+/** All connectors are part of the program. */
+const type = 'internal';
 
 interface Node {
   readonly category: string;
@@ -57,19 +64,21 @@ export class MetadataService {
     const all = await this.#connectors(owner);
     // No connector declares lookups so far.
     const found = owner === 'sources' && kind.toLowerCase() === 'lookup' ? [] : all;
-    return found.map(({ name, doc }) => ({ name, about: about(doc), type: 'internal' }));
+    return found.map(({ name, doc }) => ({ name, about: about(doc), type }));
   }
 
   /** The form of a source: the properties of its configuration keys. */
   async source(name: string): Promise<Record<string, unknown>> {
     const { doc, source, connection } = await this.#connector('sources', name);
+    const hint = source?.dataSource;
     return {
       about: about(doc),
       libs: [],
-      dataSource: { default: '', hint: text('DATASOURCE of the stream'), label: text('Data source') },
-      properties: { default: formOf(source?.props ?? {}, connection) },
+      dataSource: hint === undefined ? {} : { default: '', hint: text(hint), label: text('Data source') },
+      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection)) },
       outputs,
       node: nodeOf('source', name),
+      type,
     };
   }
 
@@ -78,8 +87,9 @@ export class MetadataService {
     return {
       about: about(doc),
       libs: [],
-      properties: formOf(sink?.props ?? {}, connection),
+      properties: formOf(sink?.props ?? {}, this.#context(name, connection)),
       node: nodeOf('sink', name),
+      type,
     };
   }
 
@@ -88,8 +98,9 @@ export class MetadataService {
     return {
       about: about(doc),
       libs: [],
-      properties: { default: formOf(connection, connection) },
+      properties: { default: formOf(connection, { connection }) },
       node: nodeOf('connection', name),
+      type,
     };
   }
 
@@ -147,6 +158,11 @@ export class MetadataService {
     return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys(keys)]));
   }
 
+  #context(name: string, connection: Spec): FormContext {
+    const ofType = this.#options.connections.list().filter(([, { typ }]) => typ === name);
+    return { connection, selectable: ofType.map(([id]) => id) };
+  }
+
   async #connectors(owner: Owner): Promise<readonly Connector[]> {
     const plays: Record<Owner, (connector: Connector) => boolean> = {
       sources: ({ source }) => source !== undefined,
@@ -172,7 +188,12 @@ function functionOf(info: FunctionInfo): Record<string, unknown> {
     aggregate: 'aggregate' in implementation,
     hint: text(doc),
     args: args.map(
-      ({ name: arg, type, optional = false, variadic = false }): Omit<FormField, 'default' | 'connection_related'> => ({
+      ({
+        name: arg,
+        type,
+        optional = false,
+        variadic = false,
+      }): Omit<FormField, 'default' | 'connection_related' | 'exist' | 'values'> => ({
         name: arg,
         optional,
         control: variadic ? 'list' : 'field',

@@ -9,19 +9,23 @@ export interface Text {
 
 /** One input of a form. */
 export interface FormField {
+  /** Always false: programs that keep what users entered set it. */
+  readonly exist: boolean;
   readonly name: string;
   readonly default: unknown;
   readonly type: string;
   readonly control: string;
   readonly connection_related: boolean;
   readonly optional: boolean;
-  readonly values?: readonly unknown[];
+  /** What a select offers; null where anything may be entered. */
+  readonly values: readonly unknown[] | null;
   readonly hint: Text;
   readonly label: Text;
 }
 
 export interface About {
   readonly trial: boolean;
+  readonly installed: boolean;
   readonly author: {
     readonly name: string;
     readonly email: string;
@@ -40,35 +44,60 @@ export function text(value: string): Text {
 }
 
 export function about(description: string): About {
-  return { trial: false, author, helpUrl: text(''), description: text(description) };
+  return { trial: false, installed: true, author, helpUrl: text(''), description: text(description) };
 }
 
-/** The inputs for a spec; `connection` names the properties that belong to the connection. */
-export function formOf(spec: Spec, connection: Spec = {}): FormField[] {
+/** What a form takes from outside of the spec. */
+export interface FormContext {
+  /** The properties that belong to the connection. */
+  readonly connection?: Spec;
+  /** Names of the connections whose properties may be used. */
+  readonly selectable?: readonly string[];
+}
+
+/** The inputs for a spec. */
+export function formOf(spec: Spec, { connection = {}, selectable }: FormContext = {}): FormField[] {
+  const isConnected = Object.keys(connection).length > 0;
   return describe(spec)
-    .filter(({ isDeprecated }) => !isDeprecated)
-    .map((info) => fieldOf(info, Object.hasOwn(connection, info.name)));
+    .filter(({ name, isUnlisted }) => !isUnlisted && (name !== selector || isConnected))
+    .map((info) => {
+      const values = info.name === selector ? selectable : valuesOf(info);
+      return fieldOf(info, values, Object.hasOwn(connection, info.name));
+    });
 }
 
-function fieldOf(info: FieldInfo, isOfConnection: boolean): FormField {
-  const { name, doc, isSecret, values, label } = info;
-  const nested = info.fields?.map((inner) => fieldOf(inner, false));
+/** Property that names a connection to use: there is a choice of it where there are connections. */
+const selector = 'connectionSelector';
+
+/** Whole numbers of a range up to this are offered one by one. */
+const maxOffered = 8;
+
+function fieldOf(info: FieldInfo, values: readonly unknown[] | undefined, isOfConnection: boolean): FormField {
+  const { name, doc, isSecret, label } = info;
+  const nested = info.fields?.map((inner) => fieldOf(inner, valuesOf(inner), false));
   return {
+    exist: false,
     name,
     default: nested ?? info.default ?? emptyOf(info),
     type: typeOf(info),
-    control: isSecret ? 'password' : controlOf(info),
+    control: isSecret ? 'password' : values === undefined ? controlOf(info) : 'select',
     connection_related: isOfConnection,
-    optional: !info.isRequired && !isNeeded(info.default),
-    ...(values === undefined ? {} : { values }),
+    optional: !info.isRequired && (values !== undefined || !isNeeded(info)),
+    values: values ?? null,
     hint: text(doc),
     label: text(label ?? captionOf(name)),
   };
 }
 
+function valuesOf({ type, values, min, max }: FieldInfo): readonly unknown[] | undefined {
+  if (values !== undefined) return values;
+  if (type !== 'int' || min === undefined || max === undefined || max - min >= maxOffered) return undefined;
+  return Array.from({ length: max - min + 1 }, (_, i) => min + i);
+}
+
 /** A text that works with a value only: leaving it empty would not do. */
-function isNeeded(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
+function isNeeded({ type, default: value }: FieldInfo): boolean {
+  return type === 'string' && typeof value === 'string' && value !== '';
 }
 
 function emptyOf({ type }: FieldInfo): unknown {
@@ -82,8 +111,7 @@ function typeOf({ type, item }: FieldInfo): string {
   return item === undefined || item === 'any' || item === 'duration' ? 'list_string' : `list_${item}`;
 }
 
-function controlOf({ type, values }: FieldInfo): string {
-  if (values !== undefined) return 'select';
+function controlOf({ type }: FieldInfo): string {
   if (type === 'bool') return 'radio';
   return type === 'list' || type === 'object' ? 'list' : 'text';
 }
