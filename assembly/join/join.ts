@@ -15,7 +15,8 @@ import {
   J_OTHERS, J_OTHERS_AT, J_STEPS, LIST_SIZE, OWNER_NONE, OWNER_OTHER, S_BEGUN, S_FAIL, S_FAIL_LEN, S_LISTS, S_OTHERS, S_OWNERS,
   S_POINTERS, S_PROGRAMS, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, listAt, slotsOf, stepAt,
 } from './spec';
-import { LIST_COUNT, listAdd, listClear, listFree, recordNew, recordSet, tableAdd } from './rows';
+import { listAdd, listClear, recordNew, recordSet } from './rows';
+import { tableAdd, tableFree } from './table';
 import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runStep, step, tuplesFree } from './run';
 import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
@@ -262,7 +263,7 @@ export function joinFree(node: usize): void {
   const made = load<u32>(state, S_PROGRAMS);
   for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), T_PROGRAM));
   const branches = load<u32>(spec, J_BRANCHES);
-  for (let b: u32 = 0; b < branches; b++) listFree(listAt(state, b), acct);
+  for (let b: u32 = 0; b < branches; b++) tableFree(listAt(state, b), acct);
   tuplesFree(state, acct);
   poolFree(state);
   free(state, load<u32>(node, N_STATE_SIZE), acct);

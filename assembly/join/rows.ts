@@ -1,31 +1,23 @@
 // Rows that a join holds, by branch: a list of records. The rows of a message stand in the pool of the node and go with
-// the message; those of a table stand in pages, each freed when its last row is no longer among the newest.
+// the message, those of a table in its pages (join/table.ts).
 //
 //   record  payloads u64[slots], then tags u8[slots]
 //   list    items u32 | from u32 | count u32 | capacity u32       items: addresses u32[capacity], the rows from `from`
-//           16   first u32 | last u32 (pages) | index u32 | lookups u32       of a table: join/hash.ts, 0 none; rows looked up
-//                since the last change while there was none
-//   page    next u32 | rows u32 | live u32 | 0 u32 | pool 32
-import { alloc, allocZeroed, free } from '../mem/alloc';
-import { Tag, lenOf, tagAt, valAt } from '../mem/layout';
-import { POOL_SIZE, copyValue, poolAlloc, poolFree, poolInit } from '../mem/pool';
-import { indexFree } from './hash';
+//           16   first u32 | last u32 (pages) | index u32 | lookups u32       of a table: its index (join/index.ts), 0 none;
+//                rows looked up before there was one
+import { alloc, free } from '../mem/alloc';
+import { Tag, lenOf } from '../mem/layout';
+import { copyValue, poolAlloc } from '../mem/pool';
 
 const ITEMS: usize = 0;
 const FROM: usize = 4;
 export const LIST_COUNT: usize = 8;
 const CAPACITY: usize = 12;
-const FIRST: usize = 16;
-const LAST: usize = 20;
+export const LIST_FIRST: usize = 16;
+export const LIST_LAST: usize = 20;
 export const LIST_INDEX: usize = 24;
 export const LIST_LOOKUPS: usize = 28;
 
-const NEXT: usize = 0;
-const ROWS: usize = 4;
-const LIVE: usize = 8;
-const POOL: usize = 16;
-const PAGE_SIZE: u32 = 16 + POOL_SIZE;
-const PAGE_ROWS: u32 = 64;
 /** Lists up to this many rows keep their room for the next message. */
 const KEPT_CAPACITY: u32 = 1024;
 
@@ -98,76 +90,13 @@ export function listClear(list: usize, acct: usize): void {
   store<u32>(list, 0, CAPACITY);
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------------
-
-/**
- * Appends row `row` of the columns whose blocks stand at `blocks` to a table and drops the oldest beyond `retain` (0: keeps
- * all). False when memory is exhausted; the table is as it was then.
- */
-export function tableAdd(list: usize, blocks: usize, columns: u32, row: u32, retain: u32, acct: usize): bool {
-  dropIndex(list, acct);
-  let page = <usize>load<u32>(list, LAST);
-  if (!page || load<u32>(page, ROWS) == PAGE_ROWS) {
-    page = addPage(list, acct);
-    if (!page) return false;
-  }
-  const pool = page + POOL;
-  const record = recordNew(pool, columns);
-  if (!record) return false;
-  for (let c: u32 = 0; c < columns; c++) {
-    const block = <usize>load<u32>(blocks + (<usize>c << 2));
-    if (!recordSet(pool, record, columns, c, tagAt(block, row), valAt(block, row))) return false;
-  }
-  if (!listAdd(list, record, acct)) return false;
-  store<u32>(page, load<u32>(page, ROWS) + 1, ROWS);
-  store<u32>(page, load<u32>(page, LIVE) + 1, LIVE);
-  if (retain && load<u32>(list, LIST_COUNT) > retain) dropOldest(list, acct);
-  return true;
-}
-
-/** The rows of the table change: what was made of them is no longer true. */
-function dropIndex(list: usize, acct: usize): void {
-  indexFree(<usize>load<u32>(list, LIST_INDEX), acct);
-  store<u64>(list, 0, LIST_INDEX);
-}
-
-function addPage(list: usize, acct: usize): usize {
-  const page = allocZeroed(PAGE_SIZE, acct);
-  if (!page) return 0;
-  poolInit(page + POOL, 512, acct);
-  const last = <usize>load<u32>(list, LAST);
-  if (last) store<u32>(last, <u32>page, NEXT);
-  else store<u32>(list, <u32>page, FIRST);
-  store<u32>(list, <u32>page, LAST);
-  return page;
-}
-
-function dropOldest(list: usize, acct: usize): void {
+/** Takes the first row off the list. */
+export function listDropFirst(list: usize): void {
   store<u32>(list, load<u32>(list, FROM) + 1, FROM);
   store<u32>(list, load<u32>(list, LIST_COUNT) - 1, LIST_COUNT);
-  const page = <usize>load<u32>(list, FIRST);
-  const live = load<u32>(page, LIVE) - 1;
-  store<u32>(page, live, LIVE);
-  const next = load<u32>(page, NEXT);
-  if (live || !next) return;
-  store<u32>(list, next, FIRST);
-  freePage(page, acct);
 }
 
-function freePage(page: usize, acct: usize): void {
-  poolFree(page + POOL);
-  free(page, PAGE_SIZE, acct);
-}
-
-/** Frees the list with the pages of a table. */
 export function listFree(list: usize, acct: usize): void {
-  dropIndex(list, acct);
   free(<usize>load<u32>(list, ITEMS), load<u32>(list, CAPACITY) << 2, acct);
-  let page = <usize>load<u32>(list, FIRST);
-  while (page) {
-    const next = <usize>load<u32>(page, NEXT);
-    freePage(page, acct);
-    page = next;
-  }
   memory.fill(list, 0, 32);
 }

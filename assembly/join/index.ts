@@ -1,0 +1,134 @@
+// Rows by the hash of their keys. Rows are added behind the last and dropped from the first on; a bucket lists its rows in
+// their order. A row stands in the slot after that of the row before it, around the ring.
+//
+//   index   0   size u32 | mask u32 (buckets - 1) | ring u32 (slots - 1) | oldest u32 (slot of the first row)
+//           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | 0 u32
+//           32  u32[16] for each key: rows by the kind of their value
+//               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
+import { alloc, free } from '../mem/alloc';
+import { K_RIGHT, T_BRANCH, branchAt, keyAt, slotsOf } from './spec';
+import { recordTag } from './rows';
+import { KIND_COUNT, KIND_NULL, NO_HASH, kindOf, rightHash } from './keys';
+
+const I_MASK: usize = 4;
+const I_RING: usize = 8;
+const I_OLDEST: usize = 12;
+const I_KEYS: usize = 16;
+const I_STEP: usize = 20;
+const I_SPEC: usize = 24;
+const I_KINDS: u32 = 32;
+const KINDS_SIZE: u32 = KIND_COUNT << 2;
+
+/** Makes an empty index with room for one row more than `rows`; 0 when memory is exhausted. */
+export function indexNew(spec: usize, step: usize, keys: u32, rows: u32, acct: usize): usize {
+  let slots: u32 = 64;
+  while (slots <= rows && slots < 1 << 27) slots <<= 1;
+  const fixed = I_KINDS + keys * KINDS_SIZE;
+  const size = <u64>fixed + (<u64>slots << 4);
+  if (slots <= rows || size > 0x7fffffff) return 0;
+  const index = alloc(<u32>size, acct);
+  if (!index) return 0;
+  memory.fill(index, 0, fixed + (slots << 3));
+  store<u32>(index, <u32>size);
+  store<u32>(index, slots - 1, I_MASK);
+  store<u32>(index, slots - 1, I_RING);
+  store<u32>(index, keys, I_KEYS);
+  store<u32>(index, <u32>step, I_STEP);
+  store<u32>(index, <u32>spec, I_SPEC);
+  return index;
+}
+
+export function indexFree(index: usize, acct: usize): void {
+  if (index) free(index, load<u32>(index), acct);
+}
+
+// @ts-ignore: decorator
+@inline function bucketAt(index: usize, hash: u32): usize {
+  const buckets = index + I_KINDS + load<u32>(index, I_KEYS) * KINDS_SIZE;
+  return buckets + (<usize>(hash & load<u32>(index, I_MASK)) << 3);
+}
+
+// @ts-ignore: decorator
+@inline function entryAt(index: usize, slot: u32): usize {
+  const buckets = index + I_KINDS + load<u32>(index, I_KEYS) * KINDS_SIZE;
+  return buckets + (<usize>(load<u32>(index, I_MASK) + 1 + slot) << 3);
+}
+
+/** Counts a value of key `k` in or out. */
+// @ts-ignore: decorator
+@inline export function indexCount(index: usize, k: u32, kind: u32, by: u32): void {
+  const at = index + I_KINDS + k * KINDS_SIZE + (kind << 2);
+  store<u32>(at, load<u32>(at) + by);
+}
+
+/** Kinds that the values of key `k` have, a bit for each; null has none. */
+export function indexKinds(index: usize, k: u32): u32 {
+  const at = index + I_KINDS + k * KINDS_SIZE;
+  let kinds: u32 = 0;
+  for (let kind = KIND_NULL + 1; kind < KIND_COUNT; kind++) {
+    if (load<u32>(at + (kind << 2))) kinds |= <u32>1 << kind;
+  }
+  return kinds;
+}
+
+/** Adds the row at position `row`, which is the last; it must have room. */
+export function indexAdd(index: usize, row: u32, hash: u32): void {
+  const slot = (load<u32>(index, I_OLDEST) + row) & load<u32>(index, I_RING);
+  const entry = entryAt(index, slot);
+  store<u32>(entry, 0);
+  store<u32>(entry, hash, 4);
+  if (hash == NO_HASH) return;
+  const bucket = bucketAt(index, hash);
+  if (load<u32>(bucket)) store<u32>(entryAt(index, load<u32>(bucket, 4) - 1), slot + 1);
+  else store<u32>(bucket, slot + 1);
+  store<u32>(bucket, slot + 1, 4);
+}
+
+/** First slot of the bucket of a hash, + 1; 0 none. */
+// @ts-ignore: decorator
+@inline export function indexFirst(index: usize, hash: u32): u32 {
+  return load<u32>(bucketAt(index, hash));
+}
+
+/** The slot after `slot` in its bucket, both + 1; 0 none. */
+// @ts-ignore: decorator
+@inline export function indexNext(index: usize, slot: u32): u32 {
+  return load<u32>(entryAt(index, slot - 1));
+}
+
+/** Position of the row in the slot (+ 1), or -1 when its keys have another hash. */
+// @ts-ignore: decorator
+@inline export function indexRow(index: usize, slot: u32, hash: u32): i32 {
+  if (load<u32>(entryAt(index, slot - 1), 4) != hash) return -1;
+  return <i32>((slot - 1 - load<u32>(index, I_OLDEST)) & load<u32>(index, I_RING));
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------
+
+/** Adds the row of a table that is to be its last, at position `row`. False when it has no room: a larger index must be made. */
+export function indexAddRecord(index: usize, row: u32, record: usize): bool {
+  if (row > load<u32>(index, I_RING)) return false;
+  countRecord(index, record, 1);
+  indexAdd(index, row, rightHash(load<u32>(index, I_SPEC), load<u32>(index, I_STEP), record));
+  return true;
+}
+
+/** Takes the first row of a table out. It is the first of its bucket as well. */
+export function indexDropRecord(index: usize, record: usize): void {
+  countRecord(index, record, -1);
+  const oldest = load<u32>(index, I_OLDEST);
+  const entry = entryAt(index, oldest);
+  const hash = load<u32>(entry, 4);
+  if (hash != NO_HASH) store<u32>(bucketAt(index, hash), load<u32>(entry));
+  store<u32>(index, (oldest + 1) & load<u32>(index, I_RING), I_OLDEST);
+}
+
+function countRecord(index: usize, record: usize, by: u32): void {
+  const spec = <usize>load<u32>(index, I_SPEC);
+  const step = <usize>load<u32>(index, I_STEP);
+  const slots = slotsOf(branchAt(spec, load<u32>(step, T_BRANCH)));
+  const keys = load<u32>(index, I_KEYS);
+  for (let k: u32 = 0; k < keys; k++) {
+    indexCount(index, k, kindOf(recordTag(record, slots, load<u32>(keyAt(spec, step, k), K_RIGHT))), by);
+  }
+}
