@@ -8,6 +8,7 @@ const defaultRate = 10_000;
 /** The last results are waited for so long, ms; their cost counts. */
 const settleMs = 300;
 
+/** Measures latency: percentiles over all messages, each with its own time of sending. */
 export async function latency({ workload, options, engine, generator, result }: Run): Promise<void> {
   const rate = options.rate || defaultRate;
   await engine.createRule(RULE, options.sql || workload.sql, {

@@ -17,6 +17,7 @@ interface BenchRule {
   readonly threshold: number;
 }
 
+/** Makes the rules, sends at a fixed rate and checks what each rule took and gave. */
 export async function manyRules(run: Run): Promise<void> {
   const { workload, options, engine, generator, result } = run;
   const rate = options.rate || defaultRate;

@@ -12,6 +12,7 @@ const partSize = 400_000;
 /** A file that has not grown for so long has all results, ms. */
 const quietMs = 150;
 
+/** Measures throughput and checks every result line. */
 export async function throughput(run: Run): Promise<void> {
   const { workload, options, engine, generator, result } = run;
   const file = join(run.folder, 'out.txt');

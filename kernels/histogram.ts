@@ -10,6 +10,7 @@ export interface Histogram {
   counts: number[];
 }
 
+/** A histogram that has seen nothing. */
 export function emptyHistogram(): Histogram {
   return { sumUs: 0, counts: new Array<number>(latencyBounds.length + 1).fill(0) };
 }

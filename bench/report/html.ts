@@ -40,6 +40,7 @@ function bars(
   return `<h2>${title}</h2><svg viewBox="0 0 860 ${height}" width="860" height="${height}" role="img" aria-label="${title}">${rows}</svg>`;
 }
 
+/** All results as a page with a table and plots; nothing is loaded from elsewhere. */
 export function htmlReport(machine: string, results: RunResult[]): string {
   const rows = results.map(cells);
   const columns = Object.keys(rows[0] ?? {});

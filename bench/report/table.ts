@@ -37,6 +37,7 @@ export function cells(r: RunResult): Record<string, string> {
   };
 }
 
+/** All results as a table, and how many times as fast as the plain program each workload is. */
 export function tableReport(results: RunResult[]): string {
   const rows = results.map(cells);
   const columns = Object.keys(rows[0] ?? {});

@@ -10,6 +10,7 @@ import { blankResult, type RunResult, setCosts } from '../result.js';
 import { check, lastResult, sendFor, warmUp } from '../throughput.js';
 import { workloadByName } from '../workloads/index.js';
 
+/** Starts the plain program on the workload and measures it; results are checked the same way. */
 export async function runTwinOf(options: RunOptions): Promise<RunResult> {
   const { role, dataSet, seconds } = options;
   const workload = workloadByName(options.workload);

@@ -172,6 +172,7 @@ function specOf(clause: WindowClause | null, bind: (condition: Expr) => Value): 
   }
 }
 
+/** Whether the node itself, not what is below it, is a call of an aggregate. */
 export function isAggregateCall(expr: Expr): boolean {
   if (expr.kind !== 'call') return false;
   const definition = findFunction(expr.name);

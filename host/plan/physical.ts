@@ -52,6 +52,7 @@ interface Output {
   actions: number[];
 }
 
+/** Turns the optimised plan of a rule into nodes, one encode node for all actions with equal wishes. `sources` is their number. */
 export function lower(
   root: Extract<Logical, { kind: 'project' }>,
   rule: RuleDefinition,

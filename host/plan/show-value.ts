@@ -97,6 +97,7 @@ export function showUse(use: ColumnUse): string {
   }
 }
 
+/** A constant as plans show it. */
 export function showConst(value: ConstValue): string {
   switch (value.tag) {
     case 'null':

@@ -10,6 +10,7 @@ const rawSources = ['mqtt', 'httppush', 'httppull', 'websocket'];
 /** Sinks that take rows: no encode step is shown. */
 const rowSinks = ['memory'];
 
+/** Names the operators of a planned rule, how they follow one another and which nodes do the work of each. */
 export function topologyOf(
   sources: readonly Source[],
   rule: RuleDefinition,

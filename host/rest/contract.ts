@@ -41,18 +41,22 @@ export const boolean: Schema = { type: 'boolean' };
 export const anything: Schema = true;
 export const objectOfAnything: Schema = { type: 'object' };
 
+/** An array of any length. */
 export function list(items: Schema): Schema {
   return { type: 'array', items };
 }
 
+/** An object with members of any names. */
 export function map(values: Schema): Schema {
   return { type: 'object', additionalProperties: values };
 }
 
+/** What fits at least one of the schemas. */
 export function either(...schemas: Schema[]): Schema {
   return { anyOf: schemas };
 }
 
+/** What fits the schema, or null. */
 export function orNull(schema: Schema): Schema {
   return either(schema, { type: 'null' });
 }

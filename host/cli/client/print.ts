@@ -39,6 +39,7 @@ export function readable(value: unknown): string {
   return Object.keys(value).length === 0 ? '(none)\n' : members(value);
 }
 
+/** Whether the JSON value is an object, no array and not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -13,6 +13,7 @@ import { importFailures } from './status.js';
 const longMs = 600_000;
 const progressMs = 1000;
 
+/** `import ruleset -f FILE`; returns the exit code. */
 export async function importRuleset(call: Call): Promise<number> {
   const content = readText(required(call));
   const answer = await long(call, 'importing', (limit) =>
@@ -22,6 +23,7 @@ export async function importRuleset(call: Call): Promise<number> {
   return 0;
 }
 
+/** `import data -f FILE`, JSON or YAML; lists the items that failed and then returns exit code 1. */
 export async function importData(call: Call): Promise<number> {
   const file = required(call);
   const content = readText(file);
@@ -56,6 +58,7 @@ function failuresIn(message: string): ReturnType<typeof importFailures> {
   }
 }
 
+/** `export ruleset FILE`; returns the exit code. */
 export async function exportRuleset(call: Call): Promise<number> {
   const { text } = await long(call, 'exporting', (limit) =>
     call.client.send('POST', '/ruleset/export', undefined, limit),
@@ -63,6 +66,7 @@ export async function exportRuleset(call: Call): Promise<number> {
   return save(call, text);
 }
 
+/** `export data FILE [-r RULES]`, JSON or by its ending YAML; returns the exit code. */
 export async function exportData(call: Call): Promise<number> {
   const rules = call.flag('rules');
   const isYaml = /\.ya?ml$/i.test(call.arg('file'));

@@ -11,8 +11,10 @@ export interface FunctionSpec {
   call: TemplateFunction;
 }
 
+/** As many arguments as are given. */
 export const any = Number.POSITIVE_INFINITY;
 
+/** A function of `min` to `max` arguments. */
 export function fn(min: number, max: number, call: TemplateFunction): FunctionSpec {
   return { min, max, call };
 }
@@ -22,17 +24,20 @@ export function textFn(count: number, call: (...texts: string[]) => Value): Func
   return fn(count, count, (args) => call(...args.map(textArg)));
 }
 
+/** The argument as a text; throws when it is of another type. */
 export function textArg(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) throw new TemplateError('invalid value; expected string');
   throw new TemplateError(`wrong type for value; expected string; got ${typeName(value)}`);
 }
 
+/** The argument as a map; throws when it is of another type. */
 export function dictArg(value: Value): Dict {
   if (isDict(value)) return value;
   throw new TemplateError(`wrong type for value; expected map[string]interface {}; got ${typeName(value)}`);
 }
 
+/** The argument as a list; throws when it is of another type. */
 export function listArg(value: Value): Value[] {
   if (Array.isArray(value)) return value;
   throw new TemplateError(`expected a list; got ${typeName(value)}`);

@@ -20,10 +20,12 @@ export type Signal = 'break' | 'continue' | undefined;
 /** Most templates that call one another, and most nesting of actions and parentheses. */
 export const maxDepth = 100;
 
+/** The error of a line of the template, in the words of the other engine. */
 export function failure(line: number, reason: string): TemplateError {
   return new TemplateError(`template: sink:${line}: ${reason}`);
 }
 
+/** Adds text to the output. Throws when the output or the work becomes too much. */
 export function write({ out, budget }: Frame, text: string): undefined {
   budget.spend(1);
   out.length += text.length;
@@ -31,6 +33,7 @@ export function write({ out, budget }: Frame, text: string): undefined {
   out.parts.push(text);
 }
 
+/** Runs blocks one after the other, until one leaves the loop around them. */
 export function sequence(blocks: Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;
   return (frame, dot) => {
@@ -57,6 +60,7 @@ export function follow(value: Evaluate, fields: string[], line: number): Evaluat
   };
 }
 
+/** Runs another template, whose dot and only variable is the argument. */
 export function invoke(name: string, argument: Evaluate, line: number): Block {
   return (frame, dot) => {
     const block = frame.templates.get(name);

@@ -32,6 +32,7 @@ export class Budget {
   }
 }
 
+/** Whether the value is a map: an object that is no list and no time. */
 export function isDict(value: Value): value is Dict {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
@@ -46,10 +47,12 @@ export function setMember(dict: Dict, key: string, value: Value): void {
   Object.defineProperty(dict, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
+/** Keys in the order in which Go prints and walks maps. */
 export function sortedKeys(dict: Dict): string[] {
   return Object.keys(dict).sort();
 }
 
+/** What `if` and `and` take for true: all but zero, false, null and what is empty. */
 export function isTrue(value: Value): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Date) return true;
@@ -113,6 +116,7 @@ function showScalar(value: undefined | null | boolean | number | bigint | string
   return String(value);
 }
 
+/** Prints a number as `%v` does: as an integer when it is a whole one that JavaScript holds exactly. */
 export function showNumber(value: number): string {
   if (Number.isSafeInteger(value)) return Object.is(value, -0) ? '-0' : String(value);
   return goFloat(value);

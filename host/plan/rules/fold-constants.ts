@@ -13,6 +13,7 @@ export type Fold = (program: Program, result: number) => { value: ConstValue } |
 /** Operations that give values for which there is no constant, or that depend on more than their operands. */
 const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>(['call.host', 'cast.toDatetime', 'cast.toBytea']);
 
+/** The plan with constants in the place of what `fold` could compute. */
 export function foldConstants(root: Logical, values: Values, fold: Fold): Logical {
   return mapValues(root, values, (value) => (isFoldable(value) ? folded(value, values, fold) : value));
 }

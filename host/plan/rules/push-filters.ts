@@ -5,6 +5,7 @@
  */
 import type { Logical } from '../logical.js';
 
+/** The plan with each WHERE as low as it may be. */
 export function pushFilters(node: Logical): Logical {
   if (node.kind === 'source' || node.kind === 'merge') return node;
   if (node.kind === 'window' && node.where !== null && followsClock(node)) {

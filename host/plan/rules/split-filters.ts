@@ -5,6 +5,7 @@
 import type { Logical } from '../logical.js';
 import type { Value } from '../value.js';
 
+/** The plan with one condition a filter, and no condition that is always true. */
 export function splitFilters(node: Logical): Logical {
   if (node.kind === 'source' || node.kind === 'merge') return node;
   const input = splitFilters(node.input);

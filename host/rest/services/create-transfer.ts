@@ -32,6 +32,7 @@ export interface TransferParts {
   readonly stop: () => void;
 }
 
+/** Makes the service of imports, exports and rulesets over the repositories and services given. */
 export function createTransfer(parts: TransferParts): TransferService {
   const { store, stored, confKeys, sources } = parts;
   return new TransferService({

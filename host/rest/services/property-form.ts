@@ -43,6 +43,7 @@ export function text(value: string): Text {
   return { en: value, zh: value };
 }
 
+/** What a form says about its connector; all are part of the program. */
 export function about(description: string): About {
   return { trial: false, installed: true, author, helpUrl: text(''), description: text(description) };
 }

@@ -41,6 +41,7 @@ export interface StoredOptions {
   readonly portableStatus: StatusOf;
 }
 
+/** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions): StoredServices {
   const { store, files, functions, connections, connectors, uses, portableStatus } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
