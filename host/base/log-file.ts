@@ -1,5 +1,5 @@
 /** A log file that rotates by size and age: what is full or old is put aside under a name that ends with the time. */
-import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderSync } from './folder.js';
 
@@ -64,12 +64,19 @@ export class LogFile {
 
   #rotate(): number {
     this.close();
-    const stamp = new Date().toISOString().replace(/[:.]/g, '-');
-    renameSync(this.#path, `${this.#path}.${stamp}`);
+    renameSync(this.#path, this.#asideName());
     const fd = this.#open();
     this.#openedAt = Date.now();
     this.#removeOld();
     return fd;
+  }
+
+  /** Name for the file that is put aside now; several in a millisecond take the next ones. */
+  #asideName(): string {
+    for (let at = Date.now(); ; at++) {
+      const name = `${this.#path}.${new Date(at).toISOString().replace(/[:.]/g, '-')}`;
+      if (!existsSync(name)) return name;
+    }
   }
 
   #removeOld(): void {

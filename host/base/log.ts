@@ -26,8 +26,10 @@ export interface LogOptions extends Rotation {
   hasTimestamp: boolean;
   /** Gets every line as well, without its time. */
   also?: (level: Level, line: string) => void;
-  /** The file can't be written any more; gets the text that was to be written. */
+  /** The file can't be written any more; gets the text that was to be written. Without it the file is tried again. */
   failed?: (reason: string, text: string) => void;
+  /** After a failure the file is tried again when so much time has passed, milliseconds. */
+  retryMs?: number;
   /** Called after each time the file was written. */
   written?: (file: LogFile) => void;
 }
@@ -37,6 +39,9 @@ const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, er
 export const mainLogFile = 'stream.log';
 
 const flushMs = 50;
+/** A line that is repeated all the time is counted in the log so often. */
+const foldMs = 10_000;
+const defaultRetryMs = 10_000;
 /** Beyond this the lines are written at once, so that memory stays bounded. */
 const flushBytes = 64 * 1024;
 
@@ -72,6 +77,9 @@ export class Log extends LineLogger {
   #timer: NodeJS.Timeout | undefined;
   #last = '';
   #repeats = 0;
+  #foldTimer: NodeJS.Timeout | undefined;
+  /** While the file can't be written: when it is tried again, and what it misses. */
+  #pause: { until: number; lines: number } | undefined;
 
   readonly #followers = new Set<Log>();
 
@@ -134,7 +142,7 @@ export class Log extends LineLogger {
     if (this.#options.console) process.stderr.write(text);
     if (this.#file === undefined) return;
     this.#toFile(this.#file, text);
-    if (this.#file !== undefined) this.#options.written?.(this.#file);
+    if (this.#file !== undefined && this.#pause === undefined) this.#options.written?.(this.#file);
   }
 
   close(): void {
@@ -150,6 +158,7 @@ export class Log extends LineLogger {
     const line = `level=${level} msg=${quoted(message)}${details === undefined ? '' : shown(details)}`;
     if (line === this.#last) {
       this.#repeats++;
+      this.#foldTimer ??= setTimeout(() => this.flush(), foldMs).unref();
       return;
     }
     this.#foldEnd();
@@ -169,8 +178,12 @@ export class Log extends LineLogger {
 
   #foldEnd(): void {
     if (this.#repeats === 0) return;
-    this.#add(`level=info msg="the last line was repeated ${this.#repeats} times"`);
+    clearTimeout(this.#foldTimer);
+    this.#foldTimer = undefined;
+    const line = `level=info msg="the last line was repeated ${this.#repeats} times"`;
     this.#repeats = 0;
+    this.#add(line);
+    this.#options.also?.('info', line);
   }
 
   #add(line: string): void {
@@ -180,14 +193,25 @@ export class Log extends LineLogger {
   }
 
   #toFile(file: LogFile, text: string): void {
+    if (this.#pause !== undefined && Date.now() < this.#pause.until) {
+      this.#pause.lines += linesIn(text);
+      return;
+    }
     try {
-      file.write(text);
+      file.write(this.#pause === undefined ? text : `${missed(this.#pause.lines)}${text}`);
+      this.#pause = undefined;
     } catch (error) {
       // A full disk must not end the server; the console still gets the lines.
-      this.#closeFile();
       const reason = error instanceof Error ? error.message : String(error);
-      if (this.#options.failed !== undefined) this.#options.failed(reason, text);
-      else process.stderr.write(`haumea: logging to file ended: ${reason}\n`);
+      const { failed, retryMs = defaultRetryMs } = this.#options;
+      file.close();
+      if (failed !== undefined) {
+        this.#closeFile();
+        failed(reason, text);
+        return;
+      }
+      if (this.#pause === undefined) process.stderr.write(`haumea: the log file can't be written: ${reason}\n`);
+      this.#pause = { until: Date.now() + retryMs, lines: (this.#pause?.lines ?? 0) + linesIn(text) };
     }
   }
 
@@ -195,6 +219,14 @@ export class Log extends LineLogger {
     this.#file?.close();
     this.#file = undefined;
   }
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1;
+}
+
+function missed(lines: number): string {
+  return `level=error msg="${lines} lines are missing here, the log file could not be written"\n`;
 }
 
 function shown(details: Details): string {

@@ -177,6 +177,9 @@ export function makeNames(): Map<string, Sample | undefined> {
   return new Map();
 }
 
+/** Once for all documents: a value that changes would stand for another process. */
+const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
+
 function* processFigures(): Generator<string> {
   const { user, system } = process.cpuUsage();
   yield '# HELP process_cpu_seconds_total Processor time of the server\n# TYPE process_cpu_seconds_total counter\n';
@@ -184,7 +187,7 @@ function* processFigures(): Generator<string> {
   yield '# HELP process_resident_memory_bytes Memory of the server\n# TYPE process_resident_memory_bytes gauge\n';
   yield `process_resident_memory_bytes ${process.memoryUsage.rss()}\n`;
   yield '# HELP process_start_time_seconds Start of the server\n# TYPE process_start_time_seconds gauge\n';
-  yield `process_start_time_seconds ${Math.round(Date.now() / 1000 - process.uptime())}\n`;
+  yield `process_start_time_seconds ${startSeconds}\n`;
 }
 
 function escaped(text: string): string {

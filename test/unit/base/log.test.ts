@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { eventually } from '../../harness.js';
 import { openLog } from './open-log.js';
 
 test('writes levels, details and masks', () => {
@@ -53,6 +55,43 @@ test('puts full files aside and removes the oldest', () => {
   assert.ok(names.includes('stream.log'));
   assert.ok(names.length <= 3, names.join());
   assert.match(text(), /line 9/);
+});
+
+test('puts nothing aside over another file of the same moment', () => {
+  const { log, folder } = openLog({ rotateSizeBytes: 1 });
+  for (let i = 0; i < 50; i++) log.error(`line ${i}`);
+  log.close();
+  const all = readdirSync(folder)
+    .sort()
+    .map((name) => readFileSync(join(folder, name), 'utf8'));
+  assert.is(all.length, 50);
+  assert.is(new Set(all).size, 50);
+});
+
+test('a file that could not be written is tried again, and says what it misses', async () => {
+  const { log, folder } = openLog({ retryMs: 30 });
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'a file in its place');
+  log.error('lost');
+  log.error('lost, too');
+  rmSync(folder);
+  await eventually('a line in the file', () => {
+    log.error(`now ${Math.random()}`);
+    return existsSync(join(folder, 'stream.log'));
+  });
+  log.close();
+  const [first = '', second = ''] = readFileSync(join(folder, 'stream.log'), 'utf8').split('\n');
+  const missing = Number(/^level=error msg="(\d+) lines are missing here/.exec(first)?.[1]);
+  assert.ok(missing >= 2, first);
+  assert.match(second, 'msg="now ');
+});
+
+test('syslog learns of repeated lines as well', () => {
+  const lines: string[] = [];
+  const { log } = openLog({ also: (level, line) => lines.push(`${level}: ${line}`) });
+  for (let i = 0; i < 3; i++) log.warn('again');
+  log.close();
+  assert.equal(lines, ['warn: level=warn msg=again', 'info: level=info msg="the last line was repeated 2 times"']);
 });
 
 test('a folder that can not be written ends logging to file, not the program', () => {
