@@ -21,26 +21,52 @@ const maxRecordBytes = 1 << 28;
 
 export interface ReadResult {
   readonly records: readonly (readonly Change[])[];
-  /** Length of the part that is whole. */
+  /** Length of the part before the first damage. */
   readonly goodBytes: number;
   /** What follows it; empty unless a write was torn or the file is damaged. */
   readonly tail: Buffer;
+  /** The journal without what is damaged, when whole records follow the damage: then it is no torn write. */
+  readonly repaired: Buffer | undefined;
 }
 
-/** Reads the records of a journal up to the first that is not whole. */
+/** Reads the records of a journal that are whole. */
 export function readRecords(bytes: Buffer): ReadResult {
   const records: Change[][] = [];
-  let at = 0;
-  if (bytes.subarray(0, magic.length).equals(magic)) {
-    at = magic.length;
-    for (;;) {
-      const record = recordAt(bytes, at);
-      if (record === undefined) break;
-      records.push(record.changes);
-      at = record.end;
-    }
+  const parts: Buffer[] = [magic];
+  let damagedAt: number | undefined;
+  let isRepaired = false;
+  let at = bytes.subarray(0, magic.length).equals(magic) ? magic.length : undefined;
+  if (at === undefined) {
+    damagedAt = 0;
+    at = nextRecord(bytes, 0);
   }
-  return { records, goodBytes: at, tail: bytes.subarray(at) };
+  while (at !== undefined) {
+    const record = recordAt(bytes, at);
+    if (record === undefined) {
+      damagedAt ??= at;
+      at = nextRecord(bytes, at + 1);
+      continue;
+    }
+    isRepaired ||= damagedAt !== undefined;
+    records.push(record.changes);
+    parts.push(bytes.subarray(at, record.end));
+    at = record.end;
+  }
+  const goodBytes = damagedAt ?? bytes.length;
+  const repaired = isRepaired ? Buffer.concat(parts) : undefined;
+  return { records, goodBytes, tail: bytes.subarray(goodBytes), repaired };
+}
+
+/** How every payload begins. */
+const payloadStart = '[["';
+
+/** Where the next whole record begins, at `from` or behind it. */
+function nextRecord(bytes: Buffer, from: number): number | undefined {
+  for (let payload = from + headerBytes; ; payload++) {
+    payload = bytes.indexOf(payloadStart, payload);
+    if (payload < 0) return undefined;
+    if (recordAt(bytes, payload - headerBytes) !== undefined) return payload - headerBytes;
+  }
 }
 
 function recordAt(bytes: Buffer, at: number): { changes: Change[]; end: number } | undefined {

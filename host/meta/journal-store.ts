@@ -6,7 +6,18 @@
  *     sqliteKV.db.changes-000007  journal number 7; replayed at start when the generation is 7 or less
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -61,14 +72,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       rmSync(name);
       continue;
     }
-    const { records, goodBytes: good, tail } = readRecords(readFileSync(name));
+    const { records, goodBytes: good, tail, repaired } = readRecords(readFileSync(name));
     for (const changes of records) for (const change of changes) apply(kinds, change);
-    if (tail.length > 0) {
+    if (repaired !== undefined) {
+      const aside = freeName(`${name}.damaged`);
+      copyFileSync(name, aside);
+      replaceFile(name, repaired);
+      log.error(`the journal ${name} is damaged; it was kept as ${aside}, all of its changes that are whole are taken`);
+    } else if (tail.length > 0) {
       writeFileSync(`${name}.cut`, tail, { mode: 0o600 });
       log.warn(`cut ${tail.length} bytes of an unfinished change from ${name}, kept as ${name}.cut`);
     }
     last = number;
-    goodBytes = good;
+    goodBytes = repaired?.length ?? good;
   }
   return new JournalStore(options, kinds, last, goodBytes);
 }
@@ -272,6 +288,19 @@ function journalNumbers(path: string): number[] {
     .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
     .map((name) => Number(name.slice(prefix.length)))
     .sort((a, b) => a - b);
+}
+
+/** Puts a file in the place of another, on disk before it takes the name. */
+function replaceFile(path: string, bytes: Buffer): void {
+  const temporary = `${path}.tmp`;
+  const file = openSync(temporary, 'w', 0o600);
+  try {
+    writeFileSync(file, bytes);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
 }
 
 function freeName(wanted: string): string {

@@ -141,6 +141,44 @@ test('ignores rubbish behind the journal', async () => {
   assert.is(statSync(`${path}.changes-000000.cut`).mode & 0o777, 0o600, 'what was cut may hold passwords');
 });
 
+test('damage within the journal costs the change it hit, not those behind it', async () => {
+  const path = place();
+  const store = await open(path);
+  const journal = `${path}.changes-000000`;
+  const ends: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    // What looks like the begin of a record within one is none.
+    await store.put('rule', `r${i}`, `[["rule","x",${i}]]`);
+    ends.push(statSync(journal).size);
+  }
+  const whole = readFileSync(journal);
+  for (const [name, lost, damage] of [
+    ['the magic number', [], (bytes) => bytes.fill(0, 0, 8)],
+    ['a length', ['r4'], (bytes) => bytes.writeUInt32LE(0x7fffffff, ends[3])],
+    ['a checksum', ['r0'], (bytes) => bytes.writeUInt8((bytes[12] as number) ^ 1, 12)],
+    [
+      'two texts',
+      ['r10', 'r17'],
+      (bytes) => bytes.fill(0xff, ends[9]! + 20, ends[9]! + 22).fill(0, ends[17]! - 3, ends[17]),
+    ],
+    ['a block', ['r6', 'r7', 'r8'], (bytes) => bytes.fill(0, ends[5]! + 4, ends[8]! - 4)],
+  ] as [string, string[], (bytes: Buffer) => unknown][]) {
+    const bytes = Buffer.from(whole);
+    damage(bytes);
+    writeFileSync(journal, bytes);
+    const { log, lines } = listener();
+    const expected = Array.from({ length: 20 }, (_, i) => `r${i}`).filter((key) => !lost.includes(key));
+    assert.equal((await open(path, log)).keys('rule').sort(byNumber), expected, name);
+    const aside = /kept as (\S+),/.exec(lines.join('\n'))?.[1];
+    assert.equal(readFileSync(aside ?? ''), bytes, name);
+    const again = await open(path);
+    await again.put('rule', 'r20', 'next');
+    assert.equal((await open(path)).keys('rule').sort(byNumber), [...expected, 'r20'], `${name}, later changes`);
+  }
+});
+
+const byNumber = (a: string, b: string) => Number(a.slice(1)) - Number(b.slice(1));
+
 test('sets a damaged database aside and names it', async () => {
   const path = place();
   writeFileSync(path, 'this is no database, but somebody may want it back');
