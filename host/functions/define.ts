@@ -93,29 +93,34 @@ export function perRow(
   return (columns) => {
     const args = new Array<unknown>(columns.argCount);
     for (let k = 0; k < columns.count; k++) {
-      let hasNull = false;
-      let failed: ValueError | null = null;
-      for (let i = 0; i < args.length; i++) {
-        const value = columns.get(i, k);
-        args[i] = value;
-        if (value instanceof ValueError) failed ??= value;
-        else hasNull ||= isAbsent(value);
-      }
-      if (failed !== null) {
-        columns.fail(k, failed.message);
-        continue;
-      }
-      if (hasNull && nulls === 'propagate') {
-        columns.set(k, null);
-        continue;
-      }
-      try {
-        columns.set(k, compute(...args));
-      } catch (error) {
-        columns.fail(k, error instanceof Error ? error.message : String(error));
-      }
+      if (readArgs(columns, k, nulls, args)) setResult(columns, k, () => compute(...args));
     }
   };
+}
+
+/** Reads the arguments of row k; false when they decide the result by themselves, which is set then. See `perRow`. */
+export function readArgs(columns: HostColumns, k: number, nulls: 'propagate' | 'handles', args: unknown[]): boolean {
+  let hasNull = false;
+  let failed: ValueError | null = null;
+  for (let i = 0; i < args.length; i++) {
+    const value = columns.get(i, k);
+    args[i] = value;
+    if (value instanceof ValueError) failed ??= value;
+    else hasNull ||= isAbsent(value);
+  }
+  if (failed !== null) columns.fail(k, failed.message);
+  else if (hasNull && nulls === 'propagate') columns.set(k, null);
+  else return true;
+  return false;
+}
+
+/** Sets the result of row k to what the call returns or to the error that it throws. */
+export function setResult(columns: HostColumns, k: number, compute: () => unknown): void {
+  try {
+    columns.set(k, compute());
+  } catch (error) {
+    columns.fail(k, error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** Null, missing, or a list or object without content. */

@@ -2,7 +2,7 @@
  * JSON paths: `$.a.b`, `$["a b"]`, `$.list[0]`, `[1,2]`, `[0:3]`, `[*]`, `..name`, `[?(@.age > 5 && @.name == "x")]`.
  * A path with a step that may match several values gives the list of its matches, any other path one value.
  */
-import { printed, withPattern } from './regexp.js';
+import { occursIn, printed } from './regexp.js';
 
 interface Scope {
   root: unknown;
@@ -140,8 +140,8 @@ const operators: Readonly<Record<string, (a: unknown, b: unknown) => boolean>> =
   '>=': (a, b) => order(a, b) >= 0,
   '<': (a, b) => order(a, b) < 0,
   '>': (a, b) => order(a, b) > 0,
-  '=~': (a, b) => withPattern(printed(b), (expression) => expression.test(printed(a))),
-  '!~': (a, b) => !withPattern(printed(b), (expression) => expression.test(printed(a))),
+  '=~': (a, b) => occursIn(printed(b), printed(a)),
+  '!~': (a, b) => !occursIn(printed(b), printed(a)),
 };
 
 class PathParser {

@@ -1,5 +1,5 @@
-import { defineFunction, perRow } from '../define.js';
-import { printed, withPattern } from '../regexp.js';
+import { defineFunction } from '../define.js';
+import { pattern, perRowWithPattern, printed } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_matches',
@@ -12,8 +12,8 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'True when the regular expression matches anywhere in the text; false for null.',
   example: "regexp_matches(text, '^a.*b$')",
-  call: perRow('handles', (text, source) => {
+  call: perRowWithPattern('handles', (text, source) => {
     if (text === null || text === undefined || source === null || source === undefined) return false;
-    return withPattern(printed(source), (expression) => expression.test(printed(text)));
+    return pattern(printed(source)).test(printed(text));
   }),
 });

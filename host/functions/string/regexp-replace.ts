@@ -1,5 +1,5 @@
-import { defineFunction, perRow } from '../define.js';
-import { pattern, printed } from '../regexp.js';
+import { defineFunction } from '../define.js';
+import { pattern, perRowWithPattern, printed } from '../regexp.js';
 
 /** A reference to a group: `$1`, `${1}`, `$name`, `${name}`, or `$$` for the sign itself. */
 const reference = /\$(?:\$|(\w+)|\{(\w+)\})/g;
@@ -16,7 +16,7 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Replaces all matches of the regular expression; $1 or $name in the replacement stands for a group.',
   example: "regexp_replace(text, '[0-9]+', '#')",
-  call: perRow('propagate', (text, source, replacement) => {
+  call: perRowWithPattern('propagate', (text, source, replacement) => {
     const template = printed(replacement);
     const expression = pattern(printed(source));
     if (!template.includes('$')) return printed(text).replace(expression, () => template);

@@ -1,5 +1,5 @@
-import { defineFunction, perRow } from '../define.js';
-import { pattern, printed } from '../regexp.js';
+import { defineFunction } from '../define.js';
+import { pattern, perRowWithPattern, printed } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_substr',
@@ -12,5 +12,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'First match of the regular expression in the text; empty when there is none.',
   example: "regexp_substr(text, '[0-9]+')",
-  call: perRow('propagate', (text, source) => pattern(printed(source)).exec(printed(text))?.[0] ?? ''),
+  call: perRowWithPattern('propagate', (text, source) => pattern(printed(source)).exec(printed(text))?.[0] ?? ''),
 });
