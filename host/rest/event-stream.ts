@@ -1,12 +1,16 @@
-/** Server-sent events: one list of listeners, told the same, slow ones waited for up to a bound. */
+/** Server-sent events: one list of listeners, told the same, slow ones waited for up to bounds of bytes and time. */
 import type { ServerResponse } from 'node:http';
 
 /** A listener that has so much unread makes the sender wait. */
 const maxUnreadBytes = 1 << 20;
+/** One that then reads nothing for so long is left behind: its stream would stop, and with it all that read it. */
+const defaultSlowMs = 5000;
 
 export class EventStream {
   readonly #listeners = new Set<ServerResponse>();
   #isClosed = false;
+
+  constructor(private readonly slowMs = defaultSlowMs) {}
 
   /** Adds a listener. The head goes out at once, so that the client knows that it is heard. */
   open(response: ServerResponse): void {
@@ -30,7 +34,7 @@ export class EventStream {
     const slow: Promise<void>[] = [];
     for (const listener of this.#listeners) {
       listener.write(text);
-      if (listener.writableLength > maxUnreadBytes) slow.push(drained(listener));
+      if (listener.writableLength > maxUnreadBytes) slow.push(drained(listener, this.slowMs));
     }
     await Promise.all(slow);
   }
@@ -57,9 +61,15 @@ function eventOf(payload: string): string {
     : `data: ${payload}\n\n`;
 }
 
-function drained(listener: ServerResponse): Promise<void> {
+/** Resolves when a listener has read what waits for it, or is gone. */
+function drained(listener: ServerResponse, slowMs: number): Promise<void> {
   return new Promise((resolve) => {
-    listener.once('drain', resolve);
-    listener.once('close', resolve);
+    const late = setTimeout(() => listener.destroy(), slowMs);
+    const done = () => {
+      clearTimeout(late);
+      listener.off('drain', done).off('close', done);
+      resolve();
+    };
+    listener.on('drain', done).on('close', done);
   });
 }

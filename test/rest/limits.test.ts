@@ -8,6 +8,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { closeHttp, createHttpServer, type HttpLimits, listen } from '../../host/base/http-server.js';
 import { maxBodyBytes, maxHeldBytes, readBody, TooManyBodies } from '../../host/rest/body.js';
+import { EventStream } from '../../host/rest/event-stream.js';
 import { eventually, within } from '../harness.js';
 import { startControlPlane } from './control-plane.js';
 
@@ -129,6 +130,25 @@ test('requests without a host and with unknown expectations have the error envel
     /^HTTP\/1\.1 417 [\s\S]*"the expectation wonders can't be met"/,
   );
   await server.close();
+});
+
+test('an event stream leaves a listener behind that does not read, and goes on for the others', async () => {
+  const events = new EventStream(100);
+  const http = createHttpServer((_request, response) => events.open(response), { limits: { answerMs: 0 } });
+  const url = await listen(http, '127.0.0.1', 0, 'test');
+  const slow = talk(url, head('GET', '/'));
+  const quick = talk(url, head('GET', '/'));
+  let received = 0;
+  quick.socket.on('data', (chunk) => (received += chunk.length));
+  await eventually('both heads', () => received > 0 && slow.socket.bytesRead > 0);
+  slow.socket.pause();
+  const payload = 'x'.repeat(1 << 20);
+  for (let i = 0; i < 30; i++) await within(3000, 'an event', events.send([payload]));
+  await eventually('all events', () => received > 30 * payload.length);
+  assert.is(await new Promise((resolve) => http.getConnections((_error, count) => resolve(count))), 1);
+  events.close();
+  slow.socket.destroy();
+  await closeHttp(http, 10);
 });
 
 test('idle connections make room when all are taken', async () => {
