@@ -48,11 +48,11 @@ export function readRuleJson(value: unknown): RuleJson {
 export function defineRule(
   json: RuleJson,
   defaults: RuleDefaults,
-  id = json.id,
+  id = json.id || '',
   reading: OptionReading = 'sent',
 ): RuleDefinition {
-  if (id === undefined || id === '') throw new HaumeaError('general', 'the rule id is missing');
-  if (json.id !== undefined && json.id !== '' && json.id !== id) {
+  if (id === '') throw new HaumeaError('general', 'the rule id is missing');
+  if (json.id && json.id !== id) {
     throw new HaumeaError('general', `the rule id ${json.id} of the body is not the id ${id} of the path`);
   }
   checkId(id);

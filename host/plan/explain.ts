@@ -2,6 +2,7 @@
 import { tablesOf } from './join.js';
 import { chainOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
 import { showValue } from './show-value.js';
+import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
 
 /** Prints a value with the names of streams before their columns. */
@@ -13,8 +14,12 @@ type Show = (value: Value) => string;
  */
 export function explainLines(root: Logical, columns: readonly (readonly ColumnValue[])[]): string {
   const lines: string[] = [];
-  const join = chainOf(root).find((node) => node.kind === 'join');
-  const show: Show = (value) => showValue(value, (source) => (join ? `${join.sources[source]?.ownName}.` : ''));
+  const names = new Map(
+    chainOf(root)
+      .flatMap(sourcesOf)
+      .map(({ index, ownName }) => [index, `${ownName}.`]),
+  );
+  const show: Show = (value) => showValue(value, (source) => names.get(source) ?? '');
   /** Returns how many operators stand side by side there: the inputs of a node that is not shown stand in its place. */
   const print = (node: Logical, number: number, depth: number): number => {
     const shown = describe(node, columns, show);
@@ -28,6 +33,11 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
   };
   print(root, 0, 0);
   return lines.join('\n');
+}
+
+function sourcesOf(node: Logical): readonly Source[] {
+  if (node.kind === 'source') return [node.source];
+  return node.kind === 'merge' || node.kind === 'join' ? node.sources : [];
 }
 
 /** What an operator reads; a join reads its tables beside the windows of streams. */

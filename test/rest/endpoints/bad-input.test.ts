@@ -130,6 +130,19 @@ test('members of a wrong type are refused by every operation that takes an objec
   assert.equal(await refuseAll(requests), []);
 });
 
+test('members that are null are no failure of the server', async () => {
+  await runner.reset();
+  const wrong: string[] = [];
+  for (const { op, method, path, body } of harmless) {
+    for (const member of Object.keys(body?.properties ?? {})) {
+      const answer = await runner.send(method, pathOf(path), { [member]: null });
+      const reason = isUnknownPath(answer) ? undefined : runner.answerMisfit(op, answer);
+      if (answer.status >= 500 || reason !== undefined) wrong.push(`${op} ${member}: ${answer.status} ${answer.text}`);
+    }
+  }
+  assert.equal(wrong, []);
+});
+
 const oddIds = {
   'letters beyond ASCII': '%C3%BC%F0%9F%98%80',
   'a slash in the id': 'a%2Fb',

@@ -28,7 +28,8 @@ const definitions: readonly Case[] = [
     ['/rules', rule('r'), 400, `${definition}rule r already exists`],
     ...wrongRules.map(([body, says]) => ['/rules', body, 400, says] as const),
     ['/rules', rule('a b'), 400, badIdReason],
-    ['/rules', rule(''), 400, 'id'],
+    ['/rules', rule(''), 400, 'the rule id is missing'],
+    ['/rules', { ...rule('x'), id: null }, 400, 'the rule id is missing'],
     ['/rules', {}, 400, definition],
     ['/rules', [rule('x')], 400, definition],
   ),
@@ -50,6 +51,7 @@ const definitions: readonly Case[] = [
     [`/rules/${badId}`, undefined, 400, badIdReason],
   ),
   ...cases('PUT /rules/{id}', [stream], ['/rules/r', rule('r'), 200, 'Rule r was updated successfully.']),
+  ...cases('PUT /rules/{id}', [stream], ['/rules/r', { ...rule('r'), id: null }, 200, 'Rule r was updated']),
   ...cases('PUT /rules/{id}', versionedRule, ['/rules/r', rule('r', { version: '3' }), 200, 'Rule r was updated']),
   ...cases(
     'PUT /rules/{id}',

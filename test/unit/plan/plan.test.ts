@@ -319,8 +319,8 @@ test('names operators as the interface does and tells which nodes do their work'
 
 test('explains the plan as lines of JSON', () => {
   assert.equal(explainRule(ruleOf('SELECT a, b AS bb FROM typed WHERE a > 3'), streams, noFold).split('\n'), [
-    '{"op":"ProjectPlan_0","info":"Fields:[ a, b AS bb ]"}',
-    '\t{"op":"FilterPlan_1","info":"Condition:{ a > 3 }"}',
+    '{"op":"ProjectPlan_0","info":"Fields:[ typed.a, typed.b AS bb ]"}',
+    '\t{"op":"FilterPlan_1","info":"Condition:{ typed.a > 3 }"}',
     '\t\t\t{"op":"DataSourcePlan_2","info":"StreamName: typed, StreamFields:[ a, b ]"}',
   ]);
 });
