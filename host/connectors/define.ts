@@ -82,6 +82,8 @@ export interface SourceForm {
   mqttVersion?: 4 | 5;
   /** Overrides the format of the stream: memory topics carry the engine's own rows. */
   format?: 'json' | 'rows';
+  /** The input is there already and is read to its end without a pause. */
+  endsSoon?: boolean;
 }
 
 export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends Spec> {

@@ -38,6 +38,8 @@ export interface PlaneOptions {
 /** Longest delay a timer takes. */
 const maxTimerMs = 2 ** 31 - 1;
 const maxOperatorLists = 100;
+/** How long the streams of a rule wait for its tables to be read, ms. */
+const maxLoadMs = 5000;
 /** Runs looked at in one turn of the event loop when all are asked for. */
 const statusSlice = 500;
 
@@ -313,10 +315,23 @@ export class DataPlane implements HostCalls {
     );
     this.options.report({ kind: 'started', run: rule.run });
     for (const sink of rule.sinks) sink.start();
-    for (const source of fresh) source.start();
+    this.#startSources(rule, fresh);
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
     this.#arm();
+  }
+
+  /** Starts tables that are read from files before the streams, whose first rows are to find them complete. */
+  #startSources(rule: RuleRun, fresh: readonly SourceRun[]): void {
+    const tables = fresh.filter((source) => rule.isTable(source));
+    for (const table of tables) table.start();
+    const startStreams = () => {
+      for (const source of fresh) if (!tables.includes(source)) source.start();
+    };
+    const loading = tables.filter(({ endsSoon }) => endsSoon).map((table) => table.whenOver());
+    if (loading.length === 0) return startStreams();
+    const patience = new Promise<void>((resolve) => void setTimeout(resolve, maxLoadMs).unref());
+    void Promise.race([Promise.all(loading), patience]).then(startStreams);
   }
 
   /** Returns the source of a shared stream that runs already, or makes one. */

@@ -102,7 +102,11 @@ export class RuleRun implements SinkHost {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
-    return this.sources.every((source) => source.isEnded || this.tables.some((table) => table.source === source));
+    return this.sources.every((source) => source.isEnded || this.isTable(source));
+  }
+
+  isTable(source: SourceRun): boolean {
+    return this.tables.some((table) => table.source === source);
   }
 
   /** What its tables hold now. */

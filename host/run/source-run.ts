@@ -37,6 +37,8 @@ interface Barrier {
 export class SourceRun implements SourceContext, ConnectionOwner {
   readonly users = new Set<RuleRun>();
   readonly stream: StreamHandle;
+  /** See `SourceForm`. */
+  readonly endsSoon: boolean;
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -55,6 +57,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   #pause: () => void = () => {};
   #resume: () => void = () => {};
   #whenReady: (() => void)[] = [];
+  #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
   #takeAcknowledge: (packetIds: Uint16Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
@@ -73,6 +76,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (source === undefined) throw new Error(`${connector.name} is no source`);
     this.redact = redactOf(spec.secrets);
     const form = source.form(spec.props);
+    this.endsSoon = form.endsSoon === true;
     this.stream = host.kernel.openStream({
       framing: form.framing,
       mqttVersion: form.mqttVersion,
@@ -106,8 +110,15 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.exception(reason);
   }
 
+  /** Does nothing once it is closed. */
   start(): void {
-    this.connection.start();
+    if (!this.#isClosed) this.connection.start();
+  }
+
+  /** Resolves when no more input comes: it is at its end or the source is closed. */
+  whenOver(): Promise<void> {
+    if (this.isEnded || this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => this.#whenOver.push(resolve));
   }
 
   /** Ends the input and frees the stream; its nodes must be released before. */
@@ -115,7 +126,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.connection.stop();
-    for (const call of this.#whenReady.splice(0)) call();
+    for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
     this.host.kernel.closeStream(this.stream);
     await this.#source.close();
   }
@@ -213,6 +224,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (this.#isClosed || this.isEnded) return;
     this.host.work(this.users, () => this.host.kernel.endInput(this.stream, Date.now()), this);
     this.isEnded = true;
+    for (const call of this.#whenOver.splice(0)) call();
     this.host.ended(this);
   }
 

@@ -43,7 +43,10 @@ export default defineConnector({
         .doc('Accepted for compatibility; files are read one after the other')
         .unlisted(),
     },
-    form: (conf) => ({ framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames' }),
+    form: (conf) => ({
+      framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
+      endsSoon: conf.interval === 0 && conf.sendInterval === 0,
+    }),
     create: (conf, context) => new FileSource(conf, context),
   },
   sink: {
