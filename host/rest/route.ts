@@ -1,6 +1,7 @@
 /** The form of a REST resource: a table of routes with thin handlers. */
 import { HaumeaError } from '../base/errors.js';
 import { isDeeperThan, maxJsonDepth } from '../base/json-depth.js';
+import { textFromUtf8 } from '../base/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { Contract } from './contract.js';
 import { type Form, readForm } from './form.js';
@@ -82,8 +83,9 @@ export class RestRequest {
     if (isDeeperThan(maxJsonDepth, this.body)) {
       throw new HaumeaError('general', `invalid body: it is nested deeper than ${maxJsonDepth} levels`);
     }
+    const text = textFromUtf8(this.body, 'invalid body: it');
     try {
-      return JSON.parse(this.body.toString());
+      return JSON.parse(text);
     } catch (error) {
       const reason = error instanceof Error ? error.message : '';
       throw new HaumeaError('general', `invalid body: it is no JSON: ${reason}`, { cause: error });

@@ -42,6 +42,13 @@ export function textOf(body: Record<string, unknown>, name: string): string {
   throw new HaumeaError('general', `invalid body: ${name} must be a text, not ${JSON.stringify(value).slice(0, 60)}`);
 }
 
+/** Reads a text member of a body as base64; white space in it does not matter. */
+export function bytesOf(body: Record<string, unknown>, name: string): Buffer {
+  const compact = textOf(body, name).replace(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) throw new HaumeaError('general', `invalid body: ${name} must be base64`);
+  return Buffer.from(compact, 'base64');
+}
+
 /** Reads an optional list of texts of a body. */
 export function textsOf(body: Record<string, unknown>, name: string): string[] {
   const value = body[name];

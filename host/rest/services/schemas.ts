@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { withArchive } from '../../base/archive.js';
 import { HaumeaError } from '../../base/errors.js';
 import { Serial } from '../../base/serial.js';
+import { textFromUtf8 } from '../../base/utf8.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages.js';
 import type { RecordRepository } from '../../meta/records.js';
@@ -217,7 +218,7 @@ export class SchemaService implements Exportable {
       folder = await this.#folders.add(name, async (path) => {
         if (isZip(source)) content = await unpackSchema(source, path, name, main);
         else {
-          content = textFrom(source, file || main);
+          content = textFromUtf8(source, file || main);
           await mkdir(path);
           await writeFile(join(path, main), content);
         }
@@ -254,18 +255,10 @@ async function unpackSchema(source: Buffer, path: string, name: string, main: st
     if (!archive.entries.some((entry) => entry.name === main && !entry.isFolder)) {
       throw new HaumeaError('general', `the archive has no file ${main} at its root`);
     }
-    const content = textFrom(await archive.read(main), main);
+    const content = textFromUtf8(await archive.read(main), main);
     await archive.unpack(path, (entry) => entry.name === main || entry.name.split('/')[0] === name);
     return content;
   });
-}
-
-function textFrom(bytes: Buffer, what: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new HaumeaError('general', `${what} is no text in UTF-8`, { cause: error });
-  }
 }
 
 function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {

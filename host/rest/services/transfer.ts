@@ -1,6 +1,7 @@
 /** Imports and exports of all definitions, and rulesets. */
 import { HaumeaError } from '../../base/errors.js';
 import type { Gate } from '../../base/gate.js';
+import { textFromUtf8 } from '../../base/utf8.js';
 import { kinds } from '../../meta/kinds.js';
 import type { RuleJson } from '../../meta/rule-definition.js';
 import { type DependencyLookup, itemsOfRules } from '../../meta/transfer/dependencies.js';
@@ -160,7 +161,9 @@ export class TransferService {
 
   async #content(body: Body): Promise<string> {
     const { content, file } = readImport(body);
-    return content === '' ? (await readResource(file, this.#options.files)).toString() : content;
+    return content === ''
+      ? textFromUtf8(await readResource(file, this.#options.files), `the content of ${file}`)
+      : content;
   }
 }
 

@@ -7,7 +7,7 @@ import { writeDurable } from '../../meta/packages.js';
 import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
 import type { Form } from '../form.js';
 import { inContext } from '../route.js';
-import { checkSameName, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
+import { bytesOf, checkSameName, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 /** What file systems take, in bytes: one part of a name, and the whole. */
 const maxPartLength = 255;
@@ -115,7 +115,7 @@ export class UploadService implements Exportable {
     }
     if (file !== '') return readResource(file, this.#files);
     // Exports write files that are no text this way.
-    if (typeof body.base64 === 'string') return Buffer.from(body.base64, 'base64');
+    if (Object.hasOwn(body, 'base64')) return bytesOf(body, 'base64');
     if (typeof body.content !== 'string') throw new HaumeaError('general', 'invalid body: content or file is required');
     return Buffer.from(content);
   }

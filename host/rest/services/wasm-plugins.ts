@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
-import { type ResourceFiles, readResource, textOf } from './resource-files.js';
+import { bytesOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
@@ -22,7 +22,6 @@ const moduleExports = (
 ).exports;
 
 const maxBytes = 16 << 20;
-const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export class WasmPlugins extends InstalledService<WasmRecord> {
   readonly #files: ResourceFiles;
@@ -44,7 +43,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<WasmRecord> {
     const file = textOf(body, 'file');
-    const bytes = await this.#bytesOf(file, textOf(body, 'bytecode'));
+    const bytes = await this.#moduleOf(file, bytesOf(body, 'bytecode'));
     if (bytes.length > maxBytes) throw new HaumeaError('general', `the module has more than ${maxBytes} bytes`);
     const functions = await exportsOf(bytes);
     if (functions.length === 0) throw new HaumeaError('general', 'the module exports no functions');
@@ -64,15 +63,13 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return { name, bytecode: bytes.toString('base64') };
   }
 
-  async #bytesOf(file: string, bytecode: string): Promise<Buffer> {
-    if (file !== '' && bytecode !== '') {
+  async #moduleOf(file: string, bytecode: Buffer): Promise<Buffer> {
+    if (file !== '' && bytecode.length > 0) {
       throw new HaumeaError('general', 'invalid body: file and bytecode are both given, only one is allowed');
     }
     if (file !== '') return readResource(file, this.#files);
-    if (bytecode === '') throw new HaumeaError('general', 'invalid body: file or bytecode is required');
-    const compact = bytecode.replace(/\s/g, '');
-    if (!base64Form.test(compact)) throw new HaumeaError('general', 'invalid body: bytecode must be base64');
-    return Buffer.from(compact, 'base64');
+    if (bytecode.length > 0) return bytecode;
+    throw new HaumeaError('general', 'invalid body: file or bytecode is required');
   }
 }
 
