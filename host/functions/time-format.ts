@@ -48,6 +48,8 @@ const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 
 /** Letter → its field, the numbers of repetitions allowed and the most that are one token. */
 const letters: Readonly<Record<string, { field: Field; allowed: readonly number[]; most: number }>> = {
+  y: { field: 'year', allowed: [2, 4], most: 5 },
+  Y: { field: 'year', allowed: [2, 4], most: 5 },
   M: { field: 'month', allowed: [1, 2, 3, 4], most: 4 },
   d: { field: 'day', allowed: [1, 2], most: 2 },
   E: { field: 'weekday', allowed: [3, 4], most: 4 },
@@ -85,48 +87,33 @@ export function formatFault(source: string): string | undefined {
   }
 }
 
+/** Text of each field of a time; `width` as in the token. */
+const printers: Readonly<Record<Field, (parts: ReturnType<typeof partsOf>, width: number, offset: number) => string>> =
+  {
+    year: ({ year }) => padded(year, 4),
+    shortYear: ({ year }) => padded(year % 100, 2),
+    month: ({ month }, width) => padded(month, width),
+    monthName: ({ month }, width) => named(monthName(month), width),
+    day: ({ day }, width) => padded(day, width),
+    weekday: ({ weekday }, width) => named(weekdayName(weekday), width),
+    hour: ({ hour }) => padded(hour, 2),
+    hour12: ({ hour }, width) => padded(hour % 12 || 12, width),
+    half: ({ hour }) => (hour < 12 ? 'AM' : 'PM'),
+    minute: ({ minute }, width) => padded(minute, width),
+    second: ({ second }, width) => padded(second, width),
+    fraction: ({ microsecond }, width) => padded(microsecond, 6).padEnd(9, '0').slice(0, width),
+    zoneName: (_parts, _width, offset) => (offset === 0 ? 'UTC' : zoneText(offset, 1)),
+    zone: (_parts, width, offset) => zoneText(offset, width),
+  };
+
 /** The time as text by a pattern, in the zone of the moment. Throws for a bad pattern. */
 export function printTime(moment: Moment, source: string): string {
   const parts = partsOf(moment);
-  const padded = (value: number, width: number) => String(value).padStart(width, '0');
-  return formatOf(source)
-    .tokens.map((token): string => {
-      if (token.field === null) return token.text;
-      const { width } = token;
-      switch (token.field) {
-        case 'year':
-          return padded(parts.year, 4);
-        case 'shortYear':
-          return padded(parts.year % 100, 2);
-        case 'month':
-          return width < 3 ? padded(parts.month, width) : named(monthName(parts.month), width);
-        case 'monthName':
-          return named(monthName(parts.month), width);
-        case 'day':
-          return padded(parts.day, width);
-        case 'weekday':
-          return named(weekdayName(parts.weekday), width);
-        case 'hour':
-          return padded(parts.hour, 2);
-        case 'hour12':
-          return padded(parts.hour % 12 || 12, width);
-        case 'half':
-          return parts.hour < 12 ? 'AM' : 'PM';
-        case 'minute':
-          return padded(parts.minute, width);
-        case 'second':
-          return padded(parts.second, width);
-        case 'fraction':
-          return padded(parts.microsecond, 6).padEnd(9, '0').slice(0, width);
-        case 'zoneName':
-          return moment.offset === 0 ? 'UTC' : zoneText(moment.offset, 1);
-        case 'zone':
-          return zoneText(moment.offset, width);
-        default:
-          return token satisfies never;
-      }
-    })
-    .join('');
+  let text = '';
+  for (const token of formatOf(source).tokens) {
+    text += token.field === null ? token.text : printers[token.field](parts, token.width, moment.offset);
+  }
+  return text;
 }
 
 /** The time of the clock in UTC; `digits` of a fraction, 0 to 6. */
@@ -139,42 +126,63 @@ export function currentTime(source: string, digits: unknown = 0n): string {
 
 /** Reads a text by a pattern; undefined when it does not fit. Without a zone it is UTC. Throws for a bad pattern. */
 export function readTime(text: string, source: string): Moment | undefined {
-  const { tokens, reads } = formatOf(source);
+  const fields = fieldsOf(text, formatOf(source));
+  const hour = fields && hourOf(fields);
+  if (fields === undefined || hour === undefined) return undefined;
+  const [minute, second] = [Number(fields.get('minute') ?? 0), Number(fields.get('second') ?? 0)];
+  const microsecond = Number((fields.get('fraction') ?? '').padEnd(6, '0').slice(0, 6));
+  return momentOf({ ...dateOf(fields), hour, minute, second, microsecond }, offsetOf(fields.get('zone')));
+}
+
+type FieldTexts = ReadonlyMap<Field, string>;
+
+function fieldsOf(text: string, { tokens, reads }: Format): FieldTexts | undefined {
   const found = reads.exec(text);
   if (found === null) return undefined;
-  const values = new Map<Field, string>();
+  const fields = new Map<Field, string>();
   let group = 1;
-  for (const token of tokens) {
-    if (token.field === null) continue;
-    values.set(token.field, found[group++] ?? '');
-    const rest = token.field === 'second' ? found[group++] : undefined;
-    if (rest) values.set('fraction', rest);
+  for (const { field } of tokens) {
+    if (field === null) continue;
+    fields.set(field, found[group++] ?? '');
+    const rest = field === 'second' ? found[group++] : undefined;
+    if (rest) fields.set('fraction', rest);
   }
-  const number = (field: Field, otherwise: number) => Number(values.get(field) ?? otherwise);
+  return fields;
+}
+
+/** A time alone is one of today; a date without a year is one of this year, without a month or day the first. */
+function dateOf(fields: FieldTexts): { year: number; month: number; day: number } {
   const today = new Date();
-  const hasDate = values.has('month') || values.has('monthName') || values.has('day');
-  const hasYear = values.has('year') || values.has('shortYear');
-  let year = number('year', today.getUTCFullYear());
-  const short = values.get('shortYear');
-  if (short !== undefined) year = Number(short) + (Number(short) >= 69 ? 1900 : 2000);
-  const isTimeOnly = !hasDate && !hasYear;
-  const name = values.get('monthName');
-  const month =
-    name === undefined
-      ? number('month', isTimeOnly ? today.getUTCMonth() + 1 : 1)
-      : months.findIndex((one) => one.slice(0, 3).toLowerCase() === name.slice(0, 3).toLowerCase()) + 1;
-  const day = number('day', isTimeOnly ? today.getUTCDate() : 1);
-  let hour = number('hour', 0);
-  const half = values.get('half')?.toUpperCase();
-  if (values.has('hour12')) {
-    hour = number('hour12', 0);
+  const isTimeOnly = !(['year', 'shortYear', 'month', 'monthName', 'day'] as const).some((field) => fields.has(field));
+  const month = fields.get('monthName');
+  return {
+    year: yearOf(fields) ?? today.getUTCFullYear(),
+    month:
+      month === undefined
+        ? Number(fields.get('month') ?? (isTimeOnly ? today.getUTCMonth() + 1 : 1))
+        : months.findIndex((name) => name.slice(0, 3).toLowerCase() === month.slice(0, 3).toLowerCase()) + 1,
+    day: Number(fields.get('day') ?? (isTimeOnly ? today.getUTCDate() : 1)),
+  };
+}
+
+/** Years of two digits are those from 1969 to 2068. */
+function yearOf(fields: FieldTexts): number | undefined {
+  const short = fields.get('shortYear');
+  if (short !== undefined) return Number(short) + (Number(short) >= 69 ? 1900 : 2000);
+  const year = fields.get('year');
+  return year === undefined ? undefined : Number(year);
+}
+
+/** Hour of the day; undefined when it is no hour of the clock. */
+function hourOf(fields: FieldTexts): number | undefined {
+  const half = fields.get('half')?.toUpperCase();
+  const hour12 = fields.get('hour12');
+  let hour = Number(hour12 ?? fields.get('hour') ?? 0);
+  if (hour12 !== undefined) {
     if (hour < 1 || hour > 12) return undefined;
     if (half !== undefined) hour %= 12;
   }
-  if (half === 'PM' && hour < 12) hour += 12;
-  const fraction = Number((values.get('fraction') ?? '').padEnd(6, '0').slice(0, 6));
-  const [minute, second] = [number('minute', 0), number('second', 0)];
-  return momentOf({ year, month, day, hour, minute, second, microsecond: fraction }, offsetOf(values.get('zone')));
+  return half === 'PM' && hour < 12 ? hour + 12 : hour;
 }
 
 function formatOf(source: string): Format {
@@ -190,49 +198,51 @@ function formatOf(source: string): Format {
 
 function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];
-  const literal = (text: string) => {
-    const last = tokens.at(-1);
-    if (last?.field === null) last.text += text;
-    else tokens.push({ field: null, text });
-  };
-  for (let i = 0; i < source.length; ) {
-    const letter = source.charAt(i);
-    if (letter === '\\') {
-      if (i + 1 >= source.length) throw new Error(`time format ${source} ends with a backslash`);
-      literal(source.charAt(i + 1));
-      i += 2;
-    } else if (letter === "'") {
-      const end = source.indexOf("'", i + 1);
-      if (end < 0) throw new Error(`time format ${source} has an open quote`);
-      literal(end === i + 1 ? "'" : source.slice(i + 1, end));
-      i = end + 1;
-    } else {
-      let count = 1;
-      const kind = letters[letter];
-      const most = letter === 'y' || letter === 'Y' ? 5 : (kind?.most ?? 1);
-      while (count < most && source[i + count] === letter) count++;
-      if (letter === 'y' || letter === 'Y') {
-        if (count !== 2 && count !== 4)
-          throw new Error(`time format ${source}: a year is ${letter}${letter} or ${letter.repeat(4)}`);
-        tokens.push({ field: count === 4 ? 'year' : 'shortYear', width: count });
-      } else if (letter === 'G') {
-        literal('AD');
-      } else if (kind === undefined) {
-        literal(letter);
-      } else {
-        if (!kind.allowed.includes(count)) {
-          const allowed = kind.allowed.map((times) => letter.repeat(times)).join(', ');
-          throw new Error(`time format ${source}: ${letter.repeat(count)} is not known, only ${allowed}`);
-        }
-        // A fraction brings its point, unless the pattern has written it.
-        if (kind.field === 'fraction' && !isPoint(tokens.at(-1))) literal('.');
-        const field = kind.field === 'month' && count > 2 ? 'monthName' : kind.field;
-        tokens.push({ field, width: letter === 'Z' ? 2 : count });
-      }
-      i += count;
-    }
-  }
+  for (let at = 0; at < source.length; ) at = addToken(tokens, source, at);
   return tokens;
+}
+
+/** Reads what stands at `at`; returns where the next begins. */
+function addToken(tokens: Token[], source: string, at: number): number {
+  const letter = source.charAt(at);
+  if (letter === '\\') {
+    if (at + 1 >= source.length) throw new Error(`time format ${source} ends with a backslash`);
+    addText(tokens, source.charAt(at + 1));
+    return at + 2;
+  }
+  if (letter === "'") {
+    const end = source.indexOf("'", at + 1);
+    if (end < 0) throw new Error(`time format ${source} has an open quote`);
+    addText(tokens, end === at + 1 ? "'" : source.slice(at + 1, end));
+    return end + 1;
+  }
+  const kind = letters[letter];
+  if (kind === undefined) {
+    addText(tokens, letter === 'G' ? 'AD' : letter);
+    return at + 1;
+  }
+  let count = 1;
+  while (count < kind.most && source[at + count] === letter) count++;
+  if (!kind.allowed.includes(count)) {
+    const allowed = kind.allowed.map((times) => letter.repeat(times)).join(', ');
+    throw new Error(`time format ${source}: ${letter.repeat(count)} is not known, only ${allowed}`);
+  }
+  // A fraction brings its point, unless the pattern has written it.
+  if (kind.field === 'fraction' && !isPoint(tokens.at(-1))) addText(tokens, '.');
+  tokens.push({ field: longField(kind.field, count), width: letter === 'Z' ? 2 : count });
+  return at + count;
+}
+
+function addText(tokens: Token[], text: string): void {
+  const last = tokens.at(-1);
+  if (last?.field === null) last.text += text;
+  else tokens.push({ field: null, text });
+}
+
+/** What a field is when its letter stands there so often. */
+function longField(field: Field, count: number): Field {
+  if (field === 'month' && count > 2) return 'monthName';
+  return field === 'year' && count === 2 ? 'shortYear' : field;
 }
 
 function isPoint(token: Token | undefined): boolean {
@@ -276,15 +286,18 @@ function patternOf(tokens: readonly Token[]): string {
     .join('');
 }
 
+function padded(value: number, width: number): string {
+  return String(value).padStart(width, '0');
+}
+
 function named(name: string, width: number): string {
   return width < 4 ? name.slice(0, 3) : name;
 }
 
 function zoneText(offset: number, width: number): string {
   const minutes = Math.abs(offset);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const hours = `${offset < 0 ? '-' : '+'}${two(Math.trunc(minutes / 60))}`;
-  return width === 1 ? hours : `${hours}${width === 3 ? ':' : ''}${two(minutes % 60)}`;
+  const hours = `${offset < 0 ? '-' : '+'}${padded(Math.trunc(minutes / 60), 2)}`;
+  return width === 1 ? hours : `${hours}${width === 3 ? ':' : ''}${padded(minutes % 60, 2)}`;
 }
 
 /** Minutes east of UTC. */
