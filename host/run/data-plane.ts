@@ -329,9 +329,11 @@ export class DataPlane implements HostCalls {
       for (const source of fresh) if (!tables.includes(source)) source.start();
     };
     const loading = tables.filter(({ endsSoon }) => endsSoon).map((table) => table.whenOver());
-    if (loading.length === 0) return startStreams();
-    const patience = new Promise<void>((resolve) => void setTimeout(resolve, maxLoadMs).unref());
-    void Promise.race([Promise.all(loading), patience]).then(startStreams);
+    if (loading.length === 0) startStreams();
+    else {
+      const patience = new Promise<void>((resolve) => void setTimeout(resolve, maxLoadMs).unref());
+      void Promise.race([Promise.all(loading), patience]).then(startStreams);
+    }
   }
 
   /** Returns the source of a shared stream that runs already, or makes one. */
