@@ -13,10 +13,16 @@ const unitMs: Readonly<Record<string, number>> = {
 
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Reads a duration text or a number of milliseconds; returns milliseconds, or undefined when it is neither. */
+/**
+ * Reads a duration text or a number of milliseconds; returns milliseconds, or undefined when it is neither or no time can
+ * be counted with it.
+ */
 export function parseDuration(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (typeof value !== 'string') return undefined;
+  const ms = typeof value === 'string' ? read(value) : value;
+  return typeof ms === 'number' && Math.abs(ms) <= Number.MAX_SAFE_INTEGER ? ms : undefined;
+}
+
+function read(value: string): number | undefined {
   const text = value.trim();
   if (/^[-+]?\d+(\.\d+)?$/.test(text)) return Number(text);
   const isNegative = text.startsWith('-');

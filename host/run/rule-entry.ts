@@ -1,5 +1,6 @@
 /** What the control plane knows of a rule and its runs. */
 import type { RulePlan } from '../../kernels/ir.js';
+import type { Timer } from '../base/clock.js';
 import type { LogBranch } from '../base/log-tree.js';
 import type { RuleDefinition, RuleState } from './api.js';
 import type { OwnConnection } from './connection-uses.js';
@@ -35,11 +36,11 @@ export interface Entry {
   attempt: number;
   /** Figures of the last run that ended. */
   metrics: Metrics;
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
   trace: TraceStrategy | undefined;
   schedule: Schedule | undefined;
   /** Next look at the schedule; set while the rule follows it. */
-  patrol: NodeJS.Timeout | undefined;
+  patrol: Timer | undefined;
   /** A run that ended before its time is not taken up again before, epoch ms. */
   skipUntil: number;
   onEnd: (() => void)[];

@@ -1,4 +1,5 @@
 /** The rules and their lives: starting, running, stopping, failing and coming back. */
+import { systemClock } from '../base/clock.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
@@ -194,6 +195,14 @@ export class Rules implements Engine {
     });
   }
 
+  async memory(): Promise<{ id: string; bytes: number }[]> {
+    const found = (await this.#made?.memory()) ?? [];
+    return found.flatMap(([run, bytes]) => {
+      const id = this.#byRun.get(run)?.definition.id;
+      return id === undefined ? [] : [{ id, bytes }];
+    });
+  }
+
   async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
     const found = (await this.#made?.latencies()) ?? [];
     return found.flatMap((latencies) => {
@@ -243,7 +252,13 @@ export class Rules implements Engine {
   /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
   take(report: Report): void {
     if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
-    if (report.kind === 'latencies' || report.kind === 'failures' || report.kind === 'tables') return;
+    if (
+      report.kind === 'memory' ||
+      report.kind === 'latencies' ||
+      report.kind === 'failures' ||
+      report.kind === 'tables'
+    )
+      return;
     const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
     if (report.kind === 'log') {
       this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });
@@ -310,7 +325,7 @@ export class Rules implements Engine {
 
   #start(entry: Entry): void {
     const { definition } = entry;
-    clearTimeout(entry.timer);
+    entry.timer?.close();
     entry.nextStartAt = 0;
     this.#openLog(entry);
     try {
@@ -341,7 +356,7 @@ export class Rules implements Engine {
     entry.startedAt = Date.now();
     const { durationMs } = definition.options;
     const isTimed = durationMs > 0 && (definition.options.cron === '' || entry.schedule === undefined);
-    if (isTimed) entry.timer = setTimeout(() => void this.#stop(entry, expired), durationMs).unref();
+    if (isTimed) entry.timer = systemClock.after(durationMs, () => void this.#stop(entry, expired));
   }
 
   #openLog(entry: Entry): void {
@@ -362,18 +377,18 @@ export class Rules implements Engine {
 
   /** Brings a rule in line with its schedule, now and at each later change. */
   #follow(entry: Entry, schedule: Schedule): void {
-    clearTimeout(entry.patrol);
+    entry.patrol?.close();
     const now = Date.now();
     const change = schedule.nextChange(now);
     // A timer goes off a little early now and then.
     const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
-    entry.patrol = setTimeout(() => this.#follow(entry, schedule), delay).unref();
+    entry.patrol = systemClock.after(delay, () => this.#follow(entry, schedule));
     const isStopped = entry.state.startsWith('stopped');
     if (schedule.isActive(now)) {
       const isRestarting = entry.nextStartAt > 0;
       if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);
     } else if (isStopped) {
-      clearTimeout(entry.timer);
+      entry.timer?.close();
       entry.nextStartAt = 0;
       entry.state = waiting;
     } else {
@@ -383,8 +398,8 @@ export class Rules implements Engine {
 
   /** Ends all that would bring a rule back by itself. */
   #rest(entry: Entry): void {
-    clearTimeout(entry.timer);
-    clearTimeout(entry.patrol);
+    entry.timer?.close();
+    entry.patrol?.close();
     entry.patrol = undefined;
   }
 
@@ -410,7 +425,7 @@ export class Rules implements Engine {
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
     this.#byRun.delete(entry.run);
     closeLog(entry);
-    clearTimeout(entry.timer);
+    entry.timer?.close();
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
     entry.state = isWaiting ? waiting : state;
     entry.message = message;
@@ -434,7 +449,7 @@ export class Rules implements Engine {
     const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
     entry.attempt++;
     entry.nextStartAt = Date.now() + Math.round(wait);
-    entry.timer = setTimeout(() => this.#startAgain(entry), wait).unref();
+    entry.timer = systemClock.after(wait, () => this.#startAgain(entry));
   }
 }
 

@@ -1,6 +1,8 @@
 /** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
+
 import type { OutputChunk } from '../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../kernels/histogram.js';
+import { systemClock, type Timer } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
 import { Connection, type ConnectionOwner } from './connection.js';
@@ -150,17 +152,15 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   /** Resolves when everything is out; rejects when the sink can't get it out in time. */
   async flush(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`)),
-        timeoutMs,
-      );
+      const refuse = () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`));
+      timer = systemClock.after(timeoutMs, refuse);
     });
     try {
       await Promise.race([this.#sink.flush(), late]);
     } finally {
-      clearTimeout(timer);
+      timer?.close();
     }
   }
 

@@ -68,6 +68,26 @@ test('a duration ends a rule', async () => {
   await reach('short', 'Stopped', 'duration terminated');
 });
 
+test('a duration of a year is a year, not the longest time of a timer', async () => {
+  const shortest = { duration: '600ms' };
+  await create('year', { options: { duration: '8760h', forceExitTimeout: '8760h' } });
+  await create('year-after', { options: shortest });
+  await reach('year-after', 'Stopped', 'duration terminated');
+  assert.is((await status('year')).status, 'Running');
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/yearly', { data: [{ a: 1 }], interval: '8760h' });
+  await server.request('POST', '/streams', {
+    sql: 'CREATE STREAM yearly (a BIGINT) WITH (TYPE="simulator", CONF_KEY="yearly")',
+  });
+  await create('yearly-rows', { sql: 'SELECT a FROM yearly', options: shortest });
+  const { source_yearly_0_records_in_total: rows } = await reach('yearly-rows', 'Stopped', 'duration terminated');
+  assert.is(rows, 0);
+  for (const wrong of [1e20, '1e20', '99999999999999h', '-1s']) {
+    const refused = await create('endless', { options: { duration: wrong } });
+    assert.is(refused.status, 400, refused.text);
+    assert.match(refused.json.message, /duration must be/);
+  }
+});
+
 test('a refused update leaves the running rule as it is; versions only rise', async () => {
   await create('keep', { version: '1' });
   await reach('keep', 'Running');

@@ -1,4 +1,5 @@
 /** Rows given in the configuration, one at each interval: for trying rules out. */
+import { systemClock, type Timer } from '../../base/clock.js';
 import { field } from '../../base/field.js';
 import { commonSource } from '../common.js';
 import { defineConnector, type Source, type SourceContext } from '../define.js';
@@ -15,7 +16,7 @@ interface Conf {
 const rowsAtOnce = 1000;
 
 class SimulatorSource implements Source {
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #isClosed = false;
   #next = 0;
   readonly #rows: Buffer[];
@@ -30,12 +31,12 @@ class SimulatorSource implements Source {
 
   async open(): Promise<void> {
     this.#isClosed = false;
-    this.#timer = setTimeout(() => this.#tick(), this.conf.interval);
+    this.#arm();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#timer?.close();
   }
 
   #tick(): void {
@@ -59,7 +60,7 @@ class SimulatorSource implements Source {
   }
 
   #arm(): void {
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.#tick(), this.conf.interval);
+    if (!this.#isClosed) this.#timer = systemClock.after(this.conf.interval, () => this.#tick());
   }
 }
 
