@@ -1,6 +1,6 @@
 /** A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { HaumeaError } from './errors.js';
+import { HaumeaError, reasonOf } from './errors.js';
 
 export interface FolderLock {
   close(): void;
@@ -12,14 +12,17 @@ interface Holder {
   readonly started: string;
 }
 
-/** Takes the lock `path`; throws a `general` error with the pid of the process that holds it. */
+/** Takes the lock `path`; throws a `general` error with the pid of the process that holds it, or why none can be taken. */
 export function lockFolder(path: string): FolderLock {
   const own: Holder = { pid: process.pid, started: startOf(process.pid) };
   const text = JSON.stringify(own);
   const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, text);
   try {
+    writeFileSync(temporary, text);
     while (!linked(temporary, path)) removeStale(path);
+  } catch (error) {
+    if (error instanceof HaumeaError) throw error;
+    throw new HaumeaError('general', `the data folder can't be locked: ${reasonOf(error)}`, { cause: error });
   } finally {
     rmSync(temporary, { force: true });
   }

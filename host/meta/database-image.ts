@@ -7,7 +7,7 @@
  *     line 2   [[kind, [[key, value], …]], …]
  */
 import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { crc32 } from '../base/crc32.js';
 import type { DatabaseContent, Kinds } from './database.js';
 
@@ -65,6 +65,11 @@ export async function writeImage(path: string, database: Uint8Array, kinds: Kind
     generation,
   };
   const temporary = `${imagePath(path)}.tmp`;
-  await writeFile(temporary, Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), rest]), { mode: 0o600 });
-  await rename(temporary, imagePath(path));
+  try {
+    await writeFile(temporary, Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), rest]), { mode: 0o600 });
+    await rename(temporary, imagePath(path));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }

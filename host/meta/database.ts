@@ -3,7 +3,7 @@
  * tool. It is read at start and written as a whole at times; between two writes the journal holds the changes.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -92,17 +92,28 @@ export async function writeDatabase(path: string, kinds: Kinds, generation: numb
   } finally {
     db.close();
   }
-  const temporary = `${path}.tmp`;
-  const file = await open(temporary, 'w', 0o600);
+  const temporary = temporaryOf(path);
   try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    // When the disk is full the journal needs the room.
+    await rm(temporary, { force: true });
+    throw error;
   }
-  await rename(temporary, path);
   await syncFolder(dirname(path));
   await writeImage(path, bytes, kinds, generation);
+}
+
+/** Where the database is written before it takes its name. */
+export function temporaryOf(path: string): string {
+  return `${path}.tmp`;
 }
 
 /** Makes new, renamed and removed names of a folder durable, where the system can. */

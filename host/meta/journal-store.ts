@@ -26,7 +26,7 @@ import { HaumeaError, reasonOf } from '../base/errors.js';
 import { makeFolderSync } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
-import { type Kinds, readDatabase, syncFolder } from './database.js';
+import { type Kinds, readDatabase, syncFolder, temporaryOf } from './database.js';
 import { readLastImage } from './database-image.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
@@ -44,6 +44,8 @@ const defaultSnapshotBytes = 1 << 20;
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, log } = options;
   makeFolderSync(dirname(path));
+  // Left behind by a process that was killed while it wrote.
+  rmSync(temporaryOf(path), { force: true });
   const kinds: Kinds = new Map();
   let generation = 0;
   if (existsSync(path)) {

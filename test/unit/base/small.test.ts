@@ -1,10 +1,11 @@
 /** Small pieces of base: clock, lock, nearest name, checksum, serial steps. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ManualClock } from '../../../host/base/clock.js';
 import { crc32 } from '../../../host/base/crc32.js';
+import { HaumeaError } from '../../../host/base/errors.js';
 import { lockFolder } from '../../../host/base/lock-file.js';
 import { nearest } from '../../../host/base/nearest.js';
 import { Serial } from '../../../host/base/serial.js';
@@ -40,6 +41,18 @@ test('a lock of a process that is gone, or of another one with its pid, is taken
     assert.is(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);
     lock.close();
   }
+});
+
+test('a folder that takes no lock is told with the reason', () => {
+  assert.throws(
+    () => lockFolder(join(temporaryFolder(), 'nosuch', 'lock')),
+    (error: unknown) => error instanceof HaumeaError && /^the data folder can't be locked: ENOENT/.test(error.message),
+  );
+  // Something else has the name: nothing stays beside it.
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'lock'));
+  assert.throws(() => lockFolder(join(folder, 'lock')), /the data folder can't be locked: EISDIR/);
+  assert.equal(readdirSync(folder), ['lock']);
 });
 
 test('the nearest name is suggested only when it is near', () => {

@@ -13,7 +13,7 @@ import initSqlJs from 'sql.js';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Logger, silent } from '../../../host/base/log.js';
-import { textOf } from '../../../host/meta/database.js';
+import { textOf, writeDatabase } from '../../../host/meta/database.js';
 import { openStore } from '../../../host/meta/journal-store.js';
 import type { Store } from '../../../host/meta/store.js';
 import { temporaryFolder } from '../../harness.js';
@@ -218,6 +218,24 @@ test('a database that was damaged or emptied loses nothing: its content comes fr
   }
   assert.equal(readFileSync(`${path}.damaged-1`).length, 0);
 });
+
+test('what could not become the database does not stay and take the room of the journal', async () => {
+  const path = place();
+  mkdirSync(path);
+  await assertRejects(writeDatabase(path, new Map([['rule', new Map([['r', '1']])]]), 1), /EISDIR|ENOTEMPTY|EEXIST/);
+  assert.equal(readdirSync(path), []);
+  assert.not.ok(existsSync(`${path}.tmp`));
+  // A process that is killed while it writes leaves its half.
+  rmSync(path, { recursive: true });
+  writeFileSync(`${path}.tmp`, 'half');
+  await open(path);
+  assert.not.ok(existsSync(`${path}.tmp`));
+});
+
+async function assertRejects(promise: Promise<unknown>, reason: RegExp): Promise<void> {
+  const error = await promise.catch((thrown: unknown) => thrown);
+  assert.match(String(error), reason);
+}
 
 test('an empty file is an empty database', async () => {
   const path = place();
