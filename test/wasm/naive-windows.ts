@@ -45,119 +45,126 @@ function alignedAfter(ts: number, step: number): number {
   return end;
 }
 
-const inside = (rows: Row[]): Row[] => rows.filter((row) => row.isIn);
+type Send = (content: Row[], start: number, end: number) => void;
+type Of<K extends WindowPlan['kind']> = Extract<WindowPlan, { kind: K }>;
+
+const first = (rows: Row[]): Row => rows[0] as Row;
+const last = (rows: Row[]): Row => rows.at(-1) as Row;
 
 /** Messages of a window over rows in order; units are seconds. With `watermark` Infinity all is over. */
 export function naiveWindows(window: WindowPlan, rows: Row[], watermark: number, sendEmpty: boolean): Sent[] {
   const sent: Sent[] = [];
-  const send = (content: Row[], start: number, end: number) => {
-    const kept = inside(content);
+  const send: Send = (content, start, end) => {
+    const kept = content.filter((row) => row.isIn);
     if (kept.length > 0 || sendEmpty) sent.push({ rows: kept, start, end });
   };
   switch (window.kind) {
     case 'tumbling':
-    case 'hopping': {
-      const first = rows[0];
-      if (first === undefined) return sent;
-      const hop = window.kind === 'hopping' ? window.hopMs : window.lengthMs;
-      const length = window.lengthMs;
-      let end = alignedAfter(first.ts, hop);
-      let start = first.ts - (length - hop);
-      if (start <= 0) start = end - length;
-      for (; end <= watermark; end += hop, start = end - length) {
-        send(
-          rows.filter((row) => row.ts >= end - length && row.ts < end),
-          start,
-          end,
-        );
-      }
+      byTime(window.lengthMs, window.lengthMs, rows, watermark, send);
       return sent;
-    }
-    case 'sliding': {
-      const triggers = rows.filter((row) => row.starts);
-      for (const trigger of triggers) {
-        const from = trigger.ts - window.lengthMs;
-        if (window.delayMs > 0) {
-          const end = trigger.ts + window.delayMs;
-          if (end <= watermark)
-            send(
-              rows.filter((row) => row.ts >= from && row.ts < end),
-              from,
-              end,
-            );
-        } else {
-          const before = rows.slice(0, rows.indexOf(trigger) + 1);
-          send(
-            before.filter((row) => row.ts >= from),
-            from,
-            trigger.ts,
-          );
-        }
-      }
+    case 'hopping':
+      byTime(window.lengthMs, window.hopMs, rows, watermark, send);
       return sent;
-    }
-    case 'session': {
-      let open: Row[] = [];
-      let start = 0;
-      let cut = 0;
-      for (const row of rows) {
-        const last = open.at(-1);
-        if (last !== undefined) {
-          const tick = alignedAfter((open[0] as Row).ts, window.maxMs) + window.maxMs;
-          const over = row.ts - last.ts > window.timeoutMs;
-          if (over && last.ts + window.timeoutMs <= tick) {
-            send(open, start, last.ts + window.timeoutMs);
-            open = [];
-          } else if (row.ts >= tick) {
-            send(open, start, tick);
-            open = [];
-            cut = over ? 0 : tick;
-          }
-        }
-        if (open.length === 0) {
-          start = cut > 0 ? cut : row.ts;
-          cut = 0;
-        }
-        open.push(row);
-      }
-      const last = open.at(-1);
-      if (last !== undefined && watermark - last.ts > window.timeoutMs) {
-        const tick = alignedAfter((open[0] as Row).ts, window.maxMs) + window.maxMs;
-        send(open, start, Math.min(last.ts + window.timeoutMs, tick));
-      }
+    case 'sliding':
+      sliding(window, rows, watermark, send);
       return sent;
-    }
+    case 'session':
+      sessions(window, rows, watermark, send);
+      return sent;
     case 'count':
       for (let n = window.step; n <= rows.length; n += window.step) {
         if (n >= window.length) send(rows.slice(n - window.length, n), 0, 0);
       }
       return sent;
-    case 'state': {
-      let open: Row[] | null = null;
-      for (const row of rows) {
-        if (open !== null && window.emit === undefined && row.starts) {
-          send(open, (open[0] as Row).ts, (open.at(-1) as Row).ts);
-          open = null;
-        }
-        if (open === null) {
-          if (row.starts) open = [row];
-          continue;
-        }
-        open.push(row);
-        if (window.emit !== undefined && row.ends) {
-          send(open, (open[0] as Row).ts, row.ts);
-          open = null;
-        }
-      }
+    case 'state':
+      states(window, rows, send);
       return sent;
-    }
     case 'row':
-      for (const row of rows) if (row.isIn) sent.push({ rows: [row], start: row.ts, end: row.ts });
-      return sent;
+      return rows.filter((row) => row.isIn).map((row) => ({ rows: [row], start: row.ts, end: row.ts }));
     case 'message':
       // Its windows come from above: the twin of joins has them.
       throw new Error('windows that are messages are no function of the rows alone');
     default:
       return window satisfies never;
+  }
+}
+
+/** The first window of a rule says that it began when it could have. */
+function byTime(length: number, hop: number, rows: Row[], watermark: number, send: Send): void {
+  if (rows.length === 0) return;
+  let end = alignedAfter(first(rows).ts, hop);
+  let start = first(rows).ts - (length - hop);
+  if (start <= 0) start = end - length;
+  for (; end <= watermark; end += hop, start = end - length) {
+    const from = end - length;
+    const before = end;
+    send(
+      rows.filter((row) => row.ts >= from && row.ts < before),
+      start,
+      end,
+    );
+  }
+}
+
+function sliding({ lengthMs, delayMs }: Of<'sliding'>, rows: Row[], watermark: number, send: Send): void {
+  for (const trigger of rows.filter((row) => row.starts)) {
+    const from = trigger.ts - lengthMs;
+    const end = trigger.ts + delayMs;
+    const seen = delayMs > 0 ? rows.filter((row) => row.ts < end) : rows.slice(0, rows.indexOf(trigger) + 1);
+    if (delayMs > 0 && end > watermark) continue;
+    send(
+      seen.filter((row) => row.ts >= from),
+      from,
+      end,
+    );
+  }
+}
+
+/** A session ends when nothing comes for the timeout, or at a tick of its greatest length; the next begins at that tick. */
+function sessions({ maxMs, timeoutMs }: Of<'session'>, rows: Row[], watermark: number, send: Send): void {
+  const tickOf = (open: Row[]) => alignedAfter(first(open).ts, maxMs) + maxMs;
+  let open: Row[] = [];
+  let start = 0;
+  let cut = 0;
+  const close = (end: number) => {
+    send(open, start, end);
+    open = [];
+  };
+  for (const row of rows) {
+    if (open.length > 0) {
+      const tick = tickOf(open);
+      const timeout = last(open).ts + timeoutMs;
+      const isOver = row.ts > timeout;
+      if (isOver && timeout <= tick) close(timeout);
+      else if (row.ts >= tick) {
+        close(tick);
+        cut = isOver ? 0 : tick;
+      }
+    }
+    if (open.length === 0) {
+      start = cut > 0 ? cut : row.ts;
+      cut = 0;
+    }
+    open.push(row);
+  }
+  if (open.length > 0 && watermark - last(open).ts > timeoutMs)
+    close(Math.min(last(open).ts + timeoutMs, tickOf(open)));
+}
+
+/** With a second condition a window ends with the row that meets it, else before the next that meets the first. */
+function states({ emit }: Of<'state'>, rows: Row[], send: Send): void {
+  let open: Row[] = [];
+  const close = () => {
+    send(open, first(open).ts, last(open).ts);
+    open = [];
+  };
+  for (const row of rows) {
+    if (open.length > 0 && emit === undefined && row.starts) close();
+    if (open.length === 0) {
+      if (row.starts) open = [row];
+      continue;
+    }
+    open.push(row);
+    if (emit !== undefined && row.ends) close();
   }
 }

@@ -94,39 +94,39 @@ export class FileSource implements Source {
   }
 
   async #read(path: string): Promise<void> {
-    const { conf, context } = this;
+    const { conf } = this;
     const raw = createReadStream(path, { highWaterMark: chunkBytes });
     const input = conf.decompression === 'gzip' ? raw.pipe(createGunzip()) : raw;
     if (input !== raw) raw.on('error', (error) => input.destroy(error));
-    const isRawLines = conf.fileType === 'lines' && conf.sendInterval === 0;
-    const splitter = isRawLines ? undefined : conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter();
-    const frames = new FrameBuffer();
-    let linesToSkip = conf.ignoreStartLines;
-    let last = lineFeed;
     try {
-      for await (const data of input as AsyncIterable<Buffer>) {
-        let chunk: Buffer = data;
-        while (linesToSkip > 0 && chunk.length > 0) {
-          const end = chunk.indexOf(lineFeed);
-          if (end >= 0) linesToSkip--;
-          chunk = chunk.subarray(end < 0 ? chunk.length : end + 1);
-        }
-        if (chunk.length === 0) continue;
-        last = chunk[chunk.length - 1]!;
-        if (splitter === undefined) {
-          if (!context.write(chunk)) await this.#ready();
-        } else {
-          await this.#send(splitter.add(chunk), frames);
-        }
-        if (this.#isClosed) return;
-      }
-      if (splitter !== undefined) await this.#send(splitter.end(), frames);
-      // Only the last file may leave its last line open: the next one's first must not be joined to it.
-      else if (last !== lineFeed) context.write(Uint8Array.of(lineFeed));
+      const chunks = withoutLines(input as AsyncIterable<Buffer>, conf.ignoreStartLines);
+      if (conf.fileType === 'lines' && conf.sendInterval === 0) await this.#passLines(chunks);
+      else await this.#passMessages(chunks, conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter());
     } finally {
       raw.destroy();
       input.destroy();
     }
+  }
+
+  /** The kernel cuts the lines. */
+  async #passLines(chunks: AsyncIterable<Buffer>): Promise<void> {
+    let last = lineFeed;
+    for await (const chunk of chunks) {
+      last = chunk[chunk.length - 1]!;
+      if (!this.context.write(chunk)) await this.#ready();
+      if (this.#isClosed) return;
+    }
+    // Only the last file may leave its last line open: the next one's first must not be joined to it.
+    if (last !== lineFeed) this.context.write(Uint8Array.of(lineFeed));
+  }
+
+  async #passMessages(chunks: AsyncIterable<Buffer>, splitter: LineSplitter | JsonSplitter): Promise<void> {
+    const frames = new FrameBuffer();
+    for await (const chunk of chunks) {
+      await this.#send(splitter.add(chunk), frames);
+      if (this.#isClosed) return;
+    }
+    await this.#send(splitter.end(), frames);
   }
 
   /** Writes messages in one go, or one by one with the pause that was asked for. */
@@ -174,5 +174,19 @@ export class FileSource implements Source {
     const { actionAfterRead, moveTo } = this.conf;
     if (actionAfterRead === 1) await rm(path);
     if (actionAfterRead === 2) await rename(path, join(moveTo, basename(path)));
+  }
+}
+
+/** The chunks from behind the first lines on; none is empty. */
+async function* withoutLines(chunks: AsyncIterable<Buffer>, lines: number): AsyncGenerator<Buffer> {
+  let left = lines;
+  for await (const data of chunks) {
+    let chunk = data;
+    while (left > 0 && chunk.length > 0) {
+      const end = chunk.indexOf(lineFeed);
+      if (end >= 0) left--;
+      chunk = chunk.subarray(end < 0 ? chunk.length : end + 1);
+    }
+    if (chunk.length > 0) yield chunk;
   }
 }
