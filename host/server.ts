@@ -159,6 +159,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     ids: () => rules.ids(),
     figures: (id) => rules.figures(id),
     cpuTimes: () => engine.cpuTimes(),
+    memory: async () => (await engine.memory?.()) ?? [],
     latencies: async () => (config.basic.prometheus ? ((await engine.latencies?.()) ?? []) : []),
     connections: () => stored.connections.list(false),
     folder: join(folders.data, 'metrics'),

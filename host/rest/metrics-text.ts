@@ -78,6 +78,14 @@ export class MetricsText {
     );
   }
 
+  /** Adds the memory that a rule holds; what rules share is divided among them. */
+  addMemory(id: string, bytes: number): void {
+    const name = 'kuiper_rule_memory_bytes';
+    this.#family(name, 'gauge', 'Memory that a rule holds, its part of what rules share').push(
+      `${name}{rule="${escaped(id)}"} ${bytes}\n`,
+    );
+  }
+
   /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */
   addLatencies(id: string, { operators, io }: Pick<RuleLatencies, 'operators' | 'io'>): void {
     const rule = `rule="${escaped(id)}"`;

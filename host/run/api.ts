@@ -149,6 +149,8 @@ export interface Engine {
   scanTables(id: string): Promise<TableRow[]>;
   /** CPU time of the rules that run or ended in the last half minute, since their start. */
   cpuTimes(): Promise<RuleCpuTime[]>;
+  /** Memory that running rules hold, bytes; what rules share is divided among them. */
+  memory?(): Promise<{ id: string; bytes: number }[]>;
   /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;

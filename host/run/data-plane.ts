@@ -8,6 +8,7 @@ import { loadConnector, loadedConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
 import type { Heartbeat } from './heartbeat.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
+import { memoryOf } from './memory.js';
 import { failureOf, metricsOf, refreshSinks } from './metrics.js';
 import type { Failure, Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
 import { RuleRun } from './rule-run.js';
@@ -151,6 +152,11 @@ export class DataPlane implements HostCalls {
   /** CPU time of each run since its start, µs. */
   cpuTimes(): [run: number, us: number][] {
     return this.#isBroken ? [] : this.#cpuTimes.take(this.#all, this.#timerUs);
+  }
+
+  /** Memory that each run holds, bytes. */
+  memory(): [run: number, bytes: number][] {
+    return this.#isBroken ? [] : memoryOf(this.#all);
   }
 
   get measuresAll(): boolean {

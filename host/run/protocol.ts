@@ -55,6 +55,7 @@ export type Control =
   | { kind: 'stop'; run: number }
   | { kind: 'status'; seq: number; run: number }
   | { kind: 'usage'; seq: number }
+  | { kind: 'memory'; seq: number }
   | { kind: 'latencies'; seq: number }
   | { kind: 'tables'; seq: number; run: number }
   | { kind: 'failures'; seq: number }
@@ -80,6 +81,8 @@ export type Report =
   | { kind: 'status'; seq: number; metrics: Metrics | undefined }
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
+  /** Bytes that each run holds. */
+  | { kind: 'memory'; seq: number; bytes: [run: number, bytes: number][] }
   /** The latest failure of each run that had one. */
   | { kind: 'failures'; seq: number; failures: [run: number, failure: Failure][] }
   | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }

@@ -72,6 +72,11 @@ export class Supervisor {
     return this.#ask((seq) => ({ kind: 'usage', seq }));
   }
 
+  /** Asks for the memory that all runs hold, bytes; undefined as with `cpuTimes`. */
+  memory(): Promise<[run: number, bytes: number][] | undefined> {
+    return this.#ask((seq) => ({ kind: 'memory', seq }));
+  }
+
   /** Asks for the times that the operators of all rules took; undefined as with `cpuTimes`. */
   latencies(): Promise<RuleLatencies[] | undefined> {
     return this.#ask((seq) => ({ kind: 'latencies', seq }));
@@ -178,6 +183,7 @@ export class Supervisor {
     if (report.kind === 'status') this.#answer(report.seq, report.metrics);
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
     else if (report.kind === 'failures') this.#answer(report.seq, report.failures);
+    else if (report.kind === 'memory') this.#answer(report.seq, report.bytes);
     else if (report.kind === 'latencies') this.#answer(report.seq, report.rules);
     else if (report.kind === 'tables') this.#answer(report.seq, report.rows);
     else if (report.kind === 'trace') this.options.traced(report.trace);

@@ -84,6 +84,8 @@ async function take(control: Control): Promise<void> {
       return running.trace(control.run, control.strategy);
     case 'usage':
       return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
+    case 'memory':
+      return report({ kind: 'memory', seq: control.seq, bytes: running.memory() });
     case 'tables':
       return report({ kind: 'tables', seq: control.seq, rows: running.tableRows(control.run) });
     case 'failures':

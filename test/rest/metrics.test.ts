@@ -40,6 +40,7 @@ function service(count: number, ...more: string[]): MetricsService {
     ids: () => ids,
     figures: async (id) => figures(id),
     cpuTimes: async () => ids.map((id, i) => ({ id, cpuUs: 1_500_000 + i })),
+    memory: async () => ids.map((id, i) => ({ id, bytes: 4096 + i })),
     latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
     connections: async () => [
       { id: 'up', status: 'connected' },
@@ -61,6 +62,7 @@ test('figures have the names and labels that dashboards know', async () => {
     'kuiper_sink_records_out_total{rule="r0",type="sink",op="mqtt_0",op_instance="0"} 3',
     'kuiper_rule_status{rule="r0"} 1',
     'kuiper_rule_cpu_time_seconds_total{rule="r0"} 1.5',
+    'kuiper_rule_memory_bytes{rule="r1"} 4097',
     'kuiper_conn_status_gauge{name="up"} 1',
     'kuiper_conn_status_gauge{name="down \\"1\\""} -1',
     'kuiper_rule_count{status="running"} 2',
@@ -170,6 +172,7 @@ test('a server with monitoring on: every line of its document follows the format
   }
   const seconds = (name: string) => (families.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0);
   assert.ok(seconds('kuiper_rule_cpu_time_seconds_total') > 0);
+  assert.ok(seconds('kuiper_rule_memory_bytes') > 0);
   assert.ok(seconds('kuiper_rule_cpu_time_seconds_total') <= seconds('process_cpu_seconds_total'));
   await server.stop();
 });

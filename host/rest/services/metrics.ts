@@ -27,6 +27,8 @@ export interface MetricsOptions {
   figures(id: string): Promise<RuleFigures | undefined>;
   /** Processor time of the rules. */
   cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
+  /** Memory that rules hold. */
+  memory(): Promise<readonly { id: string; bytes: number }[]>;
   /** Times that operators took; none where they are not measured. */
   latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */
@@ -97,11 +99,11 @@ export class MetricsService {
   }
 
   async #make(): Promise<Buffer> {
-    const { ids, figures, cpuTimes, latencies, connections } = this.#options;
+    const { ids, figures, cpuTimes, memory, latencies, connections } = this.#options;
     const text = new MetricsText(this.#names);
     const all = ids();
     // A connection that answers slowly is asked while the figures are gathered.
-    const others = Promise.all([cpuTimes(), latencies(), connections()]);
+    const others = Promise.all([cpuTimes(), memory(), latencies(), connections()]);
     others.catch(() => {});
     for (let i = 0; i < all.length; i += slice) {
       for (const found of await Promise.all(all.slice(i, i + slice).map(figures))) {
@@ -109,8 +111,9 @@ export class MetricsService {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const [times, measured, states] = await others;
+    const [times, held, measured, states] = await others;
     for (const { id, cpuUs } of times) text.addCpuTime(id, cpuUs);
+    for (const { id, bytes } of held) text.addMemory(id, bytes);
     for (const rule of measured) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
     const parts: Buffer[] = [];
