@@ -1,15 +1,16 @@
 /**
- * kill -9 while schemas, uploads, scripts and connections change: every one answers with a text that was sent to it,
- * never with an older one than the last acknowledged, and its file holds the same.
+ * kill -9 while schemas, uploads, scripts, connections, configuration keys and plugins change: every one answers with a
+ * text that was sent to it, never with an older one than the last acknowledged, and its file holds the same.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Answer, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { portablePlugin } from '../rest/archives.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 2);
-const kinds = ['schema', 'upload', 'script', 'connection'] as const;
+const kinds = ['schema', 'upload', 'script', 'connection', 'confKey', 'plugin'] as const;
 type Kind = (typeof kinds)[number];
 
 /** Number of the last change that was sent and of the last that was acknowledged. */
@@ -20,13 +21,20 @@ interface Sent {
 
 const change: Readonly<Record<Kind, (server: TestServer, n: number) => Promise<Answer>>> = {
   schema: (server, n) => server.request('PUT', '/schemas/protobuf/s', { content: textOf(n) }),
-  upload: (server, n) => server.request('POST', '/config/uploads', { name: 'u.txt', content: textOf(n) }),
+  upload: (server, n) => server.request('POST', '/config/uploads', { name: 'in/u.txt', content: textOf(n) }),
   script: (server, n) =>
     server.request('PUT', '/udf/javascript/f', { id: 'f', script: `function f() {} //${textOf(n)}` }),
   connection: (server, n) =>
     n === 1
       ? server.request('POST', '/connections', { id: 'c', typ: 'nng', props: { url: textOf(n) } })
       : server.request('PUT', '/connections/c', { id: 'c', typ: 'nng', props: { url: textOf(n) } }),
+  confKey: (server, n) => server.request('PUT', '/metadata/sinks/mqtt/confKeys/k', { own: textOf(n) }),
+  plugin: (server, n) => {
+    const body = { name: 'py', file: portablePlugin('py', { version: textOf(n) }) };
+    return n === 1
+      ? server.request('POST', '/plugins/portables', body)
+      : server.request('PUT', '/plugins/portables/py', body);
+  },
 };
 
 /** Long enough for a file to be seen half written. */
@@ -63,13 +71,24 @@ async function stored(server: TestServer, kind: Kind, data: string): Promise<str
       return schema?.content;
     }
     case 'upload': {
-      const path = join(data, 'uploads/u.txt');
+      const path = join(data, 'uploads/in/u.txt');
       return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
     }
     case 'script':
       return (await body('/udf/javascript/f'))?.script.split('//')[1];
     case 'connection':
       return (await body('/connections/c'))?.props.url;
+    case 'confKey':
+      return (await body('/metadata/sinks/yaml/mqtt'))?.k?.own;
+    case 'plugin': {
+      const plugin = await body('/plugins/portables/py');
+      if (plugin === undefined) return undefined;
+      const folders = readdirSync(join(data, 'plugins/portable'));
+      assert.is(folders.length, 1, `${folders.length} folders for one plugin`);
+      const text = readFileSync(join(data, 'plugins/portable', folders[0] ?? '', 'py.json'), 'utf8');
+      assert.is(JSON.parse(text).version, plugin.version);
+      return plugin.version;
+    }
     default:
       return kind satisfies never;
   }
@@ -100,6 +119,8 @@ test('what was acknowledged is there, whole', async () => {
     assert.ok(states.schema.acknowledged > 0, 'no change was acknowledged');
     const folders = readdirSync(join(data, 'schemas'));
     assert.is(folders.length, 1, `${folders.length} folders for one schema`);
+    const left = states.upload.acknowledged === 0 ? ['u.txt'] : readdirSync(join(data, 'uploads/in'));
+    assert.equal(left, ['u.txt'], 'nothing half-written stays');
     await again.stop();
   }
 });
