@@ -48,21 +48,7 @@ export function lex(source: string): Token[] {
     } else at = source.length;
     if (text !== '') tokens.push({ kind: 'text', text, line: textLine });
     if (open < 0) break;
-    const comment = /[ \t\r\n]*\/\*/y;
-    comment.lastIndex = at;
-    if (comment.test(source)) {
-      const end = source.indexOf('*/', comment.lastIndex);
-      if (end < 0) throw refuseTemplate(line, 'unclosed comment');
-      const close = /[ \t\r\n]+-\}\}|\}\}/y;
-      close.lastIndex = end + 2;
-      const found = close.exec(source);
-      if (found === null) throw refuseTemplate(line, 'comment ends before closing delimiter');
-      trims = found[0] !== '}}';
-      line += lines(source.slice(at, close.lastIndex));
-      at = close.lastIndex;
-      continue;
-    }
-    const action = lexAction(source, at, line, tokens);
+    const action = skipComment(source, at, line) ?? lexAction(source, at, line, tokens);
     at = action.at;
     line = action.line;
     trims = action.trims;
@@ -71,11 +57,35 @@ export function lex(source: string): Token[] {
   return tokens;
 }
 
+/** Reads what fits at the present place. */
+type Match = (pattern: RegExp) => string | undefined;
+
 function lines(text: string): number {
   return text.split('\n').length - 1;
 }
 
-function lexAction(source: string, from: number, startLine: number, tokens: Token[]) {
+/** Where the text behind an action begins, and whether the action trims it. */
+interface AfterAction {
+  at: number;
+  line: number;
+  trims: boolean;
+}
+
+/** Skips a comment that stands for an action; undefined when there is none. */
+function skipComment(source: string, at: number, line: number): AfterAction | undefined {
+  const open = /[ \t\r\n]*\/\*/y;
+  open.lastIndex = at;
+  if (!open.test(source)) return undefined;
+  const end = source.indexOf('*/', open.lastIndex);
+  if (end < 0) throw refuseTemplate(line, 'unclosed comment');
+  const close = /[ \t\r\n]+-\}\}|\}\}/y;
+  close.lastIndex = end + 2;
+  const found = close.exec(source);
+  if (found === null) throw refuseTemplate(line, 'comment ends before closing delimiter');
+  return { at: close.lastIndex, line: line + lines(source.slice(at, close.lastIndex)), trims: found[0] !== '}}' };
+}
+
+function lexAction(source: string, from: number, startLine: number, tokens: Token[]): AfterAction {
   let at = from;
   let line = startLine;
   tokens.push({ kind: 'open', text: '{{', line });
@@ -106,22 +116,28 @@ function lexAction(source: string, from: number, startLine: number, tokens: Toke
   }
 }
 
-function lexToken(source: string, at: number, line: number, match: (pattern: RegExp) => string | undefined): Token {
+/** What begins with each quote. */
+const quotes: Readonly<
+  Record<string, { pattern: RegExp; what: string; value: (text: string, line: number) => string | number }>
+> = {
+  '"': { pattern: quoted, what: 'quoted string', value: unquote },
+  '`': { pattern: raw, what: 'raw quoted string', value: (text) => text.slice(1, -1) },
+  "'": { pattern: char, what: 'character constant', value: (text, line) => unquote(text, line).codePointAt(0)! },
+};
+
+function lexQuoted({ pattern, what, value }: (typeof quotes)[string], line: number, match: Match): Token {
+  const text = match(pattern);
+  if (text === undefined) throw refuseTemplate(line, `unterminated ${what}`);
+  return { kind: 'constant', text, value: value(text, line), line };
+}
+
+function lexToken(source: string, at: number, line: number, match: Match): Token {
   const first = source[at]!;
   if (source.startsWith(':=', at)) return { kind: ':=', text: ':=', line };
   if (first === '(' || first === ')' || first === '|' || first === ',' || first === '=') {
     return { kind: first, text: first, line };
   }
-  if (first === '"' || first === '`' || first === "'") {
-    const text = match(first === '"' ? quoted : first === '`' ? raw : char);
-    if (text === undefined) {
-      const what = first === '"' ? 'quoted string' : first === '`' ? 'raw quoted string' : 'character constant';
-      throw refuseTemplate(line, `unterminated ${what}`);
-    }
-    if (first === '`') return { kind: 'constant', text, value: text.slice(1, -1), line };
-    const value = unquote(text, line);
-    return { kind: 'constant', text, value: first === "'" ? value.codePointAt(0)! : value, line };
-  }
+  if (first in quotes) return lexQuoted(quotes[first]!, line, match);
   if (/\d/.test(first) || (/[-+.]/.test(first) && /\d/.test(source[at + 1] ?? ''))) {
     const text = match(number)!;
     return { kind: 'constant', text, value: numberOf(text, line), line };

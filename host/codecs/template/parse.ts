@@ -1,7 +1,7 @@
 /** Turns a template into closures. */
 import { findFunction } from './functions.js';
 import { lex, refuseTemplate, type Token } from './lex.js';
-import { type Block, type Evaluate, failure, follow, invoke, maxDepth, type Signal, sequence, write } from './steps.js';
+import { type Block, type Evaluate, failure, follow, invoke, maxDepth, sequence, write } from './steps.js';
 import { isDict, isTrue, show, sortedKeys, TemplateError, type Value } from './value.js';
 
 const controls = ['if', 'range', 'with', 'define', 'block', 'template', 'end', 'else', 'break', 'continue'];
@@ -185,23 +185,15 @@ class Parser {
     this.#scope.length = mark;
     return (frame, dot) => {
       const value = evaluate(frame, dot);
-      const step = (key: Value, item: Value): Signal => {
-        frame.budget.spend(1);
-        if (slots.length === 1) frame.vars[slots[0]!] = item;
-        if (slots.length === 2) {
-          frame.vars[slots[0]!] = key;
-          frame.vars[slots[1]!] = item;
-        }
-        return block(frame, item);
-      };
       if (!isTrue(value)) return otherwise(frame, dot);
-      if (Array.isArray(value)) {
-        for (let i = 0; i < value.length; i++) if (step(i, value[i]) === 'break') break;
-      } else if (isDict(value)) {
-        for (const key of sortedKeys(value)) if (step(key, value[key]) === 'break') break;
-      } else if (typeof value === 'number' && Number.isSafeInteger(value)) {
-        for (let i = 0; i < value; i++) if (step(i, i) === 'break') break;
-      } else throw failure(line, `range can't iterate over ${show(value, frame.budget)}`);
+      const entries = entriesOf(value);
+      if (entries === undefined) throw failure(line, `range can't iterate over ${show(value, frame.budget)}`);
+      for (const [key, item] of entries) {
+        frame.budget.spend(1);
+        if (slots.length === 2) frame.vars[slots[0]!] = key;
+        if (slots.length > 0) frame.vars[slots.at(-1)!] = item;
+        if (block(frame, item) === 'break') break;
+      }
       return undefined;
     };
   }
@@ -405,14 +397,7 @@ class Parser {
   #call({ text: name, line }: Token, args: Evaluate[]): Evaluate {
     if (name === 'and' || name === 'or') {
       if (args.length === 0) throw refuseTemplate(line, `wrong number of args for ${name}: want at least 1 got 0`);
-      return (frame, dot) => {
-        let value: Value;
-        for (const arg of args) {
-          value = arg(frame, dot);
-          if (isTrue(value) === (name === 'or')) break;
-        }
-        return value;
-      };
+      return firstThat(args, (value) => isTrue(value) === (name === 'or'));
     }
     const spec = findFunction(name);
     if (spec === undefined) throw refuseTemplate(line, `function ${JSON.stringify(name)} not defined`);
@@ -439,6 +424,29 @@ class Parser {
       }
     };
   }
+}
+
+/** What `range` goes through, with the keys; undefined for what has no items. */
+function entriesOf(value: Value): Iterable<[Value, Value]> | undefined {
+  if (Array.isArray(value)) return value.entries();
+  if (isDict(value)) return sortedKeys(value).map((key): [Value, Value] => [key, value[key]]);
+  return typeof value === 'number' && Number.isSafeInteger(value) ? countTo(value) : undefined;
+}
+
+function* countTo(end: number): Generator<[number, number]> {
+  for (let i = 0; i < end; i++) yield [i, i];
+}
+
+/** The first value that decides, or the last; what follows is not evaluated. */
+function firstThat(args: readonly Evaluate[], decides: (value: Value) => boolean): Evaluate {
+  return (frame, dot) => {
+    let value: Value;
+    for (const arg of args) {
+      value = arg(frame, dot);
+      if (decides(value)) break;
+    }
+    return value;
+  };
 }
 
 /** Functions that look at one item, whatever the length of the list. */

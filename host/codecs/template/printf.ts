@@ -86,44 +86,41 @@ function withSign(text: string, flags: string): string {
   return flags.includes('+') ? `+${text}` : flags.includes(' ') ? ` ${text}` : text;
 }
 
-const radixes: Record<string, number> = { b: 2, o: 8, x: 16, X: 16 };
+/** Text of a number by verb; undefined when the verb is not for it. Verbs in capitals that are not here write capitals. */
+const printers: Readonly<Record<string, (value: number | bigint, verb: Verb) => string | undefined>> = {
+  d: (value) => whole(value, 10),
+  b: (value) => whole(value, 2),
+  o: (value) => whole(value, 8),
+  x: (value, { flags }) => (flags.includes('#') ? whole(value, 16)?.replace(/^-?/, '$&0x') : whole(value, 16)),
+  c: (value) => {
+    const code = codePoint(value);
+    return code === undefined ? undefined : String.fromCodePoint(code);
+  },
+  U: (value) => {
+    const code = codePoint(value);
+    return code === undefined ? undefined : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  },
+  f: (value, { precision }) => fixed(value, precision < 0 ? 6 : precision),
+  F: (value, { precision }) => fixed(value, precision < 0 ? 6 : precision),
+  e: (value, { precision }) => exponent(Number(value).toExponential(Math.min(100, precision < 0 ? 6 : precision))),
+  g: (value, { precision }) =>
+    precision < 0 ? goFloat(Number(value)) : general(Number(value), Math.min(100, precision || 1)),
+};
 
-function numeric({ letter, precision, flags }: Verb, value: number | bigint): string | undefined {
-  const isWhole = typeof value === 'bigint' || Number.isInteger(value);
-  switch (letter) {
-    case 'd':
-      return isWhole ? BigInt(value).toString() : undefined;
-    case 'b':
-    case 'o':
-    case 'x':
-    case 'X': {
-      if (!isWhole) return undefined;
-      const digits = BigInt(value).toString(radixes[letter]);
-      const prefixed = flags.includes('#') && letter.toLowerCase() === 'x' ? digits.replace(/^-?/, '$&0x') : digits;
-      return letter === 'X' ? prefixed.toUpperCase() : prefixed;
-    }
-    case 'c':
-    case 'U': {
-      const code = Number(value);
-      if (!isWhole || code < 0 || code > 0x10ffff) return undefined;
-      return letter === 'c' ? String.fromCodePoint(code) : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-    }
-    case 'f':
-    case 'F':
-      return fixed(value, precision < 0 ? 6 : precision);
-    case 'e':
-    case 'E': {
-      const text = exponent(Number(value).toExponential(Math.min(100, precision < 0 ? 6 : precision)));
-      return letter === 'E' ? text.toUpperCase() : text;
-    }
-    case 'g':
-    case 'G': {
-      const text = precision < 0 ? goFloat(Number(value)) : general(Number(value), Math.min(100, precision || 1));
-      return letter === 'G' ? text.toUpperCase() : text;
-    }
-    default:
-      return undefined;
-  }
+function numeric(verb: Verb, value: number | bigint): string | undefined {
+  const { letter } = verb;
+  const own = printers[letter];
+  if (own !== undefined) return own(value, verb);
+  return 'XEG'.includes(letter) ? printers[letter.toLowerCase()]?.(value, verb)?.toUpperCase() : undefined;
+}
+
+function whole(value: number | bigint, radix: number): string | undefined {
+  return typeof value === 'bigint' || Number.isInteger(value) ? BigInt(value).toString(radix) : undefined;
+}
+
+function codePoint(value: number | bigint): number | undefined {
+  const code = Number(value);
+  return Number.isInteger(code) && code >= 0 && code <= 0x10ffff ? code : undefined;
 }
 
 function fixed(value: number | bigint, digits: number): string {

@@ -136,44 +136,58 @@ export function goFloat(value: number): string {
 
 /** Writes JSON as Go does: keys in order and, with `isHtmlSafe`, angle brackets and ampersands as escapes. */
 export function toJson(value: Value, budget: Budget, isHtmlSafe = true, indent = ''): string {
-  const parts: string[] = [];
-  writeJson(value, parts, budget, 0, isHtmlSafe, indent);
-  return parts.join('');
+  const writer = new JsonWriter(budget, isHtmlSafe, indent);
+  writer.write(value, 0);
+  return writer.parts.join('');
 }
 
-function writeJson(
-  value: Value,
-  parts: string[],
-  budget: Budget,
-  nesting: number,
-  isHtmlSafe: boolean,
-  indent: string,
-): void {
-  budget.spend(1);
-  if (nesting > maxNesting) throw new TemplateError(`a value is nested deeper than ${maxNesting}`);
-  if (Array.isArray(value) || isDict(value)) {
-    const isList = Array.isArray(value);
-    const keys = isList ? Object.keys(value) : sortedKeys(value);
-    const line = indent === '' ? '' : `\n${indent.repeat(nesting + 1)}`;
-    parts.push(isList ? '[' : '{');
-    keys.forEach((key, i) => {
-      parts.push(i > 0 ? `,${line}` : line);
-      if (!isList) parts.push(jsonText(key, isHtmlSafe), indent === '' ? ':' : ': ');
-      writeJson(isList ? value[i] : value[key], parts, budget, nesting + 1, isHtmlSafe, indent);
-    });
-    if (keys.length > 0 && indent !== '') parts.push(`\n${indent.repeat(nesting)}`);
-    parts.push(isList ? ']' : '}');
-    return;
+class JsonWriter {
+  readonly parts: string[] = [];
+
+  constructor(
+    private readonly budget: Budget,
+    private readonly isHtmlSafe: boolean,
+    private readonly indent: string,
+  ) {}
+
+  write(value: Value, nesting: number): void {
+    this.budget.spend(1);
+    if (nesting > maxNesting) throw new TemplateError(`a value is nested deeper than ${maxNesting}`);
+    if (Array.isArray(value)) {
+      this.#items('[', value.length, ']', nesting, (i) => this.write(value[i], nesting + 1));
+    } else if (isDict(value)) {
+      const keys = sortedKeys(value);
+      this.#items('{', keys.length, '}', nesting, (i) => {
+        const key = keys[i]!;
+        this.parts.push(jsonText(key, this.isHtmlSafe), this.indent === '' ? ':' : ': ');
+        this.write(value[key], nesting + 1);
+      });
+    } else {
+      const text = this.#scalar(value);
+      this.budget.text(text.length);
+      this.parts.push(text);
+    }
   }
-  let text: string;
-  if (value === undefined || value === null) text = 'null';
-  else if (typeof value === 'string') text = jsonText(value, isHtmlSafe);
-  else if (value instanceof Date) text = `"${goTime(value, '2006-01-02T15:04:05.999999999Z07:00')}"`;
-  else if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new TemplateError(`json: unsupported value: ${goFloat(value)}`);
-  } else text = String(value);
-  budget.text(text.length);
-  parts.push(text);
+
+  #items(open: string, count: number, close: string, nesting: number, item: (i: number) => void): void {
+    const line = (depth: number) => (this.indent === '' ? '' : `\n${this.indent.repeat(depth)}`);
+    this.parts.push(open);
+    for (let i = 0; i < count; i++) {
+      this.parts.push(i > 0 ? `,${line(nesting + 1)}` : line(nesting + 1));
+      item(i);
+    }
+    this.parts.push(count > 0 ? line(nesting) : '', close);
+  }
+
+  #scalar(value: Exclude<Value, Value[] | Dict>): string {
+    if (value === undefined || value === null) return 'null';
+    if (typeof value === 'string') return jsonText(value, this.isHtmlSafe);
+    if (value instanceof Date) return `"${goTime(value, '2006-01-02T15:04:05.999999999Z07:00')}"`;
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      throw new TemplateError(`json: unsupported value: ${goFloat(value)}`);
+    }
+    return String(value);
+  }
 }
 
 const unsafeForHtml = /[<>&\u2028\u2029]/g;
