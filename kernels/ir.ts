@@ -166,8 +166,19 @@ export type NodePlan =
       tables?: { branch: number; retainRows: number }[];
       name: string;
     }
-  /** Keeps the rows for which `condition` is true. */
-  | { kind: 'filter'; input: NodeInput; program: Program; condition: Operand; name: string }
+  /**
+   * Keeps the rows for which `condition` is true. `isWhole`: the first row of each message decides on all of its rows.
+   * Messages that lose all their rows are not sent; with `keepsEmpty` they are.
+   */
+  | {
+      kind: 'filter';
+      input: NodeInput;
+      program: Program;
+      condition: Operand;
+      isWhole?: boolean;
+      keepsEmpty?: boolean;
+      name: string;
+    }
   /**
    * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached them;
    * older rows are dropped and counted. `columns`: how many columns of the batch to keep (column i of the output is

@@ -34,7 +34,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.filter,
         program: program(plan.program),
-        spec: u32(operand(plan.condition)),
+        spec: u32(operand(plan.condition), (plan.isWhole === true ? 1 : 0) | (plan.keepsEmpty === true ? 2 : 0)),
         sendsErrors,
         isShareable: true,
       };
@@ -148,6 +148,6 @@ function limitCount(count: number): number {
   return Math.min(count, 0xffffffff);
 }
 
-function u32(value: number): Uint8Array {
-  return new Uint8Array(new Uint32Array([value]).buffer);
+function u32(...values: number[]): Uint8Array {
+  return new Uint8Array(new Uint32Array(values).buffer);
 }

@@ -1,8 +1,8 @@
 // Keeps the rows for which a condition is true. Null and missing drop the row silently; an error, or a value that is no
 // boolean, sends the row on as an error row (NodeFlag.SEND_ERROR) or counts it as an exception and drops it.
 //
-//   spec    condition u32
-//   state   begun u32 | failOff u32 | failLen u32 | 0 u32      only below a window
+//   spec    condition u32 | flags u32 (FilterFlag)
+//   state   begun u32 | failOff u32 | failLen u32 | verdict u32      only below a window
 //
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
@@ -20,6 +20,22 @@ const STATE_SIZE: u32 = 16;
 const S_BEGUN: usize = 0;
 const S_FAIL_OFF: usize = 4;
 const S_FAIL_LEN: usize = 8;
+/** What the first row of the message decided on all of it: 0 nothing yet. */
+const S_VERDICT: usize = 12;
+const PASSES: u32 = 1;
+const DROPS: u32 = 2;
+
+namespace FilterFlag {
+  /** The first row of a message decides on all of its rows. */
+  export const WHOLE: u32 = 1;
+  /** Messages without rows are sent on. */
+  export const KEEPS_EMPTY: u32 = 2;
+}
+
+// @ts-ignore: decorator
+@inline function filterFlags(node: usize): u32 {
+  return load<u32>(<usize>load<u32>(node, N_SPEC), 4);
+}
 
 /** Makes the state of a filter; false when memory is exhausted. */
 export function filterOpen(node: usize): bool {
@@ -34,6 +50,10 @@ export function filterBegin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   store<u64>(state, 0);
   store<u64>(state, 0, 8);
+  if (filterFlags(node) & FilterFlag.KEEPS_EMPTY) {
+    store<u32>(state, 1, S_BEGUN);
+    beginMessage(node);
+  }
 }
 
 export function filterEnd(node: usize, failedOff: usize, failedLen: u32): void {
@@ -66,6 +86,10 @@ export function filterPush(node: usize): void {
   if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), S_FAIL_OFF)) return;
   const condition = load<u32>(<usize>load<u32>(node, N_SPEC));
   const program = <usize>load<u32>(node, N_PROGRAM);
+  if (flags & NodeFlag.MESSAGES && filterFlags(node) & FilterFlag.WHOLE) {
+    pushWhole(node, program, condition);
+    return;
+  }
   if (ctx.rowErrors) {
     pushWithErrors(node, program, condition);
     return;
@@ -109,6 +133,33 @@ export function filterPush(node: usize): void {
     pass(node);
   }
   selectionPop();
+}
+
+/** Passes or drops the batch as the first row of the message says. */
+function pushWhole(node: usize, program: usize, condition: u32): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (load<u32>(state, S_VERDICT) == DROPS) return;
+  if (program) vmRun(program);
+  if (load<u32>(state, S_VERDICT) == 0) {
+    const row = isConst(condition) ? 0 : load<u32>(ctx.sel);
+    const tag = load<u8>(tagsOf(program, condition) + row);
+    const val = load<u64>(valsOf(program, condition) + (<usize>row << 3));
+    const passes = tag == Tag.BOOL && val != 0;
+    store<u32>(state, passes ? PASSES : DROPS, S_VERDICT);
+    if (tag > Tag.NULL && tag != Tag.BOOL) failMessage(node, tag, val);
+    if (!passes) return;
+  }
+  pass(node);
+}
+
+/** Counts a condition that failed; the message is replaced by the error. */
+function failMessage(node: usize, tag: u8, val: u64): void {
+  if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+  else failNotBoolean();
+  addException(node, failOff, failLen, 1);
+  const state = <usize>load<u32>(node, N_STATE);
+  store<u32>(state, <u32>failOff, S_FAIL_OFF);
+  store<u32>(state, failLen, S_FAIL_LEN);
 }
 
 /** Counts rows that are lost because there is no memory to narrow the batch. */
@@ -181,16 +232,14 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
       n += <u32>val;
       continue;
     }
-    if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
-    else failNotBoolean();
-    addException(node, failOff, failLen, 1);
     if (flags & NodeFlag.MESSAGES) {
-      const state = <usize>load<u32>(node, N_STATE);
-      store<u32>(state, <u32>failOff, S_FAIL_OFF);
-      store<u32>(state, failLen, S_FAIL_LEN);
+      failMessage(node, tag, val);
       n = 0;
       break;
     }
+    if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+    else failNotBoolean();
+    addException(node, failOff, failLen, 1);
     if (flags & NodeFlag.SEND_ERROR) {
       setAt(errors, row, Tag.ERROR, span(failOff, failLen));
       store<u32>(kept + (<usize>(n++) << 2), row);

@@ -26,7 +26,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
 
   const isAggregate = hasAggregates(select);
   const isGrouped = isAggregate || select.groupBy.length > 0;
-  const scope = new Scope(sources, inRowOrder(select, sources), values, select);
+  const scope = new Scope(sources, inRowOrder(select.joins, sources), values, select);
   const window = select.window?.kind ?? null;
   const { functionOwner } = catalog;
   const ruleId = rule.id;
@@ -40,7 +40,9 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   if (source === undefined) throw new Error('a statement without a stream');
   const isMerged = other !== undefined;
   const timestamp = isMerged ? null : (timestamps[0] ?? null);
-  let root: Logical = isMerged ? { kind: 'merge', sources: streams, timestamps } : { kind: 'source', source };
+  let root: Logical = isMerged
+    ? { kind: 'merge', sources: streams, inputs: streams.map(leafOf), timestamps }
+    : leafOf(source);
   if (isEventTime) root = { kind: 'watermark', input: root, timestamp };
   const withHaving = (input: Logical, keys: readonly Value[]): Logical => {
     if (select.having === null) return input;
@@ -59,14 +61,14 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
     root = {
       kind: 'window',
       input: root,
-      window: specOf(select.window, (condition) => bindSingle(condition, 'a condition of the window')),
+      window: specOf(select.window, values, (condition) => bindSingle(condition, 'a condition of the window')),
       timestamp,
       where: null,
       keys: [],
       isGrouped: false,
       sendEmpty: false,
     };
-    root = { kind: 'join', input: root, sources, steps: bindJoins(select, binder, rowClause('ON')) };
+    root = { kind: 'join', input: root, sources, steps: bindJoins(select.joins, sources, binder, rowClause('ON')) };
     if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
     const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
     if (isGrouped) {
@@ -96,7 +98,9 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
     root = {
       kind: 'window',
       input: root,
-      window: specOf(select.window, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
+      window: specOf(select.window, values, (condition) =>
+        binder.bind(condition, rowClause('a condition of the window')),
+      ),
       timestamp,
       where: select.window === null ? null : where,
       keys,
@@ -124,7 +128,12 @@ export function outputFieldsOf(row: OutputRow): string[] {
   return row.entries.map(({ name }) => name);
 }
 
-function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
+function leafOf(source: Source): Logical {
+  return { kind: 'source', source };
+}
+
+/** What windows and options don't go with. */
+export function checkWindow({ window, groupBy }: Pick<Select, 'window' | 'groupBy'>, rule: RuleDefinition): void {
   if (window === null) {
     const [first] = groupBy;
     if (first !== undefined) throw refuse('GROUP BY needs a window', first.span);
@@ -141,7 +150,7 @@ function checkWindow({ window, groupBy }: Select, rule: RuleDefinition): void {
 }
 
 /** Without a window every row is one. */
-function specOf(clause: WindowClause | null, bind: (condition: Expr) => Value): WindowSpec {
+export function specOf(clause: WindowClause | null, _values: Values, bind: (expr: Expr) => Value): WindowSpec {
   if (clause === null) return { kind: 'row' };
   const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];

@@ -1,6 +1,6 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
 import { tablesOf } from './join.js';
-import { chainOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
+import { chainOf, inputsOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
 import { showValue } from './show-value.js';
 import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
@@ -23,12 +23,22 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
   /** Returns how many operators stand side by side there: the inputs of a node that is not shown stand in its place. */
   const print = (node: Logical, number: number, depth: number): number => {
     const shown = describe(node, columns, show);
+    // Operators of a graph are called as in its topology; the first line is that of the last.
+    const labels = node.labels?.toReversed() ?? [];
     shown.forEach(([op, info], i) => {
       const tabs = '\t'.repeat(Math.max(0, 2 * (depth + i) - 1));
-      lines.push(tabs + JSON.stringify({ op: `${op}_${number + i}`, info }));
+      const label = labels[i];
+      lines.push(
+        tabs +
+          JSON.stringify(
+            label === undefined
+              ? { op: `${op}_${number + i}`, info }
+              : { op: `op_${label}`, info: `${op} ${info}`.trim() },
+          ),
+      );
     });
     let width = 0;
-    for (const input of inputsOf(node)) width += print(input, number + shown.length + width, depth + shown.length);
+    for (const input of readBy(node)) width += print(input, number + shown.length + width, depth + shown.length);
     return shown.length > 0 ? 1 : width;
   };
   print(root, 0, 0);
@@ -41,17 +51,9 @@ function sourcesOf(node: Logical): readonly Source[] {
 }
 
 /** What an operator reads; a join reads its tables beside the windows of streams. */
-function inputsOf(node: Logical): Logical[] {
-  switch (node.kind) {
-    case 'source':
-      return [];
-    case 'merge':
-      return node.sources.map((source) => ({ kind: 'source', source }));
-    case 'join':
-      return [node.input, ...tablesOf(node.sources).map((source): Logical => ({ kind: 'source', source }))];
-    default:
-      return [node.input];
-  }
+function readBy(node: Logical): readonly Logical[] {
+  if (node.kind !== 'join') return inputsOf(node);
+  return [node.input, ...tablesOf(node.sources).map((source): Logical => ({ kind: 'source', source }))];
 }
 
 function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], show: Show): [string, string][] {
@@ -71,6 +73,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       const keys = node.keys.map(({ value, descending }) => `${show(value)} ${descending ? 'DESC' : 'ASC'}`);
       return [['OrderPlan', `SortFields:[ ${keys.join(', ')} ]`]];
     }
+    case 'compute':
+      return [['ComputePlan', `Values:[ ${all(node.values)} ]`]];
     case 'filter': {
       const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
       return [[op, `Condition:{ ${show(node.condition)} }`]];

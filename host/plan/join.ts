@@ -1,6 +1,6 @@
 /** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
 import type { Catalog, RuleOptions } from '../run/api.js';
-import type { JoinKind, Select, TableRef } from '../sql/ast.js';
+import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Binder, Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
@@ -48,7 +48,8 @@ export function tablesOf(sources: readonly Source[]): Source[] {
   return sources.filter(({ isTable }) => isTable);
 }
 
-function definitionOf({ name }: TableRef, catalog: Catalog): StreamDefinition {
+/** What a stream or table was created as. */
+export function definitionOf({ name }: Pick<TableRef, 'name'>, catalog: Catalog): StreamDefinition {
   const definition = catalog.source(name);
   if (definition !== undefined) return definition;
   throw refuse(`stream ${name} is not known, check that it was created`);
@@ -63,7 +64,8 @@ function checkNames(tables: readonly TableRef[]): void {
   }
 }
 
-function checkEventTime({ name, timestamp }: Source): void {
+/** Event time needs a column with the time. */
+export function checkEventTime({ name, timestamp }: Source): void {
   if (timestamp === null) throw refuse(`option isEventTime needs the option TIMESTAMP of stream ${name}`);
 }
 
@@ -71,9 +73,9 @@ function checkEventTime({ name, timestamp }: Source): void {
  * Sources in the order in which a joined row is searched for an unqualified name: as they are written, but the right side of
  * a RIGHT JOIN comes first.
  */
-export function inRowOrder(select: Select, sources: readonly Source[]): Source[] {
+export function inRowOrder(joins: readonly Join[], sources: readonly Source[]): Source[] {
   const order = sources.slice(0, 1);
-  select.joins.forEach(({ kind }, i) => {
+  joins.forEach(({ kind }, i) => {
     const source = sources[i + 1];
     if (source === undefined) return;
     if (kind === 'RIGHT') order.unshift(source);
@@ -82,13 +84,22 @@ export function inRowOrder(select: Select, sources: readonly Source[]): Source[]
   return order;
 }
 
-/** The steps of the join. A condition sees the streams up to its own. */
-export function bindJoins(select: Select, binder: Binder, clause: Clause): JoinSpec[] {
-  return select.joins.map(({ kind, on, table }, i) => {
+/**
+ * The steps of the join. A condition sees the streams up to its own.
+ * @param sources FROM first, then those of the joins
+ */
+export function bindJoins(
+  joins: readonly Join[],
+  sources: readonly Source[],
+  binder: Binder,
+  clause: Clause,
+): JoinSpec[] {
+  const indexes = sources.map(({ index }) => index);
+  return joins.map(({ kind, on, table }, i) => {
     const condition = on === null ? null : binder.bind(on, clause);
-    const late = condition === null ? undefined : sourcesIn(condition).find((source) => source > i + 1);
-    if (late !== undefined) throw refuse('ON uses a stream that is joined later', table.span);
-    return { type: types[kind], source: i + 1, condition };
+    const isLate = condition !== null && sourcesIn(condition).some((source) => indexes.indexOf(source) > i + 1);
+    if (isLate) throw refuse('ON uses a stream that is joined later', table.span);
+    return { type: types[kind], source: indexes[i + 1] ?? -1, condition };
   });
 }
 
@@ -102,8 +113,8 @@ export function equalities({ condition, source }: JoinSpec): { left: ColumnValue
       visit(a);
       visit(b);
     } else if (value.op === 'compare.eq' && a?.kind === 'column' && b?.kind === 'column') {
-      if (a.source < source && b.source === source) found.push({ left: a, right: b });
-      else if (b.source < source && a.source === source) found.push({ left: b, right: a });
+      if (a.source !== source && b.source === source) found.push({ left: a, right: b });
+      else if (b.source !== source && a.source === source) found.push({ left: b, right: a });
     }
   };
   visit(condition);

@@ -1,9 +1,10 @@
 /**
- * The logical plan: what a rule does, as a chain of operators from the streams up to the output rows. Rules of
- * optimisation (rules/) turn one such tree into another with the same meaning.
+ * The logical plan: what a rule does, as operators from the streams up to the output rows. A statement is one chain; a graph
+ * has a root for each sink, and roots share the operators that they have in common (the same object). Rules of optimisation
+ * (rules/) turn such plans into others with the same meaning.
  */
 import type { Source } from './source.js';
-import type { Value, Values } from './value.js';
+import type { Value } from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -59,41 +60,124 @@ function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec
   return window;
 }
 
-export type Logical =
-  | { kind: 'source'; source: Source }
-  /** Rows of several sources in one sequence; with the event time of each source, or none in processing time. */
-  | { kind: 'merge'; sources: Source[]; timestamps: Value[] }
-  /** Event time: orders rows by their timestamp column; null: by that which the merge below has for each source. */
-  | { kind: 'watermark'; input: Logical; timestamp: Value | null }
-  /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
-  | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
-  | { kind: 'filter'; input: Logical; condition: Value; clause: 'where' | 'filter' | 'having' }
-  | {
-      kind: 'window';
-      input: Logical;
-      window: WindowSpec;
-      /** Event time of a row; null in processing time. */
-      timestamp: Value | null;
-      /** See WindowPlan.where of the plan IR. */
-      where: Value | null;
-      keys: Value[];
-      isGrouped: boolean;
-      sendEmpty: boolean;
-    }
-  | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
-  | { kind: 'limit'; input: Logical; count: number }
-  | { kind: 'project'; input: Logical; row: OutputRow };
-
-/** Operator below, or null for a source. */
-export function inputOf(node: Logical): Logical | null {
-  return node.kind === 'source' || node.kind === 'merge' ? null : node.input;
+/** Nodes of a rule's graph that the operator does the work of. */
+interface Labelled {
+  labels?: readonly string[];
 }
 
-/** Operators from the source up to the root. */
+export type Logical = Labelled &
+  (
+    | { kind: 'source'; source: Source }
+    /**
+     * Rows of several sources in one sequence; with the event time of each source, or none in processing time. `inputs`: what
+     * the rows of each source come through.
+     */
+    | { kind: 'merge'; sources: Source[]; inputs: Logical[]; timestamps: Value[] }
+    /** Event time: orders rows by their timestamp column; null: by that which the merge below has for each source. */
+    | { kind: 'watermark'; input: Logical; timestamp: Value | null }
+    /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
+    | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
+    /** Computes values once for all that stands above it. */
+    | { kind: 'compute'; input: Logical; values: Value[] }
+    /** `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it. */
+    | {
+        kind: 'filter';
+        input: Logical;
+        condition: Value;
+        clause: 'where' | 'filter' | 'having' | 'case';
+        isWhole?: boolean;
+      }
+    | WindowNode
+    | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
+    | { kind: 'limit'; input: Logical; count: number }
+    | { kind: 'project'; input: Logical; row: OutputRow }
+  );
+
+export interface WindowNode {
+  kind: 'window';
+  input: Logical;
+  window: WindowSpec;
+  /** Event time of a row; null in processing time, and where the watermark below a merge has it. */
+  timestamp: Value | null;
+  /** See WindowPlan.where of the plan IR. */
+  where: Value | null;
+  keys: Value[];
+  isGrouped: boolean;
+  sendEmpty: boolean;
+}
+
+/** What gives the rule's output rows to some of its sinks. */
+export interface Root {
+  node: Extract<Logical, { kind: 'project' }>;
+  /** By their position in the rule. */
+  actions: readonly number[];
+}
+
+/** Operators below. */
+export function inputsOf(node: Logical): readonly Logical[] {
+  if (node.kind === 'source') return [];
+  return node.kind === 'merge' ? node.inputs : [node.input];
+}
+
+/** Operators from the one that has no single input, a source or a merge, up to the root. */
 export function chainOf(root: Logical): Logical[] {
   const chain: Logical[] = [];
-  for (let node: Logical | null = root; node !== null; node = inputOf(node)) chain.push(node);
+  for (let node: Logical | undefined = root; node !== undefined; ) {
+    chain.push(node);
+    node = node.kind === 'source' || node.kind === 'merge' ? undefined : node.input;
+  }
   return chain.reverse();
+}
+
+/** All operators of a plan, each once, those below before those above. */
+export function operatorsOf(roots: readonly Root[]): Logical[] {
+  const found = new Set<Logical>();
+  const visit = (node: Logical): void => {
+    if (found.has(node)) return;
+    for (const input of inputsOf(node)) visit(input);
+    found.add(node);
+  };
+  for (const { node } of roots) visit(node);
+  return [...found];
+}
+
+/**
+ * Rebuilds a plan from the streams up: `change` gets every operator once, with its new inputs and as it was before. Roots
+ * stay roots.
+ */
+export function mapOperators(roots: readonly Root[], change: (node: Logical, before: Logical) => Logical): Root[] {
+  const done = new Map<Logical, Logical>();
+  const visit = (node: Logical): Logical => {
+    const before = done.get(node);
+    if (before !== undefined) return before;
+    const result = change(withInputs(node, inputsOf(node).map(visit)), node);
+    done.set(node, result);
+    return result;
+  };
+  return roots.map(({ node, actions }) => {
+    const root = visit(node);
+    if (root.kind !== 'project') throw new Error('the root of a plan is not its output');
+    return { node: root, actions };
+  });
+}
+
+/** Operators whose rows one other reads only. */
+export function soleInputsOf(roots: readonly Root[]): ReadonlySet<Logical> {
+  const sole = new Set<Logical>();
+  const seen = new Set<Logical>();
+  for (const input of operatorsOf(roots).flatMap(inputsOf)) {
+    if (seen.has(input)) sole.delete(input);
+    else sole.add(input);
+    seen.add(input);
+  }
+  return sole;
+}
+
+function withInputs(node: Logical, inputs: Logical[]): Logical {
+  if (node.kind === 'source') return node;
+  if (node.kind === 'merge') return { ...node, inputs };
+  const [input] = inputs;
+  return input === undefined ? node : { ...node, input };
 }
 
 /** Values that an operator itself computes. */
@@ -107,12 +191,15 @@ export function valuesOf(node: Logical): Value[] {
       return node.timestamp === null ? [] : [node.timestamp];
     case 'join':
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
+    case 'compute':
+      return node.values;
     case 'filter':
       return [node.condition];
-    case 'window':
-      return [node.timestamp, node.where, ...windowConditions(node.window), ...node.keys].filter(
-        (value) => value !== null,
-      );
+    case 'window': {
+      const { window } = node;
+      const own = window.kind === 'message' ? [window.start, window.end, window.trigger] : windowConditions(window);
+      return [node.timestamp, node.where, ...own, ...node.keys].filter((value) => value !== null);
+    }
     case 'sort':
       return node.keys.map(({ value }) => value);
     case 'limit':
@@ -124,51 +211,30 @@ export function valuesOf(node: Logical): Value[] {
   }
 }
 
-/** Rebuilds the tree with every value replaced by what `change` returns for it. */
-export function mapValues(node: Logical, values: Values, change: (value: Value) => Value): Logical {
-  const done = new Map<Value, Value>();
-  const map = (value: Value) => values.rewrite(value, change, done);
+/** The operator with each of its values replaced by what `map` returns for it. */
+export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logical {
   const maybe = (value: Value | null) => (value === null ? null : map(value));
-  const visit = (one: Logical): Logical => {
-    switch (one.kind) {
-      case 'source':
-      case 'merge':
-        return one;
-      case 'watermark':
-        return { ...one, input: visit(one.input) };
-      case 'join':
-        return {
-          ...one,
-          input: visit(one.input),
-          steps: one.steps.map((step) => ({ ...step, condition: maybe(step.condition) })),
-        };
-      case 'filter':
-        return { ...one, input: visit(one.input), condition: map(one.condition) };
-      case 'window':
-        return {
-          ...one,
-          input: visit(one.input),
-          window: mapWindow(one.window, map),
-          where: maybe(one.where),
-          keys: one.keys.map(map),
-        };
-      case 'sort':
-        return {
-          ...one,
-          input: visit(one.input),
-          keys: one.keys.map((key) => ({ ...key, value: map(key.value) })),
-        };
-      case 'limit':
-        return { ...one, input: visit(one.input) };
-      case 'project':
-        return {
-          ...one,
-          input: visit(one.input),
-          row: { ...one.row, entries: one.row.entries.map((entry) => ({ ...entry, value: map(entry.value) })) },
-        };
-      default:
-        return one satisfies never;
+  switch (node.kind) {
+    case 'source':
+    case 'merge':
+    case 'watermark':
+    case 'limit':
+      return node;
+    case 'join':
+      return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
+    case 'compute':
+      return { ...node, values: node.values.map(map) };
+    case 'filter':
+      return { ...node, condition: map(node.condition) };
+    case 'window':
+      return { ...node, window: mapWindow(node.window, map), where: maybe(node.where), keys: node.keys.map(map) };
+    case 'sort':
+      return { ...node, keys: node.keys.map((key) => ({ ...key, value: map(key.value) })) };
+    case 'project': {
+      const entries = node.row.entries.map((entry) => ({ ...entry, value: map(entry.value) }));
+      return { ...node, row: { ...node.row, entries } };
     }
-  };
-  return visit(node);
+    default:
+      return node satisfies never;
+  }
 }

@@ -43,9 +43,10 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
   const removed = new Set([...row.star.except, ...excludeFields]);
   const missing = values.constant({ tag: 'missing' });
   const args: Value[] = [...removed].flatMap((name) => [values.text(name), missing]);
-  for (const { name, value } of entries) args.push(values.text(name), value);
-  if (args.length === 0) return { kind: 'object', value: row.star.row };
-  return { kind: 'object', value: values.op('nested.merge', [row.star.row], args, sendNil ? 0 : 1) };
+  for (const { name, value, isPlain } of entries) if (!isPlain) args.push(values.text(name), value);
+  const computed = args.length === 0 ? row.star.row : values.op('nested.merge', [row.star.row], args, sendNil ? 0 : 1);
+  const plain = entries.flatMap(({ name, value, isPlain }) => (isPlain ? [values.text(name), value] : []));
+  return { kind: 'object', value: plain.length === 0 ? computed : values.op('nested.merge', [computed], plain, 0) };
 }
 
 /** The value of one output column; null when the row has no such column. */

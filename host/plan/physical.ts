@@ -1,22 +1,14 @@
-/** From the logical plan to the nodes of the kernel: operands, registers, columns of windows, one encode node for each kind of sink. */
-import type {
-  AggregatePlan,
-  JoinStep,
-  NodeInput,
-  NodePlan,
-  Operand,
-  OutputPlan,
-  WindowPlan,
-} from '../../kernels/ir.js';
+/** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
+import type { AggregatePlan, JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
 import { col, NONE } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
+import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { equalities, streamsOf, tablesOf } from './join.js';
-import { chainOf, type Logical, type OutputRow, type WindowSpec } from './logical.js';
-import { type OutputSpec, outputSpec } from './output.js';
+import { chainOf, inputsOf, type Logical, operatorsOf, type Root, valuesOf } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
 import { neededColumns } from './rules/prune-columns.js';
-import { type SinkWishes, sinkWishes } from './sinks.js';
-import { type AggregateValue, type ColumnValue, childrenOf, type Value, type Values } from './value.js';
+import type { ColumnValue, Value, Values } from './value.js';
+import { windowNeeds, windowPlan } from './window-needs.js';
 
 /** A step of the topology and the nodes that do its work. */
 export interface Step {
@@ -38,54 +30,124 @@ export interface Physical {
   columns: ColumnValue[][];
   nodes: NodePlan[];
   steps: Step[];
-  /** Encode node of each action. */
-  encoders: number[];
+  /** Nodes that do the work of each node of a graph. */
+  labelled: Map<string, number[]>;
+  /** Encode nodes of each action; several where a sink of a graph has several inputs. */
+  encoders: number[][];
 }
 
 /** Columns that a merge node puts before those of its branches. */
 const mergeBranch = 0;
 const mergeTime = 1;
 
-interface Output {
-  spec: OutputSpec;
-  wishes: SinkWishes;
-  actions: number[];
+/** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
+export function lower(roots: readonly Root[], rule: RuleDefinition, values: Values, sources: number): Physical {
+  const outputs = roots.map((root) => outputsOf(root, rule, values));
+  const outputValues = new Map(roots.map(({ node }, i) => [node, outputs[i]!.flatMap(shapeValues)]));
+  const columns = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources);
+  const lowering = new Lowering(rule, columns, values, new Readers(roots, outputValues));
+  roots.forEach(({ node }, i) => {
+    lowering.addRoot(node, outputs[i]!);
+  });
+  return {
+    columns,
+    nodes: lowering.nodes,
+    steps: lowering.steps,
+    labelled: lowering.labelled,
+    encoders: lowering.encoders,
+  };
 }
 
-/** Turns the optimised plan of a rule into nodes, one encode node for all actions with equal wishes. `sources` is their number. */
-export function lower(
-  root: Extract<Logical, { kind: 'project' }>,
-  rule: RuleDefinition,
-  values: Values,
-  sources: number,
-): Physical {
-  const outputs = outputsOf(root.row, rule, values);
-  const outputValues = outputs.flatMap(({ spec }) => shapeValues(spec));
-  const chain = chainOf(root);
-  const columns = neededColumns(root, outputValues, sources);
-  const lowering = new Lowering(rule, columns, values);
-  chain.forEach((node, i) => {
-    lowering.add(node, chain.slice(i + 1), outputValues);
-  });
-  const encoders = lowering.addOutputs(outputs);
-  return { columns, nodes: lowering.nodes, steps: lowering.steps, encoders };
+/** Who reads what operators give out. */
+class Readers {
+  private readonly readers = new Map<Logical, Logical[]>();
+  private readonly known = new Map<Logical, readonly Value[]>();
+
+  constructor(
+    roots: readonly Root[],
+    private readonly outputValues: ReadonlyMap<Logical, readonly Value[]>,
+  ) {
+    for (const node of operatorsOf(roots)) {
+      for (const input of inputsOf(node)) this.readers.set(input, [...(this.readers.get(input) ?? []), node]);
+    }
+  }
+
+  /** Values that are computed above the operator, by all its readers and theirs. */
+  valuesAbove(node: Logical): readonly Value[] {
+    let found = this.known.get(node);
+    if (found === undefined) {
+      found = (this.readers.get(node) ?? []).flatMap((reader) => [
+        ...(this.outputValues.get(reader) ?? valuesOf(reader)),
+        ...this.valuesAbove(reader),
+      ]);
+      this.known.set(node, found);
+    }
+    return found;
+  }
+
+  /** True when a join reads the rows of the window. */
+  isJoined(window: Logical): boolean {
+    const readers = this.readers.get(window) ?? [];
+    return readers.some((reader) => reader.kind === 'join' || (reader.kind !== 'window' && this.isJoined(reader)));
+  }
 }
 
 class Lowering {
   readonly nodes: NodePlan[] = [];
   readonly steps: Step[] = [];
+  readonly labelled = new Map<string, number[]>();
+  readonly encoders: number[][] = [];
   private path: Path;
+  /** Where the rows of operators are that have their nodes already. */
+  private readonly places = new Map<Logical, Path>();
+  /** Values that operators compute for those above them. */
+  private readonly held = new Set<Value>();
+  /** Sources whose branches bring computed values to a merge. */
+  private readonly owners = new Map<Value, number>();
+  private labels: readonly string[] = [];
 
   constructor(
     private readonly rule: RuleDefinition,
     private readonly columns: readonly (readonly ColumnValue[])[],
     private readonly values: Values,
+    private readonly readers: Readers,
   ) {
     this.path = Path.ofSource(0, []);
   }
 
-  /** @param above operators that read what this one gives out */
-  add(node: Logical, above: readonly Logical[], outputValues: readonly Value[]): void {
+  /** Adds what gives the rows of a root, and an encode node for each of its outputs. */
+  addRoot(root: Root['node'], outputs: readonly Output[]): void {
+    this.place(root.input);
+    for (const output of outputs) {
+      const path = this.path.branch();
+      let { input } = path;
+      if (output.spec.isFirstRowOnly) {
+        input = { node: this.nodes.length };
+        this.nodes.push({ kind: 'limit', input: path.input, count: 1, name: 'limit' });
+      }
+      for (const action of output.actions) {
+        this.encoders[action] ??= [];
+        this.encoders[action].push(this.nodes.length);
+      }
+      this.nodes.push(encodeNode(output, path, input));
+    }
+    this.steps.push({ kind: 'project', nodes: this.encoders.flat().slice(0, 1) });
+  }
+
+  /** Adds the nodes of an operator and of those below it, unless they are there, and goes to the place of its rows. */
+  private place(node: Logical): void {
+    const known = this.places.get(node);
+    if (known === undefined) {
+      if (node.kind !== 'merge') for (const input of inputsOf(node)) this.place(input);
+      this.labels = node.labels ?? [];
+      this.add(node);
+      this.places.set(node, this.path);
+    }
+    // Operators side by side don't see each other's registers.
+    this.path = (known ?? this.path).branch();
+  }
+
+  private add(node: Logical): void {
     switch (node.kind) {
       case 'source': {
         const { index } = node.source;
@@ -118,11 +180,16 @@ class Lowering {
       case 'filter': {
         const builder = new ProgramBuilder(this.path);
         const condition = builder.operand(node.condition);
-        const step = node.clause === 'where' ? 'filter' : node.clause === 'filter' ? 'windowFilter' : 'having';
+        const step = node.clause === 'filter' ? 'windowFilter' : node.clause === 'having' ? 'having' : 'filter';
         const { input } = this.path;
-        this.push({ kind: 'filter', input, program: builder.finish(), condition, name: step }, step);
+        const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name: step };
+        if (node.isWhole === true) filter.isWhole = true;
+        this.push(filter, step);
         return;
       }
+      case 'compute':
+        this.addCompute(node);
+        return;
       case 'merge':
         this.addMerge(node);
         return;
@@ -130,8 +197,8 @@ class Lowering {
         this.addJoin(node);
         return;
       case 'window':
-        if (above.some(({ kind }) => kind === 'join')) this.addCollectingWindow(node);
-        else this.addWindow(node, [...above.flatMap(valuesAbove), ...outputValues]);
+        if (this.readers.isJoined(node)) this.addCollectingWindow(node);
+        else this.addWindow(node);
         return;
       case 'sort': {
         const builder = new ProgramBuilder(this.path);
@@ -153,57 +220,79 @@ class Lowering {
     }
   }
 
-  /** Adds an encode node for each kind of output and returns that of every action. */
-  addOutputs(outputs: readonly Output[]): number[] {
-    const encoders: number[] = [];
-    for (const output of outputs) {
-      const path = this.path.branch();
-      let { input } = path;
-      if (output.spec.isFirstRowOnly) {
-        input = { node: this.nodes.length };
-        this.nodes.push({ kind: 'limit', input: path.input, count: 1, name: 'limit' });
-      }
-      const node = encodeNode(output, path, input);
-      for (const action of output.actions) encoders[action] = this.nodes.length;
-      this.nodes.push(node);
+  /** Passes all rows; what it computes stands in registers for the nodes below. */
+  private addCompute({ values }: Extract<Logical, { kind: 'compute' }>): void {
+    const builder = new ProgramBuilder(this.path);
+    for (const value of values) {
+      builder.operand(value);
+      if (value.kind === 'op') this.held.add(value);
     }
-    this.steps.push({ kind: 'project', nodes: [...new Set(encoders)].slice(0, 1) });
-    return encoders;
+    const condition = builder.operand(this.values.constant({ tag: 'bool', value: true }));
+    const { input } = this.path;
+    const program = builder.finish();
+    this.push({ kind: 'filter', input, program, condition, keepsEmpty: true, name: 'compute' }, null);
   }
 
-  private addMerge({ sources, timestamps }: Extract<Logical, { kind: 'merge' }>): void {
-    const branches = sources.map(({ index }) => this.columns[index] ?? []);
-    const into = this.nodes.length;
-    const merge: NodePlan = {
-      kind: 'merge',
-      input: null,
-      branches: branches.map(({ length }) => length),
-      name: 'merge',
-    };
-    this.pushNew(merge, null, [null, null, ...branches.flat()]);
-    sources.forEach(({ index }, branch) => {
-      this.addPort(index, into, branch, timestamps[branch] ?? null);
+  /** True for a value that an operator below has computed. */
+  private isHeld(value: Value): boolean {
+    return this.held.has(value) && this.path.find(value) !== undefined;
+  }
+
+  private addMerge(node: Extract<Logical, { kind: 'merge' }>): void {
+    const { sources, inputs, timestamps } = node;
+    const later = this.readers.valuesAbove(node);
+    const { labels } = this;
+    const paths = inputs.map((input, i) => {
+      this.place(input);
+      const kept = windowNeeds(later, false, (value) => this.isHeld(value)).keep;
+      const computed = kept.filter(({ kind }) => kind === 'op');
+      for (const value of computed) this.owners.set(value, sources[i]?.index ?? -1);
+      return { path: this.path, columns: [...this.path.columnValues, ...computed] };
     });
+    this.labels = labels;
+    const into = this.nodes.length;
+    const ports = paths.map(({ path, columns }, branch) =>
+      this.portOf(path, columns, into, branch, timestamps[branch] ?? null),
+    );
+    const branches = paths.map(({ columns }) => columns.length);
+    this.record({ kind: 'merge', input: null, branches, name: 'merge' }, null);
+    const all = [null, null, ...paths.flatMap(({ columns }) => columns)];
+    this.path = Path.ofMerge(
+      into,
+      all,
+      paths.map(({ path }) => path),
+    );
+    this.nodes.push(...ports);
   }
 
-  private addPort(source: number, into: number, branch: number, time: Value | null): void {
-    const path = Path.ofSource(source, this.columns[source] ?? []);
-    const columns = path.columnValues.map((_value, i) => col(i));
+  /** The source that a column of a merge comes from. */
+  private ownerOf(value: Value): number | undefined {
+    return value.kind === 'column' ? value.source : this.owners.get(value);
+  }
+
+  private portOf(
+    path: Path,
+    values: readonly (Value | null)[],
+    into: number,
+    branch: number,
+    time: Value | null,
+  ): NodePlan {
     const builder = new ProgramBuilder(path);
+    const columns = values.map((value, i) => (value === null ? col(i) : builder.operand(value)));
     const timestamp = time === null ? undefined : builder.operand(time);
     const program = builder.finishOrNull();
     const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
-    this.nodes.push(timestamp === undefined ? port : { ...port, timestamp });
+    return timestamp === undefined ? port : { ...port, timestamp };
   }
 
   /** The window below a join: keeps the number of the branch, if there are several, and all columns, then start, end and trigger. */
   private addCollectingWindow(node: Extract<Logical, { kind: 'window' }>): void {
     const { values } = this;
     const kept = this.path.columnValues.filter((value) => value !== null);
-    const isMerged = this.nodes.some(({ kind }) => kind === 'merge');
+    const isMerged = isOfMerge(node);
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
-    const isEventTime = this.steps.some(({ kind }) => kind === 'watermark');
+    const isEventTime = hasWatermark(node);
     const numbers = isMerged ? [null] : [];
     const plan: NodePlan = {
       kind: 'window',
@@ -229,12 +318,16 @@ class Lowering {
   }
 
   /** Tables are the branches after those of the streams, their columns stand behind the window's. */
-  private addJoin({ sources, steps }: Extract<Logical, { kind: 'join' }>): void {
+  private addJoin(node: Extract<Logical, { kind: 'join' }>): void {
+    const { sources, steps } = node;
     const into = this.nodes.length;
     const tables = tablesOf(sources);
-    const order = [...streamsOf(sources), ...tables];
+    const [bottom] = chainOf(node);
+    const order = [...(bottom?.kind === 'merge' ? bottom.sources : streamsOf(sources)), ...tables];
     const branchOf = (source: number): number => order.findIndex(({ index }) => index === source);
     const { input } = this.path;
+    const [from] = sources;
+    if (from === undefined) throw new Error('a join of no sources');
     const all = [...this.path.columnValues, ...tables.flatMap(({ index }) => this.columns[index] ?? [])];
     const plans = steps.map((step): JoinStep => {
       // Pairs are a batch of their own: what an earlier step computed does not stand in it.
@@ -257,9 +350,9 @@ class Lowering {
       program: null,
       branch: order.length - tables.length > 1 ? col(0) : NONE,
       branches: order.map(({ index }) =>
-        all.flatMap((value, i) => (value?.kind === 'column' && value.source === index ? [i] : [])),
+        all.flatMap((value, i) => (value !== null && this.ownerOf(value) === index ? [i] : [])),
       ),
-      first: branchOf(0),
+      first: branchOf(from.index),
       steps: plans,
       columns: all.length,
       tables: tables.map(({ index, retainRows }) => ({ branch: branchOf(index), retainRows })),
@@ -267,11 +360,14 @@ class Lowering {
     };
     if (tables.length > 0) this.steps.push({ kind: 'join_aligner', nodes: [into] });
     this.pushNew(join, 'join', all);
-    for (const { index } of tables) this.addPort(index, into, branchOf(index), null);
+    for (const { index } of tables) {
+      const columns = this.columns[index] ?? [];
+      this.nodes.push(this.portOf(Path.ofSource(index, columns), columns, into, branchOf(index), null));
+    }
   }
 
-  private addWindow(node: Extract<Logical, { kind: 'window' }>, later: readonly Value[]): void {
-    const needs = windowNeeds(later);
+  private addWindow(node: Extract<Logical, { kind: 'window' }>): void {
+    const needs = windowNeeds(this.readers.valuesAbove(node), node.isGrouped, (value) => this.isHeld(value));
     const builder = new ProgramBuilder(this.path);
     const operand = (value: Value): Operand => builder.operand(value);
     const keep = needs.keep.map(operand);
@@ -283,13 +379,14 @@ class Lowering {
     });
     const window = windowPlan(node.window, operand);
     const where = node.where === null ? undefined : operand(node.where);
-    const timestamp = node.timestamp === null ? undefined : this.timeOperand(node.timestamp);
+    const isEventTime = node.window.kind !== 'message' && hasWatermark(node);
+    const time = isOfMerge(node) ? col(mergeTime) : this.timeOperand(node.timestamp);
     const plan: NodePlan = {
       kind: 'window',
       input: this.path.input,
       program: builder.finishOrNull(),
       window,
-      isEventTime: node.timestamp !== null,
+      isEventTime,
       grouped: node.isGrouped,
       keys,
       keep,
@@ -298,7 +395,7 @@ class Lowering {
       name: 'window',
     };
     if (where !== undefined) plan.where = where;
-    if (timestamp !== undefined) plan.timestamp = timestamp;
+    if (isEventTime) plan.timestamp = time;
     const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
     columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
@@ -317,6 +414,7 @@ class Lowering {
   private record(node: NodePlan, step: Step['kind'] | null): number {
     const index = this.nodes.length;
     this.nodes.push(node);
+    for (const label of this.labels) this.labelled.set(label, [...(this.labelled.get(label) ?? []), index]);
     if (step === null) return index;
     const last = this.steps.at(-1);
     if (last?.kind === step) last.nodes.push(index);
@@ -331,90 +429,11 @@ class Lowering {
   }
 }
 
-/** What the operators above a window need of it. */
-interface WindowNeeds {
-  keep: Value[];
-  aggregates: AggregateValue[];
-  start: Value | null;
-  end: Value | null;
-  trigger: Value | null;
+function hasWatermark(node: Logical): boolean {
+  return chainOf(node).some(({ kind }) => kind === 'watermark');
 }
 
-function windowNeeds(later: readonly Value[]): WindowNeeds {
-  const needs: WindowNeeds = { keep: [], aggregates: [], start: null, end: null, trigger: null };
-  const seen = new Set<Value>();
-  const visit = (value: Value): void => {
-    if (seen.has(value)) return;
-    seen.add(value);
-    if (value.kind === 'column') needs.keep.push(value);
-    else if (value.kind === 'aggregate') needs.aggregates.push(value);
-    else if (value.kind === 'window') needs[value.part] = value;
-    else for (const child of childrenOf(value)) visit(child);
-  };
-  for (const value of later) visit(value);
-  return needs;
-}
-
-function valuesAbove(node: Logical): Value[] {
-  if (node.kind === 'filter') return [node.condition];
-  return node.kind === 'sort' ? node.keys.map(({ value }) => value) : [];
-}
-
-function windowPlan(window: WindowSpec, operand: (value: Value) => Operand): WindowPlan {
-  if (window.kind === 'state') {
-    const { kind, begin, emit } = window;
-    return emit === null ? { kind, begin: operand(begin) } : { kind, begin: operand(begin), emit: operand(emit) };
-  }
-  if (window.kind === 'message') {
-    const { kind, start, end, trigger } = window;
-    return { kind, start: operand(start), end: operand(end), trigger: operand(trigger) };
-  }
-  if (window.kind !== 'sliding') return window;
-  const { kind, lengthMs, delayMs, trigger } = window;
-  return trigger === null ? { kind, lengthMs, delayMs } : { kind, lengthMs, delayMs, trigger: operand(trigger) };
-}
-
-/** Actions with equal wishes share one output. */
-function outputsOf(row: OutputRow, rule: RuleDefinition, values: Values): Output[] {
-  const outputs = new Map<string, Output>();
-  rule.actions.forEach((action, i) => {
-    const wishes = sinkWishes(action, rule.options);
-    const key = JSON.stringify(wishes);
-    const same = outputs.get(key);
-    if (same !== undefined) same.actions.push(i);
-    else outputs.set(key, { spec: outputSpec(row, wishes, values), wishes, actions: [i] });
-  });
-  return [...outputs.values()];
-}
-
-function shapeValues({ shape }: OutputSpec): Value[] {
-  return shape.kind === 'object' ? [shape.value] : shape.fields.map(({ value }) => value);
-}
-
-function encodeNode({ spec, wishes, actions }: Output, path: Path, input: NodeInput): NodePlan {
-  const builder = new ProgramBuilder(path);
-  const { shape } = spec;
-  const plan: OutputPlan = {
-    shape:
-      shape.kind === 'object'
-        ? { kind: 'object', operand: builder.operand(shape.value) }
-        : {
-            kind: 'fields',
-            fields: shape.fields.map(({ name, value, isPlain, isUnnamed }) => {
-              // A collection of no rows (empty window) is sent as null, other aggregates are left out.
-              const isCollection = value.kind === 'aggregate' && value.fn === 'collect';
-              const field = { name, operand: builder.operand(value), plain: isPlain || isCollection };
-              return isUnnamed && spec.sendNil ? { ...field, omitNull: true } : field;
-            }),
-          },
-    format: wishes.format,
-    sendSingle: spec.sendSingle,
-    sendNil: spec.sendNil,
-    omitIfEmpty: wishes.omitIfEmpty,
-    sendError: wishes.sendError,
-    batchSize: wishes.batchSize,
-    lingerMs: wishes.lingerMs,
-    framing: wishes.framing,
-  };
-  return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };
+/** True above rows of several streams. */
+function isOfMerge(node: Logical): boolean {
+  return chainOf(node)[0]?.kind === 'merge';
 }

@@ -32,6 +32,12 @@ export class Path {
     return new Path({ source }, columnMap(columns), 0, columns);
   }
 
+  /** Behind a merge of what comes from several places: registers that those have filled stay untouched. */
+  static ofMerge(node: number, columns: readonly (Value | null)[], branches: readonly Path[]): Path {
+    const register = Math.max(0, ...branches.map(({ nextRegister }) => nextRegister));
+    return new Path({ node }, columnMap(columns), register, columns);
+  }
+
   /** Behind a node that passes the same batch on. */
   after(node: number): Path {
     return new Path({ node }, new Map(this.operands), this.nextRegister, this.columnValues);

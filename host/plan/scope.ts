@@ -25,7 +25,7 @@ export class Scope {
     /** The same in the order in which a joined row is searched for a name. */
     readonly order: readonly Source[],
     readonly values: Values,
-    select: Select,
+    select: Pick<Select, 'items'>,
   ) {
     for (const item of select.items) {
       const items = item.expr.kind === 'star' ? [] : [item];
@@ -58,7 +58,7 @@ export class Scope {
   resolve(name: string, place: Place, span: Span, bind: (item: SelectItem) => Value): Value {
     const item = this.aliases.get(name);
     if (item === undefined || this.open.at(-1) === name) {
-      return place === 'single' ? this.ownColumn(name, span) : this.columnNamed(name, span);
+      return place === 'single' ? this.ownColumn(name, span) : this.columnNamed(name, span, place);
     }
     if (this.open.includes(name)) {
       throw refuse(`the aliases ${[...this.open, name].join(', ')} are defined by each other`, span);
@@ -85,7 +85,8 @@ export class Scope {
     }
   }
 
-  private columnNamed(name: string, span: Span): Value {
+  /** The column that a name means which is no alias. */
+  protected columnNamed(name: string, span: Span, _place: Place): Value {
     const [first, ...others] = this.sources;
     if (first === undefined) throw refuse(`unknown field ${name}`, span);
     if (others.length === 0) return first.column(name, span);

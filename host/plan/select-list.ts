@@ -11,7 +11,7 @@ import type { Source } from './source.js';
 type Star = Extract<Expr, { kind: 'star' }>;
 
 /** Binds the items of the list. Throws a `plan` error for two outputs of one name. */
-export function bindSelectList(select: Select, scope: Scope, binder: Binder, clause: Clause): OutputRow {
+export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, binder: Binder, clause: Clause): OutputRow {
   const names = outputNames(select.items);
   const row: OutputRow = { entries: [], star: null };
   /** Names that stand in the list themselves; they win over columns that a wildcard brings. */

@@ -29,7 +29,7 @@ export function topologyOf(
     const name = nameOf(source);
     operators.push({ name, part: 'source', source: source.index, nodes: [] });
     number++;
-    if (!rawSources.includes(source.definition.options.type)) return name;
+    if (!hasDecoder(source)) return name;
     const decoder = `op_${number++}_decoder`;
     operators.push({ name: decoder, part: 'decoder', source: source.index, nodes: [] });
     connect([name], decoder);
@@ -46,18 +46,28 @@ export function topologyOf(
     ends = [name];
   }
   rule.actions.forEach(({ type }, action) => {
-    const node = physical.encoders[action];
-    const nodes = node === undefined ? [] : [node];
-    const sink = `sink_${type}_${action}`;
-    const steps: [string, OperatorPlan['part']][] = [[`op_${type}_${action}_0_transform`, 'transform']];
-    if (!rowSinks.includes(type)) steps.push([`op_${type}_${action}_1_encode`, 'encode']);
-    steps.push([sink, 'sink']);
     let from = ends;
-    for (const [name, part] of steps) {
-      operators.push({ name, part, action, nodes });
-      connect(from, name);
-      from = [name];
+    for (const operator of sinkOperators(type, `${type}_${action}`, action, physical)) {
+      operators.push(operator);
+      connect(from, operator.name);
+      from = [operator.name];
     }
   });
   return { topology: { sources: [...streams, ...tables].map(nameOf), edges }, operators };
+}
+
+/** True for streams whose bytes are decoded in a step of its own. */
+export function hasDecoder({ definition }: Source): boolean {
+  return rawSources.includes(definition.options.type);
+}
+
+/** The steps before an action, and its sink. */
+export function sinkOperators(type: string, name: string, action: number, { encoders }: Physical): OperatorPlan[] {
+  const nodes = encoders[action] ?? [];
+  const encode: OperatorPlan = { name: `op_${name}_1_encode`, part: 'encode', action, nodes };
+  return [
+    { name: `op_${name}_0_transform`, part: 'transform', action, nodes },
+    ...(rowSinks.includes(type) ? [] : [encode]),
+    { name: `sink_${name}`, part: 'sink', action, nodes },
+  ];
 }

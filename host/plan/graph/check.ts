@@ -7,7 +7,7 @@ import { refuse } from '../errors.js';
 import { streamNameOf } from './streams.js';
 
 /** What flows along an edge: single rows, a window's rows, or groups of them. */
-type Flow = 'rows' | 'a collection' | 'groups';
+export type Flow = 'rows' | 'a collection' | 'groups';
 
 const any: readonly Flow[] = ['rows', 'a collection', 'groups'];
 
@@ -23,7 +23,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   filter: { takes: any },
   function: { takes: ['rows', 'a collection'] },
   groupby: { takes: ['a collection'], gives: 'groups' },
-  join: { takes: ['rows', 'a collection'], gives: 'a collection', takesMany: true },
+  join: { takes: ['a collection'], gives: 'a collection' },
   orderby: { takes: ['a collection', 'groups'] },
   pick: { takes: any },
   switch: { takes: any },

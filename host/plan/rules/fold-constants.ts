@@ -3,7 +3,7 @@
  * would have had at run time. What fails stays as it is: the error belongs to the rows.
  */
 import type { ConstValue, Op, Program } from '../../../kernels/ir.js';
-import { type Logical, mapValues } from '../logical.js';
+import { mapOperators, mapOwnValues, type Root } from '../logical.js';
 import { Path, ProgramBuilder } from '../program.js';
 import type { OpValue, Value, Values } from '../value.js';
 
@@ -14,8 +14,10 @@ export type Fold = (program: Program, result: number) => { value: ConstValue } |
 const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>(['call.host', 'cast.toDatetime', 'cast.toBytea']);
 
 /** The plan with constants in the place of what `fold` could compute. */
-export function foldConstants(root: Logical, values: Values, fold: Fold): Logical {
-  return mapValues(root, values, (value) => (isFoldable(value) ? folded(value, values, fold) : value));
+export function foldConstants(roots: readonly Root[], values: Values, fold: Fold): Root[] {
+  const done = new Map<Value, Value>();
+  const change = (value: Value): Value => (isFoldable(value) ? folded(value, values, fold) : value);
+  return mapOperators(roots, (node) => mapOwnValues(node, (value) => values.rewrite(value, change, done)));
 }
 
 function isFoldable(value: Value): value is OpValue {

@@ -1,6 +1,6 @@
 /** Finds the columns that a rule needs of each stream: nothing else is decoded for it. */
 import { refuse } from '../errors.js';
-import { chainOf, type Logical, valuesOf } from '../logical.js';
+import { type Logical, valuesOf } from '../logical.js';
 import { type ColumnValue, childrenOf, type Value } from '../value.js';
 
 /** Columns of one rule; a stream has room for 16,384 of all its rules. */
@@ -8,9 +8,10 @@ const maxColumns = 4096;
 
 /**
  * Returns the columns of each source in the order of first use.
+ * @param operators of the whole plan
  * @param more values that the sinks add
  */
-export function neededColumns(root: Logical, more: readonly Value[], sources: number): ColumnValue[][] {
+export function neededColumns(operators: readonly Logical[], more: readonly Value[], sources: number): ColumnValue[][] {
   const columns: ColumnValue[][] = Array.from({ length: sources }, () => []);
   const seen = new Set<Value>();
   const visit = (value: Value): void => {
@@ -19,7 +20,7 @@ export function neededColumns(root: Logical, more: readonly Value[], sources: nu
     if (value.kind === 'column') columns[value.source]?.push(value);
     for (const child of childrenOf(value)) visit(child);
   };
-  for (const node of chainOf(root)) if (node.kind !== 'project') for (const value of valuesOf(node)) visit(value);
+  for (const node of operators) if (node.kind !== 'project') for (const value of valuesOf(node)) visit(value);
   for (const value of more) visit(value);
   for (const needed of columns) {
     if (needed.length > maxColumns) throw refuse(`the rule reads more than ${maxColumns} columns of a stream`);

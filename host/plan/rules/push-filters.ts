@@ -1,20 +1,29 @@
 /**
- * Moves WHERE below the window, where rows are dropped before they cost anything. That keeps the meaning only if the window
- * does not depend on the dropped rows: in processing time tumbling and hopping windows follow the clock. Everywhere else
- * rows count, trigger, extend sessions or move the watermark, so that the window itself has to look at the condition.
+ * Moves conditions on the rows of a window below it, where rows are dropped before they cost anything. That keeps the
+ * meaning only if the window does not depend on the dropped rows: in processing time tumbling and hopping windows follow the
+ * clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the window itself has to look
+ * at the condition, or the filter stays above it.
  */
-import type { Logical } from '../logical.js';
+import { chainOf, type Logical, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical.js';
 
-/** The plan with each WHERE as low as it may be. */
-export function pushFilters(node: Logical): Logical {
-  if (node.kind === 'source' || node.kind === 'merge') return node;
-  if (node.kind === 'window' && node.where !== null && followsClock(node)) {
-    const input: Logical = { kind: 'filter', input: pushFilters(node.input), condition: node.where, clause: 'where' };
-    return { ...node, input, where: null };
-  }
-  return { ...node, input: pushFilters(node.input) };
+/** The plan with each condition on rows as low as it may be. */
+export function pushFilters(roots: readonly Root[]): Root[] {
+  const sole = soleInputsOf(roots);
+  return mapOperators(roots, (node, before) => {
+    if (node.kind === 'window' && node.where !== null && followsClock(node)) {
+      const input: Logical = { kind: 'filter', input: node.input, condition: node.where, clause: 'where' };
+      return { ...node, input, where: null };
+    }
+    if (node.kind !== 'filter' || node.isWhole === true || node.condition.isAfterWindow) return node;
+    const { input: window } = node;
+    const isOwn = before.kind === 'filter' && sole.has(before.input);
+    if (window.kind !== 'window' || window.isGrouped || !isOwn || !followsClock(window)) return node;
+    // A message that loses all its rows is not sent, nor is a window that never had them.
+    return { ...window, input: { ...node, input: window.input }, sendEmpty: false };
+  });
 }
 
-function followsClock({ window, timestamp }: Extract<Logical, { kind: 'window' }>): boolean {
-  return timestamp === null && (window.kind === 'tumbling' || window.kind === 'hopping');
+function followsClock(node: WindowNode): boolean {
+  const isAligned = node.window.kind === 'tumbling' || node.window.kind === 'hopping';
+  return isAligned && !chainOf(node).some(({ kind }) => kind === 'watermark');
 }

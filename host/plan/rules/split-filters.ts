@@ -2,17 +2,19 @@
  * Splits `a AND b` of a filter into a filter b above a filter a: each is a node of its own that other rules with the same
  * condition on the stream share, and b is computed only for rows that passed a. Conditions that are always true go away.
  */
-import type { Logical } from '../logical.js';
+import { type Logical, mapOperators, type Root } from '../logical.js';
 import type { Value } from '../value.js';
 
 /** The plan with one condition a filter, and no condition that is always true. */
-export function splitFilters(node: Logical): Logical {
-  if (node.kind === 'source' || node.kind === 'merge') return node;
-  const input = splitFilters(node.input);
-  if (node.kind !== 'filter') return { ...node, input };
-  let result = input;
+export function splitFilters(roots: readonly Root[]): Root[] {
+  return mapOperators(roots, (node) => (node.kind === 'filter' && node.isWhole !== true ? split(node) : node));
+}
+
+function split(node: Extract<Logical, { kind: 'filter' }>): Logical {
+  let result = node.input;
   for (const condition of conjuncts(node.condition)) {
-    if (condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value) continue;
+    const isTrue = condition.kind === 'const' && condition.value.tag === 'bool' && condition.value.value;
+    if (isTrue && node.labels === undefined) continue;
     result = { ...node, input: result, condition };
   }
   return result;

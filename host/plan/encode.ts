@@ -1,0 +1,64 @@
+/** What a rule's sinks get: one encode node for all that want the same. */
+import type { NodeInput, NodePlan, OutputPlan } from '../../kernels/ir.js';
+import type { RuleDefinition } from '../run/api.js';
+import type { Root } from './logical.js';
+import { type OutputSpec, outputSpec } from './output.js';
+import { type Path, ProgramBuilder } from './program.js';
+import { type SinkWishes, sinkWishes } from './sinks.js';
+import type { Value, Values } from './value.js';
+
+export interface Output {
+  spec: OutputSpec;
+  wishes: SinkWishes;
+  /** By their position in the rule. */
+  actions: number[];
+}
+
+/** Actions with equal wishes share one output. */
+export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values: Values): Output[] {
+  const outputs = new Map<string, Output>();
+  for (const i of actions) {
+    const action = rule.actions[i];
+    if (action === undefined) continue;
+    const wishes = sinkWishes(action, rule.options);
+    const key = JSON.stringify(wishes);
+    const same = outputs.get(key);
+    if (same !== undefined) same.actions.push(i);
+    else outputs.set(key, { spec: outputSpec(node.row, wishes, values), wishes, actions: [i] });
+  }
+  return [...outputs.values()];
+}
+
+/** All values that an output shows. */
+export function shapeValues({ spec: { shape } }: Output): Value[] {
+  return shape.kind === 'object' ? [shape.value] : shape.fields.map(({ value }) => value);
+}
+
+/** The node that writes the output at the place of the path. */
+export function encodeNode({ spec, wishes, actions }: Output, path: Path, input: NodeInput): NodePlan {
+  const builder = new ProgramBuilder(path);
+  const { shape } = spec;
+  const plan: OutputPlan = {
+    shape:
+      shape.kind === 'object'
+        ? { kind: 'object', operand: builder.operand(shape.value) }
+        : {
+            kind: 'fields',
+            fields: shape.fields.map(({ name, value, isPlain, isUnnamed }) => {
+              // A collection of no rows (empty window) is sent as null, other aggregates are left out.
+              const isCollection = value.kind === 'aggregate' && value.fn === 'collect';
+              const field = { name, operand: builder.operand(value), plain: isPlain || isCollection };
+              return isUnnamed && spec.sendNil ? { ...field, omitNull: true } : field;
+            }),
+          },
+    format: wishes.format,
+    sendSingle: spec.sendSingle,
+    sendNil: spec.sendNil,
+    omitIfEmpty: wishes.omitIfEmpty,
+    sendError: wishes.sendError,
+    batchSize: wishes.batchSize,
+    lingerMs: wishes.lingerMs,
+    framing: wishes.framing,
+  };
+  return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };
+}

@@ -1,0 +1,206 @@
+/** What each type of operator makes of the rows that come in. */
+import type { GraphNode } from '../../run/api.js';
+import type { Expr, SelectItem } from '../../sql/ast.js';
+import { ownName } from '../../sql/names.js';
+import { some } from '../../sql/visit.js';
+import { checkWindow, isAggregateCall, specOf } from '../analyse.js';
+import { refuse } from '../errors.js';
+import { bindJoins, inRowOrder } from '../join.js';
+import type { Logical, OutputEntry, OutputRow } from '../logical.js';
+import { bindSelectList } from '../select-list.js';
+import type { Value } from '../value.js';
+import { type Branch, binderAt, type Context, clauseAt, type Point, unqualified } from './point.js';
+import * as props from './props.js';
+import { hasColumn, mergedRows, plain, withEntry } from './row.js';
+
+/** Applies an operator; `output`: the one of its outputs that is asked for. Throws `plan` errors that name the property. */
+export function applied(node: GraphNode, output: number, point: Point, context: Context): Point {
+  switch (node.nodeType) {
+    case 'filter':
+      return filtered(node, point, context);
+    case 'switch':
+      return switched(node, output, point, context);
+    case 'function':
+      return computed(node, point, context);
+    case 'aggfunc':
+      return aggregated(node, point.flow === 'groups' ? point : grouped(point, [], context), context);
+    case 'pick':
+      return picked(node, point, context);
+    case 'window':
+      return windowed(node, point, context);
+    case 'groupby': {
+      const { binder } = binderAt(point, context);
+      const clause = { name: 'dimensions', place: 'row', hasAggregates: false } as const;
+      const keys = props.dimensions(node).map((expr) => binder.bind(unqualified(expr, point), clause));
+      return grouped(point, keys, context, node.name);
+    }
+    case 'orderby': {
+      const keys = props
+        .sorts(node)
+        .map(({ expr, descending }) => ({ value: bound(expr, point, 'sorts', context), descending }));
+      return { ...point, operator: { kind: 'sort', input: point.operator, keys, labels: [node.name] } };
+    }
+    case 'join':
+      return joined(node, point, context);
+    case 'watermark':
+      return context.rule.options.isEventTime
+        ? inOrder({ ...point, watermarks: [...point.watermarks, node.name] })
+        : passed(node, point, []);
+    default:
+      throw refuse('this type of operator is not supported');
+  }
+}
+
+/** Orders rows by their event time, unless they are. */
+export function inOrder(point: Point): Point {
+  if (point.isOrdered) return point;
+  const { operator: input, branches, watermarks: labels } = point;
+  const [first, second] = branches;
+  const timestamp = second === undefined && first !== undefined ? first.source.time() : null;
+  const operator: Logical = { kind: 'watermark', input, timestamp, labels };
+  return { ...point, operator, isOrdered: true, watermarks: [] };
+}
+
+function bound(expr: Expr, point: Point, property: string, context: Context): Value {
+  return binderAt(point, context).binder.bind(unqualified(expr, point), clauseAt(point, property));
+}
+
+/** All rows go on; with them what is computed for the nodes below. */
+function passed(node: GraphNode, point: Point, values: Value[]): Point {
+  const isAsMet = values.length === 0 && point.isAsMet;
+  return { ...point, isAsMet, operator: { kind: 'compute', input: point.operator, values, labels: [node.name] } };
+}
+
+function filtered(node: GraphNode, point: Point, context: Context): Point {
+  const condition = bound(props.condition(node), point, 'expr', context);
+  const clause = point.flow === 'groups' ? 'having' : 'where';
+  return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause, labels: [node.name] } };
+}
+
+/** Rows and groups go each by themselves, the rows of a window go together: as the first of them says. */
+function switched(node: GraphNode, output: number, point: Point, context: Context): Point {
+  const condition = bound(props.caseOf(node, output), point, 'cases', context);
+  const isWhole = point.flow === 'a collection';
+  return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause: 'case', isWhole } };
+}
+
+function computed(node: GraphNode, point: Point, context: Context): Point {
+  const { expr, name } = props.call(node);
+  const value = bound(expr, point, 'expr', context);
+  return passed(node, { ...point, row: withEntry(point.row, plain(name, value)) }, [value]);
+}
+
+/** An aggregate over no rows (an empty window) is sent as null. */
+function aggregated(node: GraphNode, point: Point, context: Context): Point {
+  const { values } = context;
+  const { expr, name } = props.call(node);
+  const value = bound(expr, point, 'expr', context);
+  const sent = values.op('logic.case', [], [values.op('logic.isNull', [value]), values.null(), value]);
+  return passed(node, { ...point, row: withEntry(point.row, plain(name, sent)) }, [sent]);
+}
+
+function grouped(point: Point, keys: Value[], { values }: Context, label?: string): Point {
+  const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
+  const operator: Logical = {
+    kind: 'window',
+    input: point.operator,
+    window: { kind: 'message', start, end, trigger },
+    timestamp: null,
+    where: null,
+    keys,
+    isGrouped: true,
+    sendEmpty: false,
+    ...(label === undefined ? {} : { labels: [label] }),
+  };
+  return { ...point, operator, flow: 'groups' };
+}
+
+function windowed(node: GraphNode, given: Point, context: Context): Point {
+  const { rule } = context;
+  const clause = props.windowOf(node);
+  checkWindow({ window: clause, groupBy: [] }, rule);
+  const point = rule.options.isEventTime ? inOrder(given) : given;
+  const [first, second] = point.branches;
+  const operator: Logical = {
+    kind: 'window',
+    input: point.operator,
+    window: specOf(clause, context.values, (expr) => bound(expr, point, 'type', context)),
+    timestamp: rule.options.isEventTime && second === undefined && first !== undefined ? first.source.time() : null,
+    where: null,
+    keys: [],
+    isGrouped: false,
+    sendEmpty: true,
+    labels: [node.name],
+  };
+  return { ...point, operator, flow: 'a collection', window: clause.kind };
+}
+
+function picked(node: GraphNode, given: Point, context: Context): Point {
+  const items = props.fields(node).map((item) => ({ ...item, expr: unqualified(item.expr, given) }));
+  const hasAggregates = items.some(({ expr }) => some(expr, isAggregateCall));
+  const isOfWindow = given.flow === 'a collection' && (node.props.isAgg === true || hasAggregates);
+  const point = isOfWindow ? grouped(given, [], context) : given;
+  const stars = items.flatMap(({ expr }) => (expr.kind === 'star' && expr.qualifier === null ? [expr] : []));
+  const replaced = stars.flatMap(({ replace }) =>
+    replace.map((item) => ({ ...item, alias: item.alias ?? ownName(item.expr) })),
+  );
+  const others = items.filter(({ expr }) => expr.kind !== 'star' || expr.qualifier !== null);
+  const named: SelectItem[] = [...others, ...replaced.map(({ expr, alias }) => ({ expr, alias, invisible: false }))];
+  const { scope, binder } = binderAt(point, context, named);
+  const list = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
+  // A column that is taken over as it is keeps how its null is sent.
+  const entries = list.entries.map((entry) => point.row.entries.find((one) => isSame(one, entry)) ?? entry);
+  const all =
+    stars.length === 0
+      ? { ...list, entries: [] }
+      : without(
+          point.sent,
+          stars.flatMap((star) => star.except),
+        );
+  const row = entries.reduce(withEntry, all);
+  const sent = entries.filter((entry) => hasColumn(point.sent, entry, context.values)).reduce(withEntry, all);
+  return passed(
+    node,
+    { ...point, row, sent },
+    row.entries.map(({ value }) => value),
+  );
+}
+
+function isSame(a: OutputEntry, b: OutputEntry): boolean {
+  return a.name === b.name && a.value === b.value;
+}
+
+/** The row but for some columns. */
+function without({ entries, star }: OutputRow, names: readonly string[]): OutputRow {
+  const kept = entries.filter(({ name }) => !names.includes(name));
+  return { entries: kept, star: star === null ? null : { ...star, except: [...star.except, ...names] } };
+}
+
+function joined(node: GraphNode, point: Point, context: Context): Point {
+  if (point.isJoined) throw refuse('joined rows cannot be joined again, list all streams in joins');
+  if (!point.isAsMet) throw refuse('columns can be computed or picked before the window and after the join only');
+  const { from, joins } = props.joinOf(node);
+  const branchOf = (name: string, property: string): Branch => {
+    const branch = point.branches.find(({ source }) => source.ownName === name || source.name === name);
+    if (branch !== undefined) return branch;
+    const known = point.branches.map(({ source }) => source.ownName).join(', ');
+    throw refuse(`${property}: ${name} is no stream of the window, which has ${known}`);
+  };
+  const branches = [branchOf(from.name, 'from'), ...joins.map(({ table }) => branchOf(table.name, 'joins'))];
+  for (const [i, { source }] of branches.entries()) {
+    if (branches.findIndex((one) => one.source === source) < i)
+      throw refuse(`joins: ${source.ownName} is joined twice`);
+  }
+  for (const branch of point.branches) {
+    if (!branches.includes(branch)) throw refuse(`joins: stream ${branch.source.ownName} of the window is not joined`);
+  }
+  const sources = branches.map(({ source }) => source);
+  const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
+  const after: Point = { ...point, ...mergedRows(order, context.values), branches: order, isJoined: true };
+  const steps = bindJoins(joins, sources, binderAt(after, context).binder, {
+    name: 'on',
+    place: 'row',
+    hasAggregates: false,
+  });
+  return { ...after, operator: { kind: 'join', input: point.operator, sources, steps, labels: [node.name] } };
+}

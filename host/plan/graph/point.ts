@@ -1,0 +1,78 @@
+/** A place of a graph between two nodes: the operator that gives the rows, what they are, what names mean there. */
+import type { Catalog, RuleDefinition } from '../../run/api.js';
+import type { Expr, SelectItem, WindowKind } from '../../sql/ast.js';
+import { transform } from '../../sql/visit.js';
+import { Binder, type Clause } from '../bind.js';
+import type { Logical, OutputRow } from '../logical.js';
+import type { Source } from '../source.js';
+import type { Values } from '../value.js';
+import type { Flow } from './check.js';
+import { RowScope } from './row.js';
+
+/** One of the streams that make the rows: what it is, the row it brings, the operator that gives it. */
+export interface Branch {
+  source: Source;
+  row: OutputRow;
+  sent: OutputRow;
+  operator: Logical;
+}
+
+export interface Point {
+  operator: Logical;
+  /** All columns. */
+  row: OutputRow;
+  /** Those of them that the streams sent: what `*` means. */
+  sent: OutputRow;
+  flow: Flow;
+  /** One, those of a merge, or those of a join in the order in which a row is searched for a name. */
+  branches: readonly Branch[];
+  isJoined: boolean;
+  /** Rows of several streams have the columns yet that they had where they met. */
+  isAsMet: boolean;
+  /** Kind of the window above, null without one. */
+  window: WindowKind | null;
+  /** Rows are in the order of their event time. */
+  isOrdered: boolean;
+  /** Watermark nodes whose work is left to the place where streams meet. */
+  watermarks: readonly string[];
+}
+
+/** What all nodes of a graph share while it is planned. */
+export interface Context {
+  rule: RuleDefinition;
+  catalog: Catalog;
+  values: Values;
+}
+
+/** Binds expressions at a place; `items`: columns being picked, which may use each other's aliases. */
+export function binderAt(point: Point, { rule, catalog, values }: Context, items: readonly SelectItem[] = []) {
+  const sources = point.branches.map(({ source }) => source);
+  const scope = new RowScope(sources, values, point.row, point.sent, items);
+  const binder = new Binder(values, scope, {
+    values,
+    scope,
+    ruleId: rule.id,
+    functionOwner: catalog.functionOwner,
+    isEventTime: rule.options.isEventTime,
+    window: point.window,
+    isGrouped: point.flow === 'groups',
+  });
+  return { scope, binder };
+}
+
+/** Names of streams say nothing before rows are joined: a column is the row's own. */
+export function unqualified<E extends Expr>(expr: E, { isJoined, branches }: Point): Expr {
+  if (isJoined) return expr;
+  return transform(expr, (part) => {
+    if (part.kind !== 'column' || part.qualifier === null) return part;
+    const isStream = branches.some(({ source }) => source.ownName === part.qualifier || source.name === part.qualifier);
+    return isStream ? { ...part, qualifier: null } : part;
+  });
+}
+
+/** What an expression in a property may use at a place. */
+export function clauseAt({ flow, isJoined, branches }: Point, property: string): Clause {
+  const isSingle = branches.length > 1 && !isJoined;
+  const place = flow === 'rows' ? (isSingle ? 'single' : 'row') : 'window';
+  return { name: property, place, hasAggregates: flow === 'groups' };
+}

@@ -1,0 +1,134 @@
+/** Reads the properties of operators. Errors name the property; who reads adds the node. */
+import type { GraphNode } from '../../run/api.js';
+import type { Expr, Join, Select, SelectItem, Span, TableRef } from '../../sql/ast.js';
+import { parseExpression, parseSelect } from '../../sql/parser.js';
+import { refuse } from '../errors.js';
+
+export const nowhere: Span = { start: 0, end: 0, line: 1, column: 1 };
+
+/** The expression in property `expr`. */
+export function condition(node: GraphNode): Expr {
+  return parseExpression(text(node, 'expr'));
+}
+
+/** The call in property `expr`, with the name of what it gives. */
+export function call(node: GraphNode): { expr: Expr; name: string } {
+  const [item, other] = itemsOf([text(node, 'expr')]);
+  if (item === undefined || other !== undefined || item.expr.kind !== 'call') {
+    throw refuse('expr must be the call of a function');
+  }
+  return { expr: item.expr, name: item.alias ?? item.expr.name };
+}
+
+/** What property `fields` picks. */
+export function fields(node: GraphNode): SelectItem[] {
+  return itemsOf(texts(node, 'fields'));
+}
+
+/** Expressions by which property `dimensions` groups. */
+export function dimensions(node: GraphNode): Expr[] {
+  return texts(node, 'dimensions').map((one) => parseExpression(one));
+}
+
+/** Keys of property `sorts`: `desc: true` or `order: "desc"` turns one round. */
+export function sorts(node: GraphNode): { expr: Expr; descending: boolean }[] {
+  return list(node, 'sorts').map((one) => {
+    const { field, order, desc } = one as { field?: unknown; order?: unknown; desc?: unknown };
+    if (typeof field !== 'string') throw refuse('each of sorts needs a field');
+    return { expr: parseExpression(field), descending: desc === true || String(order ?? '').toLowerCase() === 'desc' };
+  });
+}
+
+/** The condition under which rows leave a switch at one of its outputs. */
+export function caseOf(node: GraphNode, output: number): Expr {
+  const cases = texts(node, 'cases').map((one) => parseExpression(one));
+  const own = cases[output];
+  if (own === undefined) throw refuse(`output ${output} has no case`);
+  if (node.props.stopAtFirstMatch !== true) return own;
+  return cases.slice(0, output).reduceRight<Expr>((rest, earlier) => {
+    // CASE takes a condition without an answer as not met, which NOT would keep without an answer.
+    const no: Expr = { kind: 'boolean', value: false, span: nowhere };
+    // biome-ignore lint/suspicious/noThenProperty: a piece of the syntax tree, never awaited
+    return { kind: 'case', operand: null, whens: [{ when: earlier, then: no }], otherwise: rest, span: nowhere };
+  }, own);
+}
+
+/** Properties `from` and `joins`. */
+export function joinOf(node: GraphNode): { from: TableRef; joins: Join[] } {
+  const clauses = list(node, 'joins').map((one) => {
+    const { name, type, on } = one as Record<string, unknown>;
+    if (typeof name !== 'string' || name === '') throw refuse('each of joins needs a name');
+    if (on !== undefined && on !== null && typeof on !== 'string') throw refuse(`on of ${name} must be a text`);
+    if (typeof type !== 'string' || !joinTypes.includes(type.toLowerCase())) {
+      throw refuse(`type of ${name} must be one of ${joinTypes.join(', ')}, not ${JSON.stringify(type)}`);
+    }
+    if (!on && type.toLowerCase() !== 'cross') throw refuse(`on of ${name} is missing`);
+    return ` ${type} JOIN ${quoted(name)}${on ? ` ON ${on}` : ''}`;
+  });
+  return parseSelect(`SELECT * FROM ${quoted(text(node, 'from'))}${clauses.join('')}`);
+}
+
+const joinTypes = ['inner', 'left', 'right', 'full', 'cross'];
+
+/** The window of properties `type`, `unit`, `size` and `interval`. */
+export function windowOf(node: GraphNode): NonNullable<Select['window']> {
+  const type = text(node, 'type').toLowerCase();
+  if (!windowTypes.includes(type)) throw refuse(`type must be one of ${windowTypes.join(', ')}, not ${type}`);
+  const { size, interval } = node.props;
+  const hasInterval = interval !== undefined && interval !== null && interval !== 0;
+  const needsInterval = type === 'hoppingwindow' || type === 'sessionwindow';
+  const takesInterval = needsInterval || type === 'countwindow';
+  if (!takesInterval && hasInterval && interval !== size) throw refuse('interval must be left out or equal to size');
+  if (!isCount(size)) throw refuse('size must be a whole number above 0');
+  if ((needsInterval || hasInterval) && !isCount(interval)) throw refuse('interval must be a whole number above 0');
+  if (takesInterval && type !== 'sessionwindow' && hasInterval && Number(interval) > Number(size)) {
+    throw refuse('interval must not be greater than size');
+  }
+  const numbers = takesInterval && hasInterval ? [size, interval] : [size];
+  const parameters = type === 'countwindow' ? numbers : [unitOf(node), ...numbers];
+  const { window } = parseSelect(`SELECT * FROM s GROUP BY ${type}(${parameters.join(', ')})`);
+  if (window === null) throw new Error(`${type} is no window`);
+  return window;
+}
+
+const windowTypes = ['tumblingwindow', 'hoppingwindow', 'slidingwindow', 'sessionwindow', 'countwindow'];
+const units = ['dd', 'hh', 'mi', 'ss', 'ms'];
+
+function unitOf(node: GraphNode): string {
+  const unit = text(node, 'unit').toLowerCase();
+  if (!units.includes(unit)) throw refuse(`unit must be one of ${units.join(', ')}, not ${unit}`);
+  return unit;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+function itemsOf(list: readonly string[]): SelectItem[] {
+  return parseSelect(`SELECT ${list.join(', ')} FROM s`).items;
+}
+
+function text({ props }: GraphNode, name: string): string {
+  const value = props[name];
+  if (typeof value !== 'string' || value.trim() === '') throw refuse(`${name} must be a text`);
+  return value;
+}
+
+function list({ props }: GraphNode, name: string): object[] {
+  const value = props[name];
+  const isList =
+    Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'object' && one !== null);
+  if (!isList) throw refuse(`${name} must be a list of objects`);
+  return value as object[];
+}
+
+function texts({ props }: GraphNode, name: string): string[] {
+  const value = props[name];
+  const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+  if (!isList) throw refuse(`${name} must be a list of texts`);
+  return value as string[];
+}
+
+function quoted(name: string): string {
+  return `\`${name}\``;
+}

@@ -1,0 +1,128 @@
+/** The row that flows at a place of a graph: its columns by name, and what names mean there. */
+import type { SelectItem, Span } from '../../sql/ast.js';
+import { refuse } from '../errors.js';
+import { firstPresent, mergedObject } from '../joined-row.js';
+import type { OutputEntry, OutputRow } from '../logical.js';
+import { type Place, Scope } from '../scope.js';
+import type { Source } from '../source.js';
+import type { Value, Values } from '../value.js';
+
+/** The row of a stream as it comes. */
+export function rowOfSource(source: Source): OutputRow {
+  const { declared } = source;
+  if (declared === null) return { entries: [], star: { sources: [source], row: source.row(), except: [] } };
+  return { entries: declared.map((name) => plain(name, source.column(name))), star: null };
+}
+
+/** The row with one more column, or another value for one. */
+export function withEntry(row: OutputRow, entry: OutputEntry): OutputRow {
+  return { ...row, entries: [...row.entries.filter(({ name }) => name !== entry.name), entry] };
+}
+
+/** A column that functions of a graph give: unlike in SQL its null is sent. */
+export function plain(name: string, value: Value): OutputEntry {
+  return { name, value, isPlain: true, isUnnamed: false };
+}
+
+/** What rows of one of several branches have, or joined rows of all of them. */
+export function mergedRows(
+  branches: readonly { row: OutputRow; sent: OutputRow }[],
+  values: Values,
+): { row: OutputRow; sent: OutputRow } {
+  const [row, sent] = [branches.map((one) => one.row), branches.map((one) => one.sent)];
+  return { row: mergedRow(row, values), sent: mergedRow(sent, values) };
+}
+
+/** One row of several, of which some may be missing; of equal names the first that is there counts. */
+function mergedRow(rows: readonly OutputRow[], values: Values): OutputRow {
+  const names = new Set(rows.flatMap(({ entries }) => entries.map(({ name }) => name)));
+  const entries = [...names].map((name): OutputEntry => {
+    const found = rows.flatMap((row) => valuesOf(row, name));
+    // Of several it is not known whether a null was sent or none has the column.
+    return { ...plain(name, firstPresent(values, found)), isPlain: found.length === 1 };
+  });
+  const objects = rows.flatMap(({ star }) => (star === null ? [] : [star]));
+  if (objects.length === 0) return { entries, star: null };
+  const sources = objects.flatMap((star) => star.sources);
+  const row = mergedObject(
+    values,
+    objects.map((star) => without(star.row, star.except, values)),
+  );
+  return { entries, star: { sources, row, except: [] } };
+}
+
+/** True for a column that the row has in just this way. */
+export function hasColumn(row: OutputRow, { name, value }: OutputEntry, values: Values): boolean {
+  const found = valuesOf(row, name);
+  return found.length > 0 && firstPresent(values, found) === value;
+}
+
+/** The column of the name, if the row has one or may have it. */
+function valuesOf({ entries, star }: OutputRow, name: string): Value[] {
+  const entry = entries.find((one) => one.name === name);
+  if (entry !== undefined) return [entry.value];
+  if (star === null || star.except.includes(name)) return [];
+  return star.sources.map((source) => source.column(name));
+}
+
+function without(row: Value, names: readonly string[], values: Values): Value {
+  const missing = values.constant({ tag: 'missing' });
+  if (names.length === 0) return row;
+  return values.op(
+    'nested.merge',
+    [row],
+    names.flatMap((name) => [values.text(name), missing]),
+  );
+}
+
+/** Names at a place of a graph: columns of the row, then those of the streams where the row has all of theirs. */
+export class RowScope extends Scope {
+  /**
+   * @param sources in the order in which a row is searched for a name
+   * @param sent columns that the streams sent, which `*` means
+   * @param items columns that are being picked, whose aliases are names, too
+   */
+  constructor(
+    sources: readonly Source[],
+    values: Values,
+    private readonly row: OutputRow,
+    private readonly sent: OutputRow,
+    items: readonly SelectItem[],
+  ) {
+    super(sources, sources, values, { items: [...items] });
+  }
+
+  protected override columnNamed(name: string, span: Span, place: Place): Value {
+    const entry = this.row.entries.find((one) => one.name === name);
+    if (entry === undefined) return this.columnOfStreams(name, span);
+    if (place !== 'window' && entry.value.isAfterWindow) {
+      throw refuse(`column ${name} is known for whole windows only, not for their rows`, span);
+    }
+    return entry.value;
+  }
+
+  /** Rows of several streams that are not joined have a column of whichever stream they are of. */
+  override ownColumn(name: string, span: Span): Value {
+    return this.columnNamed(name, span, 'single');
+  }
+
+  override wholeRow(): Value {
+    const { star, entries } = this.sent;
+    const members = entries.flatMap(({ name, value }) => [this.values.text(name), value]);
+    if (star === null) return this.values.op('nested.objectOf', [], members);
+    const row = without(star.row, star.except, this.values);
+    return members.length === 0 ? row : this.values.op('nested.merge', [row], members);
+  }
+
+  private columnOfStreams(name: string, span: Span): Value {
+    const { star } = this.row;
+    const isThere = star !== null && !star.except.includes(name);
+    if (isThere)
+      return firstPresent(
+        this.values,
+        star.sources.map((source) => source.column(name)),
+      );
+    if (this.sources.some((source) => source.has(name))) throw refuse(`column ${name} was not picked`, span);
+    throw refuse(`unknown field ${name}`, span);
+  }
+}
