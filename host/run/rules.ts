@@ -349,6 +349,7 @@ export class Rules implements Engine {
       closeLog(entry);
       if (!(error instanceof MissingConnection)) throw error;
       entry.startedAt = entry.stoppedAt;
+      this.#comeBack(entry);
       return;
     }
     entry.state = 'starting';
@@ -372,6 +373,7 @@ export class Rules implements Engine {
       this.#start(entry);
     } catch {
       // Both have it already.
+      this.#comeBack(entry);
     }
   }
 
@@ -439,11 +441,15 @@ export class Rules implements Engine {
   }
 
   #failed(entry: Entry, reason: string, metrics: Metrics): void {
-    const { options } = entry.definition;
-    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = options.restartStrategy;
     if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
     this.#logFailure(entry, `stopped by error: ${reason}`);
     this.#ended(entry, 'stopped by error', reason, metrics);
+    this.#comeBack(entry);
+  }
+
+  /** Starts a rule that failed once more after a while, as often as its options say. */
+  #comeBack(entry: Entry): void {
+    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = entry.definition.options.restartStrategy;
     if (entry.attempt >= attempts) return;
     const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
     const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));

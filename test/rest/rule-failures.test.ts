@@ -1,0 +1,135 @@
+/** Rules that fail: what their status says, how often and when they are started again, what ends that. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+
+let server: TestServer;
+const byError = 'Stopped: canceled by error.';
+
+test.before(async () => {
+  server = await startServer({ env: { KUIPER__BASIC__ENABLEPRIVATENET: 'true' } });
+  const sql = 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+});
+test.after(async () => void (await server.stop()));
+
+/** A rule whose sink writes below `blocked`, which is no folder until `unblock`. */
+function blockedRule(id: string, restartStrategy: object) {
+  const blocked = join(temporaryFolder(), 'blocked');
+  writeFileSync(blocked, '');
+  const unblock = () => {
+    rmSync(blocked);
+    mkdirSync(blocked);
+  };
+  const path = join(blocked, 'out.txt');
+  return { unblock, rule: { id, sql: 'SELECT a FROM s', actions: [{ file: { path } }], options: { restartStrategy } } };
+}
+
+const create = async (rule: object) => assert.is((await server.request('POST', '/rules', rule)).status, 201);
+const status = async (id: string) => (await server.request('GET', `/rules/${id}/status`)).json;
+const reach = (id: string, state: string, isIt: (found: Record<string, unknown>) => boolean = () => true) =>
+  eventually(`${id} ${state}`, async () => {
+    const found = await status(id);
+    return found.status === state && isIt(found) ? found : undefined;
+  });
+
+test('a rule that fails without a restart strategy stays stopped with the reason', async () => {
+  const { rule } = blockedRule('once', { attempts: 0 });
+  await create(rule);
+  const found = await reach('once', byError);
+  assert.match(found.message, /file sink: .*blocked/);
+  assert.ok(found.lastStartTimestamp > 0 && found.lastStopTimestamp >= found.lastStartTimestamp);
+  assert.is(found.nextStartTimestamp, 0);
+  const listed = (await server.request('GET', '/rules')).json.find(({ id }: { id: string }) => id === 'once');
+  assert.is(listed.status, byError);
+  assert.is((await server.request('GET', '/rules/status/all')).json.once.status, byError);
+});
+
+test('a rule is started again as often as its strategy says, then it stays stopped', async () => {
+  const { rule } = blockedRule('thrice', { attempts: 2, delay: 150, multiplier: 2, jitterFactor: 0 });
+  await create(rule);
+  const first = await reach('thrice', byError, ({ nextStartTimestamp }) => nextStartTimestamp !== 0);
+  assert.ok(first.nextStartTimestamp >= first.lastStopTimestamp + 150 - 20, 'after the delay');
+  const starts = new Set<number>([first.lastStartTimestamp]);
+  const last = await eventually('the last failure', async () => {
+    const found = await status('thrice');
+    starts.add(found.lastStartTimestamp);
+    return starts.size === 3 && found.status === byError && found.nextStartTimestamp === 0 ? found : undefined;
+  });
+  const [one = 0, two = 0, three = 0] = [...starts];
+  assert.ok(two - one >= 150 - 20 && three - two >= 300 - 20, `${two - one} ms, ${three - two} ms`);
+  assert.match(last.message, /blocked/);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  assert.is((await status('thrice')).lastStartTimestamp, last.lastStartTimestamp, 'no further start');
+});
+
+test('a rule runs at the next start when the cause is gone, and its message with it', async () => {
+  const { rule, unblock } = blockedRule('healed', { attempts: 50, delay: 100, multiplier: 1, jitterFactor: 0 });
+  await create(rule);
+  await reach('healed', byError, ({ nextStartTimestamp }) => nextStartTimestamp !== 0);
+  unblock();
+  const found = await reach('healed', 'Running');
+  assert.is(found.message, '');
+  assert.is(found.nextStartTimestamp, 0);
+});
+
+test('a stop, an update and a removal end the restarts', async () => {
+  const strategy = { attempts: 50, delay: 250, multiplier: 1, jitterFactor: 0 };
+  for (const [id, order, state] of [
+    ['halted', ['POST', '/rules/halted/stop'], 'Stopped'],
+    ['changed', ['PUT', '/rules/changed', { sql: 'SELECT a FROM s', actions: [{ nop: {} }] }], 'Running'],
+    ['removed', ['DELETE', '/rules/removed'], undefined],
+  ] as const) {
+    const { rule } = blockedRule(id, strategy);
+    await create(rule);
+    await reach(id, byError, ({ nextStartTimestamp }) => nextStartTimestamp !== 0);
+    const [method, path, body] = order;
+    assert.is((await server.request(method, path, body)).status, 200);
+    if (state !== undefined) await reach(id, state, ({ nextStartTimestamp }) => nextStartTimestamp === 0);
+    const before = state === undefined ? undefined : await status(id);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    const after = await server.request('GET', `/rules/${id}/status`);
+    if (before === undefined) assert.is(after.status, 404);
+    else assert.equal([after.json.status, after.json.lastStartTimestamp], [state, before.lastStartTimestamp]);
+  }
+});
+
+test('an update that is refused leaves a failing rule to its restarts', async () => {
+  const { rule, unblock } = blockedRule('stubborn', { attempts: 50, delay: 100, multiplier: 1, jitterFactor: 0 });
+  await create(rule);
+  await reach('stubborn', byError);
+  const refused = await server.request('PUT', '/rules/stubborn', { ...rule, sql: 'SELECT a FROM nowhere' });
+  assert.is(refused.status, 400);
+  unblock();
+  await reach('stubborn', 'Running');
+});
+
+test('a rule waits for a connection that is made later', async () => {
+  const sql = 'CREATE STREAM c (a BIGINT) WITH (DATASOURCE="t", TYPE="mqtt", CONF_KEY="later")';
+  await server.request('PUT', '/metadata/sources/mqtt/confKeys/later', { connectionSelector: 'later' });
+  await server.request('POST', '/streams', { sql });
+  const rule = (id: string, attempts: number) => ({
+    id,
+    sql: 'SELECT a FROM c',
+    actions: [{ nop: {} }],
+    options: { restartStrategy: { attempts, delay: 100, multiplier: 1, jitterFactor: 0 } },
+  });
+  await create(rule('impatient', 2));
+  await create(rule('patient', 100));
+  const found = await reach('patient', byError);
+  assert.match(found.message, /connection later not found/);
+  await eventually('the end of the attempts', async () => {
+    const { nextStartTimestamp, lastStartTimestamp, lastStopTimestamp } = await status('impatient');
+    return nextStartTimestamp === 0 && lastStopTimestamp > found.lastStopTimestamp + 150 && lastStartTimestamp > 0;
+  });
+  const connection = { id: 'later', typ: 'mqtt', props: { server: 'tcp://127.0.0.1:1' } };
+  assert.is((await server.request('POST', '/connections', connection)).status, 201);
+  await reach('patient', 'Running');
+  assert.is((await status('impatient')).status, byError);
+  assert.is((await server.request('POST', '/rules/impatient/start')).status, 200);
+  await reach('impatient', 'Running');
+});
+
+test.run();
