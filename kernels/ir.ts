@@ -91,7 +91,8 @@ export type WindowPlan =
    * Opens with a row for which `begin` is true and ends with the row for which `emit` is true, both included. Without
    * `emit`: from one row for which `begin` is true to the row before the next.
    */
-  | { kind: 'state'; begin: Operand; emit?: Operand }
+  /** `partition`: rows of equal values have windows of their own. */
+  | { kind: 'state'; begin: Operand; emit?: Operand; partition?: Operand }
   /** No window: every input row is a window of its own (an aggregate without a window). */
   | { kind: 'row' }
   /**

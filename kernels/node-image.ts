@@ -126,6 +126,7 @@ function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand):
       ...window,
       begin: operand(window.begin),
       ...(window.emit === undefined ? {} : { emit: operand(window.emit) }),
+      ...(window.partition === undefined ? {} : { partition: operand(window.partition) }),
     };
   }
   if (window.kind === 'message') {

@@ -102,6 +102,8 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
     times.countLength = inputs.index(window.start);
     times.countStep = inputs.index(window.end);
   }
+  // A state window counts nothing either.
+  if (window.kind === 'state') times.countLength = inputs.index(window.partition);
   const isEventTime = plan.isEventTime && !isMessage;
   const emit = inputs.index(window.kind === 'state' ? window.emit : undefined);
   const where = inputs.index(plan.where);

@@ -6,7 +6,8 @@
 //   8    unitMs f64      natural unit of the alignment (dd, hh, mi, ss, ms)
 //   16   lengthMs f64    length; longest duration of a session
 //   24   stepMs f64      hop, timeout of a session or delay of a sliding window
-//   32   countLength u32 | 36 countStep u32       of a message: indexes of the inputs with its start and end
+//   32   countLength u32 | 36 countStep u32       of a message: indexes of the inputs with its start and end; of a state
+//                        window the first is the index of the input that its rows are partitioned by, 0xffff none
 //   40   zoneMs f64      offset of local time from UTC
 //   48   timestamp u16   operand, not an index, 0xffff none
 //   50   trigger u16 | 52 where u16 | 54 emit u16      indexes of inputs, 0xffff none
@@ -43,6 +44,7 @@ export const S_LENGTH: usize = 16;
 export const S_STEP: usize = 24;
 export const S_COUNT_LENGTH: usize = 32;
 export const S_COUNT_STEP: usize = 36;
+export const S_PARTITION: usize = S_COUNT_LENGTH;
 export const S_ZONE: usize = 40;
 export const S_TIMESTAMP: usize = 48;
 export const S_TRIGGER: usize = 50;

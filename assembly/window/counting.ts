@@ -1,13 +1,16 @@
 // Windows that end with a row, whatever the time: count windows and state windows. Their start and end are the times of
 // the message before (count) or of the first and last row (state).
 import * as ctx from '../flow/context';
-import { NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_TRIGGER, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
+import {
+  NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_PARTITION, S_TRIGGER, bindOf, bindTag, bindVal, isTrue,
+} from '../agg/spec';
 import { resume } from './batch';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
+import { partitionDrop, partitionFind, partitionNew } from './partitions';
 import { ROWS_COUNT, rowsDrop } from './rows';
 import { timeOfRow } from './times';
-import { W_COUNTER, W_LAST, W_OPEN, W_ROWS, W_START } from './state';
+import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_START } from './state';
 
 /**
  * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
@@ -49,32 +52,51 @@ export function countPush(node: usize, spec: usize, state: usize): void {
 
 /**
  * State windows: from a row for which the first condition is true to the next later one for which the second is true.
- * With one condition: from one row for which it is true to the row before the next.
+ * With one condition: from one row for which it is true to the row before the next. Each partition has windows of its own.
  */
 export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const begin = load<u16>(spec, S_TRIGGER);
-  const emit = load<u16>(spec, S_EMIT);
+  const partition = load<u32>(spec, S_PARTITION);
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
-    const row = load<u32>(at);
-    const ms = timeOfRow(row);
-    if (load<u32>(state, W_OPEN) && emit == NO_INPUT && holds(begin, row)) {
-      sendState(node, spec, state);
-    }
-    if (!load<u32>(state, W_OPEN)) {
-      if (!holds(begin, row)) continue;
-      store<u32>(state, 1, W_OPEN);
-      store<f64>(state, ms, W_START);
-      store<f64>(state, ms, W_LAST);
-      if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
-      continue;
-    }
-    store<f64>(state, ms, W_LAST);
-    if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
-    if (emit != NO_INPUT && holds(emit, row)) sendState(node, spec, state);
+    if (partition == NO_INPUT) stateTake(node, spec, state, at);
+    else stateTakePart(node, spec, <usize>load<u32>(state, W_PARTITIONS), partition, at);
   }
+}
+
+/** Takes the row at `at` into the window of its partition, which is there as long as its window is open. */
+function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, at: usize): void {
+  const row = load<u32>(at);
+  let state = partitionFind(partitions, bindTag(bindOf(input), row), bindVal(bindOf(input), row));
+  if (!state) {
+    if (!holds(load<u16>(spec, S_TRIGGER), row)) return;
+    state = partitionNew(partitions);
+    if (!state) {
+      sendNoMemory(node);
+      return;
+    }
+  }
+  stateTake(node, spec, state, at);
+  if (!load<u32>(state, W_OPEN)) partitionDrop(partitions, state);
+}
+
+/** Takes the row at `at` into the window of the state. */
+function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
+  const row = load<u32>(at);
+  const ms = timeOfRow(row);
+  const begin = load<u16>(spec, S_TRIGGER);
+  const emit = load<u16>(spec, S_EMIT);
+  if (load<u32>(state, W_OPEN) && emit == NO_INPUT && holds(begin, row)) sendState(node, spec, state);
+  const isFirst = !load<u32>(state, W_OPEN);
+  if (isFirst) {
+    if (!holds(begin, row)) return;
+    store<u32>(state, 1, W_OPEN);
+    store<f64>(state, ms, W_START);
+  }
+  store<f64>(state, ms, W_LAST);
+  if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+  if (!isFirst && emit != NO_INPUT && holds(emit, row)) sendState(node, spec, state);
 }
 
 function sendState(node: usize, spec: usize, state: usize): void {

@@ -8,7 +8,7 @@
 //   200  queue u32 | queueFrom u32 | queueTo u32 | queueCapacity u32     times of triggers that wait
 //   216  tick f64                      next aligned end, for the longest duration of a session
 //   224  unused
-//   232  stacks u32                    window/stacks.ts or window/panes.ts, 0 none
+//   232  stacks u32                    window/stacks.ts, window/panes.ts or window/partitions.ts, 0 none
 import { SET_SIZE } from '../agg/group';
 
 export const W_SET: usize = 0;
@@ -25,4 +25,6 @@ export const W_QUEUE_TO: usize = 208;
 export const W_QUEUE_CAPACITY: usize = 212;
 export const W_TICK: usize = 216;
 export const W_STACKS: usize = 232;
+/** Of a state window. */
+export const W_PARTITIONS: usize = W_STACKS;
 export const W_SIZE: u32 = 240;

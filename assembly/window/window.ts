@@ -10,7 +10,7 @@ import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
-import { S_FLAGS, S_KIND, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
+import { NO_INPUT, S_FLAGS, S_KIND, S_PARTITION, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { hold } from './batch';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
@@ -20,13 +20,14 @@ import { timeColumnOf } from './event-time';
 import { messagePush } from './message';
 import { sendNoMemory } from './output';
 import { hasPanes, panesFree, panesOpen } from './panes';
+import { partitionsFree, partitionsNew } from './partitions';
 import { queueFree } from './queue';
 import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { rowsFree, rowsInit } from './rows';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
-import { W_END, W_ROWS, W_SET, W_SIZE } from './state';
+import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 
 // @ts-ignore: decorator
 @inline function isEventTime(spec: usize): bool {
@@ -50,6 +51,11 @@ export function windowOpen(node: usize): bool {
   rowsInit(state + W_ROWS, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
+  if (load<u32>(spec, S_KIND) == WindowKind.STATE && load<u32>(spec, S_PARTITION) != NO_INPUT) {
+    const partitions = partitionsNew(acct);
+    store<u32>(state, <u32>partitions, W_PARTITIONS);
+    return partitions != 0;
+  }
   if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
   }
@@ -179,7 +185,9 @@ export function windowFree(node: usize): void {
   if (!state) return;
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
-  if (load<u32>(load<u32>(node, N_SPEC), S_KIND) == WindowKind.HOPPING) panesFree(node, state);
+  const kind = load<u32>(load<u32>(node, N_SPEC), S_KIND);
+  if (kind == WindowKind.HOPPING) panesFree(node, state);
+  else if (kind == WindowKind.STATE) partitionsFree(<usize>load<u32>(state, W_PARTITIONS));
   else stacksFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));

@@ -145,12 +145,16 @@ export function checkWindow({ window, groupBy }: Pick<Select, 'window' | 'groupB
     throw refuse('COUNTWINDOW cannot be used with event time', window.span);
   }
   if (window.over === null) return;
-  if (window.over.partitionBy.length > 0) throw notSupported('PARTITION BY of a window', window.span);
-  if (window.kind !== 'sliding') throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
+  const { partitionBy, when } = window.over;
+  if (when !== null && window.kind !== 'sliding')
+    throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
+  if (partitionBy.length > 0 && window.kind !== 'state') {
+    throw refuse('PARTITION BY of a window belongs to STATEWINDOW only', window.span);
+  }
 }
 
 /** Without a window every row is one. */
-export function specOf(clause: WindowClause | null, _values: Values, bind: (expr: Expr) => Value): WindowSpec {
+export function specOf(clause: WindowClause | null, values: Values, bind: (expr: Expr) => Value): WindowSpec {
   if (clause === null) return { kind: 'row' };
   const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];
@@ -174,7 +178,9 @@ export function specOf(clause: WindowClause | null, _values: Values, bind: (expr
     case 'state': {
       const [begin, emit] = conditions.map(bind);
       if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
-      return { kind, begin, emit: emit ?? null };
+      const parts = over?.partitionBy.map(bind) ?? [];
+      const partition = parts.length > 1 ? values.op('nested.arrayOf', [], parts) : (parts[0] ?? null);
+      return { kind, begin, emit: emit ?? null, partition };
     }
     default:
       return kind satisfies never;

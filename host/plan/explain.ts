@@ -1,6 +1,6 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
 import { tablesOf } from './join.js';
-import { chainOf, inputsOf, type Logical, type WindowSpec, windowConditions } from './logical.js';
+import { chainOf, inputsOf, type Logical, type WindowSpec, windowValues } from './logical.js';
 import { showValue } from './show-value.js';
 import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
@@ -114,7 +114,9 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
 function showWindow(window: WindowSpec, all: (values: readonly Value[]) => string): string {
   const numbers = Object.entries(window).filter(([, value]) => typeof value === 'number');
   const parts = [`windowType:${window.kind}`, ...numbers.map(([name, value]) => `${name}:${value}`)];
-  const conditions = windowConditions(window);
+  const partition = window.kind === 'state' ? window.partition : null;
+  const conditions = windowValues(window).filter((value) => value !== partition);
   if (conditions.length > 0) parts.push(`conditions:[ ${all(conditions)} ]`);
+  if (partition !== null) parts.push(`partition:[ ${all([partition])} ]`);
   return parts.join(', ');
 }

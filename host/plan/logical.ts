@@ -33,7 +33,8 @@ export type WindowSpec =
   | { kind: 'sliding'; lengthMs: number; delayMs: number; trigger: Value | null }
   | { kind: 'session'; unitMs: number; maxMs: number; timeoutMs: number }
   | { kind: 'count'; length: number; step: number }
-  | { kind: 'state'; begin: Value; emit: Value | null }
+  /** `partition`: rows of equal values have windows of their own. */
+  | { kind: 'state'; begin: Value; emit: Value | null; partition: Value | null }
   | { kind: 'row' }
   /** Above a join: what a window gave is a window again. */
   | { kind: 'message'; start: Value; end: Value; trigger: Value };
@@ -46,17 +47,19 @@ export interface JoinSpec {
   condition: Value | null;
 }
 
-/** Conditions that are part of a window. */
-export function windowConditions(window: WindowSpec): Value[] {
+/** What a window itself looks at in each row. */
+export function windowValues(window: WindowSpec): Value[] {
   if (window.kind === 'sliding') return window.trigger === null ? [] : [window.trigger];
-  if (window.kind === 'state') return window.emit === null ? [window.begin] : [window.begin, window.emit];
+  if (window.kind === 'state') return [window.begin, window.emit, window.partition].filter((value) => value !== null);
   return [];
 }
 
 function mapWindow(window: WindowSpec, map: (value: Value) => Value): WindowSpec {
   const maybe = (value: Value | null) => (value === null ? null : map(value));
   if (window.kind === 'sliding') return { ...window, trigger: maybe(window.trigger) };
-  if (window.kind === 'state') return { ...window, begin: map(window.begin), emit: maybe(window.emit) };
+  if (window.kind === 'state') {
+    return { ...window, begin: map(window.begin), emit: maybe(window.emit), partition: maybe(window.partition) };
+  }
   return window;
 }
 
@@ -197,7 +200,7 @@ export function valuesOf(node: Logical): Value[] {
       return [node.condition];
     case 'window': {
       const { window } = node;
-      const own = window.kind === 'message' ? [window.start, window.end, window.trigger] : windowConditions(window);
+      const own = window.kind === 'message' ? [window.start, window.end, window.trigger] : windowValues(window);
       return [node.timestamp, node.where, ...own, ...node.keys].filter((value) => value !== null);
     }
     case 'sort':

@@ -152,19 +152,23 @@ function sessions({ maxMs, timeoutMs }: Of<'session'>, rows: Row[], watermark: n
 }
 
 /** With a second condition a window ends with the row that meets it, else before the next that meets the first. */
-function states({ emit }: Of<'state'>, rows: Row[], send: Send): void {
-  let open: Row[] = [];
-  const close = () => {
-    send(open, first(open).ts, last(open).ts);
-    open = [];
-  };
+function states({ emit, partition }: Of<'state'>, rows: Row[], send: Send): void {
+  const open = new Map<string | null, Row[]>();
   for (const row of rows) {
-    if (open.length > 0 && emit === undefined && row.starts) close();
-    if (open.length === 0) {
-      if (row.starts) open = [row];
+    // Values that print alike are one, except that null is no text.
+    const part = partition === undefined || row.k === null ? null : String(row.k);
+    const close = (kept: Row[]) => {
+      send(kept, first(kept).ts, last(kept).ts);
+      open.delete(part);
+    };
+    const before = open.get(part);
+    if (before !== undefined && emit === undefined && row.starts) close(before);
+    const kept = open.get(part);
+    if (kept === undefined) {
+      if (row.starts) open.set(part, [row]);
       continue;
     }
-    open.push(row);
-    if (emit !== undefined && row.ends) close();
+    kept.push(row);
+    if (emit !== undefined && row.ends) close(kept);
   }
 }

@@ -59,6 +59,8 @@ const timed = fc.constantFrom<WindowPlan>(
   { kind: 'session', unitMs: 1000, maxMs: 2000, timeoutMs: 4000 },
   { kind: 'state', begin: col(4), emit: col(5) },
   { kind: 'state', begin: col(4) },
+  { kind: 'state', begin: col(4), emit: col(5), partition: col(0) },
+  { kind: 'state', begin: col(4), partition: col(0) },
   { kind: 'row' },
 );
 const counted = fc
@@ -170,12 +172,13 @@ test('every kind of window sends what its definition says, in event time', () =>
   );
 });
 
-test('windows of random input give all memory back', () => {
-  const plan: WindowNode = {
+/** A window of groups; what comes before it orders the rows. */
+const groups = (window: WindowPlan): { plan: WindowNode; order: Extract<NodePlan, { kind: 'eventTime' }> } => ({
+  plan: {
     kind: 'window',
     input: { node: 0 },
     program: null,
-    window: { kind: 'sliding', lengthMs: 3000, delayMs: 1000 },
+    window,
     isEventTime: true,
     timestamp: timeColumn,
     grouped: true,
@@ -184,28 +187,67 @@ test('windows of random input give all memory back', () => {
     aggs,
     sendEmpty: false,
     name: 'w',
-  };
-  const order: Extract<NodePlan, { kind: 'eventTime' }> = {
+  },
+  order: {
     kind: 'eventTime',
     input: { source: 0 },
     timestamp: col(6),
     lateToleranceMs: 2000,
     columns,
     name: 'watermark',
+  },
+});
+
+for (const window of [
+  { kind: 'sliding', lengthMs: 3000, delayMs: 1000 },
+  { kind: 'state', begin: col(4), emit: col(5), partition: col(0) },
+] satisfies WindowPlan[]) {
+  test(`${window.kind} windows of random input give all memory back`, () => {
+    const { plan, order } = groups(window);
+    const run = () => {
+      const top = kernel.add(order, { isLast: false });
+      const node = kernel.add(plan, { parent: top });
+      for (const rows of fc.sample(rowsArbitrary, { seed: 7, numRuns: 20 })) {
+        kernel.push(top, rows.map(toValues), { kind: 'eventTime' });
+      }
+      kernel.remove(node);
+      kernel.remove(top, 'eventTime');
+    };
+    run();
+    const before = kernel.bytesInUse;
+    run();
+    assert.is(kernel.bytesInUse, before);
+  });
+}
+
+test('partitions whose windows are closed keep no memory, open ones are found among thousands', () => {
+  const { plan } = groups({ kind: 'state', begin: col(4), emit: col(5), partition: col(0) });
+  const node = kernel.add(plan);
+  const row = (id: number, starts: boolean) =>
+    toValues({ ts: 1000 + id, id, k: `key ${id}`, v: id, isIn: true, starts, ends: !starts });
+  const ids = Array.from({ length: 1000 }, (_, i) => i);
+  const round = () => {
+    kernel.push(
+      node,
+      ids.map((id) => row(id, true)),
+    );
+    const opened = kernel.bytesInUse;
+    const sent = kernel.push(
+      node,
+      ids.map((id) => row(id, false)),
+    );
+    return { opened, sent };
   };
-  const run = () => {
-    const top = kernel.add(order, { isLast: false });
-    const node = kernel.add(plan, { parent: top });
-    for (const rows of fc.sample(rowsArbitrary, { seed: 7, numRuns: 20 })) {
-      kernel.push(top, rows.map(toValues), { kind: 'eventTime' });
-    }
-    kernel.remove(node);
-    kernel.remove(top, 'eventTime');
-  };
-  run();
+  round();
   const before = kernel.bytesInUse;
-  run();
+  const { opened, sent } = round();
+  assert.equal(
+    sent.map(({ rows }) => rows[0]?.slice(0, 2)),
+    ids.map((id) => [`key ${id}`, 2n]),
+  );
+  assert.ok(opened > before);
   assert.is(kernel.bytesInUse, before);
+  kernel.remove(node);
 });
 
 test.run();
