@@ -29,6 +29,13 @@ const isTraced = async (id: string) =>
   ((await server.request('GET', '/rules')).json as { id: string; trace: boolean }[]).find((item) => item.id === id)
     ?.trace;
 
+/** Waits until the rule has taken more rows. */
+async function moreRows(id: string): Promise<void> {
+  const taken = async () => (await server.request('GET', `/rules/${id}/status`)).json.sourceRecordsInTotal as number;
+  const before = await taken();
+  await eventually(`more rows of ${id}`, async () => (await taken()) >= before + 4);
+}
+
 /** Waits for a trace whose root has this on its path. */
 function traceWith(id: string, name: string): Promise<Span> {
   return eventually(`a trace with ${name}`, async () => {
@@ -116,14 +123,14 @@ test('after the stop nothing is traced', async () => {
   assert.is((await server.request('POST', '/rules/traced/trace/stop')).status, 200);
   assert.is(await isTraced('traced'), false);
   const before = await idsOf('traced', '?limit=1');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await moreRows('traced');
   assert.equal(await idsOf('traced', '?limit=1'), before);
 });
 
 test('strategy head follows only input with a context', async () => {
   await rule('head', 'SELECT * FROM sim', [{ nop: {} }]);
   await server.request('POST', '/rules/head/trace/start', { strategy: 'head' });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await moreRows('head');
   assert.equal(await idsOf('head'), []);
   const traceId = 'ab'.repeat(16);
   const data = [{ a: 1, note: { traceparent: `00-${traceId}-${'cd'.repeat(8)}-01` } }];
