@@ -22,6 +22,7 @@ import { ConfKeyRepository } from './meta/conf-keys.js';
 import { loadDefaultKeys } from './meta/default-keys.js';
 import { openStore } from './meta/journal-store.js';
 import { kinds } from './meta/kinds.js';
+import { provideConnections } from './meta/provided-connections.js';
 import { RecordRepository } from './meta/records.js';
 import { RuleRepository } from './meta/rules.js';
 import { SourceRepository } from './meta/sources.js';
@@ -126,6 +127,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const sources = new SourceRepository(store);
   const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env));
   const connections = new RecordRepository<ConnectionRecord>(store, kinds.connection);
+  await provideConnections({ connections, etc: folders.etc, env: options.env, log });
   const functions = new UserFunctions(functionNames());
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,

@@ -30,7 +30,11 @@ export class ConfKeyRepository {
 
   /** Keys of all sources, with those that come with the program. */
   sources(): Record<string, Record<string, Properties>> {
-    const connectors = new Set([...this.#defaults.keys(), ...this.registered('sources').map(([name]) => name)]);
+    const given = [...this.#defaults.keys()].filter((name) => name.startsWith('sources.'));
+    const connectors = new Set([
+      ...given.map((name) => name.slice('sources.'.length)),
+      ...this.registered('sources').map(([name]) => name),
+    ]);
     return Object.fromEntries([...connectors].sort().map((name) => [name, this.list('sources', name) ?? {}]));
   }
 
@@ -83,9 +87,9 @@ export class ConfKeyRepository {
     return true;
   }
 
-  /** Keys that come with the program: only sources have some. */
+  /** Keys that come with the program and its etc folder. */
   #given(owner: KeyOwner, connector: string): Readonly<Record<string, Properties>> {
-    return (owner === 'sources' && this.#defaults.get(connector)) || {};
+    return this.#defaults.get(`${owner}.${connector}`) ?? {};
   }
 }
 

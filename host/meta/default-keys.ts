@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { keysFromEnvironment, readYaml } from '../base/config.js';
 
-/** Properties by key, for each source. */
+/** Properties by key, for each connector: `sources.mqtt`, `sinks.sql`. */
 export type DefaultKeys = ReadonlyMap<string, Readonly<Record<string, Record<string, unknown>>>>;
 
 const builtIn: Readonly<Record<string, Record<string, unknown>>> = {
@@ -42,36 +42,41 @@ export async function loadDefaultKeys(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<DefaultKeys> {
   const all = new Map<string, Record<string, Record<string, unknown>>>();
-  for (const [source, props] of Object.entries(builtIn)) all.set(source, { default: props });
-  for (const [source, path] of keyFiles(etc)) {
+  for (const [source, props] of Object.entries(builtIn)) all.set(`sources.${source}`, { default: props });
+  for (const [connector, path] of keyFiles(etc)) {
     const keys = await readYaml(path);
-    all.set(source, { ...all.get(source), ...(keys as Record<string, Record<string, unknown>>) });
+    all.set(connector, { ...all.get(connector), ...(keys as Record<string, Record<string, unknown>>) });
   }
-  for (const source of all.keys()) {
-    const prefix = source === 'mqtt' ? 'MQTT_SOURCE' : source.toUpperCase();
-    const keys = { ...all.get(source) };
+  for (const connector of all.keys()) {
+    const [owner, name = ''] = connector.split('.');
+    if (owner !== 'sources') continue;
+    const prefix = name === 'mqtt' ? 'MQTT_SOURCE' : name.toUpperCase();
+    const keys = { ...all.get(connector) };
     for (const [key, props] of Object.entries(keysFromEnvironment(prefix, env))) keys[key] = overlay(keys[key], props);
-    all.set(source, keys);
+    all.set(connector, keys);
   }
   return all;
 }
 
-/** Finds `mqtt_source.yaml` and `sources/<name>.yaml`. */
-function keyFiles(etc: string): [source: string, path: string][] {
+/** Finds `mqtt_source.yaml`, `sources/<name>.yaml` and `sinks/<name>.yaml`. */
+function keyFiles(etc: string): [connector: string, path: string][] {
   const files: [string, string][] = [];
   const mqtt = join(etc, 'mqtt_source.yaml');
-  if (existsSync(mqtt)) files.push(['mqtt', mqtt]);
-  const folder = join(etc, 'sources');
-  if (existsSync(folder)) {
-    for (const name of readdirSync(folder)) {
-      if (name.endsWith('.yaml')) files.push([name.slice(0, -'.yaml'.length), join(folder, name)]);
+  if (existsSync(mqtt)) files.push(['sources.mqtt', mqtt]);
+  for (const owner of ['sources', 'sinks']) {
+    const folder = join(etc, owner);
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      if (name.endsWith('.yaml')) files.push([`${owner}.${name.slice(0, -'.yaml'.length)}`, join(folder, name)]);
     }
   }
   return files;
 }
 
 /** Variables are upper case: a property of the same letters keeps its spelling. */
-function overlay(props: Record<string, unknown> | undefined, over: Record<string, unknown>): Record<string, unknown> {
+export function overlay(
+  props: Readonly<Record<string, unknown>> | undefined,
+  over: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const out = { ...props };
   for (const [name, value] of Object.entries(over)) {
     const known = Object.keys(out).find((key) => key.toLowerCase() === name);
