@@ -112,15 +112,11 @@ function number(least: u32, most: u32): i32 {
   return true;
 }
 
-/**
- * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `2024/02/03 04:05:06`,
- * `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
- */
-export function timeParse(off: usize, len: u32): bool {
-  p = off;
-  end = off + len;
-  while (p < end && load<u8>(p) == 0x20) p++;
-  while (p < end && load<u8>(end - 1) == 0x20) end--;
+/** Days since the epoch of the date that was read last. */
+let days: i64 = 0;
+
+/** Reads a date, of which day and month may be missing, into `days`. */
+function readDate(): bool {
   const year = number(4, 4);
   if (year < 0) return false;
   let month = 1;
@@ -137,34 +133,57 @@ export function timeParse(off: usize, len: u32): bool {
     else if (p < end) return false;
   }
   if (month < 1 || month > 12 || day < 1 || day > monthLength(year, month)) return false;
+  days = <i64>daysOf(year, month, day);
+  return true;
+}
+
+/** Reads a time of day, of which minute, second and fraction may be missing: microseconds, -1 for other texts. */
+function readTimeOfDay(): i64 {
+  const hour = number(1, 2);
+  let minute = 0;
+  let second = 0;
+  let micros: i64 = 0;
+  if (take(0x3a)) {
+    minute = number(1, 2);
+    if (take(0x3a)) {
+      second = number(1, 2);
+      if (take(0x2e) || take(0x2c)) micros = readFraction();
+    }
+  }
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || micros < 0) return -1;
+  return <i64>(hour * 3600 + minute * 60 + second) * 1000000 + micros;
+}
+
+/** Microseconds of the digits behind a point, -1 when there are none; what is finer than TIME holds is passed over. */
+function readFraction(): i64 {
+  const from = p;
+  let micros = <i64>number(1, 6);
+  if (micros < 0) return -1;
+  for (let n = p - from; n < 6; n++) micros *= 10;
+  while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
+  return micros;
+}
+
+/**
+ * Reads the common forms: `2024-02-03`, `2024-2-3 4:05`, `2024-02-03T04:05:06.789Z`, `… +02:00`, `2024/02/03 04:05:06`,
+ * `20240203`, `2024-02`, `2024`. Without a zone it is UTC. False for other texts; the result is in timeValue.
+ */
+export function timeParse(off: usize, len: u32): bool {
+  p = off;
+  end = off + len;
+  while (p < end && load<u8>(p) == 0x20) p++;
+  while (p < end && load<u8>(end - 1) == 0x20) end--;
+  if (!readDate()) return false;
   let micros: i64 = 0;
   let offset: i32 = 0;
   if (p < end) {
     if (!take(0x54) && !take(0x74) && !take(0x20)) return false;
-    const hour = number(1, 2);
-    if (hour < 0 || hour > 23) return false;
-    let minute = 0;
-    let second = 0;
-    if (take(0x3a)) {
-      minute = number(1, 2);
-      if (take(0x3a)) {
-        second = number(1, 2);
-        if (take(0x2e) || take(0x2c)) {
-          const fraction = p;
-          const v = number(1, 6);
-          if (v < 0) return false;
-          micros = v;
-          for (let n = p - fraction; n < 6; n++) micros *= 10;
-          while (p < end && <u32>load<u8>(p) - 48 < 10) p++; // finer than TIME holds
-        }
-      }
-    }
-    if (minute < 0 || minute > 59 || second < 0 || second > 59) return false;
-    micros += <i64>(hour * 3600 + minute * 60 + second) * 1000000;
+    micros = readTimeOfDay();
+    if (micros < 0) return false;
     offset = zone();
     if (offset == NO_ZONE || p < end) return false;
   }
-  timeValue = <i64>daysOf(year, month, day) * DAY_US + micros - <i64>offset * 60000000;
+  timeValue = days * DAY_US + micros - <i64>offset * 60000000;
   return true;
 }
 
