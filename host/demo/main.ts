@@ -3,13 +3,13 @@
  * engine as a process of its own, one stream and two rules made through its REST interface, their results read back
  * from the broker and shown live. Everything is removed at the end.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { DemoEngine } from './engine.js';
 import { Fleet } from './fleet.js';
 import { type DemoFigures, Screen } from './screen.js';
 
@@ -50,92 +50,73 @@ export async function main(argv: string[]): Promise<number> {
   const brokerServer = createServer(broker.handle);
   await listen(brokerServer, 0);
   const brokerPort = (brokerServer.address() as AddressInfo).port;
-
   const folder = mkdtempSync(join(tmpdir(), 'haumea-demo-'));
-  const restPort = await freePort(9081);
-  const dataPort = await freePort(10081);
-  const engine = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, 'serve', '--data', folder], {
-    env: {
-      ...process.env,
-      KUIPER__BASIC__RESTIP: '127.0.0.1',
-      KUIPER__BASIC__RESTPORT: String(restPort),
-      KUIPER__SOURCE__HTTPSERVERIP: '127.0.0.1',
-      KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort),
-      KUIPER__BASIC__CONSOLELOG: 'false',
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let errors = '';
-  engine.stderr.on('data', (chunk) => {
-    errors = (errors + chunk).slice(-2000);
-  });
-  const base = `http://127.0.0.1:${restPort}`;
-  let isEnding = false;
-  const ended = new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-    if (seconds > 0) setTimeout(resolve, seconds * 1000).unref();
-  });
-  const crashed = new Promise<never>((_, reject) => {
-    engine.once('exit', () => {
-      if (!isEnding) reject(new HaumeaError('general', `the engine has ended: ${errors.trim()}`));
-    });
-  });
-  crashed.catch(() => undefined);
+  const engine = new DemoEngine({ folder, restPort: await freePort(9081), dataPort: await freePort(10081) });
+  const ended = endOf(seconds);
   try {
-    await Promise.race([answering(base), crashed]);
-    await call(base, 'PUT', '/metadata/sources/mqtt/confKeys/demo', {
-      server: `tcp://127.0.0.1:${brokerPort}`,
-      qos: 0,
-    });
-    await call(base, 'POST', '/streams', {
-      sql: 'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
-    });
-    const sink = (topic: string): object[] => [{ mqtt: { server: `tcp://127.0.0.1:${brokerPort}`, topic, qos: 0 } }];
-    await call(base, 'POST', '/rules', {
-      id: 'averages',
-      sql: 'SELECT vehicle, count(*) AS n, avg(speed) AS avg_speed, max(temp) AS max_temp FROM fleet GROUP BY vehicle, TUMBLINGWINDOW(ss, 2)',
-      actions: sink('result/averages'),
-    });
-    await call(base, 'POST', '/rules', {
-      id: 'alerts',
-      sql: 'SELECT vehicle, speed, temp FROM fleet WHERE speed > 120',
-      actions: sink('result/alerts'),
-    });
+    await Promise.race([engine.answers(), engine.crashed]);
+    await define(engine, brokerPort);
     process.stdout.write(
-      `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${base}\n`,
+      `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${engine.base}\n`,
     );
-    const hints = [
-      `curl ${base}/rules`,
-      `curl ${base}/rules/alerts/status`,
-      `curl ${base}/rules/averages/explain`,
-      `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"log":{}}]}'`,
-      'Ctrl-C ends the demo and removes everything.',
-    ];
-    const screen = new Screen(process.stdout, process.stdout.isTTY ? ['Try in another terminal:', ...hints] : []);
-    if (!process.stdout.isTTY)
-      process.stdout.write(`Try in another terminal:\n${hints.map((h) => `  ${h}\n`).join('')}`);
-    const stop = runFleet(broker, screen, rate);
-    await Promise.race([ended, crashed]);
+    const stop = runFleet(broker, screenOf(engine.base), rate);
+    await Promise.race([ended, engine.crashed]);
     stop();
     return 0;
   } catch (error) {
     process.stderr.write(`haumea demo: ${reasonOf(error)}\n`);
     return 1;
   } finally {
-    isEnding = true;
-    if (engine.exitCode === null) {
-      const gone = new Promise((resolve) => engine.once('exit', resolve));
-      engine.kill('SIGTERM');
-      const force = setTimeout(() => engine.kill('SIGKILL'), 5000);
-      await gone;
-      clearTimeout(force);
-    }
+    await engine.close();
     await new Promise<void>((resolve) => broker.close(() => resolve()));
     brokerServer.close();
     rmSync(folder, { recursive: true, force: true });
     process.stdout.write('demo ended, everything removed\n');
   }
+}
+
+/** Resolves after the time, when there is one, or when the user ends the demo. */
+function endOf(seconds: number): Promise<void> {
+  return new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+    if (seconds > 0) setTimeout(resolve, seconds * 1000).unref();
+  });
+}
+
+/** Makes the stream of the fleet and the two rules. */
+async function define(engine: DemoEngine, brokerPort: number): Promise<void> {
+  const server = `tcp://127.0.0.1:${brokerPort}`;
+  const actions = (topic: string): object[] => [{ mqtt: { server, topic, qos: 0 } }];
+  await engine.call('PUT', '/metadata/sources/mqtt/confKeys/demo', { server, qos: 0 });
+  await engine.call('POST', '/streams', {
+    sql: 'CREATE STREAM fleet (vehicle STRING, speed FLOAT, temp FLOAT, odometer FLOAT, ts BIGINT) WITH (TYPE="mqtt", DATASOURCE="fleet/+/state", FORMAT="json", CONF_KEY="demo", SHARED="true")',
+  });
+  await engine.call('POST', '/rules', {
+    id: 'averages',
+    sql: 'SELECT vehicle, count(*) AS n, avg(speed) AS avg_speed, max(temp) AS max_temp FROM fleet GROUP BY vehicle, TUMBLINGWINDOW(ss, 2)',
+    actions: actions('result/averages'),
+  });
+  await engine.call('POST', '/rules', {
+    id: 'alerts',
+    sql: 'SELECT vehicle, speed, temp FROM fleet WHERE speed > 120',
+    actions: actions('result/alerts'),
+  });
+}
+
+/** Elsewhere than on a terminal, which redraws them with the figures, the hints are written once. */
+function screenOf(base: string): Screen {
+  const hints = [
+    `curl ${base}/rules`,
+    `curl ${base}/rules/alerts/status`,
+    `curl ${base}/rules/averages/explain`,
+    `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"log":{}}]}'`,
+    'Ctrl-C ends the demo and removes everything.',
+  ];
+  const title = 'Try in another terminal:';
+  if (process.stdout.isTTY) return new Screen(process.stdout, [title, ...hints]);
+  process.stdout.write(`${title}\n${hints.map((hint) => `  ${hint}\n`).join('')}`);
+  return new Screen(process.stdout, []);
 }
 
 interface Broker {
@@ -207,30 +188,6 @@ function bind(broker: Broker) {
       );
     },
   };
-}
-
-async function answering(base: string): Promise<void> {
-  const started = performance.now();
-  for (;;) {
-    try {
-      await (await fetch(`${base}/ping`)).arrayBuffer();
-      return;
-    } catch (cause) {
-      if (performance.now() - started > 15_000)
-        throw new HaumeaError('connection', `the engine does not answer at ${base}`, { cause });
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
-
-async function call(base: string, method: string, path: string, body: object): Promise<void> {
-  const response = await fetch(base + path, {
-    method,
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  });
-  const text = await response.text();
-  if (!response.ok) throw new HaumeaError('general', `${method} ${path}: ${text.trim()}`);
 }
 
 function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
