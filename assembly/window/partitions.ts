@@ -4,6 +4,7 @@
 //   partitions (16)   heads u32 (chains of partitions) | mask u32 | count u32 | acct u32
 //   partition         window state (window/state.ts) | next u32 | hash u32 | key u32 | keyLen u32
 import { alloc, allocZeroed, free } from '../mem/alloc';
+import { Tag } from '../mem/layout';
 import { bytesEqual, bytesHash } from '../value/bytes';
 import { setFree, setInit } from '../agg/group';
 import { keyAdd, keyBegin, keyLen, keyOff } from '../agg/key';
@@ -54,10 +55,10 @@ export function partitionsFree(table: usize): void {
 /** Hash of the value that `partitionFind` and `partitionNew` were asked for. */
 let soughtHash: u32 = 0;
 
-/** The open partition of the value, 0 when there is none. */
+/** The open partition of the value, 0 when there is none. All values that failed are one. */
 export function partitionFind(table: usize, tag: u8, payload: u64): usize {
   keyBegin();
-  keyAdd(tag, payload);
+  if (tag != Tag.ERROR) keyAdd(tag, payload);
   soughtHash = bytesHash(keyOff, keyLen);
   let partition = <usize>load<u32>(headAt(table, soughtHash));
   while (partition) {
