@@ -1,7 +1,7 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
 import { ruleOptionSpec } from '../base/config-spec.js';
 import { HaumeaError } from '../base/errors.js';
-import { type Parsed, parse, withDefaults } from '../base/field.js';
+import { type Parsed, parse, unusedIn, withDefaults } from '../base/field.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';
@@ -117,9 +117,13 @@ function specOf(defaults: RuleDefaults): typeof ruleOptionSpec {
 
 const optionNames = new Set(Object.keys(ruleOptionSpec).map((name) => name.toLowerCase()));
 
-/** Names the options of a stored rule that mean nothing here. */
-export function unknownOptions({ options }: RuleJson): string[] {
-  return Object.keys(options ?? {}).filter((name) => !optionNames.has(name.toLowerCase()));
+/** The options that are taken but change nothing. */
+const idleSpec = Object.fromEntries(Object.entries(ruleOptionSpec).filter(([, { declared }]) => declared.isUnused));
+
+/** Names the options of a checked rule that do nothing: stored ones that mean nothing here, and those without effect. */
+export function idleOptions({ options }: RuleJson): string[] {
+  const unknown = Object.keys(options ?? {}).filter((name) => !optionNames.has(name.toLowerCase()));
+  return [...unknown, ...unusedIn(idleSpec, parse(idleSpec, options ?? {}))];
 }
 
 function readOptions(

@@ -87,6 +87,8 @@ function fish(levels: readonly Level[]): string {
         lines.push(`complete -c haumea -n ${quoted(condition)} -a ${noun} -d ${quoted(command.doc)}`);
       }
       const here = noun === '' ? seen : `${seen}; and __fish_seen_subcommand_from ${noun}`;
+      const values = command.args?.flatMap((arg) => arg.values ?? []) ?? [];
+      if (values.length > 0) lines.push(`complete -c haumea -n ${quoted(here)} -a ${quoted(values.join(' '))}`);
       for (const { name, short, value, doc } of command.flags ?? []) {
         const one = short === undefined ? '' : short.length === 1 ? ` -s ${short}` : ` -o ${short}`;
         const needs = value === undefined ? '' : ' -r -F';

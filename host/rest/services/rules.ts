@@ -5,11 +5,11 @@ import { Serial } from '../../base/serial.js';
 import { checkId } from '../../meta/ids.js';
 import {
   defineRule,
+  idleOptions,
   type OptionReading,
   type RuleDefaults,
   type RuleJson,
   readRuleJson,
-  unknownOptions,
 } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
@@ -326,6 +326,7 @@ export class RuleService {
     const { id } = rule;
     const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
     asRuleError(() => this.#engine.define(rule));
+    this.#tellIdle(id, json);
     if (rule.triggered) this.#installing.add(id);
     try {
       await this.#rules.put(id, { ...json, id }, () => this.#follow(id));
@@ -367,14 +368,18 @@ export class RuleService {
         const json = this.#stored(id);
         const rule = this.#define(json, id);
         asRuleError(() => this.#engine.define(rule));
-        const ignored = unknownOptions(json);
-        if (ignored.length > 0) this.#log.warn(`rule ${id}: options without effect: ${ignored.join(', ')}`);
+        this.#tellIdle(id, json);
         if (rule.triggered) this.#engine.start(id);
       } catch (error) {
         this.#refused.set(id, reasonOf(error));
         this.#log.error(`rule ${id} could not be started: ${reasonOf(error)}`);
       }
     });
+  }
+
+  #tellIdle(id: string, json: RuleJson): void {
+    const idle = idleOptions(json);
+    if (idle.length > 0) this.#log.warn(`rule ${id}: options without effect: ${idle.join(', ')}`);
   }
 
   /** Makes sure that the engine has the rule; one refused at start gets another chance, its stream may be back. */
