@@ -28,6 +28,7 @@ import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
 import { type Kinds, readDatabase, syncFolder, temporaryOf } from './database.js';
 import { readLastImage } from './database-image.js';
+import { kinds as names } from './kinds.js';
 import type { OnLost, Store, StoreChange } from './store.js';
 
 export interface StoreOptions {
@@ -51,7 +52,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   if (existsSync(path)) {
     try {
       const content = await readDatabase(path);
-      for (const [kind, rows] of content.kinds) kinds.set(kind, rows);
+      const taken = content.isOwn ? content.kinds : takenOver(content.kinds, log);
+      for (const [kind, rows] of taken) kinds.set(kind, rows);
       generation = content.generation;
       // The other engine's file stays as it was: ours will take its name.
       const original = `${path}.before-haumea`;
@@ -89,6 +91,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     goodBytes = repaired?.length ?? good;
   }
   return new JournalStore(options, kinds, last, goodBytes);
+}
+
+/** What eKuiper keeps in the same form; all else is told by name, as it could not be read. */
+const sharedKinds: ReadonlySet<string> = new Set([names.source, names.rule]);
+
+function takenOver(all: Kinds, log: Logger): Kinds {
+  const left = [...all].filter(([kind, rows]) => !sharedKinds.has(kind) && rows.size > 0);
+  if (left.length > 0) {
+    const counts = left.map(([kind, rows]) => `${kind} ${rows.size}`).join(', ');
+    log.warn(
+      `the database is of eKuiper: streams, tables and rules are taken over, other records are not (${counts}); export them there and import them here`,
+    );
+  }
+  return new Map([...all].filter(([kind]) => sharedKinds.has(kind)));
 }
 
 class JournalStore implements Store {

@@ -23,6 +23,9 @@ export interface StoredSource {
 /** The store alone holds what was changed. */
 const nothingToUndo: OnLost = () => {};
 
+/** The record of a table by version 1 of eKuiper: its statement alone. */
+const oldTable = /^\s*create\s+table\b/i;
+
 export class SourceRepository {
   readonly #store: Store;
   /** Parsed definitions of the statements they were made of. */
@@ -71,8 +74,8 @@ export class SourceRepository {
       .list(kinds.source)
       .filter(([, text]) => {
         const record = recordOf(text);
-        // A record that can't be read is listed as a stream, so that it can be found and deleted.
-        if (record === undefined) return wanted === 0;
+        // A record that can't be read is listed, so that it can be found and deleted.
+        if (record === undefined) return wanted === (oldTable.test(text) ? 1 : 0) && tableKind === undefined;
         return record.streamType === wanted && (tableKind === undefined || record.streamKind === tableKind);
       })
       .map(([name]) => name);
