@@ -8,6 +8,7 @@ import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
 import type { Root } from './logical.js';
 import { lower, type Physical } from './physical.js';
+import { filterBeforeJoin } from './rules/filter-before-join.js';
 import { type Fold, foldConstants } from './rules/fold-constants.js';
 import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
@@ -61,7 +62,8 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const { graph } = rule;
   const { sources, roots } =
     graph === undefined ? planStatement(rule, catalog, values) : planGraph(graph, { rule, catalog, values });
-  const better = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
+  const single = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
+  const better = filterBeforeJoin(single);
   return { sources, roots: better, physical: lower(better, rule, values, sources.length) };
 }
 

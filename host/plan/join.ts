@@ -121,7 +121,8 @@ export function equalities({ condition, source }: JoinSpec): { left: ColumnValue
   return found;
 }
 
-function sourcesIn(value: Value): number[] {
+/** Sources whose columns a value depends on. */
+export function sourcesIn(value: Value): number[] {
   const seen = new Set<Value>();
   const sources = new Set<number>();
   const pending = [value];

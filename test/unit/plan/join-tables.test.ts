@@ -51,6 +51,29 @@ source 1 t: c0=id c1=name
   );
 });
 
+test('conditions on the stream alone stand before the join, where every joined row has a row of the stream', () => {
+  const kinds = (sql: string) =>
+    draft(sql)
+      .nodes.map(({ kind }) => kind)
+      .join(' ');
+  const before = 'filter window join port encode';
+  const after = 'window join port filter encode';
+  assert.is(kinds('SELECT name FROM x LEFT JOIN t ON x.id = t.id WHERE x.id > 1'), before);
+  assert.is(kinds('SELECT name FROM t RIGHT JOIN x ON x.id = t.id WHERE a = "p"'), before);
+  assert.is(
+    kinds('SELECT name FROM x INNER JOIN t ON x.id = t.id WHERE a = "p" AND name = "q"'),
+    'filter window join port filter encode',
+  );
+  assert.is(
+    kinds('SELECT name FROM x INNER JOIN t ON x.id = t.id WHERE name = "q" AND a = "p"'),
+    'window join port filter filter encode',
+  );
+  assert.is(kinds('SELECT name FROM x RIGHT JOIN t ON x.id = t.id WHERE x.id > 1'), after);
+  assert.is(kinds('SELECT name FROM x FULL JOIN t ON x.id = t.id WHERE x.id > 1'), after);
+  assert.is(kinds('SELECT name FROM t LEFT JOIN x ON x.id = t.id WHERE x.id > 1'), after);
+  assert.is(kinds('SELECT name FROM x INNER JOIN t ON x.id = t.id WHERE x.id > 1 GROUP BY COUNTWINDOW(2)'), after);
+});
+
 test('tables are the branches behind those of the streams, wherever they stand in the statement', () => {
   const { branches, first, steps, tables } = join(
     'SELECT t.name, x.a, y.b FROM t RIGHT JOIN x ON t.id = x.id LEFT JOIN f ON f.id = x.id INNER JOIN y ON x.id = y.id',
