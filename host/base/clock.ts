@@ -33,6 +33,41 @@ export const systemClock: Clock = {
   },
 };
 
+/** Clocks are set back by so much every day; the time stands still for as long. */
+const smallStepMs = 1000;
+
+/**
+ * Epoch milliseconds that never go back. When the system's clock is set back by more than a second the time goes on from
+ * where it was, until the clock has reached it: what waits for a moment would otherwise wait for as long as the clock was
+ * ahead.
+ */
+export class SteadyTime {
+  #last = Number.NEGATIVE_INFINITY;
+  /** Where the time went on from, and what `elapsed` said then; undefined while it is the clock's. */
+  #from: { readonly time: number; readonly elapsed: number } | undefined;
+
+  /** `setBack` is told by how many milliseconds the clock was set back. `elapsed` counts milliseconds from anywhere. */
+  constructor(
+    private readonly setBack: (ms: number) => void,
+    private readonly clock: () => number = Date.now,
+    private readonly elapsed: () => number = () => performance.now(),
+  ) {}
+
+  now(): number {
+    const time = this.clock();
+    if (time >= this.#last) {
+      this.#from = undefined;
+      this.#last = time;
+    } else if (this.#from !== undefined) {
+      this.#last = Math.floor(this.#from.time + this.elapsed() - this.#from.elapsed);
+    } else if (this.#last - time > smallStepMs) {
+      this.#from = { time: this.#last, elapsed: this.elapsed() };
+      this.setBack(this.#last - time);
+    }
+    return this.#last;
+  }
+}
+
 /** A clock that stands still until it is moved. */
 export class ManualClock implements Clock {
   #now: number;

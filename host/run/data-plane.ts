@@ -2,6 +2,7 @@
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { KernelError } from '../../kernels/error.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
+import { SteadyTime } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
@@ -62,6 +63,12 @@ export class DataPlane implements HostCalls {
     (trace) => this.options.report({ kind: 'trace', trace }),
   );
   readonly #cpuTimes = new CpuTimes();
+  readonly #time = new SteadyTime((ms) =>
+    this.log.warn(
+      `the clock of the system was set back by ${Math.round(ms / 1000)} s: windows go on by the time before, ` +
+        'until the clock has reached it or the server is started again',
+    ),
+  );
   /** Time of all work that timers began, µs. */
   #timerUs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -87,6 +94,10 @@ export class DataPlane implements HostCalls {
 
   get coalesceMs(): number {
     return this.options.coalesceMs;
+  }
+
+  now(): number {
+    return this.#time.now();
   }
 
   // Control
@@ -398,13 +409,13 @@ export class DataPlane implements HostCalls {
     if (due >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = due;
-    const delay = Math.min(maxTimerMs, Math.max(0, due - Date.now()));
+    const delay = Math.min(maxTimerMs, Math.max(0, due - this.now()));
     this.#timer = setTimeout(() => this.#tick(), delay);
   }
 
   #tick(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = Date.now();
+    const now = this.now();
     if (this.kernel.nextDeadline() > now) {
       this.#arm();
       return;

@@ -13,6 +13,8 @@ import { type JoinedTable, joinedTables, rowsOf, type TableRow } from './tables.
 /** What a rule needs from the data plane. */
 export interface RuleHost {
   readonly kernel: Kernel;
+  /** Time of rows and windows: epoch ms that never go back. */
+  now(): number;
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
   /** Takes the lines about a run. */
@@ -146,7 +148,7 @@ export class RuleRun implements SinkHost {
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
-    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs };
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs, now: this.host.now() };
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const parent =
       input === null

@@ -20,6 +20,8 @@ export interface SourceHost {
   readonly kernel: Kernel;
   readonly log: Logger;
   readonly coalesceMs: number;
+  /** Time of rows and windows: epoch ms that never go back. */
+  now(): number;
   shared<T>(key: string, make: () => T): T;
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
   work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
@@ -222,7 +224,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   end(): void {
     if (this.#isClosed || this.isEnded) return;
-    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, Date.now()), this);
+    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
     this.isEnded = true;
     for (const call of this.#whenOver.splice(0)) call();
     this.host.ended(this);
@@ -255,8 +257,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   #feed(bytes: Uint8Array): void {
     const { kernel } = this.host;
-    const now = Date.now();
-    this.lastInputAt = now;
+    const now = this.host.now();
+    this.lastInputAt = Date.now();
     for (let at = 0; at < bytes.length; ) {
       const room = kernel.inputBuffer(this.stream);
       const length = Math.min(room.length, bytes.length - at, sliceBytes);

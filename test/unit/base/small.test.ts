@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ManualClock } from '../../../host/base/clock.js';
+import { ManualClock, SteadyTime } from '../../../host/base/clock.js';
 import { crc32 } from '../../../host/base/crc32.js';
 import { HaumeaError } from '../../../host/base/errors.js';
 import { lockFolder } from '../../../host/base/lock-file.js';
@@ -22,6 +22,32 @@ test('a manual clock calls what falls due, in order', () => {
   clock.advance(50);
   assert.equal(calls, ['every 1020', 'once 1030', 'every 1040']);
   assert.is(clock.now(), 1100);
+});
+
+test('steady time goes on when the clock is set back, and is the clock again when that has caught up', () => {
+  let clock = 100_000;
+  let elapsed = 0;
+  const setBack: number[] = [];
+  const time = new SteadyTime(
+    (ms) => setBack.push(ms),
+    () => clock,
+    () => elapsed,
+  );
+  const pass = (ms: number, clockMs = ms) => {
+    clock += clockMs;
+    elapsed += ms;
+    return time.now();
+  };
+  assert.is(pass(10), 100_010);
+  assert.is(pass(0, -1000), 100_010, 'a small step: the time stands still');
+  assert.is(pass(600), 100_010);
+  assert.is(pass(500), 100_110);
+  assert.is(pass(0, -50_000), 100_110);
+  assert.is(pass(7.5), 100_117);
+  assert.is(pass(20_000), 120_117);
+  assert.is(pass(1, 90_000), clock, 'the clock is set forth');
+  assert.is(pass(5), clock);
+  assert.equal(setBack, [50_000]);
 });
 
 test('a folder is locked once, with the pid of the holder', () => {
