@@ -13,6 +13,7 @@ import type { Engine, RuleDefinition } from '../../run/api.js';
 import type { DataServer } from '../data-server.js';
 import { EventStream } from '../event-stream.js';
 import { Reply } from '../route.js';
+import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
 const lifetimeMs = 10 * 60_000;
@@ -89,13 +90,15 @@ export class RuleTestService {
   }
 
   #read(body: Record<string, unknown>): { id: string; rule: RuleDefinition } {
-    const { id, sql, mockSource, sinkProps } = body;
-    if (typeof id !== 'string' || id === '') throw new HaumeaError('general', 'the id of the test rule is missing');
+    const { sql, mockSource, sinkProps } = body;
+    const id = textOf(body, 'id');
+    if (id === '') throw new HaumeaError('general', 'the id of the test rule is missing');
     checkId(id);
     const props = readObject('sinkProps', sinkProps);
     const mocks: NonNullable<RuleDefinition['test']>['mocks'] = {};
     for (const [stream, mock] of Object.entries(readObject('mockSource', mockSource))) {
-      mocks[stream] = parse(mockSpec, readObject(`mockSource.${stream}`, mock), { where: `mockSource.${stream}` });
+      const where = `mockSource.${stream}`;
+      mocks[stream] = parse(mockSpec, readObject(where, mock), { where, isExact: true });
     }
     const json = readRuleJson({ id, sql, actions: [{ ruletest: { ...props, channel: `ruletest-${randomUUID()}` } }] });
     const rule = defineRule({ ...json, options: { sendError: true } }, this.#options.defaults);

@@ -68,7 +68,7 @@ export class TraceService {
 
 /** What is not `head` follows everything. */
 function readStrategy(strategy: unknown): TraceStrategy {
-  if (strategy !== undefined && typeof strategy !== 'string') {
+  if (strategy !== undefined && strategy !== null && typeof strategy !== 'string') {
     throw new HaumeaError('general', 'strategy must be "always" or "head"');
   }
   return strategy === 'head' ? 'head' : 'always';

@@ -125,6 +125,7 @@ const traced: Given[] = [
 ];
 const trace: readonly Case[] = [
   ...cases('POST /rules/{id}/trace/start', runningRule, ['/rules/r/trace/start', { strategy: 'head' }, 200, '']),
+  ...cases('POST /rules/{id}/trace/start', runningRule, ['/rules/r/trace/start', { strategy: null }, 200, '']),
   ...cases(
     'POST /rules/{id}/trace/start',
     runningRule,
@@ -174,10 +175,12 @@ const ruleTests: readonly Case[] = [
     'POST /ruletest',
     [stream],
     ['/ruletest', { ...testRule, id: undefined }, 400, 'the id of the test rule is missing'],
+    ['/ruletest', { ...testRule, id: 5 }, 400, 'id must be a text, not 5'],
     ['/ruletest', { ...testRule, id: 'a b' }, 400, badIdReason],
     ['/ruletest', { ...testRule, sql: 'SELECT a FROM none' }, 400, 'none'],
     ['/ruletest', { ...testRule, mockSource: [] }, 400, 'mockSource must be an object'],
     ['/ruletest', { ...testRule, mockSource: { s: { data: 5 } } }, 400, 'mockSource.s'],
+    ['/ruletest', { ...testRule, mockSource: { s: { data: [], loop: 'yes' } } }, 400, 'loop must be true or false'],
     ['/ruletest', { ...testRule, sinkProps: 'x' }, 400, 'sinkProps must be an object'],
   ),
   ...cases('POST /ruletest/{id}/start', tested, ['/ruletest/tr/start', undefined, 200, 'Test rule tr was started']),
