@@ -99,61 +99,58 @@ class Words {
   }
 }
 
+type JoinPlan = Extract<NodePlan, { kind: 'join' }>;
+
+/** Where the records of kept rows hold what keys compare: columns of the branch first, computed values behind them. */
+class Records {
+  /** Computed operands by branch. */
+  readonly computed: readonly Operand[][];
+  /** Rows kept of the branches that are tables. */
+  readonly tables: ReadonlyMap<number, number>;
+
+  constructor(
+    private readonly branches: JoinPlan['branches'],
+    tables: JoinPlan['tables'] = [],
+  ) {
+    this.computed = branches.map(() => []);
+    this.tables = new Map(tables.map(({ branch, retainRows }) => [branch, retainRows]));
+  }
+
+  /** Slot that holds the operand, and whether it is a column; null where it cannot be had. */
+  slotOf(branch: number, operand: Operand): { slot: number; isPlain: boolean } | null {
+    const columns = this.branches[branch];
+    const computed = this.computed[branch];
+    if (columns === undefined || computed === undefined)
+      throw new RangeError(`a key of a join refers to branch ${branch}`);
+    const plain = isColumn(operand) ? columns.indexOf(operand - firstColumn) : -1;
+    if (plain >= 0) return { slot: plain, isPlain: true };
+    // Rows of tables come past the node's program, and a constant is no key.
+    if (this.tables.has(branch) || operand >= firstConst) return null;
+    const at = computed.indexOf(operand);
+    return { slot: columns.length + (at >= 0 ? at : computed.push(operand) - 1), isPlain: false };
+  }
+}
+
 /** Describes a join; drawn in assembly/join/spec.ts. */
-export function encodeJoin(plan: Extract<NodePlan, { kind: 'join' }>): Uint8Array {
+export function encodeJoin(plan: JoinPlan): Uint8Array {
   checkColumns(plan.columns);
   const words = new Words();
   words.reserve(headSize);
   const branchesAt = words.reserve(plan.branches.length * branchSize);
   const stepsAt = words.reserve(plan.steps.length * stepSize);
-  const computed: Operand[][] = plan.branches.map(() => []);
-  const tables = new Map((plan.tables ?? []).map((table) => [table.branch, table.retainRows]));
-
-  /** Slot of a row's record that holds the operand; null where it cannot be had. */
-  const slotOf = (branch: number, operand: Operand): number | null => {
-    const columns = plan.branches[branch];
-    if (columns === undefined) throw new RangeError(`a key of a join refers to branch ${branch}`);
-    const plain = isColumn(operand) ? columns.indexOf(operand - firstColumn) : -1;
-    if (plain >= 0) return plain;
-    // Rows of tables come past the node's program, and a constant is no key.
-    if (tables.has(branch) || operand >= firstConst) return null;
-    const list = computed[branch] as Operand[];
-    const at = list.indexOf(operand);
-    return columns.length + (at >= 0 ? at : list.push(operand) - 1);
-  };
-
+  const records = new Records(plan.branches, plan.tables);
   plan.steps.forEach((step, i) => {
-    const keys: number[] = [];
-    for (const key of leadingKeys(step, plan.program)) {
-      const left = slotOf(key.leftBranch, key.left);
-      const right = slotOf(step.branch, key.right);
-      if (left === null || right === null) break;
-      const isPlain = left < (plan.branches[key.leftBranch] as number[]).length;
-      keys.push(key.leftBranch, left, right, isPlain ? 1 : 0);
-    }
-    const keysAt = words.reserve((keys.length / 4) * keySize);
-    words.u32(keysAt, ...keys);
-    const program = step.program === null ? null : encodeProgram(step.program);
-    const programAt = program === null ? 0 : words.append(program);
-    const reads = columnsRead(step);
-    const readsAt = words.list(reads);
-    words.u32(
-      stepsAt + i * stepSize,
-      ...[types[step.type], step.branch, programAt, program?.length ?? 0, step.condition ?? NONE],
-      ...[keys.length / 4, keysAt, reads.length, readsAt],
-    );
+    writeStep(words, stepsAt + i * stepSize, step, keysOf(step, plan.program, records));
   });
-
   plan.branches.forEach((columns, i) => {
-    const retained = tables.get(i);
-    const operands = computed[i] as Operand[];
+    const retained = records.tables.get(i);
+    const operands = records.computed[i] as Operand[];
     words.u32(
       branchesAt + i * branchSize,
       ...[columns.length, words.list(columns), operands.length, words.list(operands)],
       ...[retained === undefined ? 0 : 1, retained ?? 0],
     );
   });
-
   const owned = new Set(plan.branches.flat());
   if (isColumn(plan.branch)) owned.add(plan.branch - firstColumn);
   const others = Array.from({ length: plan.columns }, (_, i) => i).filter((i) => !owned.has(i));
@@ -161,6 +158,33 @@ export function encodeJoin(plan: Extract<NodePlan, { kind: 'join' }>): Uint8Arra
   words.u32(0, plan.columns, plan.branch, plan.branches.length, branchesAt);
   words.u32(16, plan.steps.length, stepsAt, others.length, othersAt, plan.first ?? 0);
   return words.finish();
+}
+
+/** Keys of a step, four words each: branch and slot of the left row, slot of the right one, whether the left is a column. */
+function keysOf(step: JoinStep, rows: Program | null, records: Records): number[] {
+  const keys: number[] = [];
+  for (const key of leadingKeys(step, rows)) {
+    const left = records.slotOf(key.leftBranch, key.left);
+    const right = records.slotOf(step.branch, key.right);
+    if (left === null || right === null) break;
+    keys.push(key.leftBranch, left.slot, right.slot, left.isPlain ? 1 : 0);
+  }
+  return keys;
+}
+
+function writeStep(words: Words, at: number, step: JoinStep, keys: number[]): void {
+  const count = keys.length / 4;
+  const keysAt = words.reserve(count * keySize);
+  words.u32(keysAt, ...keys);
+  const program = step.program === null ? null : encodeProgram(step.program);
+  const programAt = program === null ? 0 : words.append(program);
+  const reads = columnsRead(step);
+  const readsAt = words.list(reads);
+  words.u32(
+    at,
+    ...[types[step.type], step.branch, programAt, program?.length ?? 0, step.condition ?? NONE],
+    ...[count, keysAt, reads.length, readsAt],
+  );
 }
 
 /** Columns whose values the condition of a step depends on. */

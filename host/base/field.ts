@@ -301,57 +301,46 @@ function parseField(declared: Declaration, input: unknown, path: string, options
 
 /** Turns the forms in which clients, files and the environment write a value into its type. */
 function coerce(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {
+  const { kind, values, item, fields } = declared;
   const wrong = (expected: string) =>
     refusal(options, path, `must be ${expected}, not ${declared.isSecret ? 'the given value' : shown(input)}`);
-  if (options.isExact && !isOfType(declared.kind, input)) throw wrong(typeTexts[declared.kind]);
-  switch (declared.kind) {
-    case 'int': {
-      const value = numberOf(input);
-      if (value === undefined || !Number.isSafeInteger(value)) throw wrong('an integer');
-      return value;
-    }
-    case 'float': {
-      const value = numberOf(input);
-      if (value === undefined) throw wrong('a number');
-      return value;
-    }
-    case 'bool': {
-      if (typeof input === 'boolean') return input;
-      if (input === 1 || (typeof input === 'string' && /^(true|1|yes|on)$/i.test(input))) return true;
-      if (input === 0 || (typeof input === 'string' && /^(false|0|no|off|)$/i.test(input))) return false;
-      throw wrong('true or false');
-    }
-    case 'string': {
-      if (typeof input !== 'string' && typeof input !== 'number' && typeof input !== 'boolean') throw wrong('a text');
-      const text = String(input);
-      if (declared.values === undefined) return text;
-      const allowed = declared.values.find((value) => value.toLowerCase() === text.toLowerCase());
-      if (allowed === undefined) throw wrong(`one of ${declared.values.join(', ')}`);
-      return allowed;
-    }
-    case 'duration': {
-      const ms = parseDuration(input);
-      if (ms === undefined) throw wrong('a duration such as 10s or 500 (milliseconds)');
-      return ms;
-    }
-    case 'list': {
-      const items = typeof input === 'string' ? listOf(input) : input;
-      if (!Array.isArray(items)) throw wrong('a list');
-      const { item } = declared;
-      if (item === undefined) return items;
-      return items.map((value, i) => parseField(item.declared, value, `${path}[${i}]`, options));
-    }
-    case 'object': {
-      const value = typeof input === 'string' ? (jsonOf(input) ?? input) : input;
-      if (!isObject(value)) throw wrong('an object');
-      return declared.fields === undefined ? value : parseObject(declared.fields, value, `${path}.`, options);
-    }
-    case 'any':
-      return input;
-    default:
-      return declared.kind satisfies never;
+  if (options.isExact && !isOfType(kind, input)) throw wrong(typeTexts[kind]);
+  const value = readers[kind](input);
+  if (value === undefined) throw wrong(typeTexts[kind]);
+  if (Array.isArray(value) && item !== undefined) {
+    return value.map((one, i) => parseField(item.declared, one, `${path}[${i}]`, options));
   }
+  if (isObject(value) && fields !== undefined) return parseObject(fields, value, `${path}.`, options);
+  if (typeof value !== 'string' || values === undefined) return value;
+  const allowed = values.find((known) => known.toLowerCase() === value.toLowerCase());
+  if (allowed === undefined) throw wrong(`one of ${values.join(', ')}`);
+  return allowed;
 }
+
+/** What a form stands for, by type; undefined when it stands for nothing of the type. */
+const readers: Readonly<Record<FieldKind, (input: unknown) => unknown>> = {
+  int: (input) => {
+    const value = numberOf(input);
+    return Number.isSafeInteger(value) ? value : undefined;
+  },
+  float: numberOf,
+  bool: (input) => {
+    if (typeof input === 'boolean') return input;
+    if (input === 1 || (typeof input === 'string' && /^(true|1|yes|on)$/i.test(input))) return true;
+    return input === 0 || (typeof input === 'string' && /^(false|0|no|off|)$/i.test(input)) ? false : undefined;
+  },
+  string: (input) => (['string', 'number', 'boolean'].includes(typeof input) ? String(input) : undefined),
+  duration: parseDuration,
+  list: (input) => {
+    const items = typeof input === 'string' ? listOf(input) : input;
+    return Array.isArray(items) ? items : undefined;
+  },
+  object: (input) => {
+    const value = typeof input === 'string' ? (jsonOf(input) ?? input) : input;
+    return isObject(value) ? value : undefined;
+  },
+  any: (input) => input,
+};
 
 const typeTexts: Readonly<Record<FieldKind, string>> = {
   int: 'an integer',
