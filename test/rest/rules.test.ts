@@ -172,4 +172,23 @@ test('definitions and their states survive a restart', async () => {
   await second.close();
 });
 
+test('a rule that becomes temporary is forgotten at the next restart, one that no longer is stays', async () => {
+  const first = await startControlPlane();
+  await first.request('POST', '/streams', { sql: 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")' });
+  await first.request('POST', '/rules', rule('brief'));
+  await first.request('POST', '/rules', rule('lasting', { temp: true, tags: ['x'] }));
+  assert.is((await first.request('PATCH', '/rules/lasting/tags', { tags: ['y'] })).status, 200);
+  assert.equal((await first.request('GET', '/rules/lasting')).json.tags, ['x', 'y']);
+  assert.equal(Object.keys((await first.request('GET', '/data/export')).json.rules), ['brief']);
+  assert.is((await first.request('PUT', '/rules/brief', rule('brief', { temp: true }))).status, 200);
+  assert.is((await first.request('PUT', '/rules/lasting', rule('lasting'))).status, 200);
+  assert.equal(Object.keys((await first.request('GET', '/data/export')).json.rules), ['lasting']);
+  for (const id of ['brief', 'lasting']) assert.is((await first.request('GET', `/rules/${id}`)).status, 200);
+  await first.close();
+  const second = await startControlPlane(first.data);
+  const ids = (await second.request('GET', '/rules')).json.map(({ id }: { id: string }) => id);
+  assert.equal(ids, ['lasting']);
+  await second.close();
+});
+
 test.run();

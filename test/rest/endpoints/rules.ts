@@ -53,10 +53,16 @@ const definitions: readonly Case[] = [
   ...cases('PUT /rules/{id}', [stream], ['/rules/r', rule('r'), 200, 'Rule r was updated successfully.']),
   ...cases('PUT /rules/{id}', [stream], ['/rules/r', { ...rule('r'), id: null }, 200, 'Rule r was updated']),
   ...cases('PUT /rules/{id}', versionedRule, ['/rules/r', rule('r', { version: '3' }), 200, 'Rule r was updated']),
+  ...cases('PUT /rules/{id}', versionedRule, ['/rules/r', rule('r', { version: '2.0' }), 200, 'Rule r was updated']),
+  // A rule without a version takes any.
+  ...cases('PUT /rules/{id}', runningRule, ['/rules/r', rule('r', { version: '0' }), 200, 'Rule r was updated']),
   ...cases(
     'PUT /rules/{id}',
     versionedRule,
     ['/rules/r', rule('r', { version: '2' }), 400, 'the version 2 must be greater than 2'],
+    // Versions are texts.
+    ['/rules/r', rule('r', { version: '10' }), 400, 'the version 10 must be greater than 2'],
+    ['/rules/r', rule('r', { version: 3 }), 400, 'version must be a text, not 3'],
     ['/rules/r', rule('r'), 400, 'must be greater than 2'],
     [`/rules/${badId}`, rule('r'), 400, badIdReason],
   ),
