@@ -134,7 +134,8 @@ function giveToTable(node: usize, spec: usize, target: usize, program: usize, st
   joinTake(target, node, load<u32>(spec, P_BRANCH), blocks);
 }
 
-/** The input of the port's stream is over: what is gathered below the target is sent. */
+/** The input of the port's stream is over: what is gathered below the target is sent. A table has nothing there. */
 export function portFlush(node: usize): void {
-  flushBelow(<usize>load<u32>(load<u32>(node, N_SPEC)));
+  const target = <usize>load<u32>(load<u32>(node, N_SPEC));
+  if (load<u32>(target, N_KIND) != NodeKind.JOIN) flushBelow(target);
 }

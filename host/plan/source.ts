@@ -10,10 +10,6 @@ import type { Value, Values } from './value.js';
 
 const any: ColumnType = { type: 'any' };
 
-/** Rows that a table without RETAIN_SIZE keeps: a file is read whole, of other sources the last row counts. */
-const retainedOfFile = 9999;
-const retainedOfOthers = 1;
-
 export class Source {
   readonly name: string;
   /** Column that holds the event time; null when the stream declares none. */
@@ -72,8 +68,7 @@ export class Source {
 
   /** How many of its newest rows a table keeps. */
   get retainRows(): number {
-    const { retainSize, type } = this.definition.options;
-    return retainSize ?? (type === 'file' ? retainedOfFile : retainedOfOthers);
+    return this.definition.options.retainSize;
   }
 
   /** Names of the declared columns, or null without a schema. */

@@ -29,8 +29,8 @@ export interface StreamOptions {
   /** Column that holds the event time. */
   timestamp: string | null;
   timestampFormat: string | null;
-  /** Rows a scan table keeps; null keeps all. */
-  retainSize: number | null;
+  /** How many of its newest rows a scan table keeps. */
+  retainSize: number;
   /** Null for streams. */
   tableKind: 'scan' | 'lookup' | null;
   /** Connector properties of this stream alone, the strongest in precedence. */
@@ -75,6 +75,11 @@ export type OptionName = (typeof optionNames)[number];
 export const sourceFormats: readonly string[] = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded'];
 
 const redisDatabases = 16;
+/** Rows that a table without RETAIN_SIZE keeps: a file is read whole, of other sources the last row counts. */
+const retainedOfFile = 9999;
+const retainedOfOthers = 1;
+/** More rows than memory can hold. */
+const maxRetained = 2 ** 31;
 
 /** Types of sources in which rows can be looked up. */
 export const lookupTypes: readonly string[] = ['httppull', 'memory', 'redis'];
@@ -102,9 +107,10 @@ function fail(message: string, cause?: unknown): HaumeaError {
 function readOptions({ target, options }: CreateSource): StreamOptions {
   const text = (name: OptionName): string | null => (options[name] ? options[name] : null);
   const tableKind = readTableKind(target, text('KIND'));
+  const type = text('TYPE') ?? (tableKind === 'scan' ? 'file' : 'mqtt');
   return {
     datasource: options.DATASOURCE ?? '',
-    type: text('TYPE') ?? (tableKind === 'scan' ? 'file' : 'mqtt'),
+    type,
     format: (text('FORMAT') ?? 'json').toLowerCase(),
     confKey: text('CONF_KEY'),
     key: text('KEY'),
@@ -114,7 +120,7 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
     shared: readBoolean('SHARED', options),
     timestamp: text('TIMESTAMP'),
     timestampFormat: text('TIMESTAMP_FORMAT'),
-    retainSize: readRetainSize(text('RETAIN_SIZE')),
+    retainSize: readRetainSize(text('RETAIN_SIZE')) || (type === 'file' ? retainedOfFile : retainedOfOthers),
     tableKind,
     extra: readExtra(text('EXTRA')),
     version: text('VERSION')?.toLowerCase() ?? null,
@@ -144,11 +150,12 @@ function readBoolean(name: OptionName, options: Record<string, string>): boolean
   return upper === 'TRUE';
 }
 
-function readRetainSize(value: string | null): number | null {
-  if (value === null) return null;
+/** 0 without the option. */
+function readRetainSize(value: string | null): number {
+  if (value === null) return 0;
   const size = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isSafeInteger(size)) throw fail(`the option RETAIN_SIZE is "${value}", expected a number of rows`);
-  return size === 0 ? null : size;
+  return Math.min(size, maxRetained);
 }
 
 /** KIND on a stream is checked but means nothing. */

@@ -1,7 +1,7 @@
 /** Joins with scan tables in a kernel: a statement, rows of streams and tables in, rows out. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { openRule, type RuleWishes } from './rule-kernel.js';
 
 const definitions = [
   'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory", TIMESTAMP="ts")',
@@ -9,7 +9,7 @@ const definitions = [
   'CREATE TABLE t () WITH (DATASOURCE="t")',
   'CREATE TABLE u () WITH (DATASOURCE="u", TYPE="memory")',
 ];
-const open = (sql: string, wishes?: Parameters<typeof openRule>[2]) => openRule(definitions, sql, wishes);
+const open = (sql: string, wishes?: RuleWishes) => openRule(definitions, sql, wishes);
 
 const places = [
   { id: 1, name: 'one' },
@@ -153,6 +153,16 @@ test('event time: the watermark is that of the streams, a table that brings noth
   assert.equal(taken(), []);
   feed('r', [{ ts: 20_000 }]);
   assert.equal(taken(), [[{ v: 'a', w: 'b' }]]);
+});
+
+test('the end of a table sends nothing that the sink still gathers', () => {
+  const { feed, end, taken } = open('SELECT s.v, name FROM s INNER JOIN t ON s.id = t.id', { props: { batchSize: 2 } });
+  feed('t', places);
+  feed('s', [{ id: 1, v: 'a' }]);
+  end('t');
+  assert.equal(taken(), []);
+  feed('s', [{ id: 1, v: 'b' }]);
+  assert.is(taken().flat().length, 2);
 });
 
 test('an error in ON fails the message of its row and no other', () => {

@@ -14,6 +14,8 @@ export interface KernelRule {
   readonly kernel: Kernel;
   /** Gives rows to a stream or table by its name, at a time by the clock (epoch ms). */
   feed(name: string, rows: readonly object[] | Uint8Array, now?: number): void;
+  /** Ends the input of a stream or table. */
+  end(name: string): void;
   /** The first node of the kind. */
   node(kind: NodePlan['kind']): NodeHandle;
   /** Messages since the last call: rows, or the text of an error. */
@@ -32,15 +34,20 @@ interface Linked {
 export const textOf = (rows: readonly object[]): Buffer =>
   Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 
-/** Opens the rule. Streams and tables, made by the statements, have no schema; `kernel` is one that is there already. */
+export interface RuleWishes {
+  options?: Partial<RuleOptions>;
+  /** Properties of the sink. */
+  props?: Record<string, unknown>;
+  limits?: KernelOptions;
+  /** A kernel that is there already; its output is not seen here. */
+  kernel?: Kernel;
+}
+
+/** Opens the rule. Streams and tables, made by the statements, have no schema. */
 export function openRule(
   statements: readonly string[],
   sql: string,
-  {
-    options = {},
-    limits = {},
-    kernel: given,
-  }: { options?: Partial<RuleOptions>; limits?: KernelOptions; kernel?: Kernel } = {},
+  { options = {}, props = {}, limits = {}, kernel: given }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
   const kernel =
@@ -55,15 +62,20 @@ export function openRule(
       kernelUnderTest,
       limits,
     );
-  const plan = planRule(ruleOf(sql, { sendError: true, ...options }), catalogOf(...statements), noFold);
+  const plan = planRule(
+    ruleOf(sql, { sendError: true, ...options }, [{ type: 'file', props }]),
+    catalogOf(...statements),
+    noFold,
+  );
   const sources = openSources(plan, kernel);
   const nodes: NodeHandle[] = [];
   for (const node of plan.nodes) nodes.push(addNode(node, plan, sources, nodes, kernel));
+  const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;
   return {
     kernel,
     feed: (name, rows, now = 0) => {
       const bytes = rows instanceof Uint8Array ? rows : textOf(rows);
-      const { stream } = sources.find((source) => source.name === name)!;
+      const stream = streamOf(name);
       for (let at = 0; at < bytes.length; ) {
         const buffer = kernel.inputBuffer(stream);
         const part = bytes.subarray(at, at + buffer.length);
@@ -72,6 +84,7 @@ export function openRule(
         at += part.length;
       }
     },
+    end: (name) => kernel.endInput(streamOf(name), 0),
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
     taken: () => {
       const messages = output;

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { explainRule, planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import type { RuleOptions } from '../../../host/run/api.js';
+import { catalogFor } from '../../../host/run/resolve.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf } from './rules.js';
 
@@ -100,6 +101,14 @@ test('a table keeps RETAIN_SIZE rows, without it 9,999 of a file and the last of
   assert.is(kept('t'), 5);
   assert.is(kept('f'), 9999);
   assert.is(kept('m'), 1);
+});
+
+test('a table of a test rule keeps as many of the rows given for it', () => {
+  const mocks = { f: { data: [{ id: 1 }], interval: 0, loop: false } };
+  const rule = { ...ruleOf('SELECT x.id FROM x INNER JOIN f ON x.id = f.id'), test: { mocks } };
+  const plan = planRule(rule, catalogFor(rule, catalog), noFold);
+  const [found] = plan.nodes.filter((node) => node.kind === 'join');
+  assert.is(found?.tables?.[0]?.retainRows, 9999);
 });
 
 test('only streams need a TIMESTAMP in event time', () => {

@@ -25,7 +25,7 @@ test('fills in the defaults', () => {
       shared: false,
       timestamp: null,
       timestampFormat: null,
-      retainSize: null,
+      retainSize: 1,
       tableKind: null,
       extra: null,
       version: null,
