@@ -35,7 +35,7 @@ import { createMetricsServer } from './rest/metrics-server.js';
 import { PushGateway } from './rest/push-gateway.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { ConfigsService, levelOf } from './rest/services/configs.js';
-import type { ConnectionRecord } from './rest/services/connections.js';
+import { connectionShape } from './rest/services/connections.js';
 import { CpuUsageService } from './rest/services/cpu-usage.js';
 import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
@@ -126,7 +126,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   const { config, folders } = options;
   const sources = new SourceRepository(store);
   const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env));
-  const connections = new RecordRepository<ConnectionRecord>(store, kinds.connection);
+  const connections = new RecordRepository(store, kinds.connection, connectionShape);
   await provideConnections({ connections, etc: folders.etc, env: options.env, log });
   const functions = new UserFunctions(functionNames());
   const catalog: Catalog = {
@@ -228,23 +228,10 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
     guards(options, log),
     config.basic.enableRestAuditLog ? auditParts(log) : undefined,
   );
-  const ports: HttpServer[] = [];
-  let url: string;
-  try {
-    const { restIp, restPort, restTls, prometheus, prometheusPort } = config.basic;
-    const http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
-    url = await listen(http, restIp, restPort, 'REST');
-    ports.push(http);
-    if (prometheus && prometheusPort !== restPort) {
-      const own = createMetricsServer(metrics);
-      log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
-      ports.push(own);
-    }
-  } catch (error) {
-    for (const port of ports) await closeHttp(port, 0);
+  const { url, ports } = await openPorts(app, metrics, options, log).catch(async (error: unknown) => {
     await engine.close(0);
     throw error;
-  }
+  });
   metrics.setCopying(metricsDumpConfig.enable);
   const warnings = warningsOf(config);
   for (const warning of warnings) log.warn(warning);
@@ -283,6 +270,33 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
       return closing;
     },
   };
+}
+
+interface OpenPorts {
+  /** Address of REST. */
+  readonly url: string;
+  readonly ports: readonly HttpServer[];
+}
+
+/** Opens the port of REST and that of the metrics, when it has one of its own; both or none. */
+async function openPorts(
+  app: ReturnType<typeof createApp>,
+  metrics: MetricsService,
+  options: ServerOptions,
+  log: Log,
+): Promise<OpenPorts> {
+  const { restIp, restPort, restTls, prometheus, prometheusPort } = options.config.basic;
+  const http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
+  const url = await listen(http, restIp, restPort, 'REST');
+  if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
+  const own = createMetricsServer(metrics);
+  try {
+    log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
+  } catch (error) {
+    await closeHttp(http, 0);
+    throw error;
+  }
+  return { url, ports: [http, own] };
 }
 
 /** Where resources keep their files and what they may fetch. */

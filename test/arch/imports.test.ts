@@ -42,7 +42,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'host/rest': ['host/meta', 'host/run', 'host/plan', 'host/sql', 'host/connectors', 'host/base'],
   'host/demo': ['host/base'],
-  bench: ['host/base', 'kernels', 'test/wasm'],
+  // Micro benches drive kernels and rules as tests do.
+  bench: ['host/base', 'kernels', 'test/wasm', 'test/sql'],
 };
 
 /** Compose everything, so they may import anything. */
