@@ -49,7 +49,8 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     type,
     dataSource: options.datasource,
     props,
-    isShared: options.shared,
+    // Who comes while others read a file would have the rest of it only.
+    isShared: options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true),
     format,
     schema:
       fields === null || format === 'binary' ? null : fields.map((field) => columnOf(field, formatted.has(field.name))),
