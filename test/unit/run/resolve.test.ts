@@ -17,12 +17,7 @@ test('rules share the source of a shared stream or table, but each reads the fil
   assert.is(isShared(`CREATE STREAM x () WITH (${options}, TYPE="file")`), true);
   assert.is(isShared(`CREATE TABLE x () WITH (${options}, TYPE="memory")`), true);
   assert.is(isShared(`CREATE TABLE x () WITH (${options})`), false);
-  assert.is(
-    isShared(
-      `CREATE TABLE x () WITH (${options}, EXTRA="{"interval":1000}")`.replace(/\{.*\}/, '{\\"interval\\":1000}'),
-    ),
-    true,
-  );
+  assert.is(isShared(`CREATE TABLE x () WITH (${options}, EXTRA="{\\"interval\\":1000}")`), true);
 });
 
 test.run();
