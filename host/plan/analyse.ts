@@ -23,104 +23,142 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const sources = sourcesOf(select, rule.options, catalog, values);
   const { isEventTime } = rule.options;
   checkWindow(select, rule);
-
-  const isAggregate = hasAggregates(select);
-  const isGrouped = isAggregate || select.groupBy.length > 0;
+  const isGrouped = hasAggregates(select) || select.groupBy.length > 0;
   const scope = new Scope(sources, inRowOrder(select.joins, sources), values, select);
   const window = select.window?.kind ?? null;
   const { functionOwner } = catalog;
   const ruleId = rule.id;
   const binder = new Binder(values, scope, { values, scope, ruleId, functionOwner, isEventTime, window, isGrouped });
-  const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
-  const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
+  const input = inputOf(streamsOf(sources), isEventTime);
+  const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
+  const statement = new Statement(select, sources, values, binder, isGrouped);
+  return { sources, root: { kind: 'project', input: statement.ordered(statement.rows(input)), row } };
+}
 
-  const streams = streamsOf(sources);
+const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
+const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
+
+/** Where the rows come from, with the time they are ordered by; null: none, or each of several streams has its own. */
+interface Input {
+  readonly root: Logical;
+  readonly timestamp: Value | null;
+}
+
+function inputOf(streams: Source[], isEventTime: boolean): Input {
   const timestamps = isEventTime ? streams.map((one) => one.time()) : [];
   const [source, other] = streams;
   if (source === undefined) throw new Error('a statement without a stream');
   const isMerged = other !== undefined;
   const timestamp = isMerged ? null : (timestamps[0] ?? null);
-  let root: Logical = isMerged
+  const root: Logical = isMerged
     ? { kind: 'merge', sources: streams, inputs: streams.map(leafOf), timestamps }
     : leafOf(source);
-  if (isEventTime) root = { kind: 'watermark', input: root, timestamp };
-  const withHaving = (input: Logical, keys: readonly Value[]): Logical => {
-    if (select.having === null) return input;
-    const condition = binder.bind(select.having, resultClause('HAVING'));
-    checkHaving(condition, keys, select.having);
-    return { kind: 'filter', input, condition, clause: 'having' };
-  };
-  const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
-  const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
-  if (sources.length > 1) {
-    const bindSingle = (condition: Expr, name: string) =>
+  return { root: isEventTime ? { kind: 'watermark', input: root, timestamp } : root, timestamp };
+}
+
+/** The clauses between FROM and LIMIT, in the order in which they work. */
+class Statement {
+  constructor(
+    private readonly select: Select,
+    private readonly sources: Source[],
+    private readonly values: Values,
+    private readonly binder: Binder,
+    private readonly isGrouped: boolean,
+  ) {}
+
+  /** The rows of the result: joined, filtered and grouped. */
+  rows(input: Input): Logical {
+    const { select, binder } = this;
+    const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
+    if (this.sources.length > 1) return this.#joined(input, where);
+    if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
+    if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
+    return filtered(input.root, where, 'where');
+  }
+
+  /** The rows after ORDER BY and LIMIT. */
+  ordered(input: Logical): Logical {
+    const { orderBy, limit } = this.select;
+    let root = input;
+    if (orderBy.length > 0) {
+      const keys = orderBy.map(({ expr, descending }) => ({
+        value: this.binder.bind(expr, resultClause('ORDER BY')),
+        descending,
+      }));
+      root = { kind: 'sort', input: root, keys };
+    }
+    return limit === null ? root : { kind: 'limit', input: root, count: limit };
+  }
+
+  /** The window gathers rows of all streams, the join pairs them; pairs are grouped message by message. */
+  #joined({ root, timestamp }: Input, where: Value | null): Logical {
+    const { select, binder, values, sources } = this;
+    const single = (condition: Expr, name: string) =>
       binder.bind(condition, { name, place: 'single', hasAggregates: false });
     const filter = select.window?.filter ?? null;
-    if (filter !== null)
-      root = { kind: 'filter', input: root, condition: bindSingle(filter, 'FILTER'), clause: 'filter' };
-    root = {
+    const gathered: Logical = {
       kind: 'window',
-      input: root,
-      window: specOf(select.window, values, (condition) => bindSingle(condition, 'a condition of the window')),
+      input: filtered(root, filter === null ? null : single(filter, 'FILTER'), 'filter'),
+      window: specOf(select.window, values, (condition) => single(condition, 'a condition of the window')),
       timestamp,
       where: null,
       keys: [],
       isGrouped: false,
       sendEmpty: false,
     };
-    root = { kind: 'join', input: root, sources, steps: bindJoins(select.joins, sources, binder, rowClause('ON')) };
-    if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
-    const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
-    if (isGrouped) {
-      const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
-      root = {
-        kind: 'window',
-        input: root,
-        window: { kind: 'message', start, end, trigger },
-        timestamp: null,
-        where: null,
-        keys,
-        isGrouped,
-        sendEmpty: false,
-      };
-    }
-    root = withHaving(root, keys);
-  } else if (select.window !== null || isGrouped) {
-    const filter = select.window?.filter ?? null;
-    if (filter !== null) {
-      const condition = binder.bind(filter, rowClause('FILTER'));
-      root = { kind: 'filter', input: root, condition, clause: 'filter' };
-    }
-    if (select.window === null && where !== null) {
-      root = { kind: 'filter', input: root, condition: where, clause: 'where' };
-    }
-    const keys = select.groupBy.map((key) => binder.bind(key, rowClause('GROUP BY')));
-    root = {
+    const steps = bindJoins(select.joins, sources, binder, rowClause('ON'));
+    const pairs = filtered({ kind: 'join', input: gathered, sources, steps }, where, 'where');
+    const keys = this.#groupKeys();
+    if (!this.isGrouped) return this.#having(pairs, keys);
+    const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
+    const groups: Logical = {
       kind: 'window',
-      input: root,
-      window: specOf(select.window, values, (condition) =>
-        binder.bind(condition, rowClause('a condition of the window')),
-      ),
+      input: pairs,
+      window: { kind: 'message', start, end, trigger },
+      timestamp: null,
+      where: null,
+      keys,
+      isGrouped: true,
+      sendEmpty: false,
+    };
+    return this.#having(groups, keys);
+  }
+
+  #windowed({ root, timestamp }: Input, where: Value | null): Logical {
+    const { select, binder, values, isGrouped } = this;
+    const { window } = select;
+    const filter = window?.filter ? binder.bind(window.filter, rowClause('FILTER')) : null;
+    // Without a window each message is grouped by itself, so that WHERE can come first.
+    const input = filtered(filtered(root, filter, 'filter'), window === null ? where : null, 'where');
+    const keys = this.#groupKeys();
+    const groups: Logical = {
+      kind: 'window',
+      input,
+      window: specOf(window, values, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
       timestamp,
-      where: select.window === null ? null : where,
+      where: window === null ? null : where,
       keys,
       isGrouped,
-      sendEmpty: select.window !== null && where === null && keys.length === 0,
+      sendEmpty: window !== null && where === null && keys.length === 0,
     };
-    root = withHaving(root, keys);
-  } else {
-    if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
-    if (where !== null) root = { kind: 'filter', input: root, condition: where, clause: 'where' };
+    return this.#having(groups, keys);
   }
-  if (select.orderBy.length > 0) {
-    const keys = select.orderBy.map(({ expr, descending }) => ({
-      value: binder.bind(expr, resultClause('ORDER BY')),
-      descending,
-    }));
-    root = { kind: 'sort', input: root, keys };
+
+  #groupKeys(): Value[] {
+    return this.select.groupBy.map((key) => this.binder.bind(key, rowClause('GROUP BY')));
   }
-  if (select.limit !== null) root = { kind: 'limit', input: root, count: select.limit };
-  return { sources, root: { kind: 'project', input: root, row } };
+
+  #having(input: Logical, keys: readonly Value[]): Logical {
+    const { having } = this.select;
+    if (having === null) return input;
+    const condition = this.binder.bind(having, resultClause('HAVING'));
+    checkHaving(condition, keys, having);
+    return { kind: 'filter', input, condition, clause: 'having' };
+  }
+}
+
+function filtered(input: Logical, condition: Value | null, clause: 'where' | 'filter'): Logical {
+  return condition === null ? input : { kind: 'filter', input, condition, clause };
 }
 
 /** Output columns in the order of the SELECT; columns that `*` brings without a schema are not known. */
