@@ -2,7 +2,7 @@
 import { HaumeaError } from '../base/errors.js';
 import type { DefaultKeys } from './default-keys.js';
 import { kinds } from './kinds.js';
-import type { Store, StoreChange } from './store.js';
+import { nothingToUndo, type Store, type StoreChange } from './store.js';
 
 export type KeyOwner = 'sources' | 'sinks' | 'connections';
 type Properties = Record<string, unknown>;
@@ -76,14 +76,14 @@ export class ConfKeyRepository {
 
   /** Replaces the properties of a key. */
   async put(owner: KeyOwner, connector: string, key: string, properties: Properties): Promise<void> {
-    await this.#store.batch([this.change(owner, connector, key, properties)]);
+    await this.#store.batch([this.change(owner, connector, key, properties)], nothingToUndo);
   }
 
   /** Returns false when the key was not registered. */
   async delete(owner: KeyOwner, connector: string, key: string): Promise<boolean> {
     const name = `${owner}.${connector}.${key}`;
     if (this.#store.get(kinds.confKey, name) === undefined) return false;
-    await this.#store.delete(kinds.confKey, name);
+    await this.#store.delete(kinds.confKey, name, nothingToUndo);
     return true;
   }
 

@@ -1,16 +1,21 @@
 /** Definitions kept as JSON objects, one for each name: what schemas, services, connections, plugins and scripts share. */
 import { HaumeaError } from '../base/errors.js';
-import type { Store, StoreChange } from './store.js';
+import type { OnLost, Store, StoreChange } from './store.js';
+
+/** Types of the members that a record can't do without. */
+export type RecordShape<T> = { readonly [K in keyof T & string]?: 'text' | 'list' | 'object' };
 
 export class RecordRepository<T extends object> {
   readonly #store: Store;
   readonly #kind: string;
+  readonly #shape: RecordShape<T>;
   /** Leads the key of every record, so that several repositories can share a kind. */
   readonly #prefix: string;
 
-  constructor(store: Store, kind: string, prefix = '') {
+  constructor(store: Store, kind: string, shape: RecordShape<T>, prefix = '') {
     this.#store = store;
     this.#kind = kind;
+    this.#shape = shape;
     this.#prefix = prefix;
   }
 
@@ -31,11 +36,17 @@ export class RecordRepository<T extends object> {
     if (text === undefined) return undefined;
     try {
       const record: unknown = JSON.parse(text);
-      if (typeof record === 'object' && record !== null) return record as T;
+      if (this.#fits(record)) return record;
     } catch {
-      // Told below, together with JSON that is no object.
+      // Told below, together with JSON of another shape.
     }
     throw new HaumeaError('general', `error unmarshall ${name}, the data in db may be corrupted`);
+  }
+
+  #fits(record: unknown): record is T {
+    if (typeof record !== 'object' || record === null) return false;
+    const members = record as Record<string, unknown>;
+    return Object.entries(this.#shape).every(([name, type]) => typeOf(members[name]) === type);
   }
 
   /** All records that can be read, ordered by name: one damaged record must not hide the others. */
@@ -56,11 +67,17 @@ export class RecordRepository<T extends object> {
   }
 
   /** Applies a change to the store; resolves when it is on disk. */
-  async put(name: string, record: T): Promise<void> {
-    await this.#store.batch([this.change(name, record)]);
+  async put(name: string, record: T, onLost?: OnLost): Promise<void> {
+    await this.#store.batch([this.change(name, record)], onLost);
   }
 
-  async delete(name: string): Promise<void> {
-    await this.#store.batch([this.change(name, null)]);
+  async delete(name: string, onLost?: OnLost): Promise<void> {
+    await this.#store.batch([this.change(name, null)], onLost);
   }
+}
+
+function typeOf(value: unknown): 'text' | 'list' | 'object' | undefined {
+  if (typeof value === 'string') return 'text';
+  if (Array.isArray(value)) return 'list';
+  return typeof value === 'object' && value !== null ? 'object' : undefined;
 }

@@ -4,7 +4,7 @@ import type { CreateSource } from '../sql/ast.js';
 import { parseCreate } from '../sql/parser.js';
 import { defineSource, type StreamDefinition } from '../sql/source-def.js';
 import { kinds } from './kinds.js';
-import type { OnLost, Store, StoreChange } from './store.js';
+import { nothingToUndo, type Store, type StoreChange } from './store.js';
 
 /** The stored form; version 1 of the interface stored the statement alone. */
 interface SourceRecord {
@@ -19,9 +19,6 @@ export interface StoredSource {
   readonly definition: StreamDefinition;
   readonly statement: string;
 }
-
-/** The store alone holds what was changed. */
-const nothingToUndo: OnLost = () => {};
 
 /** The record of a table by version 1 of eKuiper: its statement alone. */
 const oldTable = /^\s*create\s+table\b/i;

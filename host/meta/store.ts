@@ -6,6 +6,9 @@ export type StoreChange = readonly [kind: string, key: string, value: string | n
 /** Called when a change that was not waited for could not be written and is taken back: what was done upon it goes, too. */
 export type OnLost = () => void;
 
+/** For changes that nothing but the store holds. */
+export const nothingToUndo: OnLost = () => {};
+
 /**
  * Durable definitions. A change is visible to readers at once; its promise resolves when it is on disk. When it can't
  * be written the promise rejects and the value is as it was before.

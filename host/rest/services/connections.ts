@@ -4,7 +4,8 @@ import { mask, parse, type Spec, unmask } from '../../base/field.js';
 import { Serial } from '../../base/serial.js';
 import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
-import type { RecordRepository } from '../../meta/records.js';
+import type { RecordRepository, RecordShape } from '../../meta/records.js';
+import { nothingToUndo } from '../../meta/store.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { redactedError, resolveProps } from '../../run/secret-props.js';
 import { inContext } from '../route.js';
@@ -14,6 +15,8 @@ export interface ConnectionRecord {
   readonly typ: string;
   readonly props: Readonly<Record<string, unknown>>;
 }
+
+export const connectionShape: RecordShape<ConnectionRecord> = { typ: 'text', props: 'object' };
 
 export interface DescribedConnection {
   readonly id: string;
@@ -70,7 +73,7 @@ export class ConnectionService {
       const record = await this.#read(body, undefined);
       await this.#serial.run(id, async () => {
         if (this.#connections.has(id)) throw new HaumeaError('general', `connection ${id} already exists`);
-        await this.#connections.put(id, record);
+        await this.#connections.put(id, record, nothingToUndo);
       });
       void this.#probe(id, record);
       return 'success';
@@ -84,7 +87,7 @@ export class ConnectionService {
         const old = this.#get(id);
         const record = await this.#read(body, old);
         this.#checkUnused(id, 'changed');
-        await this.#connections.put(id, record);
+        await this.#connections.put(id, record, nothingToUndo);
         void this.#probe(id, record);
       });
       return 'success';
@@ -97,7 +100,7 @@ export class ConnectionService {
       this.#serial.run(id, async () => {
         if (!this.#connections.has(id)) return 'success';
         this.#checkUnused(id, 'dropped');
-        await this.#connections.delete(id);
+        await this.#connections.delete(id, nothingToUndo);
         this.#probes.delete(id);
         return 'success';
       }),

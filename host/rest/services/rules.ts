@@ -12,6 +12,7 @@ import {
   readRuleJson,
 } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
+import { nothingToUndo } from '../../meta/store.js';
 import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/api.js';
 import { Schedule } from '../../run/schedule.js';
 import { inContext, Reply } from '../route.js';
@@ -139,7 +140,7 @@ export class RuleService {
   retag(id: string, change: (tags: readonly string[]) => readonly string[]): Promise<void> {
     return this.#serial.run(id, async () => {
       const json = this.#stored(id);
-      await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) });
+      await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) }, nothingToUndo);
     });
   }
 

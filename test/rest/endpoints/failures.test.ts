@@ -207,12 +207,15 @@ if (!setDiskFull(false)) {
       part('POST', '/rules', rule('new')),
       part('GET', '/ping'),
       part('PUT', '/rules/old', rule('old', { sql: 'SELECT b FROM s' })),
+      part('PATCH', '/rules/old/tags', { tags: ['x'] }),
       part('POST', '/rules/old/stop'),
       part('DELETE', '/rules/gone'),
+      part('POST', '/connections', { id: 'c', typ: 'nng', props: {} }),
+      part('PUT', '/metadata/sources/mqtt/confKeys/k', { qos: 1 }),
     ]);
     assert.equal(
       answers.map(({ code }: Json) => code),
-      [500, 500, 200, 500, 500, 500],
+      [500, 500, 200, 500, 500, 500, 500, 500, 500],
     );
     for (const { code, response } of answers) if (code === 500) assert.match(response, failure);
     // The engine follows the store.

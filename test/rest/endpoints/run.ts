@@ -126,6 +126,9 @@ export class CaseRunner {
       if (pick === undefined) await ask();
       else this.#value = await eventually(`an answer to ${request}`, async () => pick(await ask()));
     }
+    // On a busy machine an order is answered before it is done.
+    const isMoving = async () => /"status":"St(art|opp)ing"/.test((await this.send('GET', '/rules')).text);
+    await eventually('rules at rest', async () => !(await isMoving()));
   }
 }
 
