@@ -47,29 +47,10 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     if (isSet(props[name])) throw notSupported(`sink property ${name}`);
   }
   checkTemplates(type, props);
-  const format = text(props, 'format') ?? 'json';
-  if (!knownFormats.includes(format.toLowerCase())) {
-    throw refuse(`sink property format: ${format} is not known, expected one of ${knownFormats.join(', ')}`);
-  }
-  const template = text(props, 'dataTemplate');
-  if (template !== null) checkTemplate(type, template);
-  // What a template gives is sent as it is, whatever the format.
-  if (format.toLowerCase() !== 'json' && template === null) throw notSupported(`sink format ${format}`);
-  const fields = list(props, 'fields');
-  const excludeFields = list(props, 'excludeFields') ?? [];
-  if (fields !== null && excludeFields.length > 0) {
-    throw refuse('sink properties fields and excludeFields cannot both be set');
-  }
-  const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
-  const isTemplated = template !== null;
-  if (dataField !== null && !isTemplated && (fields !== null || excludeFields.length > 0)) {
-    throw notSupported('sink property dataField together with fields or excludeFields');
-  }
+  const isTemplated = checkFormat(type, props);
   const batchSize = count(props, 'batchSize');
   const lingerMs = duration(props, 'lingerInterval');
   const isBatch = batchSize > 1 || lingerMs > 0;
-  if (dataField !== null && isBatch && !isTemplated)
-    throw notSupported('sink property dataField together with batchSize');
   return {
     format: rowSinks.includes(type) ? 'rows' : type === 'nop' && !flag(props, 'log') ? 'none' : 'json',
     framing: lineSinks.includes(type) && !isTemplated ? 'lines' : 'messages',
@@ -80,11 +61,41 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     sendError: options.sendError,
     batchSize,
     lingerMs,
-    // A template sees all columns; the sink picks from what it gives.
-    fields: isTemplated ? null : fields,
-    excludeFields: isTemplated ? [] : excludeFields,
-    dataField: isTemplated ? null : dataField,
+    ...selection(props, isTemplated, isBatch),
   };
+}
+
+/** Tells whether the messages are made by a template: what it gives is sent as it is, whatever the format. */
+function checkFormat(type: string, props: Record<string, unknown>): boolean {
+  const format = text(props, 'format') ?? 'json';
+  if (!knownFormats.includes(format.toLowerCase())) {
+    throw refuse(`sink property format: ${format} is not known, expected one of ${knownFormats.join(', ')}`);
+  }
+  const template = text(props, 'dataTemplate');
+  if (template !== null) checkTemplate(type, template);
+  else if (format.toLowerCase() !== 'json') throw notSupported(`sink format ${format}`);
+  return template !== null;
+}
+
+/** What is sent of each row. A template sees all columns; the sink picks from what it gives. */
+function selection(
+  props: Record<string, unknown>,
+  isTemplated: boolean,
+  isBatch: boolean,
+): Pick<SinkWishes, 'fields' | 'excludeFields' | 'dataField'> {
+  const fields = list(props, 'fields');
+  const excludeFields = list(props, 'excludeFields') ?? [];
+  if (fields !== null && excludeFields.length > 0) {
+    throw refuse('sink properties fields and excludeFields cannot both be set');
+  }
+  const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
+  if (isTemplated) return { fields: null, excludeFields: [], dataField: null };
+  if (dataField !== null) {
+    const others =
+      fields !== null || excludeFields.length > 0 ? 'fields or excludeFields' : isBatch ? 'batchSize' : null;
+    if (others !== null) throw notSupported(`sink property dataField together with ${others}`);
+  }
+  return { fields, excludeFields, dataField };
 }
 
 function checkTemplate(type: string, template: string): void {

@@ -75,32 +75,34 @@ complete -o default -F _haumea haumea
 }
 
 function fish(levels: readonly Level[]): string {
-  const lines = ['complete -c haumea -f'];
-  for (const { verb, doc, nouns } of levels) {
-    lines.push(`complete -c haumea -n __fish_use_subcommand -a ${verb} -d ${quoted(doc)}`);
-    for (const command of nouns) {
-      const noun = nounOf(command);
-      const seen = `__fish_seen_subcommand_from ${verb}`;
-      if (noun !== '') {
-        const others = nouns.map(nounOf).join(' ');
-        const condition = `${seen}; and not __fish_seen_subcommand_from ${others}`;
-        lines.push(`complete -c haumea -n ${quoted(condition)} -a ${noun} -d ${quoted(command.doc)}`);
-      }
-      const here = noun === '' ? seen : `${seen}; and __fish_seen_subcommand_from ${noun}`;
-      const values = command.args?.flatMap((arg) => arg.values ?? []) ?? [];
-      if (values.length > 0) lines.push(`complete -c haumea -n ${quoted(here)} -a ${quoted(values.join(' '))}`);
-      for (const { name, short, value, doc } of command.flags ?? []) {
-        const one = short === undefined ? '' : short.length === 1 ? ` -s ${short}` : ` -o ${short}`;
-        const needs = value === undefined ? '' : ' -r -F';
-        lines.push(`complete -c haumea -n ${quoted(here)} -l ${name}${one}${needs} -d ${quoted(doc)}`);
-      }
-    }
-  }
-  for (const { name, short, value, doc } of globalFlags) {
-    const one = short === undefined ? '' : ` -s ${short}`;
-    lines.push(`complete -c haumea -l ${name}${one}${value === undefined ? '' : ' -r'} -d ${quoted(doc)}`);
-  }
+  const lines = [
+    'complete -c haumea -f',
+    ...levels.flatMap((level) => [
+      `complete -c haumea -n __fish_use_subcommand -a ${level.verb} -d ${quoted(level.doc)}`,
+      ...level.nouns.flatMap((command) => fishCommand(level, command)),
+    ]),
+    ...globalFlags.map((flag) => fishFlag('', flag, flag.value === undefined ? '' : ' -r')),
+  ];
   return `${lines.join('\n')}\n`;
+}
+
+/** The noun, the values of the arguments and the flags of a command. */
+function fishCommand({ verb, nouns }: Level, command: Command): string[] {
+  const noun = nounOf(command);
+  const seen = `__fish_seen_subcommand_from ${verb}`;
+  const unseen = `${seen}; and not __fish_seen_subcommand_from ${nouns.map(nounOf).join(' ')}`;
+  const here = ` -n ${quoted(noun === '' ? seen : `${seen}; and __fish_seen_subcommand_from ${noun}`)}`;
+  const values = command.args?.flatMap((arg) => arg.values ?? []) ?? [];
+  return [
+    ...(noun === '' ? [] : [`complete -c haumea -n ${quoted(unseen)} -a ${noun} -d ${quoted(command.doc)}`]),
+    ...(values.length === 0 ? [] : [`complete -c haumea${here} -a ${quoted(values.join(' '))}`]),
+    ...(command.flags ?? []).map((flag) => fishFlag(here, flag, flag.value === undefined ? '' : ' -r -F')),
+  ];
+}
+
+function fishFlag(where: string, { name, short, doc }: Flag, needs: string): string {
+  const one = short === undefined ? '' : short.length === 1 ? ` -s ${short}` : ` -o ${short}`;
+  return `complete -c haumea${where} -l ${name}${one}${needs} -d ${quoted(doc)}`;
 }
 
 function quoted(text: string): string {
