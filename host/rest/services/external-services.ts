@@ -2,6 +2,7 @@
 import { withArchive } from '../../base/archive.js';
 import { HaumeaError } from '../../base/errors.js';
 import { maskByName } from '../../base/secrets.js';
+import type { RecordShape } from '../../meta/records.js';
 import { inContext } from '../route.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
@@ -13,6 +14,13 @@ export interface ServiceRecord {
   readonly definition: ServiceDefinition;
   readonly functions: readonly ServiceFunction[];
 }
+
+export const serviceShape: RecordShape<ServiceRecord> = {
+  file: 'text',
+  folder: 'text',
+  definition: 'object',
+  functions: 'list',
+};
 
 export class ExternalServices extends InstalledService<ServiceRecord> {
   readonly #files: ResourceFiles;

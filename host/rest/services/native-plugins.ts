@@ -4,6 +4,7 @@
  */
 import { withArchive } from '../../base/archive.js';
 import { HaumeaError } from '../../base/errors.js';
+import type { RecordShape } from '../../meta/records.js';
 import { inContext } from '../route.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
@@ -17,6 +18,8 @@ export interface NativeRecord extends InstalledRecord {
   /** Of plugins with functions: their names. */
   readonly functions: readonly string[];
 }
+
+export const nativeShape: RecordShape<NativeRecord> = { file: 'text', shellParas: 'list', functions: 'list' };
 
 const restart = 'and eKuiper must restart for the change to take effect.';
 

@@ -1,6 +1,7 @@
 /** Portable plugins: programs in archives with a description of what they bring. */
 import { withArchive } from '../../base/archive.js';
 import { HaumeaError } from '../../base/errors.js';
+import type { RecordShape } from '../../meta/records.js';
 import { inContext } from '../route.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { objectOf, type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
@@ -19,6 +20,14 @@ export interface PortableRecord extends InstalledRecord, PortableDescription {
   readonly file: string;
   readonly shellParas: readonly string[];
 }
+
+export const portableShape: RecordShape<PortableRecord> = {
+  folder: 'text',
+  file: 'text',
+  sources: 'list',
+  sinks: 'list',
+  functions: 'list',
+};
 
 /** How the process of a plugin fares. */
 export interface PortableStatus {

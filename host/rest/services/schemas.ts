@@ -7,7 +7,7 @@ import { Serial } from '../../base/serial.js';
 import { textFromUtf8 } from '../../base/utf8.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages.js';
-import type { RecordRepository } from '../../meta/records.js';
+import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../../sql/describe.js';
@@ -25,6 +25,14 @@ export interface SchemaRecord {
   /** Package folder with the files. */
   readonly folder: string;
 }
+
+export const schemaShape: RecordShape<SchemaRecord> = {
+  content: 'text',
+  file: 'text',
+  soFile: 'text',
+  version: 'text',
+  folder: 'text',
+};
 
 /** What a client gives of a schema. */
 interface SchemaRequest {
@@ -144,7 +152,7 @@ export class SchemaService implements Exportable {
       this.#serial.run(keyOf(type, name), async () => {
         checkType(type);
         if (!this.#schemas.has(keyOf(type, name))) throw notFound(name);
-        const folder = this.#folderOf(type, name);
+        const folder = this.#readable(keyOf(type, name))?.folder;
         await this.#schemas.delete(keyOf(type, name));
         await this.#folders.remove(folder);
         return `${type} schema ${name} is deleted`;
@@ -176,11 +184,12 @@ export class SchemaService implements Exportable {
   }
 
   clear(kept: ReadonlySet<string>): Prepared {
-    const gone = this.#schemas.list().filter(([key]) => !kept.has(key.replace('/', '_')));
+    const gone = this.#schemas.names().filter((key) => !kept.has(key.replace('/', '_')));
+    const folders = gone.map((key) => this.#readable(key)?.folder);
     return {
-      changes: gone.map(([key]) => this.#schemas.change(key, null)),
+      changes: gone.map((key) => this.#schemas.change(key, null)),
       apply: async () => {
-        for (const [, { folder }] of gone) await this.#folders.remove(folder);
+        for (const folder of folders) await this.#folders.remove(folder);
       },
     };
   }
@@ -188,7 +197,7 @@ export class SchemaService implements Exportable {
   /** Returns true when the schema was not there before. */
   async #update(request: SchemaRequest, bytes?: Buffer): Promise<boolean> {
     const { type, name, version } = request;
-    const old = this.#schemas.get(keyOf(type, name));
+    const old = this.#readable(keyOf(type, name));
     if (old !== undefined && old.version !== '' && !(version > old.version)) {
       const given = version === '' ? 'without a version' : `of version ${version}`;
       throw new HaumeaError(
@@ -224,7 +233,7 @@ export class SchemaService implements Exportable {
         }
       });
     }
-    const old = this.#folderOf(type, name);
+    const old = this.#readable(key)?.folder;
     return {
       changes: [this.#schemas.change(key, { content, file, soFile, version, folder })],
       apply: () => this.#folders.remove(old),
@@ -239,10 +248,10 @@ export class SchemaService implements Exportable {
     return record;
   }
 
-  /** A record that can't be read has no folder we know of; the next start removes it. */
-  #folderOf(type: string, name: string): string | undefined {
+  /** The stored schema, unless its record is damaged: another may take its place then, the next start removes its folder. */
+  #readable(key: string): SchemaRecord | undefined {
     try {
-      return this.#schemas.get(keyOf(type, name))?.folder;
+      return this.#schemas.get(key);
     } catch {
       return undefined;
     }

@@ -2,6 +2,7 @@
 import { Script } from 'node:vm';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { checkId } from '../../meta/ids.js';
+import type { RecordShape } from '../../meta/records.js';
 import { inContext } from '../route.js';
 import { type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
@@ -11,6 +12,8 @@ export interface ScriptRecord extends InstalledRecord {
   readonly script: string;
   readonly isAgg: boolean;
 }
+
+export const scriptShape: RecordShape<ScriptRecord> = { script: 'text', description: 'text' };
 
 export interface DescribedScript {
   readonly id: string;

@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import type { Connector } from '../../connectors/define.js';
 import { kinds } from '../../meta/kinds.js';
 import { PackageFolders } from '../../meta/packages.js';
-import { RecordRepository } from '../../meta/records.js';
+import { RecordRepository, type RecordShape } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { type ConnectionRecord, ConnectionService } from './connections.js';
-import { ExternalServices } from './external-services.js';
-import { type NativeKind, NativePlugins } from './native-plugins.js';
-import { PortablePlugins, type StatusOf } from './portable-plugins.js';
+import { ExternalServices, serviceShape } from './external-services.js';
+import { type NativeKind, NativePlugins, nativeShape } from './native-plugins.js';
+import { PortablePlugins, portableShape, type StatusOf } from './portable-plugins.js';
 import type { ResourceFiles } from './resource-files.js';
-import { SchemaService } from './schemas.js';
-import { ScriptService } from './scripts.js';
+import { SchemaService, schemaShape } from './schemas.js';
+import { ScriptService, scriptShape } from './scripts.js';
 import { UdfService } from './udfs.js';
 import { UploadService } from './uploads.js';
 import type { UserFunctions } from './user-functions.js';
-import { WasmPlugins } from './wasm-plugins.js';
+import { WasmPlugins, wasmShape } from './wasm-plugins.js';
 
 export interface StoredServices {
   readonly schemas: SchemaService;
@@ -45,35 +45,43 @@ export interface StoredOptions {
 export function createStoredServices(options: StoredOptions): StoredServices {
   const { store, files, functions, connections, connectors, uses, portableStatus } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
-  const installed = <T extends object>(kind: string, prefix: string, ...path: string[]) => ({
+  const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
     functions,
-    records: new RecordRepository<T>(store, kind, prefix),
+    records: new RecordRepository<T>(store, kind, shape, prefix),
     folders: folders(...path),
   });
   const native = (part: NativeKind) =>
-    new NativePlugins(part, installed(kinds.plugin, `${part}/`, 'plugins', part), files);
+    new NativePlugins(part, installed(kinds.plugin, nativeShape, `${part}/`, 'plugins', part), files);
   const nativePlugins = { sources: native('sources'), sinks: native('sinks'), functions: native('functions') };
   const portablePlugins = new PortablePlugins(
-    { ...installed(kinds.plugin, 'portables/', 'plugins', 'portable'), noun: 'portable plugin' },
+    { ...installed(kinds.plugin, portableShape, 'portables/', 'plugins', 'portable'), noun: 'portable plugin' },
     files,
     portableStatus,
   );
   const wasmPlugins = new WasmPlugins(
-    { ...installed(kinds.plugin, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
+    { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
     files,
   );
   return {
-    schemas: new SchemaService(store, new RecordRepository(store, kinds.schema), folders('schemas'), files),
+    schemas: new SchemaService(
+      store,
+      new RecordRepository(store, kinds.schema, schemaShape),
+      folders('schemas'),
+      files,
+    ),
     uploads: new UploadService(files),
     connections: new ConnectionService({ connections, connectors, uses }),
-    externalServices: new ExternalServices({ ...installed(kinds.service, '', 'services'), noun: 'service' }, files),
+    externalServices: new ExternalServices(
+      { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
+      files,
+    ),
     nativePlugins,
     portablePlugins,
     wasmPlugins,
     udfs: new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins),
     scripts: new ScriptService({
-      ...installed(kinds.script, '', 'scripts'),
+      ...installed(kinds.script, scriptShape, '', 'scripts'),
       noun: 'javascript function',
       nameField: 'id',
     }),

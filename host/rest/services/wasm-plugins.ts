@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { RecordShape } from '../../meta/records.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { bytesOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
@@ -10,6 +11,8 @@ export interface WasmRecord extends InstalledRecord {
   readonly file: string;
   readonly functions: readonly string[];
 }
+
+export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list' };
 
 export interface WasmPlugin {
   readonly name: string;
