@@ -177,6 +177,23 @@ test('a server with monitoring on: every line of its document follows the format
   await server.stop();
 });
 
+test('rule tests are no rules: neither the metrics nor the processor times have them', async () => {
+  const server = await startServer({ env: { KUIPER__BASIC__PROMETHEUS: 'true', KUIPER__BASIC__PROMETHEUSPORT: '0' } });
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/quick', { interval: 5 });
+  const sql = 'CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="quick")';
+  await server.request('POST', '/streams', { sql });
+  await server.request('POST', '/rules', { id: 'r', sql: 'SELECT * FROM s', actions: [{ nop: {} }] });
+  await server.request('POST', '/ruletest', { id: 't', sql: 'SELECT * FROM s' });
+  await server.request('POST', '/ruletest/t/start');
+  await eventually('time of the rule', async () => {
+    const { json } = await server.request('GET', '/rules/usage/cpu');
+    return json.r > 0 ? true : undefined;
+  });
+  assert.equal(Object.keys((await server.request('GET', '/rules/usage/cpu')).json), ['r']);
+  assert.not.match((await server.request('GET', '/metrics')).text, 'test:t');
+  await server.stop();
+});
+
 test('copies are kept on demand and can be fetched', async () => {
   const server = await startControlPlane();
   const { request } = server;

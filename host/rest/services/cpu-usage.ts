@@ -1,5 +1,6 @@
 /** CPU time of the rules in the last half minute. */
 import type { Engine, RuleCpuTime } from '../../run/api.js';
+import { isTestRun } from './rule-tests.js';
 
 /** Time that the figures cover. */
 const windowMs = 30_000;
@@ -34,7 +35,8 @@ export class CpuUsageService {
   async usage(): Promise<Record<string, number>> {
     const now = await this.#sample();
     const before = this.#samples[0] ?? now;
-    const entries = [...now.times].map(([id, time]): [string, number] => {
+    const rules = [...now.times].filter(([id]) => !isTestRun(id));
+    const entries = rules.map(([id, time]): [string, number] => {
       const old = before.times.get(id);
       const isSameRun = old !== undefined && old.startedAt === time.startedAt;
       return [id, Math.round(recentUs(time, isSameRun ? old : undefined, now.at, before.at) / 1000)];

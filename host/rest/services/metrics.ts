@@ -9,6 +9,7 @@ import type { Logger } from '../../base/log.js';
 import type { RuleCpuTime } from '../../run/api.js';
 import type { RuleLatencies } from '../../run/latencies.js';
 import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
+import { isTestRun } from './rule-tests.js';
 
 const compress = promisify(gzip);
 
@@ -112,9 +113,10 @@ export class MetricsService {
       await new Promise((resolve) => setImmediate(resolve));
     }
     const [times, held, measured, states] = await others;
-    for (const { id, cpuUs } of times) text.addCpuTime(id, cpuUs);
-    for (const { id, bytes } of held) text.addMemory(id, bytes);
-    for (const rule of measured) text.addLatencies(rule.id, rule);
+    // Rule tests run in the engine as well, but they are nothing to watch.
+    for (const { id, cpuUs } of times) if (!isTestRun(id)) text.addCpuTime(id, cpuUs);
+    for (const { id, bytes } of held) if (!isTestRun(id)) text.addMemory(id, bytes);
+    for (const rule of measured) if (!isTestRun(rule.id)) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
     const parts: Buffer[] = [];
     for (const piece of text.pieces()) {

@@ -150,9 +150,16 @@ export class RuleTestService {
   }
 }
 
-/** Names of test rules can't meet those of rules, which have no such characters. */
+/** Names of test rules in the engine can't meet those of rules, which have no such characters. */
+const testPrefix = '$test:';
+
 function engineId(id: string): string {
-  return `$test:${id}`;
+  return testPrefix + id;
+}
+
+/** Tells whether the engine knows a rule test by this name. */
+export function isTestRun(engineId: string): boolean {
+  return engineId.startsWith(testPrefix);
 }
 
 /** Passes results on to the listeners and gives their credit back. */
