@@ -13,6 +13,7 @@ import { type Fold, foldConstants } from './rules/fold-constants.js';
 import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
 import { splitFilters } from './rules/split-filters.js';
+import { streamFirst } from './rules/stream-first.js';
 import type { Source } from './source.js';
 import { topologyOf } from './topology.js';
 import { Values } from './value.js';
@@ -63,7 +64,7 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const { sources, roots } =
     graph === undefined ? planStatement(rule, catalog, values) : planGraph(graph, { rule, catalog, values });
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
-  const better = filterBeforeJoin(single);
+  const better = filterBeforeJoin(streamFirst(single));
   return { sources, roots: better, physical: lower(better, rule, values, sources.length) };
 }
 

@@ -95,6 +95,21 @@ test('tables are the branches behind those of the streams, wherever they stand i
   );
 });
 
+test('FROM a table INNER JOIN a stream looks rows of the stream up in the table', () => {
+  const { branches, first, steps } = join('SELECT * FROM t INNER JOIN x ON t.id = x.id LEFT JOIN f ON f.id = t.id');
+  assert.is(first, 0);
+  assert.equal(
+    steps.map(({ type, branch, keys }) => [type, branch, keys.length]),
+    [
+      ['inner', 1, 1],
+      ['left', 2, 1],
+    ],
+  );
+  assert.is(branches[0]?.length, 3);
+  const { first: table } = join('SELECT t.id FROM t INNER JOIN x ON t.id = x.id GROUP BY COUNTWINDOW(2)');
+  assert.is(table, 1);
+});
+
 test('a table keeps RETAIN_SIZE rows, without it 9,999 of a file and the last of any other source', () => {
   const kept = (table: string) =>
     join(`SELECT x.id FROM x INNER JOIN ${table} ON x.id = ${table}.id`).tables?.[0]?.retainRows;
