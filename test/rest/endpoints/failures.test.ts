@@ -4,11 +4,13 @@
  * limit; nothing changes, and the same request succeeds when the cause is gone.
  */
 import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { maxBodyBytes, maxHeldBytes } from '../../../host/rest/body.js';
-import { type Answer, announceSkip, eventually } from '../../harness.js';
+import { type Answer, announceSkip, eventually, startServer, type TestServer } from '../../harness.js';
 import type { Json } from '../schema-check.js';
 import { rule, runningRule, stream, streamSql } from './given.js';
 import { type Case, nameOf, openServer } from './run.js';
@@ -38,10 +40,13 @@ const successes = Object.values(tables)
 /** The first success of each operation. */
 const firstOf = new Map([...successes].reverse().map((one) => [one.op, one]));
 
-/** Lets the files of the server grow no longer, or again: writing fails as on a full disk. */
+/** Lets no file of a process grow beyond a size in bytes: writing fails there as on a full disk. */
+function limitFiles({ child }: TestServer, size: number | 'unlimited'): boolean {
+  return spawnSync('prlimit', ['--pid', String(child.pid), `--fsize=${size}:`]).status === 0;
+}
+
 function setDiskFull(isFull: boolean): boolean {
-  const limit = isFull ? '0:' : 'unlimited:';
-  return spawnSync('prlimit', ['--pid', String(server.child.pid), `--fsize=${limit}`]).status === 0;
+  return limitFiles(server, isFull ? 0 : 'unlimited');
 }
 
 /** Runs the request of a case while the disk is full, then once more when it has room. */
@@ -225,6 +230,25 @@ if (!setDiskFull(false)) {
     assert.is((await runner.send('POST', '/streams', { sql: 'DROP STREAM s' })).status, 400, 'rules hold the stream');
     for (const id of ['old', 'gone']) await runner.send('DELETE', `/rules/${id}`);
     assert.is((await runner.send('DELETE', '/streams/s')).status, 200, 'no rule is left that holds the stream');
+  });
+
+  test('a change that the full disk cuts off leaves no trace, those before and after it stay over kill -9', async () => {
+    const first = await startServer();
+    const create = (name: string) =>
+      first.request('POST', '/streams', { sql: streamSql.replace('STREAM s', `STREAM ${name}`) });
+    assert.is((await create('before')).status, 201);
+    const journal = readdirSync(first.data).find((name) => name.includes('.changes-')) ?? '';
+    // Room for the head of the next record and a few bytes of it.
+    limitFiles(first, statSync(join(first.data, journal)).size + 20);
+    const refused = await create('cut');
+    assert.is(refused.status, 500, refused.text);
+    limitFiles(first, 'unlimited');
+    assert.is((await create('after')).status, 201);
+    await first.stop('SIGKILL');
+    const second = await startServer({ data: first.data });
+    assert.equal((await second.request('GET', '/streams')).json, ['after', 'before']);
+    assert.not.match(second.output(), /unfinished change/);
+    await second.stop();
   });
 }
 
