@@ -169,6 +169,15 @@ export class TestSource {
   }
 }
 
+/** Bytes that a piece of work leaves behind each time but the first, which may make what serves all. */
+export function leftBehind(kernel: TextKernel, work: () => void): bigint {
+  const inUse = (): bigint => kernel.bytesInUse();
+  work();
+  const before = inUse();
+  work();
+  return inUse() - before;
+}
+
 /** All batches put together. */
 export function joined(batches: FilledBatch[]): {
   columns: unknown[][];
