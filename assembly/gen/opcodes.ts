@@ -31,6 +31,7 @@ export namespace Op {
   export const LOGIC_IS_NOT_NULL: u32 = 68;
   export const LOGIC_CASE: u32 = 69;
   export const LOGIC_COALESCE: u32 = 70;
+  export const LOGIC_PRESENT: u32 = 71;
   export const NESTED_MEMBER: u32 = 80;
   export const NESTED_INDEX: u32 = 81;
   export const NESTED_SLICE: u32 = 82;

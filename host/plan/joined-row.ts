@@ -9,11 +9,7 @@ import type { Value, Values } from './value.js';
 export function firstPresent(values: Values, candidates: readonly Value[]): Value {
   const [first, ...others] = candidates;
   if (first === undefined) return values.null();
-  if (others.length === 0) return first;
-  // The object leaves missing values out and keeps the last of equal names.
-  const name = values.text('v');
-  const members = [...candidates].reverse().flatMap((value) => [name, value]);
-  return values.op('nested.member', [values.op('nested.objectOf', [], members), name]);
+  return others.length === 0 ? first : values.op('logic.present', [], candidates);
 }
 
 /** One object with the members of all objects, the first of equal names wins; missing objects have no members. */

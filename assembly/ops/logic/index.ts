@@ -1,4 +1,4 @@
-// Truth: AND, OR, NOT, IS NULL, CASE, coalesce.
+// Truth: AND, OR, NOT, IS NULL, CASE, coalesce, the first value that is there.
 import * as ctx from '../../flow/context';
 import { COL_VALS, Tag, isNull } from '../../mem/layout';
 import { operandError, valueError, wrapError } from '../../value/error';
@@ -102,5 +102,14 @@ export function logicCoalesce(op: usize): void {
       }
     }
     giveNull();
+  });
+}
+
+export function logicPresent(op: usize): void {
+  mapArgs(op, (): void => {
+    let i: u32 = 0;
+    while (i < argCount && argTag(i) == Tag.MISSING) i++;
+    if (i < argCount) giveArg(i);
+    else giveNull();
   });
 }
