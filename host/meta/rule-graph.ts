@@ -4,10 +4,18 @@ import type { GraphEdge, GraphNode, RuleGraph } from '../run/api.js';
 
 const types = ['source', 'operator', 'sink'] as const;
 
+/** Far more than anyone draws; a plan has no room for so many either. */
+const maxNodes = 1000;
+const maxEdges = 5000;
+
+const shownNames = 20;
+
 /** Checks the form of a graph; throws `general` errors that name the node. */
 export function readGraph(value: unknown): RuleGraph {
   const { nodes: given, topo } = objectAt(value, 'graph');
-  const nodes = Object.entries(objectAt(given, 'graph.nodes')).map(([name, node]) => readNode(name, node));
+  const named = Object.entries(objectAt(given, 'graph.nodes'));
+  if (named.length > maxNodes) throw refuse(`graph.nodes has ${named.length} nodes, ${maxNodes} are allowed`);
+  const nodes = named.map(([name, node]) => readNode(name, node));
   const { sources, edges: out } = objectAt(topo, 'graph.topo');
   const byName = new Map(nodes.map((node) => [node.name, node]));
   if (!Array.isArray(sources) || sources.length === 0) throw refuse('graph.topo.sources must name the source nodes');
@@ -28,6 +36,7 @@ export function readGraph(value: unknown): RuleGraph {
       edges.push({ from, output, to });
     }
   }
+  if (edges.length > maxEdges) throw refuse(`graph.topo.edges has ${edges.length} edges, ${maxEdges} are allowed`);
   checkEdges(nodes, edges);
   return { nodes, edges };
 }
@@ -56,20 +65,34 @@ function readTargets(from: string, targets: unknown): { output: number; to: stri
 }
 
 function checkEdges(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): void {
+  const waitsFor = new Map(nodes.map(({ name }) => [name, 0]));
+  const next = new Map<string, string[]>(nodes.map(({ name }) => [name, []]));
+  for (const { from, to } of edges) {
+    waitsFor.set(to, (waitsFor.get(to) ?? 0) + 1);
+    next.get(from)?.push(to);
+  }
   for (const { name, type } of nodes) {
-    const hasInput = edges.some(({ to }) => to === name);
-    if (type !== 'sink' && !edges.some(({ from }) => from === name)) throw refuse(`node ${name} has no edge`);
-    if (type !== 'source' && !hasInput) throw refuse(`node ${name} has no input`);
+    if (type !== 'sink' && next.get(name)?.length === 0) throw refuse(`node ${name} has no edge`);
+    if (type !== 'source' && waitsFor.get(name) === 0) throw refuse(`node ${name} has no input`);
   }
   if (!nodes.some(({ type }) => type === 'sink')) throw refuse('the graph has no sink');
-  // What is left when nodes without input are taken away again and again stands in a circle.
-  let left = nodes.map(({ name }) => name);
-  for (let before = -1; before !== left.length; ) {
-    before = left.length;
-    const inputs = edges.filter(({ from }) => left.includes(from));
-    left = left.filter((name) => inputs.some(({ to }) => to === name));
+  // What is left when nodes without input are taken away again and again stands in a circle, or behind one.
+  const free = nodes.filter(({ name }) => waitsFor.get(name) === 0).map(({ name }) => name);
+  for (const name of free) {
+    waitsFor.delete(name);
+    for (const to of next.get(name) ?? []) {
+      const left = (waitsFor.get(to) ?? 0) - 1;
+      waitsFor.set(to, left);
+      if (left === 0) free.push(to);
+    }
   }
-  if (left.length > 0) throw refuse(`the edges of ${left.join(', ')} run in a circle`);
+  if (waitsFor.size > 0) throw refuse(`the edges of ${shown([...waitsFor.keys()])} run in a circle`);
+}
+
+/** A list of names, of many the first. */
+function shown(names: readonly string[]): string {
+  const count = names.length - shownNames;
+  return count <= 0 ? names.join(', ') : `${names.slice(0, shownNames).join(', ')} and ${count} more`;
 }
 
 function objectAt(value: unknown, where: string): Record<string, unknown> {

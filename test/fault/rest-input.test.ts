@@ -1,7 +1,7 @@
 /** Bodies and questions that no honest client sends: each has a precise answer, and the server goes on. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer } from '../harness.js';
 
 let server: TestServer;
 test.before(async () => {
@@ -35,7 +35,10 @@ test('sinks may have properties of any name', async () => {
     const rule = `{"id":"r","sql":"SELECT * FROM quiet","actions":[{"nop":${withMember(name, '"secret"')}}]}`;
     const answer = await server.request('POST', '/rules', rule);
     assert.is(answer.status, 201, `${name}: ${answer.text}`);
-    assert.is((await server.request('GET', '/rules/r/status')).json.status, 'Running', name);
+    await eventually(
+      `the start of the rule with ${name}`,
+      async () => (await server.request('GET', '/rules/r/status')).json.status === 'Running',
+    );
     assert.is((await server.request('DELETE', '/rules/r')).status, 200);
   }
 });
@@ -100,6 +103,44 @@ test('ids without measure are refused, and not quoted as a whole', async () => {
     assert.is(status, 400);
     assert.match(text, /characters, 1000 are allowed"\}$/);
     assert.ok(text.length < 1000, `${text.length} characters`);
+  }
+});
+
+/** A graph in which each filter gives its rows to those that `next` names by number; the first begins, -1 is the sink. */
+function graphOf(count: number, next: (i: number) => number[]): object {
+  const nameOf = (i: number) => (i < 0 || i >= count ? 'sink' : `f${i}`);
+  const filters = Array.from({ length: count }, (_, i) => i);
+  return {
+    id: 'graph',
+    graph: {
+      nodes: {
+        source: { type: 'source', nodeType: 'memory', props: { datasource: 'x' } },
+        sink: { type: 'sink', nodeType: 'nop', props: {} },
+        ...Object.fromEntries(
+          filters.map((i) => [nameOf(i), { type: 'operator', nodeType: 'filter', props: { expr: `a > ${i}` } }]),
+        ),
+      },
+      topo: {
+        sources: ['source'],
+        edges: { source: ['f0'], ...Object.fromEntries(filters.map((i) => [nameOf(i), next(i).map(nameOf)])) },
+      },
+    },
+  };
+}
+
+test('graphs without measure are refused or taken, soon', async () => {
+  for (const [count, next, reason] of [
+    [10_000, (i) => [i + 1], /graph\.nodes has 10002 nodes, 1000 are allowed/],
+    [900, (i) => [i + 1], /the rule needs more than \d+ intermediate results/],
+    [900, (i) => [(i + 1) % 900, ...(i === 5 ? [-1] : [])], /the edges of sink, f0, .* and 881 more run in a circle/],
+    [200, () => Array.from({ length: 200 }, () => -1), /has 40001 edges, 5000 are allowed/],
+    // Two ways on at each of 25 forks.
+    [75, (i) => (i % 3 === 0 ? [i + 1, i + 2] : i % 3 === 1 ? [i + 2] : [i + 1]), /takes one input, not f1, f2/],
+  ] as [number, (i: number) => number[], RegExp][]) {
+    // A request that takes long fails.
+    const { status, text } = await server.request('POST', '/rules', graphOf(count, next));
+    assert.is(status, 400);
+    assert.match(text, reason);
   }
 });
 
