@@ -110,18 +110,7 @@ class Statement {
     const pairs = filtered({ kind: 'join', input: gathered, sources, steps }, where, 'where');
     const keys = this.#groupKeys();
     if (!this.isGrouped) return this.#having(pairs, keys);
-    const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
-    const groups: Logical = {
-      kind: 'window',
-      input: pairs,
-      window: { kind: 'message', start, end, trigger },
-      timestamp: null,
-      where: null,
-      keys,
-      isGrouped: true,
-      sendEmpty: false,
-    };
-    return this.#having(groups, keys);
+    return this.#having(messageGroups(pairs, keys, values), keys);
   }
 
   #windowed({ root, timestamp }: Input, where: Value | null): Logical {
@@ -155,6 +144,21 @@ class Statement {
     checkHaving(condition, keys, having);
     return { kind: 'filter', input, condition, clause: 'having' };
   }
+}
+
+/** Groups the rows of each message by themselves: behind a window, whose messages they are. */
+export function messageGroups(input: Logical, keys: Value[], values: Values): Extract<Logical, { kind: 'window' }> {
+  const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
+  return {
+    kind: 'window',
+    input,
+    window: { kind: 'message', start, end, trigger },
+    timestamp: null,
+    where: null,
+    keys,
+    isGrouped: true,
+    sendEmpty: false,
+  };
 }
 
 function filtered(input: Logical, condition: Value | null, clause: 'where' | 'filter'): Logical {

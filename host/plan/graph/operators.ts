@@ -3,7 +3,7 @@ import type { GraphNode } from '../../run/api.js';
 import type { Expr, SelectItem } from '../../sql/ast.js';
 import { ownName } from '../../sql/names.js';
 import { some } from '../../sql/visit.js';
-import { checkWindow, isAggregateCall, specOf } from '../analyse.js';
+import { checkWindow, isAggregateCall, messageGroups, specOf } from '../analyse.js';
 import { refuse } from '../errors.js';
 import { bindJoins, inRowOrder } from '../join.js';
 import type { Logical, OutputEntry, OutputRow } from '../logical.js';
@@ -100,18 +100,8 @@ function aggregated(node: GraphNode, point: Point, context: Context): Point {
 }
 
 function grouped(point: Point, keys: Value[], { values }: Context, label?: string): Point {
-  const [start, end, trigger] = [values.window('start'), values.window('end'), values.window('trigger')];
-  const operator: Logical = {
-    kind: 'window',
-    input: point.operator,
-    window: { kind: 'message', start, end, trigger },
-    timestamp: null,
-    where: null,
-    keys,
-    isGrouped: true,
-    sendEmpty: false,
-    ...(label === undefined ? {} : { labels: [label] }),
-  };
+  const groups = messageGroups(point.operator, keys, values);
+  const operator: Logical = label === undefined ? groups : { ...groups, labels: [label] };
   return { ...point, operator, flow: 'groups' };
 }
 
