@@ -11,9 +11,14 @@ const help = `usage: haumea serve [options]
   --etc DIR       folder of configuration files (default ./etc)
   --log DIR       folder of log files (default ./log, or DIR/log with --data DIR)
   --config FILE   configuration file (default kuiper.yaml of the etc folder)
+  --loadFileType relative|absolute
+                  absolute: /etc/kuiper, /var/lib/kuiper/data and /var/log/kuiper in the place of these defaults
 
 Environment variables beat the file: KUIPER__BASIC__RESTPORT=9081, KUIPER__SOURCE__HTTPSERVERPORT=10081.
 `;
+
+/** Where packages of operating systems put things: `--loadFileType absolute`. */
+const systemFolders = { etc: '/etc/kuiper', data: '/var/lib/kuiper/data', log: '/var/log/kuiper' };
 
 /** Flags of other servers with this interface, with one dash and in words of their own. */
 const singleDash = /^-(etc|data|log|plugins|loadFileType|config)(=.*)?$/;
@@ -31,13 +36,10 @@ export async function main(argv: string[]): Promise<number> {
     end = resolve;
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal));
-  const loaded = await loadConfig({
-    file: values.config,
-    etc: values.etc,
-    data: values.data,
-    log: values.log,
-    env: process.env,
-  });
+  const folders = values.loadFileType === 'absolute' ? systemFolders : {};
+  const { config: file, etc, data, log } = { ...folders, ...values };
+  const loaded = await loadConfig({ file, etc, data, log, env: process.env });
+  if (values.plugins !== undefined) process.stderr.write('haumea: warning: --plugins has no effect\n');
   // Loaded behind the configuration: what is wrong there is told at once.
   const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);
   const server = await startServer({
@@ -58,7 +60,7 @@ export async function main(argv: string[]): Promise<number> {
 
 function readArgs(argv: string[]) {
   try {
-    return parseArgs({
+    const { values } = parseArgs({
       args: argv.map((arg) => (singleDash.test(arg) ? `-${arg}` : arg)),
       options: {
         data: { type: 'string' },
@@ -67,9 +69,11 @@ function readArgs(argv: string[]) {
         config: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
         plugins: { type: 'string' },
-        loadFileType: { type: 'string' },
+        loadFileType: { type: 'string', default: 'relative' },
       },
-    }).values;
+    });
+    if (/^(relative|absolute)$/.test(values.loadFileType)) return values;
+    throw new Error(`--loadFileType must be relative or absolute, not ${values.loadFileType}`);
   } catch (error) {
     process.stderr.write(`haumea serve: ${reasonOf(error)}\n\n${help}`);
     return undefined;

@@ -56,6 +56,19 @@ test('names settings without effect at start', async () => {
   await server.stop();
 });
 
+test('understands the flags of the other engine', async () => {
+  const etc = temporaryFolder();
+  const server = await startServer({ args: ['-loadFileType', 'absolute', '-etc', etc, '-log', etc, '-plugins', 'x'] });
+  await eventually('the warning', () => server.output().includes('haumea: warning: --plugins has no effect\n'));
+  await server.stop();
+  const wrong = await run(['serve', '-loadFileType=none', '--data', temporaryFolder()]);
+  assert.is(wrong.code, 2);
+  assert.match(wrong.output, 'haumea serve: --loadFileType must be relative or absolute, not none');
+  // Nothing but a file that is not there, so that the folders of the machine stay as they are.
+  const absolute = await run(['serve', '--loadFileType', 'absolute', '--config', '/nosuch/kuiper.yaml']);
+  assert.match(absolute.output, "the file /nosuch/kuiper.yaml can't be read");
+});
+
 test('names a data folder that can not be made', async () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
