@@ -130,45 +130,42 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
     operator.source === undefined || source === undefined
       ? (operator.source ?? 0) === 0
       : rule.sources[operator.source] === source;
-  const step = (operator: OperatorPlan): Step => ({ name: bare(operator.name), us: 0, attribute: {}, next: [] });
   const from = operators.find((operator) => operator.part === 'source' && isOwn(operator));
   if (from === undefined) return undefined;
-  const root = step(from);
-  root.attribute = { rule: rule.id, messages: figures.messages };
+  const root = stepOf(from, { rule: rule.id, messages: figures.messages });
   let last = root;
   const decoder = operators.find((operator) => operator.part === 'decoder' && isOwn(operator));
   if (decoder !== undefined && figures.messages > 0) {
-    const next = step(decoder);
-    next.us = figures.decodeUs;
-    next.attribute = { rule: rule.id };
-    last.next.push(next);
-    last = next;
+    last = followedBy(last, stepOf(decoder, { rule: rule.id }, figures.decodeUs));
   }
   for (const operator of operators.filter(({ part }) => part === 'operator')) {
     const change = changeOf(operator, figures);
     if (change === undefined) continue;
-    const next = {
-      ...step(operator),
-      us: change.us,
-      attribute: { rule: rule.id, rowsIn: change.in, rowsOut: change.out },
-    };
-    last.next.push(next);
-    last = next;
+    last = followedBy(last, stepOf(operator, { rule: rule.id, rowsIn: change.in, rowsOut: change.out }, change.us));
     if (change.out === 0) return root;
   }
-  rule.sinks.forEach((_sink, action) => {
-    let at = last;
-    for (const operator of operators) {
-      if (operator.action !== action) continue;
-      const next = step(operator);
-      next.attribute = { rule: rule.id };
-      const written = operator.nodes.map((i) => figures.outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
-      if (written !== undefined && operator.part !== 'transform') next.attribute.data = written.toString();
-      at.next.push(next);
-      at = next;
-    }
-  });
+  for (const action of rule.sinks.keys()) addSink(last, rule, action, figures.outputs);
   return root;
+}
+
+/** The operators of a sink; the one that writes has what was written. */
+function addSink(last: Step, rule: RuleRun, action: number, outputs: Figures['outputs']): void {
+  let at = last;
+  for (const operator of rule.operators) {
+    if (operator.action !== action) continue;
+    const written = operator.nodes.map((i) => outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
+    const data = operator.part === 'transform' ? undefined : written?.toString();
+    at = followedBy(at, stepOf(operator, data === undefined ? { rule: rule.id } : { rule: rule.id, data }));
+  }
+}
+
+function stepOf(operator: OperatorPlan, attribute: Step['attribute'], us = 0): Step {
+  return { name: bare(operator.name), us, attribute, next: [] };
+}
+
+function followedBy(step: Step, next: Step): Step {
+  step.next.push(next);
+  return next;
 }
 
 function changeOf(operator: OperatorPlan, { before, after }: Figures) {

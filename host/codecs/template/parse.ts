@@ -1,8 +1,10 @@
 /** Turns a template into closures. */
+
+import type { TemplateFunction } from './function-spec.js';
 import { findFunction } from './functions.js';
 import { lex, refuseTemplate, type Token } from './lex.js';
 import { type Block, type Evaluate, failure, follow, invoke, maxDepth, sequence, write } from './steps.js';
-import { isDict, isTrue, show, sortedKeys, TemplateError, type Value } from './value.js';
+import { type Budget, isDict, isTrue, show, sortedKeys, TemplateError, type Value } from './value.js';
 
 const controls = ['if', 'range', 'with', 'define', 'block', 'template', 'end', 'else', 'break', 'continue'];
 
@@ -407,15 +409,10 @@ class Parser {
       throw refuseTemplate(line, `wrong number of args for ${name}: want ${want} got ${args.length}`);
     }
     return (frame, dot) => {
-      const { budget } = frame;
-      budget.spend(1 + args.length);
+      frame.budget.spend(1 + args.length);
       const values = args.map((arg) => arg(frame, dot));
       try {
-        if (!takesOne.includes(name)) for (const value of values) budget.spend(sizeOf(value));
-        const result = call(values, budget);
-        if (typeof result === 'string') budget.text(result.length);
-        else if (Array.isArray(result)) budget.spend(result.length);
-        return result;
+        return called(name, call, values, frame.budget);
       } catch (error) {
         if (error instanceof RangeError || (error instanceof TemplateError && !error.message.startsWith('template:'))) {
           throw failure(line, `error calling ${name}: ${error.message}`);
@@ -424,6 +421,15 @@ class Parser {
       }
     };
   }
+}
+
+/** Calls a function and accounts for what it looks at and makes. */
+function called(name: string, call: TemplateFunction, values: Value[], budget: Budget): Value {
+  if (!takesOne.includes(name)) for (const value of values) budget.spend(sizeOf(value));
+  const result = call(values, budget);
+  if (typeof result === 'string') budget.text(result.length);
+  else if (Array.isArray(result)) budget.spend(result.length);
+  return result;
 }
 
 /** What `range` goes through, with the keys; undefined for what has no items. */
