@@ -239,7 +239,11 @@ function shown(details: Details): string {
   return text;
 }
 
-/** Quotes what would break a line into the wrong words, so that one event stays one line. */
+/**
+ * Quotes what would break a line into the wrong words, so that one event stays one line, and what a terminal would take
+ * for a command.
+ */
 function quoted(text: string): string {
-  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
+  if (/^[^\s"=\p{Cc}]+$/u.test(text)) return text;
+  return JSON.stringify(text).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -23,6 +23,13 @@ test('keeps an event on one line', () => {
   assert.is(text(), 'level=warn msg="two\\nlines" reason="a \\"b\\" c"\n');
 });
 
+test('writes nothing that a terminal would obey', () => {
+  const { log, text } = openLog();
+  log.info('\u001b[31mred', { path: '/a\u009b2J\u007f' });
+  log.close();
+  assert.is(text(), 'level=info msg="\\u001b[31mred" path="/a\\u009b2J\\u007f"\n');
+});
+
 test('folds repeated lines', () => {
   const { log, text } = openLog();
   for (let i = 0; i < 5; i++) log.info('again');
