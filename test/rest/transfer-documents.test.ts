@@ -187,6 +187,35 @@ test('bytes that are no UTF-8 are refused, in the body and in a file', async () 
   assert.equal((await plane.request('GET', '/streams')).json, []);
 });
 
+test('what is nested too deeply is refused, what is just not can be exported in both forms', async () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+  for (const depth of [5000, 200_000]) {
+    const text = `{"k": {"a": ${nested(depth)}}}`;
+    const document = { sourceConfig: { mqtt: text }, connectionConfig: { mqtt: text }, rules: { k: text } };
+    const answer = await send(document);
+    assert.is(answer.status, 400);
+    const failures = JSON.parse(answer.json.message);
+    for (const section of Object.keys(document)) assert.match(JSON.stringify(failures[section]), /nested deeper than/);
+    const yaml = `sourceConfig:\n  sources.mqtt.k:\n    a: ${nested(depth)}\n`;
+    const refused = await plane.request('POST', '/v2/data/import', { content: yaml });
+    assert.equal([refused.status, refused.json.error], [400, 1000]);
+  }
+  assert.is((await send({ sourceConfig: { mqtt: `{"k": {"a": ${nested(990)}}}` } })).status, 200);
+  for (const path of ['/data/export', '/v2/data/export', '/metadata/sources/yaml/mqtt', '/metadata/resource']) {
+    assert.is((await plane.request('GET', path)).status, 200, path);
+  }
+});
+
+test('YAML that grows by its own references is refused, and faults are told in one line', async () => {
+  const names = [...'abcdefghi'];
+  const lines = names.map((name, i) => `${name}: &${name} [${Array(9).fill(i === 0 ? 'x' : `*${names[i - 1]}`)}]`);
+  const answer = await plane.request('POST', '/v2/data/import', { content: lines.join('\n') });
+  assert.is(answer.status, 400);
+  assert.match(answer.json.message, /no YAML: Excessive alias count/);
+  const broken = await plane.request('POST', '/v2/data/import', { content: 'streams:\n  a: [' });
+  assert.match(broken.json.message, /no YAML: .* at line 2, column \d+$/);
+});
+
 test('half of a surrogate pair comes back as it was', async () => {
   const content = `{"uploads": {"u": "{\\"name\\": \\"u\\", \\"content\\": \\"\\\\ud83d\\"}"}, "sourceConfig": {"mqtt": "{\\"k\\": {\\"a\\": \\"\\\\ud83d\\"}}"}}`;
   assert.is((await send(content)).status, 200);

@@ -53,7 +53,9 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
   try {
     tree = yaml.parse(text);
   } catch (error) {
-    throw new HaumeaError('general', `the content is no YAML: ${reasonOf(error)}`, { cause: error });
+    // The lines below the first show the place.
+    const [reason = ''] = reasonOf(error).split(/:?\n/, 1);
+    throw new HaumeaError('general', `the content is no YAML: ${reason}`, { cause: error });
   }
   const items = new Map<SectionName, ReadonlyMap<string, unknown>>();
   for (const [section, values] of readSections(tree ?? {}, 'YAML mapping')) {

@@ -3,6 +3,7 @@
  * changes are written in one transaction, and what lives beside the store (files, running rules) follows.
  */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { isDeeperThan, maxJsonDepth } from '../../base/json-depth.js';
 import type { Store, StoreChange } from '../store.js';
 import { type Items, type SectionName, sectionNames } from './document.js';
 import type { Exportable, Prepared } from './exportable.js';
@@ -232,7 +233,10 @@ export async function exportAll({ sections, rules }: ImportTarget): Promise<Item
 }
 
 function textOf(section: SectionName, name: string, value: unknown): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') {
+    if (!isDeeperThan(maxJsonDepth, Buffer.from(value))) return value;
+    throw new HaumeaError('general', `${name} is nested deeper than ${maxJsonDepth} levels`);
+  }
   const given = JSON.stringify(value)?.slice(0, 60);
   throw new HaumeaError('general', `the value of ${name} in ${section} must be a text, not ${given}`);
 }
