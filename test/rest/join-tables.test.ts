@@ -28,7 +28,7 @@ test.before(async () => {
   ]);
   await accepted('POST', '/streams', { sql: `CREATE STREAM visits () WITH (DATASOURCE="visits.json", ${file})` });
   for (const [kind, name, more] of [
-    ['STREAM', 'asks', ''],
+    ['STREAM', 'asks', ', SHARED="true"'],
     ['TABLE', 'states', ', RETAIN_SIZE="2"'],
     ['TABLE', 'newest', ', SHARED="true"'],
   ]) {
