@@ -24,6 +24,11 @@ test('lists the connectors that users may name', async () => {
   assert.is(typeof first.about.description.en, 'string');
 });
 
+interface Texts {
+  en: string;
+  zh: string;
+}
+
 interface Input extends Named {
   default: unknown;
   type: string;
@@ -72,6 +77,19 @@ test('offers what may be chosen, and asks only for what is needed', async () => 
   assert.equal(shown('insecureSkipVerify'), ['bool', 'radio', true, true, null]);
   assert.equal(shown('keepAlive').slice(0, 3), ['string', 'text', true]);
   assert.is((await inputs('/metadata/sinks/mqtt')).get('topic')?.optional, false);
+});
+
+test('texts of forms are in English and in Chinese', async () => {
+  const { label, hint } = (await inputs('/metadata/sources/mqtt')).get('server') as Input &
+    Record<'label' | 'hint', Texts>;
+  assert.equal(label, { en: 'Server', zh: '服务器地址' });
+  assert.match(hint.en, /Address of the broker/);
+  assert.match(hint.zh, /MQTT 代理的地址/);
+  const operators = (await plane.request('GET', '/metadata/operators')).json;
+  assert.equal(operators.find(({ name }: Named) => name === 'filter').node.label, { en: 'Filter', zh: '过滤' });
+  // Names such as Mqtt and Nop are the same in both.
+  const { about, node } = (await plane.request('GET', '/metadata/sinks/nop')).json;
+  assert.equal([about.description.zh, node.label], ['接收结果并丢弃。', { en: 'Nop', zh: 'Nop' }]);
 });
 
 test('offers nothing that would be refused or do nothing', async () => {

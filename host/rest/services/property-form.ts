@@ -1,5 +1,6 @@
 /** Forms of properties for user interfaces, made from the declarations of connectors. */
 import { describe, type FieldInfo, type Spec } from '../../base/field.js';
+import { inChinese } from './chinese.js';
 
 /** A text by language. */
 export interface Text {
@@ -38,9 +39,9 @@ export interface About {
 
 const author = { name: 'Haumea', email: '', company: '', website: '' };
 
-/** Documentation is written in one language; interfaces that ask for another get the same text. */
-export function text(value: string): Text {
-  return { en: value, zh: value };
+/** A text that is written in English, in both languages. */
+export function text(english: string): Text {
+  return { en: english, zh: inChinese(english) };
 }
 
 /** What a form says about its connector; all are part of the program. */
