@@ -198,7 +198,7 @@ export type NodePlan =
     }
   /**
    * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
-   * `aggs`; otherwise all rows of the window with `keep`. In both, three more columns follow: window start, window end
+   * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message` only). In both, three more columns follow: window start, window end
    * (epoch ms, I64; event time or clock) and the time of the triggering row or tick.
    * `program` is evaluated on arriving rows and computes what keys, keep and aggs refer to.
    *
@@ -289,6 +289,10 @@ export interface OperatorPlan {
   action?: number;
   /** Nodes from first to last: rows come in at the first and go out of the last. Empty for sources and decoders. */
   nodes: number[];
+  /** Nodes side by side below them, through which the rows of a switch go out. */
+  outputs?: number[];
+  /** Of graphs: operators that give it rows. Without: the one before it in the list, the last one for actions. */
+  after?: string[];
 }
 
 /** A rule, ready for the data plane. */

@@ -5,9 +5,9 @@ import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_KIND, S_WHERE, WindowFlag, WindowKind, bindOf, bindTag, bindVal,
+  NO_INPUT, S_AGGS, S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_KIND, S_WHERE, WindowFlag, WindowKind, bindOf, bindTag, bindVal,
 } from '../agg/spec';
-import { SET_COUNT, setError, setReset } from '../agg/group';
+import { SET_COUNT, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsAppend, rowsDrop, rowsFirst, timeAt } from './rows';
@@ -150,23 +150,44 @@ function sendRangeGrouped(
   setReset(set);
 }
 
+/** Takes all rows of the range into one group and returns it; 0 when memory is exhausted or there are none. */
+function groupOfAll(
+  spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize,
+): usize {
+  const set = state + W_SET;
+  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const n = selectRows(spec, page, from, to, closed, sel);
+    if (n && !accumulate(spec, set, sel, n)) return 0;
+  }
+  return <usize>load<u32>(set, SET_FIRST);
+}
+
 function sendRangeRows(
   node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
 ): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
+  let group: usize = 0;
+  if (load<u32>(spec, S_AGGS)) {
+    group = groupOfAll(spec, state, program, from, to, closed, sel);
+    if (!group) {
+      sendNoMemory(node);
+      return;
+    }
+  }
   let isOpen = false;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const n = selectRows(spec, page, from, to, closed, sel);
     if (whereError) break;
     if (n == 0) continue;
-    if (!isOpen && !beginRows(node, spec, start, end, trigger)) return;
+    if (!isOpen && !beginRows(node, spec, start, end, trigger, group)) return;
     isOpen = true;
     addRows(node, spec, sel, n);
   }
   if (isOpen) endRows(node, spec, whereError);
   else if (whereError) sendFailure(node, offOf(whereError), lenOf(whereError));
   else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
-    if (beginRows(node, spec, start, end, trigger)) endRows(node, spec, 0);
+    if (beginRows(node, spec, start, end, trigger, 0)) endRows(node, spec, 0);
   }
 }

@@ -27,7 +27,7 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
 function sendRow(node: usize, spec: usize, set: usize, sel: usize, ms: f64): void {
   const verdict = judgeRow(spec, set, load<u32>(sel));
   if (verdict < 0) sendGroups(node, spec, set, ms, ms, ms);
-  else if (verdict > 0 && beginRows(node, spec, ms, ms, ms)) {
+  else if (verdict > 0 && beginRows(node, spec, ms, ms, ms, 0)) {
     addRows(node, spec, sel, 1);
     endRows(node, spec, 0);
   }

@@ -1,15 +1,16 @@
 // Sends what a window holds: one row for each group, or its rows.
 import * as ctx from '../flow/context';
-import { addException, beginMessage, emit, endMessage } from '../flow/node';
+import { N_STATE, addException, beginMessage, emit, endMessage } from '../flow/node';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { Agg } from '../gen/aggregates';
-import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt } from '../mem/layout';
+import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
   AGG_SIZE, GROUP_HEAD, G_FN, S_AGGS, S_FLAGS, S_KEEPS, S_TAGS_AT, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
-import { finish, resultTag, resultVal } from '../agg/finish';
+import { W_SET } from './state';
+import { finish, giveResult, resultTag, resultVal } from '../agg/finish';
 
 const POINTERS: usize = memory.data(4 * 1024, 16);
 
@@ -154,9 +155,14 @@ let rowCount: u32 = 0;
 let rowStart: f64 = 0;
 let rowEnd: f64 = 0;
 let rowTrigger: f64 = 0;
+/** Group of all rows of the message, for aggregates that each row shows; 0 without. */
+let rowGroup: usize = 0;
 
-/** Opens a message of rows; false when memory is exhausted (the message failed). */
-export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigger: f64): bool {
+/**
+ * Opens a message of rows; false when memory is exhausted (the message failed).
+ * @param group see `rowGroup`
+ */
+export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
   rowCols = stageAcquire(outputColumns(spec));
   if (!rowCols) {
     sendNoMemory(node);
@@ -166,6 +172,7 @@ export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigge
   rowStart = start;
   rowEnd = end;
   rowTrigger = trigger;
+  rowGroup = group;
   beginMessage(node);
   return true;
 }
@@ -195,6 +202,8 @@ function flushRows(node: usize, spec: usize): void {
   if (n == 0) return;
   const keeps = load<u32>(spec, S_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(rowCols, k), n);
+  if (rowGroup) fillShared(spec, <usize>load<u32>(node, N_STATE) + W_SET, n);
+  const group = rowGroup;
   const cols = rowCols;
   const start = rowStart;
   const end = rowEnd;
@@ -207,7 +216,24 @@ function flushRows(node: usize, spec: usize): void {
   rowStart = start;
   rowEnd = end;
   rowTrigger = trigger;
+  rowGroup = group;
   rowCount = 0;
+}
+
+/** Shows the aggregates of all rows in each of them; when one of them failed, all are errors. */
+function fillShared(spec: usize, set: usize, n: u32): void {
+  const failed = load<u32>(set, SET_ERROR);
+  const keeps = load<u32>(spec, S_KEEPS);
+  const tagsAt = load<u32>(spec, S_TAGS_AT) + keeps;
+  const aggs = load<u32>(spec, S_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
+    const col = columnAt(rowCols, keeps + a);
+    if (failed) giveResult(Tag.ERROR, span(failed, load<u32>(set, SET_ERROR_LEN)));
+    else finish(agg, rowGroup, tagsAt + a);
+    for (let i: u32 = 0; i < n; i++) setAt(col, i, resultTag, resultVal);
+    noteUniform(col, n);
+  }
 }
 
 /** Closes the message of rows; `failure`: payload of the error that takes its place, 0 none. */

@@ -24,6 +24,10 @@ export function readGraph(value: unknown): RuleGraph {
       throw refuse(`graph.topo.sources: ${JSON.stringify(name)} is no source node`);
     }
   }
+  for (const { name, type } of nodes) {
+    if (type === 'source' && !sources.includes(name))
+      throw refuse(`graph.topo.sources does not name the source ${name}`);
+  }
   const edges: GraphEdge[] = [];
   for (const [from, targets] of Object.entries(objectAt(out, 'graph.topo.edges'))) {
     const node = byName.get(from);

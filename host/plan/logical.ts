@@ -106,6 +106,8 @@ export interface WindowNode {
   where: Value | null;
   keys: Value[];
   isGrouped: boolean;
+  /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
+  shown?: readonly Value[];
   sendEmpty: boolean;
 }
 
@@ -201,7 +203,9 @@ export function valuesOf(node: Logical): Value[] {
     case 'window': {
       const { window } = node;
       const own = window.kind === 'message' ? [window.start, window.end, window.trigger] : windowValues(window);
-      return [node.timestamp, node.where, ...own, ...node.keys].filter((value) => value !== null);
+      return [node.timestamp, node.where, ...own, ...node.keys, ...(node.shown ?? [])].filter(
+        (value) => value !== null,
+      );
     }
     case 'sort':
       return node.keys.map(({ value }) => value);
@@ -230,7 +234,13 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
     case 'filter':
       return { ...node, condition: map(node.condition) };
     case 'window':
-      return { ...node, window: mapWindow(node.window, map), where: maybe(node.where), keys: node.keys.map(map) };
+      return {
+        ...node,
+        window: mapWindow(node.window, map),
+        where: maybe(node.where),
+        keys: node.keys.map(map),
+        ...(node.shown === undefined ? {} : { shown: node.shown.map(map) }),
+      };
     case 'sort':
       return { ...node, keys: node.keys.map((key) => ({ ...key, value: map(key.value) })) };
     case 'project': {

@@ -36,6 +36,9 @@ export interface Physical {
   encoders: number[][];
 }
 
+/** Name of the filters behind the outputs of a switch. */
+export const caseName = 'case';
+
 /** Columns that a merge node puts before those of its branches. */
 const mergeBranch = 0;
 const mergeTime = 1;
@@ -182,7 +185,8 @@ class Lowering {
         const condition = builder.operand(node.condition);
         const step = node.clause === 'filter' ? 'windowFilter' : node.clause === 'having' ? 'having' : 'filter';
         const { input } = this.path;
-        const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name: step };
+        const name = node.clause === 'case' ? caseName : step;
+        const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name };
         if (node.isWhole === true) filter.isWhole = true;
         this.push(filter, step);
         return;
@@ -372,7 +376,8 @@ class Lowering {
     const operand = (value: Value): Operand => builder.operand(value);
     const keep = needs.keep.map(operand);
     const keys = node.keys.map(operand);
-    const aggs = needs.aggregates.map(({ fn, args, filter }): AggregatePlan => {
+    const aggregates = [...needs.aggregates, ...(node.shown ?? []).filter((value) => value.kind === 'aggregate')];
+    const aggs = aggregates.map(({ fn, args, filter }): AggregatePlan => {
       const plan: AggregatePlan = { fn, args: args.map(operand) };
       if (filter !== null) plan.filter = operand(filter);
       return plan;
@@ -396,7 +401,7 @@ class Lowering {
     };
     if (where !== undefined) plan.where = where;
     if (isEventTime) plan.timestamp = time;
-    const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
+    const columns: (Value | null)[] = [...needs.keep, ...aggregates];
     columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
     this.pushNew(plan, node.window.kind === 'row' || node.window.kind === 'message' ? null : 'window', columns);

@@ -39,8 +39,13 @@ export function windowNeeds(
 /** The window with operands in the place of values. */
 export function windowPlan(window: WindowSpec, operand: (value: Value) => Operand): WindowPlan {
   if (window.kind === 'state') {
-    const { kind, begin, emit } = window;
-    return emit === null ? { kind, begin: operand(begin) } : { kind, begin: operand(begin), emit: operand(emit) };
+    const { kind, begin, emit, partition } = window;
+    return {
+      kind,
+      begin: operand(begin),
+      ...(emit === null ? {} : { emit: operand(emit) }),
+      ...(partition === null ? {} : { partition: operand(partition) }),
+    };
   }
   if (window.kind === 'message') {
     const { kind, start, end, trigger } = window;

@@ -28,7 +28,7 @@ export function latenciesOf(rule: RuleRun): RuleLatencies {
   const { kernel } = rule.host;
   const operators: [string, Histogram][] = [];
   const io: IoFigures[] = [];
-  for (const { name, part, source: place, action, nodes } of rule.operators) {
+  for (const { name, part, source: place, action, nodes, outputs } of rule.operators) {
     const times = emptyHistogram();
     const source = place === undefined ? undefined : rule.sources[place];
     const sink = action === undefined ? undefined : rule.sinks[action];
@@ -44,7 +44,7 @@ export function latenciesOf(rule: RuleRun): RuleLatencies {
       const failed = sink.exceptions + sink.messagesFailed;
       io.push({ type: sink.spec.type, io: 'sink', operator: name, done: sink.messagesOut, failed });
     } else if (part === 'operator' || part === 'transform') {
-      for (const node of nodes) {
+      for (const node of [...nodes, ...(outputs ?? [])]) {
         const running = rule.nodes[node];
         if (running !== undefined) addLatencies(times, kernel.latencies(running.handle), running.latencyBase);
       }

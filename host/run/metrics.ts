@@ -134,7 +134,10 @@ export function refreshSinks(metrics: Metrics, rule: RuleRun): void {
  * node here: their rows are shown for both, time and failures once.
  */
 function operatorFigures(operator: OperatorPlan, nodes: RuleFigures['nodes']): Figures {
-  const own = operator.nodes.map((node) => nodes[node]?.figures).filter((figures) => figures !== undefined);
+  const figuresOfAll = (list: readonly number[]) =>
+    list.map((node) => nodes[node]?.figures).filter((figures) => figures !== undefined);
+  const outputs = figuresOfAll(operator.outputs ?? []);
+  const own = [...figuresOfAll(operator.nodes), ...outputs];
   const first = own[0];
   const last = own.at(-1);
   if (first === undefined || last === undefined) return nothing;
@@ -143,6 +146,7 @@ function operatorFigures(operator: OperatorPlan, nodes: RuleFigures['nodes']): F
   return {
     ...last,
     recordsIn: first.recordsIn,
+    recordsOut: outputs.length === 0 ? last.recordsOut : outputs.reduce((total, one) => total + one.recordsOut, 0),
     messages: first.messages,
     latencyUs: isSecond ? 0 : own.reduce((total, figures) => total + figures.latencyUs, 0),
     exceptions: isSecond ? 0 : own.reduce((total, figures) => total + figures.exceptions, 0),

@@ -123,7 +123,7 @@ interface Figures {
   outputs: ReadonlyMap<NodeHandle, Buffer>;
 }
 
-/** The operators from the source down: a chain, split at the sinks; it ends where no row went on. */
+/** The operators from the source down: a chain, split at the sinks, or as a graph draws them; ways end where no row went on. */
 function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures): Step | undefined {
   const { operators } = rule;
   const isOwn = (operator: OperatorPlan) =>
@@ -134,17 +134,28 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
   if (from === undefined) return undefined;
   const root = stepOf(from, { rule: rule.id, messages: figures.messages });
   let last = root;
+  /** Operators that gave rows, by name. */
+  const reached = new Map([[from.name, root]]);
+  const before = ({ after }: OperatorPlan): Step | undefined =>
+    after === undefined ? last : after.map((name) => reached.get(name)).find((step) => step !== undefined);
   const decoder = operators.find((operator) => operator.part === 'decoder' && isOwn(operator));
   if (decoder !== undefined && figures.messages > 0) {
     last = followedBy(last, stepOf(decoder, { rule: rule.id }, figures.decodeUs));
   }
+  if (decoder !== undefined) reached.set(decoder.name, last);
   for (const operator of operators.filter(({ part }) => part === 'operator')) {
     const change = changeOf(operator, figures);
-    if (change === undefined) continue;
-    last = followedBy(last, stepOf(operator, { rule: rule.id, rowsIn: change.in, rowsOut: change.out }, change.us));
-    if (change.out === 0) return root;
+    const giver = before(operator);
+    if (change === undefined || giver === undefined) continue;
+    last = followedBy(giver, stepOf(operator, { rule: rule.id, rowsIn: change.in, rowsOut: change.out }, change.us));
+    if (change.out > 0) reached.set(operator.name, last);
+    else if (operator.after === undefined) return root;
   }
-  for (const action of rule.sinks.keys()) addSink(last, rule, action, figures.outputs);
+  for (const action of rule.sinks.keys()) {
+    const first = operators.find((operator) => operator.action === action);
+    const giver = first === undefined ? undefined : before(first);
+    if (giver !== undefined) addSink(giver, rule, action, figures.outputs);
+  }
   return root;
 }
 

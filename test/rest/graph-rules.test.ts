@@ -155,6 +155,86 @@ test('a switch below a window sends the whole window where its first row belongs
   assert.equal(values(high), [[4, 5, 6]]);
 });
 
+test('cases of a switch below a window may use aggregates over it', async () => {
+  const [small, large] = [join(server.data, 'small.txt'), join(server.data, 'large.txt')];
+  const { id, status } = await run(
+    {
+      src: source,
+      win: count(2),
+      by: operator('switch', { cases: ['sum(a) < 5 AND b = "x1"', 'max(a) > 3', 'sum(b) > 1'] }),
+      grp: operator('aggfunc', { expr: 'sum(a) as s' }),
+      out: operator('pick', { fields: ['s'], isAgg: true }),
+      small: file(small),
+      large: file(large),
+      never: { type: 'sink', nodeType: 'nop', props: {} },
+    },
+    { src: ['win'], win: ['by'], by: [['small'], ['grp'], ['never']], grp: ['out'], out: ['large'] },
+  );
+  assert.equal(
+    linesOf(small).map((rows: { a: number }[]) => rows.map(({ a }) => a)),
+    [[1, 2]],
+  );
+  assert.equal(linesOf(large), [[{ s: 7 }], [{ s: 11 }]]);
+  assert.is(status.op_by_0_records_in_total, 6);
+  assert.is(status.op_by_0_records_out_total, 6);
+  // A sum of texts fails in every window, and for its own case only.
+  assert.is(status.op_by_0_exceptions_total, 3);
+  const { edges } = (await server.request('GET', `/rules/${id}/topo`)).json;
+  assert.equal(edges.op_by, ['op_small_0_transform', 'op_grp', 'op_never_0_transform']);
+});
+
+test('a stream may come to a window on two ways, and to a sink', async () => {
+  const [both, sums] = [join(server.data, 'both.txt'), join(server.data, 'ways.txt')];
+  await run(
+    {
+      src: source,
+      low: operator('filter', { expr: 'a < 3' }),
+      even: operator('filter', { expr: 'mod(a, 2) = 0' }),
+      win: count(5),
+      sum: operator('aggfunc', { expr: 'sum(a) as s' }),
+      out: operator('pick', { fields: ['s'], isAgg: true }),
+      both: { type: 'sink', nodeType: 'file', props: { path: both, sendSingle: true, fields: ['a'] } },
+      sums: file(sums),
+    },
+    { src: ['low', 'even'], low: ['win', 'both'], even: ['win', 'both'], win: ['sum'], sum: ['out'], out: ['sums'] },
+  );
+  assert.equal(linesOf(sums), [[{ s: 1 + 2 + 2 + 4 + 6 }]]);
+  assert.equal(
+    linesOf(both)
+      .map(({ a }) => a)
+      .sort(),
+    [1, 2, 2, 4, 6],
+  );
+});
+
+test('a traced rule has spans along the branches of its graph', async () => {
+  const id = `g${++made}`;
+  const data = [{ a: 1 }];
+  const nodes = {
+    own: { type: 'source', nodeType: 'simulator', props: { data, interval: 20, loop: true } },
+    no: operator('filter', { expr: 'a > 1' }),
+    yes: operator('filter', { expr: 'a = 1' }),
+    never: { type: 'sink', nodeType: 'nop', props: {} },
+    sink: { type: 'sink', nodeType: 'nop', props: {} },
+  };
+  const edges = { own: ['no', 'yes'], no: ['never'], yes: ['sink'] };
+  const options = { enableRuleTracer: true };
+  const rule = { id, options, graph: { nodes, topo: { sources: ['own'], edges } } };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  await server.request('POST', `/rules/${id}/trace/start`, { strategy: 'always' });
+  const root = await eventually('a trace', async () => {
+    const [traceId] = (await server.request('GET', `/trace/rule/${id}`)).json as string[];
+    if (traceId === undefined) return undefined;
+    const answer = await server.request('GET', `/trace/${traceId}`);
+    return answer.status === 200 ? answer.json : undefined;
+  });
+  await server.request('DELETE', `/rules/${id}`);
+  type Span = { Name: string; ChildSpan: Span[] | null };
+  const names = ({ Name, ChildSpan }: Span): string =>
+    [Name, ...(ChildSpan ?? []).map((child) => `(${names(child)})`)].join(' ');
+  assert.is(names(root), 'own (no) (yes (sink_0_transform (sink_1_encode (sink))))');
+});
+
 test('branches share their window, which takes each row in once', async () => {
   const [rows, sums] = [join(server.data, 'rows.txt'), join(server.data, 'groups.txt')];
   const { status } = await run(
@@ -284,109 +364,6 @@ test('streams may meet in a window without a join', async () => {
     { win: ['n'], n: ['out'], out: ['sink'] },
   );
   assert.equal(lines, [[{ n: 4 }]]);
-});
-
-test('graphs that make no query are refused with the node and the reason', async () => {
-  const sink = { type: 'sink', nodeType: 'nop', props: {} };
-  const refusals: [object, object, RegExp][] = [
-    [{ src: source }, { src: [] }, /src has no edge/],
-    [{ src: source, sink }, { src: ['gone'] }, /gone is not defined/],
-    [{ src: source, sink }, { src: ['sink'], sink: ['src'] }, /sink sink can't have an edge/],
-    [{ src: source, f: operator('filter', {}), sink }, { src: ['f'], f: ['sink'] }, /node f \(filter\): expr must be/],
-    [{ src: source, f: operator('filter', { expr: 'a >' }), sink }, { src: ['f'], f: ['sink'] }, /node f \(filter\)/],
-    [{ src: source, f: operator('dance', {}), sink }, { src: ['f'], f: ['sink'] }, /node f \(dance\)/],
-    [
-      { src: source, f: operator('filter', { expr: 'a > 1' }), g: operator('filter', { expr: 'a > 1' }), sink },
-      { src: ['f', 'sink'], f: ['g'], g: ['f'] },
-      /f, g run in a circle/,
-    ],
-    [
-      { src: source, p: operator('pick', { fields: ['a'] }), f: operator('filter', { expr: 'b > 1' }), sink },
-      { src: ['p'], p: ['f'], f: ['sink'] },
-      /column b was not picked/,
-    ],
-    [
-      { src: { type: 'source', nodeType: 'simulator', props: { sourceName: 'nowhere' } }, sink },
-      { src: ['sink'] },
-      /nowhere/,
-    ],
-    [{ src: { type: 'spring', nodeType: 'x' }, sink }, { src: ['sink'] }, /nodes\.src\.type is "spring"/],
-  ];
-  // One operator between source and sink, or two.
-  const alone: [object, RegExp][] = [
-    [operator('aggfunc', { expr: 'sum(a)' }), /node f \(aggfunc\) takes a collection, but src gives rows/],
-    [operator('groupby', { dimensions: ['a'] }), /node f \(groupby\) takes a collection, but src gives rows/],
-    [operator('orderby', { sorts: [{ field: 'a' }] }), /node f \(orderby\) takes a collection, but src gives rows/],
-    [operator('script', { script: 'x' }), /node f \(script\) is not supported: scripts would/],
-    [operator('watermark', {}), /node f \(watermark\): emitters must be a list/],
-    [operator('watermark', { emitters: ['gone'] }), /node f \(watermark\): emitters: "gone" is no stream of the rule/],
-    [operator('window', { type: 'countwindow', size: 0 }), /node f \(window\): size must be a whole number above 0/],
-    [
-      operator('window', { type: 'hoppingwindow', unit: 'ss', size: 2, interval: 0 }),
-      /node f \(window\): interval must be a whole number above 0/,
-    ],
-    [operator('window', { type: 'sessionwindow', unit: 'ss', size: 2 }), /interval must be a whole number above 0/],
-    [
-      operator('window', { type: 'hoppingwindow', unit: 'ss', size: 2, interval: 3 }),
-      /interval must not be greater than size/,
-    ],
-  ];
-  for (const [f, reason] of alone) refusals.push([{ src: source, f, sink }, { src: ['f'], f: ['sink'] }, reason]);
-  const pairs: [object, object, RegExp][] = [
-    [count(2), count(2), /node g \(window\) takes rows, but f gives a collection/],
-    [
-      count(2),
-      operator('watermark', { emitters: ['sim'] }),
-      /node g \(watermark\) takes rows, but f gives a collection/,
-    ],
-  ];
-  for (const [f, g, reason] of pairs) {
-    refusals.push([{ src: source, f, g, sink }, { src: ['f'], f: ['g'], g: ['sink'] }, reason]);
-  }
-  refusals.push(
-    [
-      {
-        src: source,
-        w: count(2),
-        g: operator('groupby', { dimensions: ['a'] }),
-        f: operator('function', { expr: 'abs(a) as b' }),
-        sink,
-      },
-      { src: ['w'], w: ['g'], g: ['f'], f: ['sink'] },
-      /node f \(function\) takes rows or a collection, but g gives groups/,
-    ],
-    [
-      {
-        src: source,
-        f: operator('filter', { expr: 'a > 1' }),
-        g: operator('filter', { expr: 'a > 2' }),
-        h: operator('pick', { fields: ['a'] }),
-        sink,
-      },
-      { src: ['f', 'g'], f: ['h'], g: ['h'], h: ['sink'] },
-      /node h \(pick\) takes one input, not f, g/,
-    ],
-    [
-      { src: { ...source, nodeType: 'mqtt' }, sink },
-      { src: ['sink'] },
-      /source src: nodeType is mqtt, but sim is of type simulator/,
-    ],
-    [
-      { src: { ...source, props: { sourceType: 'table', sourceName: 'sim' } }, sink },
-      { src: ['sink'] },
-      /source src: sourceType is table, but sim is a stream/,
-    ],
-  );
-  for (const [nodes, edges, reason] of refusals) {
-    const answer = await server.request('POST', '/rules', {
-      id: 'bad',
-      graph: { nodes, topo: { sources: ['src'], edges } },
-    });
-    assert.is(answer.status, 400, String(reason));
-    assert.match(answer.json.message, reason);
-  }
-  const both = { id: 'bad', sql: 'SELECT a FROM sim', graph: {}, actions: [{ nop: {} }] };
-  assert.match((await server.request('POST', '/rules', both)).json.message, /both sql and graph/);
 });
 
 test.run();

@@ -8,8 +8,8 @@ import { refuse } from '../errors.js';
 import { bindJoins, inRowOrder } from '../join.js';
 import type { Logical, OutputEntry, OutputRow } from '../logical.js';
 import { bindSelectList } from '../select-list.js';
-import type { Value } from '../value.js';
-import { type Branch, binderAt, type Context, clauseAt, type Point, unqualified } from './point.js';
+import { childrenOf, type Value } from '../value.js';
+import { type Branch, binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';
 import { hasColumn, mergedRows, plain, withEntry } from './row.js';
 
@@ -31,7 +31,7 @@ export function applied(node: GraphNode, output: number, point: Point, context: 
     case 'groupby': {
       const { binder } = binderAt(point, context);
       const clause = { name: 'dimensions', place: 'row', hasAggregates: false } as const;
-      const keys = props.dimensions(node).map((expr) => binder.bind(unqualified(expr, point), clause));
+      const keys = props.dimensions(node).map((expr) => binder.bind(localNames(expr, point), clause));
       return grouped(point, keys, context, node.name);
     }
     case 'orderby': {
@@ -62,11 +62,11 @@ export function inOrder(point: Point): Point {
 }
 
 function bound(expr: Expr, point: Point, property: string, context: Context): Value {
-  return binderAt(point, context).binder.bind(unqualified(expr, point), clauseAt(point, property));
+  return binderAt(point, context).binder.bind(localNames(expr, point), clauseAt(point, property));
 }
 
 /** All rows go on; with them what is computed for the nodes below. */
-function passed(node: GraphNode, point: Point, values: Value[]): Point {
+export function passed(node: GraphNode, point: Point, values: Value[]): Point {
   const isAsMet = values.length === 0 && point.isAsMet;
   return { ...point, isAsMet, operator: { kind: 'compute', input: point.operator, values, labels: [node.name] } };
 }
@@ -77,11 +77,28 @@ function filtered(node: GraphNode, point: Point, context: Context): Point {
   return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause, labels: [node.name] } };
 }
 
-/** Rows and groups go each by themselves, the rows of a window go together: as the first of them says. */
+/**
+ * Rows and groups go each by themselves, the rows of a window go together: as the first of them says, or aggregates over
+ * them.
+ */
 function switched(node: GraphNode, output: number, point: Point, context: Context): Point {
-  const condition = bound(props.caseOf(node, output), point, 'cases', context);
+  const condition = caseAt(props.caseOf(node, output), point, context);
   const isWhole = point.flow === 'a collection';
-  return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause: 'case', isWhole } };
+  const shown = isWhole ? [...new Set(aggregatesIn(condition))] : [];
+  const input: Logical =
+    shown.length === 0
+      ? point.operator
+      : { ...messageGroups(point.operator, [], context.values), isGrouped: false, shown };
+  return { ...point, operator: { kind: 'filter', input, condition, clause: 'case', isWhole, labels: [node.name] } };
+}
+
+function caseAt(expr: Expr, point: Point, context: Context): Value {
+  const clause = { ...clauseAt(point, 'cases'), hasAggregates: point.flow !== 'rows' };
+  return binderAt(point, context).binder.bind(localNames(expr, point), clause);
+}
+
+function aggregatesIn(value: Value): Value[] {
+  return value.kind === 'aggregate' ? [value] : childrenOf(value).flatMap(aggregatesIn);
 }
 
 function computed(node: GraphNode, point: Point, context: Context): Point {
@@ -126,7 +143,9 @@ function windowed(node: GraphNode, given: Point, context: Context): Point {
 }
 
 function picked(node: GraphNode, given: Point, context: Context): Point {
-  const items = props.fields(node).map((item) => ({ ...item, expr: unqualified(item.expr, given) }));
+  const items = props
+    .fields(node)
+    .map((item) => ({ ...item, expr: localNames(item.expr, given), alias: aliasOf(item) }));
   const hasAggregates = items.some(({ expr }) => some(expr, isAggregateCall));
   const isOfWindow = given.flow === 'a collection' && (node.props.isAgg === true || hasAggregates);
   const point = isOfWindow ? grouped(given, [], context) : given;
@@ -154,6 +173,11 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
     { ...point, row, sent },
     row.entries.map(({ value }) => value),
   );
+}
+
+/** A column keeps its name whichever stream it is said to be of. */
+function aliasOf({ expr, alias }: SelectItem): string | null {
+  return alias ?? (expr.kind === 'column' && expr.qualifier !== null ? expr.name : null);
 }
 
 function isSame(a: OutputEntry, b: OutputEntry): boolean {
@@ -187,7 +211,8 @@ function joined(node: GraphNode, point: Point, context: Context): Point {
   const sources = branches.map(({ source }) => source);
   const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
   const after: Point = { ...point, ...mergedRows(order, context.values), branches: order, isJoined: true };
-  const steps = bindJoins(joins, sources, binderAt(after, context).binder, {
+  const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
+  const steps = bindJoins(conditions, sources, binderAt(after, context).binder, {
     name: 'on',
     place: 'row',
     hasAggregates: false,

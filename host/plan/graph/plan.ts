@@ -7,7 +7,7 @@ import { checkEventTime, definitionOf } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
 import { checkGraph } from './check.js';
-import { applied, inOrder } from './operators.js';
+import { applied, inOrder, passed } from './operators.js';
 import type { Branch, Context, Point } from './point.js';
 import { nowhere } from './props.js';
 import { mergedRows, rowOfSource } from './row.js';
@@ -104,8 +104,9 @@ class GraphPlanner {
         return { ...point, watermarks: [...point.watermarks, node.name] };
       }
       const isOrderless = point.watermarks.length === 0 || node.nodeType === 'watermark';
-      const input = node.nodeType === 'switch' ? this.switchInput(node, point, places) : point;
-      return applied(node, output, isOrderless ? input : inOrder(input), this.context);
+      const ordered = isOrderless ? point : inOrder(point);
+      const input = node.nodeType === 'switch' ? this.switchInput(node, ordered, places) : ordered;
+      return applied(node, output, input, this.context);
     } catch (error) {
       if (!(error instanceof HaumeaError) || error.message.startsWith('node ')) throw error;
       throw refuse(`node ${node.name} (${node.nodeType}): ${error.message}`);
@@ -124,7 +125,7 @@ class GraphPlanner {
     const key = JSON.stringify([node.name]);
     let input = places.get(key);
     if (input === undefined) {
-      input = { ...point, operator: { kind: 'compute', input: point.operator, values: [], labels: [node.name] } };
+      input = passed(node, point, []);
       places.set(key, input);
     }
     return input;

@@ -3,7 +3,7 @@ import type { Catalog, RuleDefinition } from '../../run/api.js';
 import type { Expr, SelectItem, WindowKind } from '../../sql/ast.js';
 import { transform } from '../../sql/visit.js';
 import { Binder, type Clause } from '../bind.js';
-import type { Logical, OutputRow } from '../logical.js';
+import type { Logical, OutputEntry, OutputRow } from '../logical.js';
 import type { Source } from '../source.js';
 import type { Values } from '../value.js';
 import type { Flow } from './check.js';
@@ -47,7 +47,9 @@ export interface Context {
 /** Binds expressions at a place; `items`: columns being picked, which may use each other's aliases. */
 export function binderAt(point: Point, { rule, catalog, values }: Context, items: readonly SelectItem[] = []) {
   const sources = point.branches.map(({ source }) => source);
-  const scope = new RowScope(sources, values, point.row, point.sent, items);
+  const computed = point.isJoined ? point.branches.flatMap(qualifiedIn) : [];
+  const row = { ...point.row, entries: [...point.row.entries, ...computed] };
+  const scope = new RowScope(sources, values, row, point.sent, items);
   const binder = new Binder(values, scope, {
     values,
     scope,
@@ -60,14 +62,24 @@ export function binderAt(point: Point, { rule, catalog, values }: Context, items
   return { scope, binder };
 }
 
-/** Names of streams say nothing before rows are joined: a column is the row's own. */
-export function unqualified<E extends Expr>(expr: E, { isJoined, branches }: Point): Expr {
-  if (isJoined) return expr;
+/**
+ * The expression with qualified names as `binderAt` knows them. Names of streams say nothing before rows are joined: a column
+ * is the row's own. In joined rows they tell apart what was computed for the stream's rows.
+ */
+export function localNames(expr: Expr, { isJoined, branches }: Point): Expr {
   return transform(expr, (part) => {
     if (part.kind !== 'column' || part.qualifier === null) return part;
-    const isStream = branches.some(({ source }) => source.ownName === part.qualifier || source.name === part.qualifier);
-    return isStream ? { ...part, qualifier: null } : part;
+    const { qualifier, name } = part;
+    const branch = branches.find(({ source }) => source.ownName === qualifier || source.name === qualifier);
+    const hasEntry = branch?.row.entries.some((entry) => entry.name === name) ?? false;
+    if (branch === undefined || (isJoined && !hasEntry)) return part;
+    return { ...part, qualifier: null, name: isJoined ? `${branch.source.ownName}.${name}` : name };
   });
+}
+
+/** Columns of the branch under names that tell it apart from others. */
+function qualifiedIn({ source, row }: Branch): OutputEntry[] {
+  return row.entries.map((entry) => ({ ...entry, name: `${source.ownName}.${entry.name}` }));
 }
 
 /** What an expression in a property may use at a place. */

@@ -1,7 +1,7 @@
 /** The topology of a graph is the graph itself: operators have the names of their nodes. */
 import type { OperatorPlan, RulePlan } from '../../../kernels/ir.js';
 import type { RuleGraph } from '../../run/api.js';
-import type { Physical } from '../physical.js';
+import { caseName, type Physical } from '../physical.js';
 import type { Source } from '../source.js';
 import { hasDecoder, sinkOperators } from '../topology.js';
 
@@ -47,9 +47,27 @@ export function graphTopology(
     if (type === 'sink') addChain(name, sinkOperators(nodeType, name, action++, physical));
   }
   for (const { from, to } of graph.edges) connect(ends.get(from)?.last ?? from, ends.get(to)?.first ?? to);
-  return { topology: { sources: starts, edges }, operators };
+  return { topology: { sources: starts, edges }, operators: inFlow(operators, edges) };
 }
 
-function operatorOf(node: string, { labelled }: Physical): OperatorPlan {
-  return { name: `op_${node}`, part: 'operator', nodes: labelled.get(node) ?? [] };
+/** The operators in the order in which rows come to them, each with those that give it rows. */
+function inFlow(operators: readonly OperatorPlan[], edges: Readonly<Record<string, string[]>>): OperatorPlan[] {
+  const after = (name: string): string[] => Object.keys(edges).filter((from) => edges[from]?.includes(name));
+  const placed = new Map<string, OperatorPlan>();
+  const place = (operator: OperatorPlan): void => {
+    if (placed.has(operator.name)) return;
+    const givers = after(operator.name);
+    for (const giver of operators) if (givers.includes(giver.name)) place(giver);
+    placed.set(operator.name, givers.length === 0 ? operator : { ...operator, after: givers });
+  };
+  for (const operator of operators) place(operator);
+  return [...placed.values()];
+}
+
+function operatorOf(node: string, { labelled, nodes }: Physical): OperatorPlan {
+  const all = labelled.get(node) ?? [];
+  const isCase = (index: number): boolean => nodes[index]?.name === caseName;
+  const operator: OperatorPlan = { name: `op_${node}`, part: 'operator', nodes: all.filter((index) => !isCase(index)) };
+  const outputs = all.filter(isCase);
+  return outputs.length === 0 ? operator : { ...operator, outputs };
 }

@@ -1,0 +1,116 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readGraph } from '../../../host/meta/rule-graph.js';
+import { explainRule, planRule } from '../../../host/plan/index.js';
+import { showPlan } from '../../../host/plan/show.js';
+import type { RuleDefinition } from '../../../host/run/api.js';
+import type { NodePlan } from '../../../kernels/ir.js';
+import { noFold, ruleOf, streams } from './rules.js';
+
+const named = (sourceName: string, nodeType = 'memory') => ({ type: 'source', nodeType, props: { sourceName } });
+const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeType, props });
+const sink = { type: 'sink', nodeType: 'nop', props: {} };
+const count = operator('window', { type: 'countwindow', size: 2 });
+const tumbling = operator('window', { type: 'tumblingwindow', unit: 'ss', size: 2 });
+const byA = operator('groupby', { dimensions: ['a'] });
+const sum = operator('aggfunc', { expr: 'sum(b) as s' });
+
+function ruleWith(nodes: object, edges: object, sources = ['src'], options = {}): RuleDefinition {
+  const graph = readGraph({ nodes, topo: { sources, edges } });
+  const sinks = graph.nodes.filter(({ type }) => type === 'sink');
+  const actions = sinks.map(({ nodeType, props }) => ({ type: nodeType, props }));
+  return { ...ruleOf('', options, actions), graph };
+}
+
+const planOf = (...args: Parameters<typeof ruleWith>) => planRule(ruleWith(...args), streams, noFold);
+const kindsOf = ({ nodes }: { nodes: readonly NodePlan[] }) => nodes.map(({ kind }) => kind);
+
+test('a window and the groups of its rows are one node when nothing else reads the window', () => {
+  const nodes = { src: named('demo'), w: count, g: byA, s: sum, sink };
+  const plan = planOf(nodes, { src: ['w'], w: ['g'], g: ['s'], s: ['sink'] });
+  assert.equal(kindsOf(plan), ['window', 'filter', 'encode']);
+  const of = (name: string) => plan.operators.find((one) => one.name === name)?.nodes;
+  assert.equal(of('op_w'), of('op_g'));
+});
+
+test('branches below a window read one window that keeps the columns of all of them', () => {
+  const nodes = {
+    src: named('demo'),
+    w: count,
+    g: byA,
+    s: sum,
+    p: operator('pick', { fields: ['c'] }),
+    one: sink,
+    two: sink,
+  };
+  const plan = planOf(nodes, { src: ['w'], w: ['g', 'p'], g: ['s'], s: ['one'], p: ['two'] });
+  const windows = plan.nodes.flatMap((node) => (node.kind === 'window' ? [node] : []));
+  assert.equal(
+    windows.map(({ window, grouped }) => [window.kind, grouped]),
+    [
+      ['count', false],
+      ['message', true],
+    ],
+  );
+  assert.equal(
+    plan.sources.map(({ columns }) => columns.map((use) => (use.kind === 'field' ? use.name : use.kind)).sort()),
+    [['a', 'b', 'c', 'row']],
+  );
+});
+
+test('a filter of the rows of a window that follows the clock stands before the window, of a counting one behind it', () => {
+  const f = operator('filter', { expr: 'a > 1' });
+  const edges = { src: ['w'], w: ['f'], f: ['g'], g: ['s'], s: ['sink'] };
+  const kindsWith = (w: object) => kindsOf(planOf({ src: named('demo'), w, f, g: byA, s: sum, sink }, edges));
+  assert.equal(kindsWith(tumbling), ['filter', 'window', 'filter', 'encode']);
+  assert.equal(kindsWith(count), ['window', 'filter', 'window', 'filter', 'encode']);
+});
+
+test('event time: one watermark where streams meet, wherever the graph has watermark nodes', () => {
+  const timed = { one: { ...named('timed'), props: { sourceName: 'timed' } } };
+  const own = { type: 'source', nodeType: 'memory', props: { sourceName: 'timed' } };
+  const options = { isEventTime: true };
+  const mark = operator('watermark', { emitters: ['timed'] });
+  const single = planOf({ ...timed, w: tumbling, sink }, { one: ['w'], w: ['sink'] }, ['one'], options);
+  assert.equal(kindsOf(single), ['eventTime', 'window', 'encode']);
+  const marked = { ...timed, two: own, m1: mark, m2: mark, w: tumbling, sink };
+  const edges = { one: ['m1'], two: ['m2'], m1: ['w'], m2: ['w'], w: ['sink'] };
+  const met = planOf(marked, edges, ['one', 'two'], options);
+  assert.equal(kindsOf(met), ['merge', 'port', 'port', 'eventTime', 'window', 'encode']);
+  const of = (name: string) => met.operators.find((one) => one.name === name)?.nodes;
+  assert.equal([of('op_m1'), of('op_m2')], [[3], [3]]);
+});
+
+test('what a function gives before streams meet is a column of its branch', () => {
+  const nodes = {
+    one: named('demo'),
+    two: named('typed', 'mqtt'),
+    fn: operator('function', { expr: 'abs(x) as q' }),
+    w: count,
+    j: operator('join', { from: 'one', joins: [{ name: 'two', type: 'full', on: 'one.q = two.a' }] }),
+    p: operator('pick', { fields: ['q', 'b'] }),
+    sink,
+  };
+  const edges = { one: ['fn'], fn: ['w'], two: ['w'], w: ['j'], j: ['p'], p: ['sink'] };
+  const plan = planOf(nodes, edges, ['one', 'two']);
+  const port = plan.nodes.find((node) => node.kind === 'port');
+  // The last column of the branch is a register, which the node of the function has filled.
+  const last = port?.kind === 'port' ? port.columns.at(-1) : undefined;
+  assert.ok(last !== undefined && last < 0x4000);
+  const join = plan.nodes.find((node) => node.kind === 'join');
+  const own = join?.kind === 'join' ? join.branches[0] : undefined;
+  assert.is(own?.length, port?.kind === 'port' ? port.columns.length : undefined);
+  assert.match(showPlan(plan), /source 0 demo: c0=x c1=b\n/);
+});
+
+test('an explanation names the operators as the graph does', () => {
+  const nodes = { src: named('demo'), w: count, g: byA, s: sum, sink };
+  const text = explainRule(ruleWith(nodes, { src: ['w'], w: ['g'], g: ['s'], s: ['sink'] }), streams, noFold);
+  const lines = text.split('\n').map((line) => JSON.parse(line.trim()) as { op: string });
+  assert.equal(
+    lines.map(({ op }) => op),
+    ['ProjectPlan_0', 'op_s', 'op_g', 'op_w', 'DataSourcePlan_4'],
+  );
+});
+
+test.run();
