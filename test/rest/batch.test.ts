@@ -107,6 +107,25 @@ test('takes thousands of changes at the price of a few waits for the disk', asyn
   assert.ok(dropped.json.every(({ code }: { code: number }) => code === 200));
 });
 
+test('responses that are too long together are told apart, and what was asked is done', async () => {
+  const key = '/metadata/sources/mqtt/confKeys/long';
+  const get = { method: 'GET', path: '/metadata/sources/yaml/mqtt' };
+  const { json } = await batch([
+    { method: 'PUT', path: key, body: JSON.stringify({ text: 'x'.repeat(8 << 20) }) },
+    ...Array(9).fill(get),
+    { method: 'DELETE', path: key },
+  ]);
+  assert.is(json[0].code, 200);
+  for (const part of json.slice(1, 8)) assert.ok(part.response.length > 8 << 20);
+  for (const part of json.slice(8, 10)) {
+    assert.is(part.code, 200);
+    assert.is(part.response, undefined);
+    assert.match(part.error, /more than 67108864 characters, send this request by itself/);
+  }
+  assert.is(json[10].code, 200);
+  assert.not.match((await plane.request('GET', '/metadata/sources/yaml/mqtt')).text, /xxx/);
+});
+
 test('what a batch has acknowledged is there after a restart', async () => {
   await batch([create('kept1'), create('kept2')]);
   await plane.close();

@@ -51,7 +51,11 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
   const { default: yaml } = await import('yaml');
   let tree: unknown;
   try {
-    tree = yaml.parse(text);
+    // The library compares each key with each other.
+    const document = yaml.parseDocument(text, { uniqueKeys: false });
+    if (document.errors[0] !== undefined) throw document.errors[0];
+    yaml.visit(document, { Map: (_key, { items }) => checkUnique(items.map(({ key }) => String(key))) });
+    tree = document.toJS();
   } catch (error) {
     // The lines below the first show the place.
     const [reason = ''] = reasonOf(error).split(/:?\n/, 1);
@@ -63,6 +67,14 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
     else items.set(section, new Map([...values].map(([name, value]) => [name, textOfYaml(section, name, value)])));
   }
   return items;
+}
+
+function checkUnique(keys: readonly string[]): void {
+  const known = new Set<string>();
+  for (const key of keys) {
+    if (known.has(key)) throw new Error(`${key} is there twice in one map`);
+    known.add(key);
+  }
 }
 
 /** Writes items as YAML. */

@@ -22,8 +22,10 @@ export type Dispatch = (
   body: Buffer,
 ) => Promise<{ readonly answer: Promise<{ readonly status: number; readonly body: string | Buffer }> }>;
 
-/** Parts between two turns of the event loop, so that a long batch does not hold up other clients. */
-const turnParts = 64;
+/** Time between two turns of the event loop, so that a long batch does not hold up other clients. */
+const turnMs = 10;
+/** Characters of all responses together; a text has an end, and memory, too. */
+const maxResponses = 64 << 20;
 
 export class BatchService {
   readonly #dispatch: Dispatch;
@@ -35,9 +37,19 @@ export class BatchService {
   /** Answers the parts one after the other; the failure of one does not concern the rest. */
   async run(body: unknown): Promise<BatchAnswer[]> {
     const answers: Promise<BatchAnswer>[] = [];
+    let room = maxResponses;
+    const bounded = (answer: BatchAnswer): BatchAnswer => {
+      const size = answer.response?.length ?? 0;
+      if (size > room) return { code: answer.code, error: tooLong };
+      room -= size;
+      return answer;
+    };
+    let turn = performance.now();
     for (const part of readParts(body)) {
-      answers.push((await this.#start(part)).answer);
-      if (answers.length % turnParts === 0) await new Promise((resolve) => setImmediate(resolve));
+      answers.push((await this.#start(part)).answer.then(bounded));
+      if (performance.now() - turn < turnMs) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      turn = performance.now();
     }
     return Promise.all(answers);
   }
@@ -51,6 +63,8 @@ export class BatchService {
     return { answer: answer.then(({ status, body }) => answerOf(status, body.toString())) };
   }
 }
+
+const tooLong = `the responses of the batch have more than ${maxResponses} characters, send this request by itself`;
 
 function answerOf(code: number, response: string): BatchAnswer {
   return response === '' ? { code } : { code, response };

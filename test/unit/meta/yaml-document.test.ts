@@ -1,0 +1,44 @@
+/** YAML documents of imports: what is there twice, and what takes time. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readYaml } from '../../../host/meta/transfer/document.js';
+
+const streamsOf = (names: readonly string[]) =>
+  `streams:\n${names.map((name) => `  ${name}:\n    sql: CREATE STREAM ${name} ()\n`).join('')}`;
+
+const reasonOf = (text: string) =>
+  readYaml(text).then(
+    () => 'taken',
+    (error: unknown) => (error as Error).message,
+  );
+
+test('a name that is there twice in one map is refused, in two maps it is taken', async () => {
+  assert.match(await reasonOf(streamsOf(['a', 'b', 'a'])), /the content is no YAML: a is there twice in one map/);
+  assert.match(await reasonOf('rules: {}\nrules: {}\n'), /rules is there twice in one map/);
+  assert.match(await reasonOf('rules:\n  r:\n    id: r\n    id: s\n'), /id is there twice in one map/);
+  assert.is(await reasonOf('rules:\n  r:\n    id: r\n  s:\n    id: s\n'), 'taken');
+});
+
+test('what is no YAML, or refers to itself without measure, is refused', async () => {
+  assert.match(await reasonOf('rules: [\n'), /the content is no YAML/);
+  assert.match(await reasonOf('--- 1\n--- 2\n'), /the content is no YAML/);
+  const names = 'bcdefghij'.split('');
+  const bomb = names.map((name, i) => `${name}: &${name} [${`*${'abcdefghi'[i]},`.repeat(9)}]`).join('\n');
+  assert.match(await reasonOf(`a: &a [x]\n${bomb}\n`), /the content is no YAML: Excessive alias count/);
+});
+
+test('tens of thousands of names take no longer for each than a few', async () => {
+  const cost = async (count: number) => {
+    const text = streamsOf(Array.from({ length: count }, (_, i) => `s${i}`));
+    const before = process.cpuUsage();
+    assert.is((await readYaml(text)).get('streams')?.size, count);
+    const { user } = process.cpuUsage(before);
+    return user / count;
+  };
+  await cost(1000);
+  const few = await cost(2000);
+  const many = await cost(40_000);
+  assert.ok(many < few * 5, `${many.toFixed(0)} µs for each, ${few.toFixed(0)} µs with few`);
+});
+
+test.run();
