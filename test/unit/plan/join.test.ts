@@ -135,7 +135,10 @@ test('FILTER and conditions of the window see the rows of each stream before the
 
 test('the time and metadata of a joined row: of its window, of the first stream that has the key', () => {
   assert.match(shown(`SELECT event_time() AS t FROM x INNER JOIN y ON x.id = y.id ${window}`), /\{t: c5\?\}/);
-  assert.match(shown(`SELECT meta(topic) AS t FROM x LEFT JOIN y ON x.id = y.id ${window}`), /logic\.present c\d+ c\d+/);
+  assert.match(
+    shown(`SELECT meta(topic) AS t FROM x LEFT JOIN y ON x.id = y.id ${window}`),
+    /logic\.present c\d+ c\d+/,
+  );
 });
 
 test('a stream that is joined with itself shows under its aliases', () => {
