@@ -16,14 +16,11 @@ export class ConfKeyRepository {
     this.#defaults = defaults;
   }
 
-  /** Keys of a connector with their properties; undefined when there are none. */
+  /** Keys of a connector with their properties, without those that can't be read; undefined when there are none. */
   list(owner: KeyOwner, connector: string): Record<string, Properties> | undefined {
     const keys = new Map(Object.entries(this.#given(owner, connector)));
-    const prefix = `${owner}.${connector}.`;
-    for (const [name, text] of this.#store.list(kinds.confKey)) {
-      if (!name.startsWith(prefix)) continue;
-      const key = name.slice(prefix.length);
-      keys.set(key, { ...keys.get(key), ...propertiesOf(name, text) });
+    for (const [name, key, properties] of this.registered(owner)) {
+      if (name === connector) keys.set(key, { ...keys.get(key), ...properties });
     }
     return keys.size === 0 ? undefined : Object.fromEntries(keys);
   }
@@ -55,13 +52,20 @@ export class ConfKeyRepository {
     return key === 'default' ? own : { ...common, ...own };
   }
 
-  /** Registered keys of all connectors: connector, key, properties; those that can't be read are left out. */
-  registered(owner: KeyOwner): [connector: string, key: string, properties: Properties][] {
-    return this.#store.list(kinds.confKey).flatMap(([name, text]): [string, string, Properties][] => {
+  /** Names of the registered keys of all connectors. */
+  names(owner: KeyOwner): [connector: string, key: string][] {
+    return this.#store.keys(kinds.confKey).flatMap((name): [string, string][] => {
       const [word, connector, ...key] = name.split('.');
-      if (word !== owner || connector === undefined || key.length === 0) return [];
+      return word !== owner || connector === undefined || key.length === 0 ? [] : [[connector, key.join('.')]];
+    });
+  }
+
+  /** Registered keys of all connectors with their properties; those that can't be read are left out. */
+  registered(owner: KeyOwner): [connector: string, key: string, properties: Properties][] {
+    return this.names(owner).flatMap(([connector, key]): [string, string, Properties][] => {
+      const name = `${owner}.${connector}.${key}`;
       try {
-        return [[connector, key.join('.'), propertiesOf(name, text)]];
+        return [[connector, key, propertiesOf(name, this.#store.get(kinds.confKey, name) ?? '')]];
       } catch {
         return [];
       }
@@ -95,8 +99,12 @@ export class ConfKeyRepository {
 
 function propertiesOf(name: string, text: string): Properties {
   try {
-    return JSON.parse(text) as Properties;
-  } catch (error) {
-    throw new HaumeaError('config', `error unmarshall ${name}, the data in db may be corrupted`, { cause: error });
+    const properties: unknown = JSON.parse(text);
+    if (typeof properties === 'object' && properties !== null && !Array.isArray(properties)) {
+      return properties as Properties;
+    }
+  } catch {
+    // Told below, together with JSON that is no object.
   }
+  throw new HaumeaError('config', `error unmarshall ${name}, the data in db may be corrupted`);
 }

@@ -97,4 +97,26 @@ for (const { what, kind, key, list, good } of cases) {
   });
 }
 
+test('a damaged configuration key hides no other, and can be replaced, deleted and imported away', async () => {
+  const data = temporaryFolder();
+  const records = damages.slice(0, 6).map((text, i) => [`sources.mqtt.bad${i}`, text] as const);
+  const all = new Map([...records, ['sources.mqtt.good', '{"qos":0}'], ['sinks.mqtt.bad', 'x']]);
+  await writeDatabase(join(data, 'sqliteKV.db'), new Map([[kinds.confKey, all]]), 1);
+  const plane = await startControlPlane(data);
+  const listed = (await plane.request('GET', '/metadata/sources/yaml/mqtt')).json;
+  assert.equal(Object.keys(listed).sort(), ['default', 'good']);
+  const { sources, sinks } = (await plane.request('GET', '/metadata/resources')).json;
+  assert.is(Object.keys(sources[0]).length, records.length + 1, 'all names, so that they are found');
+  assert.equal(sinks, [{ bad: 'mqtt' }]);
+  assert.is((await plane.request('GET', '/metadata/resource')).status, 200);
+  assert.equal(Object.keys(JSON.parse((await plane.request('GET', '/data/export')).json.sourceConfig.mqtt)), ['good']);
+  const key = '/metadata/sources/mqtt/confKeys';
+  assert.is((await plane.request('PUT', `${key}/bad1`, { qos: 2 })).status, 200);
+  assert.is((await plane.request('GET', '/metadata/sources/yaml/mqtt')).json.bad1.qos, 2);
+  assert.is((await plane.request('DELETE', `${key}/bad2`)).status, 200);
+  assert.is((await plane.request('POST', '/data/import', { content: '{}' })).status, 200);
+  assert.equal((await plane.request('GET', '/metadata/resources')).json, { sources: [], sinks: [], connections: [] });
+  await plane.close();
+});
+
 test.run();

@@ -32,7 +32,7 @@ export class ConfKeyItems implements Exportable {
 
   /** Keys of a connector that is part of the import go as well: those it has are written after this. */
   clear(): Prepared {
-    const keys = this.#keys.registered(this.#owner);
+    const keys = this.#keys.names(this.#owner);
     return { changes: keys.map(([connector, key]) => this.#keys.change(this.#owner, connector, key, null)) };
   }
 }
@@ -69,7 +69,7 @@ export class ConnectionItems implements Exportable {
   }
 
   clear(): Prepared {
-    const keys = this.#keys.registered('connections');
+    const keys = this.#keys.names('connections');
     return {
       changes: [
         ...this.#connections.names().map((id) => this.#connections.change(id, null)),

@@ -50,7 +50,7 @@ export class ConfKeyService {
       throw error;
     }
     const declared = (await this.#declarations()).find(({ name }) => name === connector);
-    const whole = unmask(given, this.#keys.get(owner, connector, key));
+    const whole = unmask(given, this.#keys.list(owner, connector)?.[key]);
     if (declared !== undefined) checkGiven(specOf(owner, declared), whole, `configuration key ${key} of ${connector}`);
     await this.#keys.put(owner, connector, key, whole);
   }

@@ -137,7 +137,7 @@ export class MetadataService {
   resources(): Record<Owner, Record<string, string>[]> {
     const of = (owner: Owner) => {
       const byConnector = new Map<string, [string, string][]>();
-      for (const [connector, key] of this.#options.confKeys.registered(owner)) {
+      for (const [connector, key] of this.#options.confKeys.names(owner)) {
         byConnector.set(connector, [...(byConnector.get(connector) ?? []), [key, connector]]);
       }
       return [...byConnector.values()].map((keys) => Object.fromEntries(keys));
