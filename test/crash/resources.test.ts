@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
 import { portablePlugin } from '../rest/archives.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 2);
@@ -100,7 +100,8 @@ test('what was acknowledged is there, whole', async () => {
     const server = await startServer({ data });
     const states = Object.fromEntries(kinds.map((kind) => [kind, { sent: 0, acknowledged: 0 }])) as Record<Kind, Sent>;
     const workers = kinds.map((kind) => load(server, kind, states[kind]));
-    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 400));
+    await eventually('a change of each kind', () => kinds.every((kind) => states[kind].acknowledged > 0), 20_000);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 400));
     await server.stop('SIGKILL');
     await Promise.all(workers);
     const again = await startServer({ data });

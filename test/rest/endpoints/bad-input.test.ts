@@ -56,11 +56,7 @@ function pathOf(path: string, id = 'r'): string {
 async function refuseAll(
   requests: readonly { operation: Operation; path: string; body?: unknown }[],
 ): Promise<string[]> {
-  await runner.reset();
-  for (const [request, body] of runningRule) {
-    const [method = '', path = ''] = request.split(' ');
-    assert.is((await runner.send(method, path, body)).status, 201);
-  }
+  await runner.prepare([...runningRule]);
   const wrong: string[] = [];
   let before = await runner.snapshot();
   for (const { operation, path, body } of requests) {
