@@ -58,6 +58,8 @@ export interface HostCalls {
   onPacket(stream: StreamHandle, packet: Uint8Array): void;
   /** QoS 1 messages taken over: packet ids to acknowledge once the results are accepted. */
   onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
+  /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. */
+  onTick?(host: number): void;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
   call(fn: number, args: HostColumns): void;
 }

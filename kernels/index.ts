@@ -100,6 +100,7 @@ class WasmKernel implements Kernel {
         acknowledge: guarded((stream: number, ids: number, count: number) =>
           this.host.onAcknowledge(stream, this.arena.u16s(ids, count)),
         ),
+        tick: guarded((host: number) => this.host.onTick?.(host)),
         clock: () => performance.now() * 1000,
         call: hostCallImport(
           () => this.access,

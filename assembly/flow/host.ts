@@ -15,6 +15,11 @@ export declare function hostPacket(stream: usize, off: usize, len: u32): void;
 @external("host", "acknowledge")
 export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): void;
 
+/** Says that the tick of a node begins: `host` is the handle that the host gave it. */
+// @ts-ignore: decorator
+@external("host", "tick")
+export declare function hostTick(host: u32): void;
+
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

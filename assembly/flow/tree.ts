@@ -3,6 +3,7 @@ import { accountOf, beginTick, current, emit, endTick, give, nextSample, nodeNew
 import { NodeFlag, NodeKind, N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
 import * as ctx from './context';
+import { hostTick } from './host';
 import { flushOf, freeOf, openOf, tickOf } from './kinds';
 import { withoutErrors } from './filter';
 import { inletInit } from './inlet';
@@ -102,6 +103,7 @@ export function tick(now: f64): void {
     setBatch(0, 0, 0, 0, 0);
     setCurrent(node);
     store<f64>(node, now, N_LAST);
+    hostTick(load<u32>(node, N_HOST));
     const start = beginTick();
     tickOf(node, now);
     endTick(node, start);

@@ -302,6 +302,11 @@ export class DataPlane implements HostCalls {
     this.#byStream.get(stream)?.taken(packetIds);
   }
 
+  /** A node that asks for a time is that of one rule. */
+  onTick(run: number): void {
+    this.options.heartbeat.enter(run, 1);
+  }
+
   call(fn: number, args: HostColumns): void {
     this.options.call(fn, args);
   }

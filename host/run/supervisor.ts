@@ -40,6 +40,8 @@ interface Thread {
 /** Chunks and reports die young; more room for them costs memory and gains no time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 };
 const statusTimeoutMs = 3000;
+/** A thread that starts may be silent so long, ms: on a busy machine loading its code takes seconds. */
+const startMs = 30_000;
 
 export class Supervisor {
   #thread: Thread | undefined;
@@ -170,7 +172,7 @@ export class Supervisor {
         if (heartbeat.beats !== beats) {
           beats = heartbeat.beats;
           since = now;
-        } else if (now - since >= hangMs) {
+        } else if (now - since >= (beats === 0 ? Math.max(hangMs, startMs) : hangMs)) {
           hung(Math.round(now - since));
           void worker.terminate();
         }

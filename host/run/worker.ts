@@ -15,6 +15,8 @@ const port = parentPort;
 if (port === null) throw new Error('the data plane runs in a worker thread');
 const settings = workerData as WorkerSettings;
 const heartbeat = new Heartbeat(settings.heartbeat);
+// The first beat says that the code is loaded.
+heartbeat.beat();
 setInterval(() => heartbeat.beat(), beatMs);
 
 let reports: Report[] = [];

@@ -22,6 +22,8 @@ export interface Driver {
   rows: number;
   /** Called for function numbers of `call.host`. */
   hostFunctions: Map<number, (columns: HostColumns) => void>;
+  /** Hosts of the nodes whose ticks ran, in order. */
+  readonly ticked: number[];
   /** Runs within `onOutput`. */
   onOutput: ((chunk: OutputChunk) => void) | undefined;
   of(node: NodeHandle): string[];
@@ -36,6 +38,7 @@ export function drive(options: KernelOptions = {}): Driver {
     calls: 0,
     rows: 0,
     hostFunctions: new Map(),
+    ticked: [],
     onOutput: undefined,
     of: (node) => driver.messages.get(node) ?? [],
     feed: (stream, bytes, now = 1000, chunk = Number.POSITIVE_INFINITY) => {
@@ -60,6 +63,7 @@ export function drive(options: KernelOptions = {}): Driver {
         },
         onPacket: (_stream, packet) => driver.packets.push(packet.slice()),
         onAcknowledge: (_stream, ids) => driver.acknowledged.push(...ids),
+        onTick: (host) => driver.ticked.push(host),
         call: (fn, columns) => driver.hostFunctions.get(fn)?.(columns),
       },
       kernelUnderTest,

@@ -98,15 +98,16 @@ test('a limit without window passes every message, and LIMIT 0 none', () => {
   }
 });
 
-test('ticks run every due timer in the order of time', () => {
+test('ticks run every due timer in the order of time and say whose it is', () => {
   const driver = drive();
   const { kernel } = driver;
   const stream = kernel.openStream(lines);
   kernel.useColumns(stream, [field('id')]);
   const order: number[] = [];
-  const sinks = [300, 100, 200, 500, 400].map((lingerMs) =>
-    kernel.addNode({ stream }, linked(encode({ id: 0 }, { sendSingle: false, batchSize: 10, lingerMs }))),
-  );
+  const sinks = [300, 100, 200, 500, 400].map((lingerMs) => {
+    const plan = encode({ id: 0 }, { sendSingle: false, batchSize: 10, lingerMs });
+    return kernel.addNode({ stream }, linked(plan, { host: lingerMs }));
+  });
   driver.onOutput = ({ node }) => order.push(sinks.indexOf(node));
   driver.feed(stream, '{"id":1}\n', 1000);
   assert.is(kernel.nextDeadline(), 1100);
@@ -119,6 +120,7 @@ test('ticks run every due timer in the order of time', () => {
   assert.is(kernel.nextDeadline(), 1500);
   kernel.tick(9999);
   assert.equal(order, [1, 2, 0, 3]);
+  assert.equal(driver.ticked, [100, 200, 300, 500]);
   assert.is(kernel.nextDeadline(), Number.POSITIVE_INFINITY);
 });
 
