@@ -206,7 +206,7 @@ export type NodePlan =
    * error in `where`, keys, kept values or arguments fails the message of the window and no other. `grouped` without keys
    * is one group. FILTER (WHERE) of the window is a filter node above it, HAVING one below.
    *
-   * `sendEmpty`: windows of time and of counts without content send a message as well, grouped as one row in which kept
+   * `sendEmpty`: windows of time, of counts and of messages without content send a message as well, grouped as one row in which kept
    * values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys or WHERE. After 1,000
    * empty windows in a row the rest of a gap is skipped. Aggregates take operands as in aggregates.json; `deduplicate` a
    * third one: the row to send in place of the value.

@@ -3,12 +3,12 @@
 // the times of its rows. Inputs are bound anew by whoever needs them.
 import * as ctx from '../flow/context';
 import { N_PROGRAM, N_SPEC, N_STATE, beginMessage, endMessage } from '../flow/node';
-import { S_COUNT_LENGTH, S_COUNT_STEP, S_TRIGGER, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
+import { S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import { sendAll, takeIn } from './content';
-import { sendNoMemory } from './output';
+import { rowEnd, rowStart, rowTrigger, sendGroups, sendNoMemory } from './output';
 import { ROWS_COUNT, rowsDrop } from './rows';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
@@ -55,6 +55,9 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
   } else if (open == NO_MEMORY) sendNoMemory(node);
   else if (open == HAS_ROWS) {
     sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
+  } else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
+    // No row tells the times: they are those of the window above, which sends just now.
+    sendGroups(node, spec, state + W_SET, rowStart, rowEnd, rowTrigger);
   }
   setReset(state + W_SET);
   rowsDrop(state + W_ROWS, load<u32>(state + W_ROWS, ROWS_COUNT));

@@ -152,9 +152,10 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
 
 let rowCols: usize = 0;
 let rowCount: u32 = 0;
-let rowStart: f64 = 0;
-let rowEnd: f64 = 0;
-let rowTrigger: f64 = 0;
+/** Times of the window whose rows are sent last. */
+export let rowStart: f64 = 0;
+export let rowEnd: f64 = 0;
+export let rowTrigger: f64 = 0;
 /** Group of all rows of the message, for aggregates that each row shows; 0 without. */
 let rowGroup: usize = 0;
 

@@ -207,6 +207,30 @@ test('a stream may come to a window on two ways, and to a sink', async () => {
   );
 });
 
+test('an empty window gives an aggregate of null on every branch', async () => {
+  const id = `g${++made}`;
+  const [sums, counts] = [join(server.data, 'none.txt'), join(server.data, 'zero.txt')];
+  const nodes = {
+    idle: { type: 'source', nodeType: 'httppush', props: { datasource: `/${id}` } },
+    win: operator('window', { type: 'tumblingwindow', unit: 'ms', size: 50 }),
+    sum: operator('aggfunc', { expr: 'sum(a) as s' }),
+    out: operator('pick', { fields: ['s', 'window_end() > window_start() as known'] }),
+    all: operator('aggfunc', { expr: 'count(*) as n' }),
+    sums: file(sums),
+    counts: file(counts),
+  };
+  const edges = { idle: ['win'], win: ['sum', 'all'], sum: ['out'], out: ['sums'], all: ['counts'] };
+  const rule = { id, graph: { nodes, topo: { sources: ['idle'], edges } } };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  await eventually('empty windows', async () => {
+    const { json } = await server.request('GET', `/rules/${id}/status`);
+    return json.sink_sums_0_records_out_total > 1 && json.sink_counts_0_records_out_total > 1;
+  });
+  assert.is((await server.request('DELETE', `/rules/${id}`)).status, 200);
+  assert.equal(linesOf(sums)[0], [{ s: null, known: true }]);
+  assert.equal(linesOf(counts)[0], [{ n: null }]);
+});
+
 test('a traced rule has spans along the branches of its graph', async () => {
   const id = `g${++made}`;
   const data = [{ a: 1 }];

@@ -117,7 +117,7 @@ function aggregated(node: GraphNode, point: Point, context: Context): Point {
 }
 
 function grouped(point: Point, keys: Value[], { values }: Context, label?: string): Point {
-  const groups = messageGroups(point.operator, keys, values);
+  const groups = { ...messageGroups(point.operator, keys, values), sendEmpty: keys.length === 0 };
   const operator: Logical = label === undefined ? groups : { ...groups, labels: [label] };
   return { ...point, operator, flow: 'groups' };
 }
