@@ -75,7 +75,7 @@ export class DemoEngine {
 
   async close(): Promise<void> {
     this.#isEnding = true;
-    if (this.#process.exitCode !== null) return;
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const gone = new Promise((resolve) => this.#process.once('exit', resolve));
     this.#process.kill('SIGTERM');
     const force = setTimeout(() => this.#process.kill('SIGKILL'), endMs);
