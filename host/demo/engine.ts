@@ -55,6 +55,7 @@ export class DemoEngine {
         await (await fetch(`${this.base}/ping`)).arrayBuffer();
         return;
       } catch (cause) {
+        if (this.#isEnding) throw new HaumeaError('general', 'the engine was ended before it answered', { cause });
         if (performance.now() - started > startMs)
           throw new HaumeaError('connection', `the engine does not answer at ${this.base}`, { cause });
         await new Promise((resolve) => setTimeout(resolve, 20));
