@@ -34,6 +34,7 @@ interface Declaration {
   readonly item?: Field<unknown>;
   readonly fields?: Spec;
   readonly check?: (value: unknown) => string | undefined;
+  readonly notYet?: (value: unknown) => string | undefined;
 }
 
 /** One property. Each method returns a changed copy, so declarations can be shared and refined. */
@@ -76,6 +77,11 @@ export class Field<V> {
   /** Adds a check of its own: returns the reason of a refusal, such as `must be an address host:port`. */
   check(test: (value: NonNullable<V>) => string | undefined): Field<V> {
     return this.with({ check: test as (value: unknown) => string | undefined });
+  }
+
+  /** As `check`, of values that are right but can't be used yet: they may be stored, see `isStored`. */
+  notYet(test: (value: NonNullable<V>) => string | undefined): Field<V> {
+    return this.with({ notYet: test as (value: unknown) => string | undefined });
   }
 
   /** Marks a value that is masked wherever it is shown. */
@@ -138,6 +144,8 @@ export interface ParseOptions {
   readonly unknown?: 'reject' | 'ignore';
   /** Takes values of JSON as they are: the text of a number is no number, a number is no text. */
   readonly isExact?: boolean;
+  /** The input is kept for later: values that can't be used yet are taken. */
+  readonly isStored?: boolean;
 }
 
 /** Checks outside input against a spec; throws a `config` error that names the property and the reason. */
@@ -219,7 +227,7 @@ export interface FieldInfo {
   readonly isUnlisted: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** Those that the check of the property takes. */
+  /** Those that can be used. */
   readonly values?: readonly string[];
   readonly label?: string;
   readonly item?: FieldKind;
@@ -241,7 +249,7 @@ export function describe(spec: Spec): FieldInfo[] {
     isUnlisted: declared.isUnlisted ?? false,
     min: declared.min,
     max: declared.max,
-    values: declared.values?.filter((value) => declared.check?.(value) === undefined),
+    values: declared.values?.filter((value) => refusalOf(declared, value, {}) === undefined),
     label: declared.label,
     item: declared.item?.declared.kind,
     fields: declared.fields && describe(declared.fields),
@@ -294,9 +302,14 @@ function parseField(declared: Declaration, input: unknown, path: string, options
       throw refusal(options, path, `must be at most ${declared.max}${unit}${given}`);
     }
   }
-  const reason = declared.check?.(value);
+  const reason = refusalOf(declared, value, options);
   if (reason !== undefined) throw refusal(options, path, reason);
   return value;
+}
+
+/** Why the checks of a property refuse the value; undefined when they take it. */
+function refusalOf({ check, notYet }: Declaration, value: unknown, { isStored }: ParseOptions): string | undefined {
+  return check?.(value) ?? (isStored ? undefined : notYet?.(value));
 }
 
 /** Turns the forms in which clients, files and the environment write a value into its type. */

@@ -14,18 +14,18 @@ export const commonSource = {
     .unlisted(),
   useInt64ForWholeNumber: field.bool().default(false).doc('Whole numbers of undeclared columns are 64-bit integers'),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
-  mergeField: field.string().check(notYetUnlessEmpty).doc('Keep the last row per value of this column').unlisted(),
-  merger: field.string().check(notYetUnlessEmpty).unlisted(),
-  payloadFormat: field.string().check(notYetUnlessEmpty).doc('Second decoding of one column').unlisted(),
-  decrypt: field.object().check(notYet).unlisted(),
+  mergeField: field.string().notYet(notYetUnlessEmpty).doc('Keep the last row per value of this column').unlisted(),
+  merger: field.string().notYet(notYetUnlessEmpty).unlisted(),
+  payloadFormat: field.string().notYet(notYetUnlessEmpty).doc('Second decoding of one column').unlisted(),
+  decrypt: field.object().notYet(notYet).unlisted(),
 };
 
 export const commonSink = {
   bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes').unlisted(),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
-  enableCache: field.bool().check(notYetUnlessFalse).doc('Keep unsent messages on disk').unlisted(),
-  compression: field.string().check(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
-  encryption: field.string().check(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
+  enableCache: field.bool().notYet(notYetUnlessFalse).doc('Keep unsent messages on disk').unlisted(),
+  compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
+  encryption: field.string().notYet(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
 };
 
 /** Refuses a template over the row, which this sink can't evaluate. */

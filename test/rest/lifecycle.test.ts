@@ -128,6 +128,16 @@ test('a rule whose connection is missing is made and stopped by error', async ()
   assert.ok(found.lastStartTimestamp > 0 && found.lastStopTimestamp > 0);
 });
 
+test('a rule whose configuration key has a value that can not be used yet is refused', async () => {
+  const key = '/metadata/sources/file/confKeys/later';
+  assert.is((await server.request('PUT', key, { fileType: 'csv', path: server.data })).status, 200);
+  const sql = 'CREATE STREAM later () WITH (DATASOURCE="a.csv", TYPE="file", CONF_KEY="later")';
+  await server.request('POST', '/streams', { sql });
+  const refused = await create('later', { sql: 'SELECT * FROM later' });
+  assert.is(refused.status, 400);
+  assert.match(refused.json.message, /property fileType csv is not supported yet/);
+});
+
 test('failures of a SELECT are counted below a sink that takes nothing', async () => {
   await create('fails', { sql: 'SELECT a / (a - 1) AS q FROM sim' });
   const found = await eventually('a failure', async () => {

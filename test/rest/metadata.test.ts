@@ -108,6 +108,22 @@ test('offers nothing that would be refused or do nothing', async () => {
   }
 });
 
+test('stores configuration keys whose values no rule can use yet', async () => {
+  const key = '/metadata/sources/file/confKeys/later';
+  assert.is((await plane.request('PUT', key, { fileType: 'csv', path: '/data', hasHeader: true })).status, 200);
+  assert.equal((await plane.request('GET', '/metadata/sources/yaml/file')).json.later, {
+    fileType: 'csv',
+    path: '/data',
+    hasHeader: true,
+  });
+  assert.equal((await inputs('/metadata/sources/file')).get('fileType')?.values, ['json', 'lines']);
+  await plane.request('DELETE', key);
+  const sink = '/metadata/sinks/mqtt/confKeys/later';
+  assert.is((await plane.request('PUT', sink, { topic: '{{.a}}', compression: 'gzip' })).status, 200);
+  assert.is((await plane.request('PUT', sink, { topic: 'a/#' })).status, 400);
+  await plane.request('DELETE', sink);
+});
+
 test('offers the connections of the type where there are some, and no choice where there can be none', async () => {
   const offered = async () => (await inputs('/metadata/sinks/mqtt')).get('connectionSelector');
   const { control, values } = (await offered()) as Input;

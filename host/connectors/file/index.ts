@@ -17,7 +17,7 @@ export default defineConnector({
         .string()
         .oneOf('json', 'lines', 'csv', 'raw', 'parquet')
         .default('json')
-        .check((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
+        .notYet((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
         .doc('json: an array of objects or objects one after the other; lines: a payload in each line'),
       path: field.string().default('.').doc('Folder of the files'),
       interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
@@ -27,13 +27,13 @@ export default defineConnector({
         .int()
         .min(0)
         .default(0)
-        .check((count) => (count === 0 ? undefined : 'is not supported yet'))
+        .notYet((count) => (count === 0 ? undefined : 'is not supported yet'))
         .unlisted(),
       decompression: field
         .string()
         .oneOf('', 'gzip', 'zstd')
         .default('')
-        .check((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
+        .notYet((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
         .doc('Compression of the files'),
       actionAfterRead: field.int().min(0).max(2).default(0).doc('0 keep the file, 1 delete it, 2 move it to moveTo'),
       moveTo: field.string().default('').doc('Folder that takes files after reading'),
@@ -52,18 +52,18 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      path: field.string().required().check(noTemplate).doc('File to write to; missing folders are made'),
+      path: field.string().required().notYet(noTemplate).doc('File to write to; missing folders are made'),
       fileType: field
         .string()
         .oneOf('lines', 'json', 'csv')
         .default('lines')
-        .check((type) => (type === 'lines' ? undefined : `${type} is not supported yet`))
+        .notYet((type) => (type === 'lines' ? undefined : `${type} is not supported yet`))
         .doc('lines: a line feed after each message'),
       rollingInterval: field
         .duration()
         .min(0)
         .default(0)
-        .check((ms) => (ms === 0 ? undefined : 'is not supported yet'))
+        .notYet((ms) => (ms === 0 ? undefined : 'is not supported yet'))
         .unlisted(),
       rollingSize: field.int().min(0).default(0).doc('A file that reaches this size in bytes is put aside; 0 never'),
       rollingCount: field.int().min(0).default(1_000_000).doc('Accepted for compatibility').unlisted(),

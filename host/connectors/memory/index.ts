@@ -20,8 +20,13 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      topic: field.string().required().check(topicReason).doc('Topic that takes the rows, without wildcards'),
-      rowkindField: field.string().check(notYetUnlessEmpty).doc('Column with the kind of change').unlisted(),
+      topic: field
+        .string()
+        .required()
+        .check(topicReason)
+        .notYet(noTemplate)
+        .doc('Topic that takes the rows, without wildcards'),
+      rowkindField: field.string().notYet(notYetUnlessEmpty).doc('Column with the kind of change').unlisted(),
       keyField: field.string().doc('Key of lookup tables on the topic'),
     },
     create: (conf, context) => new MemorySink(conf.topic, context),
@@ -30,6 +35,5 @@ export default defineConnector({
 
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';
-  if (/[+#]/.test(topic)) return 'must not have wildcards';
-  return noTemplate(topic);
+  return /[+#]/.test(topic) ? 'must not have wildcards' : undefined;
 }

@@ -75,7 +75,12 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      topic: field.string().required().check(topicReason).doc('Topic to publish on, without wildcards'),
+      topic: field
+        .string()
+        .required()
+        .check(topicReason)
+        .notYet(noTemplate)
+        .doc('Topic to publish on, without wildcards'),
       qos: field.int().min(0).max(2).default(0).doc('Quality of service'),
       retained: field
         .bool()
@@ -91,8 +96,7 @@ export default defineConnector({
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';
   if (/[+#]/.test(topic)) return 'must not have wildcards';
-  if (Buffer.byteLength(topic) > 65_535) return 'is longer than 65535 bytes';
-  return noTemplate(topic);
+  return Buffer.byteLength(topic) > 65_535 ? 'is longer than 65535 bytes' : undefined;
 }
 
 function serverReason(server: string): string | undefined {

@@ -104,7 +104,7 @@ function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec 
 function checkGiven(spec: Spec, given: Record<string, unknown>, where: string): void {
   const own = Object.entries(given).filter(([name, value]) => Object.hasOwn(spec, name) && !isReference(value));
   const wanted = Object.fromEntries(own.map(([name]) => [name, spec[name]])) as Spec;
-  parse(wanted, Object.fromEntries(own), { where });
+  parse(wanted, Object.fromEntries(own), { where, isStored: true });
 }
 
 /** What a reference stands for is known when the key is used. */
