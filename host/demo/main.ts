@@ -3,19 +3,23 @@
  * engine as a process of its own, one stream and two rules made through its REST interface, their results read back
  * from the broker and shown live. Everything is removed at the end.
  */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import { DemoEngine } from './engine.js';
 import { Fleet } from './fleet.js';
 import { type DemoFigures, Screen } from './screen.js';
+import { Sender } from './sender.js';
 
 const VEHICLES = 200;
 const RATE = 5000;
-const TICK_MS = 20;
+/** Timers reach no further. */
+const MAX_SECONDS = 2_000_000;
 
 const HELP = `usage: haumea demo [--seconds N] [--rate N]
 
@@ -25,24 +29,13 @@ const HELP = `usage: haumea demo [--seconds N] [--rate N]
 
 /** Runs the demo; returns the exit code. */
 export async function main(argv: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      seconds: { type: 'string', default: '0' },
-      rate: { type: 'string', default: String(RATE) },
-      help: { type: 'boolean' },
-    },
-  });
-  if (values.help) {
+  const args = readArgs(argv);
+  if (args === undefined) return 2;
+  if (args.help) {
     process.stdout.write(HELP);
     return 0;
   }
-  const seconds = Number(values.seconds);
-  const rate = Number(values.rate);
-  if (!(seconds >= 0) || !(rate > 0)) {
-    process.stderr.write(`haumea demo: --seconds and --rate must be numbers\n\n${HELP}`);
-    return 2;
-  }
+  const { seconds, rate } = args;
   const { Aedes } = await import('aedes').catch((cause) => {
     throw new HaumeaError('connection', 'the demo needs the package "aedes" (npm install aedes)', { cause });
   });
@@ -52,21 +45,25 @@ export async function main(argv: string[]): Promise<number> {
   const brokerPort = (brokerServer.address() as AddressInfo).port;
   const folder = mkdtempSync(join(tmpdir(), 'haumea-demo-'));
   const engine = new DemoEngine({ folder, restPort: await freePort(9081), dataPort: await freePort(10081) });
-  const ended = endOf(seconds);
-  try {
-    await Promise.race([engine.answers(), engine.crashed]);
+  const interrupted = interruption();
+  let stopFleet = () => {};
+  const run = async () => {
+    await engine.answers();
     await define(engine, brokerPort);
     process.stdout.write(
       `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${engine.base}\n`,
     );
-    const stop = runFleet(broker, screenOf(engine.base), rate);
-    await Promise.race([ended, engine.crashed]);
-    stop();
+    stopFleet = runFleet(broker, screenOf(engine.base), rate);
+    await (seconds > 0 ? pause(seconds * 1000, undefined, { ref: false }) : interrupted);
+  };
+  try {
+    await Promise.race([run(), interrupted, engine.crashed]);
     return 0;
   } catch (error) {
     process.stderr.write(`haumea demo: ${reasonOf(error)}\n`);
     return 1;
   } finally {
+    stopFleet();
     await engine.close();
     await new Promise<void>((resolve) => broker.close(() => resolve()));
     brokerServer.close();
@@ -75,13 +72,33 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** Resolves after the time, when there is one, or when the user ends the demo. */
-function endOf(seconds: number): Promise<void> {
-  return new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-    if (seconds > 0) setTimeout(resolve, seconds * 1000).unref();
-  });
+/** Reads the options; a mistake is told, and nothing returned. */
+function readArgs(argv: string[]): { help: boolean; seconds: number; rate: number } | undefined {
+  try {
+    const { values } = parseArgs({
+      args: argv,
+      options: {
+        seconds: { type: 'string', default: '0' },
+        rate: { type: 'string', default: String(RATE) },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    const seconds = Number(values.seconds);
+    const rate = Number(values.rate);
+    if (!(seconds >= 0 && seconds <= MAX_SECONDS)) {
+      throw new Error(`--seconds must be a number up to ${MAX_SECONDS}, not ${values.seconds}`);
+    }
+    if (!(rate > 0 && rate < Infinity)) throw new Error(`--rate must be a number above 0, not ${values.rate}`);
+    return { help: values.help, seconds, rate };
+  } catch (error) {
+    process.stderr.write(`haumea demo: ${reasonOf(error)}\n\n${HELP}`);
+    return undefined;
+  }
+}
+
+/** Resolves when the user ends the demo. */
+function interruption(): Promise<unknown> {
+  return Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
 }
 
 /** Makes the stream of the fleet and the two rules. */
@@ -145,20 +162,16 @@ function runFleet(broker: unknown, screen: Screen, rate: number): () => void {
     }
     figures.alerts.length = Math.min(figures.alerts.length, 6);
   });
-  const started = performance.now();
-  const sender = setInterval(() => {
-    const due = Math.floor(((performance.now() - started) / 1000) * rate) - figures.totalIn;
-    for (let i = 0; i < due; i++) {
-      const { vehicle, payload } = fleet.report(VEHICLES / rate);
-      publish(`fleet/${vehicle}/state`, payload);
-    }
-    figures.totalIn += Math.max(0, due);
-  }, TICK_MS);
+  const sender = new Sender(rate, (delivered) => {
+    const { vehicle, payload } = fleet.report(VEHICLES / rate);
+    publish(`fleet/${vehicle}/state`, payload, delivered);
+  });
   let lastIn = 0;
   let lastOut = 0;
   let lastAt = performance.now();
   const painter = setInterval(() => {
     const now = performance.now();
+    figures.totalIn = sender.sent;
     figures.inRate = ((figures.totalIn - lastIn) * 1000) / (now - lastAt);
     figures.outRate = ((figures.totalOut - lastOut) * 1000) / (now - lastAt);
     lastIn = figures.totalIn;
@@ -167,15 +180,15 @@ function runFleet(broker: unknown, screen: Screen, rate: number): () => void {
     screen.show(figures);
   }, 1000);
   return () => {
-    clearInterval(sender);
+    sender.stop();
     clearInterval(painter);
   };
 }
 
 function bind(broker: Broker) {
   return {
-    publish(topic: string, payload: string): void {
-      broker.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined);
+    publish(topic: string, payload: string, delivered: () => void): void {
+      broker.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, delivered);
     },
     subscribe(topic: string, take: (payload: string) => void): void {
       broker.subscribe(

@@ -40,6 +40,19 @@ test('explains itself', async () => {
   assert.is((await run(['serve', '--nosuch'])).code, 2);
 });
 
+test('refuses mistakes on the command line of the demo', async () => {
+  for (const [args, reason] of [
+    [['--rat', '5'], "Unknown option '--rat'"],
+    [['--rate', 'fast'], '--rate must be a number above 0, not fast'],
+    [['--seconds', '1e99'], '--seconds must be a number up to 2000000, not 1e99'],
+  ] as const) {
+    const { code, output } = await run(['demo', ...args]);
+    assert.is(code, 2);
+    assert.is(output.slice(0, output.indexOf('\n\n')), `haumea demo: ${reason}`);
+    assert.match(output, 'usage: haumea demo');
+  }
+});
+
 test('names what is wrong with the configuration', async () => {
   const file = join(temporaryFolder(), 'bad.yaml');
   writeFileSync(file, 'basic:\n  restPrt: 1\n');
