@@ -6,6 +6,7 @@ import { parseExpression, parseStatement } from '../../../host/sql/parser.js';
 import { printExpr } from '../../../host/sql/printer.js';
 
 const MEGABYTE = 1024 * 1024;
+/** Time of the processor: the clock would also count what other processes do. */
 const limitMs = 3000;
 
 /** Repeats a piece up to a megabyte. */
@@ -15,7 +16,7 @@ function megabyteOf(piece: string): string {
 
 /** Parses and returns the message of the error, or null; fails on any other exception and on slowness. */
 function attempt(text: string): string | null {
-  const start = performance.now();
+  const start = process.cpuUsage();
   let message: string | null = null;
   try {
     parseStatement(text);
@@ -23,7 +24,8 @@ function attempt(text: string): string | null {
     assert.instance(error, HaumeaError, String(error));
     if (error instanceof Error) message = error.message;
   }
-  const tookMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(start);
+  const tookMs = (user + system) / 1000;
   assert.ok(tookMs < limitMs, `${text.slice(0, 20)}… took ${Math.round(tookMs)} ms`);
   return message;
 }
