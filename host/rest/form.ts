@@ -11,6 +11,8 @@ export interface FormFile {
 export interface Form {
   file(field: string): FormFile | undefined;
   text(field: string): string | undefined;
+  /** How many parts, files and texts, have the name. */
+  count(field: string): number;
 }
 
 /** Reads a form whose body has been received; throws a `general` error when it is not well formed. */
@@ -34,5 +36,9 @@ export async function readForm(body: Buffer, contentType: string): Promise<Form>
       files.set(field, { name, bytes: Buffer.from(await value.arrayBuffer()) });
     }
   }
-  return { file: (field) => files.get(field), text: (field) => texts.get(field) };
+  return {
+    file: (field) => files.get(field),
+    text: (field) => texts.get(field),
+    count: (field) => data.getAll(field).length,
+  };
 }

@@ -84,6 +84,18 @@ test('an upload may be a text field of the form; a schema of type custom can not
   assert.equal((await plane.request('GET', '/schemas/custom')).json, []);
 });
 
+test('an upload has one file, and one named as an archive is one', async () => {
+  const twice = new FormData();
+  for (const name of ['a.proto', 'b.proto']) twice.append('file', new Blob([proto()]), name);
+  const answer = await fetch(`${plane.base}${path}/two/upload`, { method: 'PUT', body: twice });
+  assert.is(answer.status, 400);
+  assert.match(((await answer.json()) as { message: string }).message, /2 fields file/);
+  const lie = await sendForm(plane, 'PUT', `${path}/lie/upload`, { field: 'file', name: 'lie.ZIP', content: 'PK lie' });
+  assert.equal([lie.status, lie.json.error], [400, 1000]);
+  assert.match(lie.json.message, /invalid zip archive/);
+  for (const name of ['two', 'lie']) assert.is((await plane.request('GET', `${path}/${name}`)).status, 400);
+});
+
 test('of two creations at once one wins', async () => {
   const create = () => plane.request('POST', path, { name: 'race', content: proto() });
   const statuses = (await Promise.all([create(), create(), create()])).map(({ status }) => status).sort();
@@ -119,6 +131,7 @@ const refusals: Refusal[] = [
   ['POST', path, { name: 'z', file: fileUri('z.zip', bomb) }, 400, 1000, /leaves the folder/],
   ['POST', path, { name: 'q', file: fileUri('q.zip', writeZip([{ name: 'p.proto' }])) }, 400, 1000, /q\.proto/],
   ['POST', path, { name: 'q', file: fileUri('q.proto', Buffer.from([0xff, 0xfe])) }, 400, 1000, /no text in UTF-8/],
+  ['POST', path, { name: 'q', file: fileUri('l.zip', Buffer.from('lie')) }, 400, 1000, /invalid zip archive/],
   ['POST', path, '{bad', 400, 1000, /no JSON/],
   ['POST', path, '', 400, 1000, /empty/],
   ['POST', path, [], 400, 1000, /object was expected/],

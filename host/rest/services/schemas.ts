@@ -11,7 +11,7 @@ import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../../sql/describe.js';
-import type { Form } from '../form.js';
+import type { Form, FormFile } from '../form.js';
 import { inContext, Reply } from '../route.js';
 import { protobufColumns } from './protobuf-columns.js';
 import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
@@ -102,13 +102,11 @@ export class SchemaService implements Exportable {
       const parts = await form;
       checkType(type);
       checkId(name);
-      const text = parts.text('file');
-      const bytes = parts.file('file')?.bytes ?? (text === undefined ? undefined : Buffer.from(text));
-      if (bytes === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file');
+      const file = uploadedFile(parts);
       if (type === 'custom') throw new HaumeaError('general', 'a schema of type custom is no file, it has a soFile');
       const version = parts.text('version') ?? '';
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', version };
-      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, bytes));
+      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
       const headers = { location: `/schemas/${type}/${name}` };
       return new Reply({ type, name }, isNew ? 201 : 200, undefined, headers);
     });
@@ -195,7 +193,7 @@ export class SchemaService implements Exportable {
   }
 
   /** Returns true when the schema was not there before. */
-  async #update(request: SchemaRequest, bytes?: Buffer): Promise<boolean> {
+  async #update(request: SchemaRequest, given?: FormFile): Promise<boolean> {
     const { type, name, version } = request;
     const old = this.#readable(keyOf(type, name));
     if (old !== undefined && old.version !== '' && !(version > old.version)) {
@@ -205,27 +203,28 @@ export class SchemaService implements Exportable {
         `schema ${name} of version ${old.version} is not replaced by one ${given}: it must be greater`,
       );
     }
-    await this.#install(request, bytes);
+    await this.#install(request, given);
     return old === undefined;
   }
 
-  async #install(request: SchemaRequest, bytes?: Buffer): Promise<void> {
-    await install(this.#store, await this.#prepare(request, bytes));
+  async #install(request: SchemaRequest, given?: FormFile): Promise<void> {
+    await install(this.#store, await this.#prepare(request, given));
   }
 
   /** Lays the files down and says what to store. */
-  async #prepare(request: SchemaRequest, given?: Buffer): Promise<Prepared> {
+  async #prepare(request: SchemaRequest, given?: FormFile): Promise<Prepared> {
     const { type, name, file, soFile, version } = request;
     const key = keyOf(type, name);
     // Nothing loads the library, but a URI that names nothing is a mistake in the request.
     if (soFile !== '') await readResource(soFile, this.#files);
-    const source = given ?? (file === '' ? Buffer.from(request.content) : await readResource(file, this.#files));
+    const source = given?.bytes ?? (file === '' ? Buffer.from(request.content) : await readResource(file, this.#files));
     let content = '';
     let folder = '';
     if (given !== undefined || file !== '' || request.content !== '') {
       const main = name + extensions[type];
       folder = await this.#folders.add(name, async (path) => {
-        if (isZip(source)) content = await unpackSchema(source, path, name, main);
+        if (isZip(source) || /\.zip$/i.test(given?.name ?? file))
+          content = await unpackSchema(source, path, name, main);
         else {
           content = textFromUtf8(source, file || main);
           await mkdir(path);
@@ -256,6 +255,16 @@ export class SchemaService implements Exportable {
       return undefined;
     }
   }
+}
+
+/** The file of an upload, which may come as a text field. */
+function uploadedFile(form: Form): FormFile {
+  const count = form.count('file');
+  if (count > 1) throw new HaumeaError('general', `invalid body: the form has ${count} fields file, one is allowed`);
+  const text = form.text('file');
+  const file = form.file('file') ?? (text === undefined ? undefined : { name: '', bytes: Buffer.from(text) });
+  if (file === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file');
+  return file;
 }
 
 /** Unpacks the main file and the folder of the same name beside it; returns the text of the main file. */
