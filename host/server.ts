@@ -12,7 +12,7 @@ import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
 import { createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
-import { Log, type Logger, mainLogFile } from './base/log.js';
+import { Log, type Logger, mainLogFile, NotedLog } from './base/log.js';
 import { LogTree } from './base/log-tree.js';
 import { checkTarget } from './base/private-net.js';
 import { openSyslog } from './base/syslog.js';
@@ -106,8 +106,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const log = openLog(config, folders.log);
   let store: Store | undefined;
   try {
-    store = await openStore({ path: join(folders.data, config.store.sqlite.name || 'sqliteKV.db'), log });
-    return await assemble(options, { lock, log, store });
+    const atOpen = new NotedLog(log);
+    store = await openStore({ path: join(folders.data, config.store.sqlite.name || 'sqliteKV.db'), log: atOpen });
+    return await assemble(options, { lock, log, store, warnings: [...atOpen.noted] });
   } catch (error) {
     await store?.close();
     log.close();
@@ -120,9 +121,12 @@ interface Resources {
   readonly lock: FolderLock;
   readonly log: Log;
   readonly store: Store;
+  /** What was wrong with the definitions when they were read; the log has it. */
+  readonly warnings: readonly string[];
 }
 
-async function assemble(options: ServerOptions, { lock, log, store }: Resources): Promise<Server> {
+async function assemble(options: ServerOptions, resources: Resources): Promise<Server> {
+  const { lock, log, store } = resources;
   const { config, folders } = options;
   const sources = new SourceRepository(store);
   const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env));
@@ -263,7 +267,7 @@ async function assemble(options: ServerOptions, { lock, log, store }: Resources)
   };
   return {
     url,
-    warnings,
+    warnings: [...resources.warnings, ...warnings],
     rulesStarted,
     close: () => {
       closing ??= close();

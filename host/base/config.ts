@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { configSpec } from './config-spec.js';
-import { HaumeaError, reasonOf } from './errors.js';
+import { HaumeaError, reasonOf, yamlReason } from './errors.js';
 import { type Field, type Parsed, parse, type Spec } from './field.js';
 import { nearest } from './nearest.js';
 
@@ -69,7 +69,7 @@ export async function readYaml(path: string): Promise<Record<string, unknown>> {
   try {
     tree = yaml.parse(text);
   } catch (error) {
-    throw new HaumeaError('config', `the file ${path} is no YAML: ${reasonOf(error)}`, { cause: error });
+    throw new HaumeaError('config', `the file ${path} is no YAML: ${yamlReason(error)}`, { cause: error });
   }
   if (tree === null || tree === undefined) return {};
   if (!isTree(tree)) throw new HaumeaError('config', `the file ${path} must hold a mapping of keys to values`);

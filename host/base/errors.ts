@@ -61,3 +61,8 @@ export function asStorageError(error: unknown, what: string): unknown {
   const isRefused = error instanceof Error && 'syscall' in error && 'code' in error;
   return isRefused ? new HaumeaError('storage', `${what}: ${error.message}`, { cause: error }) : error;
 }
+
+/** The reason a YAML text can't be read, with its line and column; the lines below the first only show the place. */
+export function yamlReason(error: unknown): string {
+  return reasonOf(error).split(/:?\n/, 1)[0] ?? '';
+}

@@ -38,6 +38,8 @@ const levels: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, er
 /** Name of the server's own log. */
 export const mainLogFile = 'stream.log';
 
+/** Lines that a `NotedLog` keeps. */
+const maxNoted = 20;
 const flushMs = 50;
 /** A line that is repeated all the time is counted in the log so often. */
 const foldMs = 10_000;
@@ -66,6 +68,20 @@ export abstract class LineLogger implements Logger {
 
   error(message: string, details?: Details): void {
     this.line('error', message, details);
+  }
+}
+
+/** Passes lines on and notes the first warnings and errors, for whoever looks at the console and not at the log. */
+export class NotedLog extends LineLogger {
+  readonly noted: string[] = [];
+
+  constructor(private readonly log: Logger) {
+    super();
+  }
+
+  protected line(level: Level, message: string, details?: Details): void {
+    if ((level === 'warn' || level === 'error') && this.noted.length < maxNoted) this.noted.push(message);
+    this.log[level](message, details);
   }
 }
 

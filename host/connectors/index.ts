@@ -48,7 +48,7 @@ export function isInternalSink(type: string): boolean {
 /** Returns the form a sink takes; throws `unknownConnector` for other types. */
 export function sinkForm(type: string, props: Record<string, unknown> = {}): SinkForm {
   const form = sinkForms[type];
-  if (form === undefined) throw unknown('sink', type);
+  if (form === undefined) throw unknownConnector('sink', type);
   if (type === 'nop' && (props.log === true || props.log === 'true')) return { ...form, format: 'json' };
   return form;
 }
@@ -58,7 +58,7 @@ export async function loadConnector(part: 'source' | 'sink', type: string): Prom
   const known = loaded.get(type);
   if (known?.[part] !== undefined) return known;
   const load = connectorNames(part).includes(type) || isInternalSink(type) ? modules[type] : undefined;
-  if (load === undefined) throw unknown(part, type);
+  if (load === undefined) throw unknownConnector(part, type);
   const connector = (await load()).default;
   loaded.set(type, connector);
   return connector;
@@ -82,11 +82,13 @@ export function loadedConnector(type: string): Connector | undefined {
 
 /** Throws `unknownConnector` unless the type can play the part. */
 export function checkConnectorName(part: 'source' | 'sink', type: string): void {
-  if (!connectorNames(part).includes(type)) throw unknown(part, type);
+  if (!connectorNames(part).includes(type)) throw unknownConnector(part, type);
 }
 
-function unknown(part: 'source' | 'sink', type: string): HaumeaError {
-  const meant = nearest(type, [...connectorNames(part)]);
-  const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+/** The error for a type that can't play the part: the type that was meant, or those there are. */
+export function unknownConnector(part: 'source' | 'sink', type: string): HaumeaError {
+  const names = connectorNames(part);
+  const meant = nearest(type, [...names]);
+  const hint = meant === undefined ? `, there are ${names.join(', ')}` : `, did you mean ${meant}?`;
   return new HaumeaError('unknownConnector', `${part} ${type} not found${hint}`);
 }

@@ -1,5 +1,6 @@
 /** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
 import type { Redact } from './secret-props.js';
 
 const firstDelayMs = 200;
@@ -16,6 +17,9 @@ export function backoffMs(attempt: number): number {
 
 /** Whose connection it is. */
 export interface ConnectionOwner {
+  /** Names the owner in the log. */
+  readonly label: string;
+  readonly log: Logger;
   /** Connects once; see `Source.open`. */
   connect(): Promise<void>;
   /** A failure that no repetition can cure. */
@@ -36,6 +40,8 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #lostWhileTrying: string | undefined;
+  /** Why it is down, as the log has it. */
+  #loggedReason: string | undefined;
 
   /** @param redact masks the secrets of the connector in its reasons */
   constructor(
@@ -76,8 +82,7 @@ export class Connection {
           this.#failed(this.#lostWhileTrying);
           return;
         }
-        this.status = 1;
-        this.lastConnectedAt = Date.now();
+        this.#connected();
       },
       (error: unknown) => {
         if (this.#isStopped) return;
@@ -95,7 +100,17 @@ export class Connection {
     );
   }
 
+  #connected(): void {
+    this.status = 1;
+    this.lastConnectedAt = Date.now();
+    if (this.#loggedReason !== undefined) this.owner.log.info(`${this.owner.label} is connected`);
+    this.#loggedReason = undefined;
+  }
+
   #failed(reason: string): void {
+    // Attempts that fail alike are one line.
+    if (reason !== this.#loggedReason) this.owner.log.warn(`${this.owner.label} is disconnected: ${reason}`);
+    this.#loggedReason = reason;
     this.status = -1;
     this.lastMessage = reason;
     this.lastDisconnectedAt = Date.now();

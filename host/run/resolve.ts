@@ -1,7 +1,7 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
-import { isInternalSink, loadedConnector } from '../connectors/index.js';
+import { isInternalSink, loadedConnector, unknownConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
@@ -29,7 +29,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const { name, options, fields } = definition;
   const { type, format } = options;
   const connector = loadedConnector(type);
-  if (connector?.source === undefined) throw new HaumeaError('unknownConnector', `source ${type} not found`);
+  if (connector?.source === undefined) throw unknownConnector('source', type);
   if (format !== 'json' && format !== 'binary') {
     throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
   }
@@ -64,7 +64,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
   return rule.actions.map(({ type, props }) => {
     const connector = loadedConnector(type);
     if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
-      throw new HaumeaError('unknownConnector', `sink ${type} not found`);
+      throw unknownConnector('sink', type);
     const whose = `rule ${rule.id}`;
     const given = withConnection(props, type, whose, catalog);
     const { value, secrets, redact } = resolveProps(given, `${whose}, sink ${type}`, connector.sink.props);

@@ -70,7 +70,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   async connect(): Promise<void> {
     await this.#sink.open();
-    this.host.debug(() => `sink ${this.spec.type} is open`);
+    this.host.debug(() => `${this.label} is open`);
   }
 
   refused(reason: string): void {
@@ -89,7 +89,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   #note(reason: string): void {
     this.lastException = this.redact(reason);
-    this.host.debug(() => `sink ${this.spec.type}: ${this.lastException}`);
+    this.host.debug(() => `${this.label}: ${this.lastException}`);
     this.lastExceptionAt = Date.now();
   }
 
@@ -177,6 +177,10 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   get ruleId(): string {
     return this.host.id;
+  }
+
+  get label(): string {
+    return `sink ${this.spec.type}`;
   }
 
   get log(): Logger {

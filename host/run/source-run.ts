@@ -100,7 +100,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   async connect(): Promise<void> {
     await this.#source.open();
-    for (const rule of this.users) rule.debug(() => `source ${this.name} is open`);
+    for (const rule of this.users) rule.debug(() => `${this.label} is open`);
   }
 
   refused(reason: string): void {
@@ -141,6 +141,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   get name(): string {
     return this.spec.name;
+  }
+
+  get label(): string {
+    return `source ${this.name}`;
   }
 
   get dataSource(): string {
@@ -219,7 +223,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.exceptions++;
     this.lastException = this.redact(reason);
     this.lastExceptionAt = Date.now();
-    for (const rule of this.users) rule.debug(() => `source ${this.name}: ${this.lastException}`);
+    for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);
   }
 
   end(): void {

@@ -69,6 +69,16 @@ test('names settings without effect at start', async () => {
   await server.stop();
 });
 
+test('says at start that the definitions could not all be read', async () => {
+  const data = temporaryFolder();
+  writeFileSync(join(data, 'sqliteKV.db'), 'no database');
+  const server = await startServer({ data });
+  await eventually('the warning', () =>
+    /haumea: warning: the database \S+ is damaged: .*it was kept as \S+\.damaged/.test(server.output()),
+  );
+  await server.stop();
+});
+
 test('understands the flags of the other engine', async () => {
   const etc = temporaryFolder();
   const server = await startServer({ args: ['-loadFileType', 'absolute', '-etc', etc, '-log', etc, '-plugins', 'x'] });

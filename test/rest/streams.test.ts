@@ -108,6 +108,17 @@ test('does not drop a stream that a running rule reads, unless forced', async ()
   assert.is((await plane.request('DELETE', '/streams/used?force=1')).status, 200);
 });
 
+test('a body without the statement is told so', async () => {
+  for (const [method, path] of [
+    ['POST', '/streams'],
+    ['POST', '/tables'],
+  ] as const) {
+    const refused = await plane.request(method, path, { sq: 'CREATE STREAM s () WITH (DATASOURCE="a")' });
+    assert.equal([refused.status, refused.json.error], [400, 3000]);
+    assert.match(refused.json.message, /command error: the property sql is missing, it holds the statement$/);
+  }
+});
+
 test('a lookup table needs a type in which rows can be looked up, and what that type looks in', async () => {
   const table = (more: string) =>
     plane.request('POST', '/tables', { sql: `CREATE TABLE look (a BIGINT) WITH (KIND="lookup", ${more})` });

@@ -1,7 +1,7 @@
 /** Where the server is and how to sign in: flags, environment, `etc/client.yaml`, in this order. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../base/errors.js';
+import { reasonOf, yamlReason } from '../../base/errors.js';
 import { UsageError } from './command.js';
 import { isObject } from './print.js';
 import type { ClientOptions } from './rest-client.js';
@@ -56,7 +56,7 @@ async function urlFromFile(env: Env): Promise<string | undefined> {
     const content: unknown = yaml.parse(readFileSync(file, 'utf8'));
     basic = isObject(content) ? content.basic : undefined;
   } catch (error) {
-    throw new UsageError(`${file}: ${reasonOf(error)}`);
+    throw new UsageError(`${file}: ${yamlReason(error)}`);
   }
   if (!isObject(basic)) return undefined;
   const { host = defaultHost, port = restPort } = basic;

@@ -1,5 +1,5 @@
 /** The export document: twelve maps of names to texts. Reads and writes its two generations, JSON and YAML. */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { HaumeaError, reasonOf, yamlReason } from '../../base/errors.js';
 import { nearest } from '../../base/nearest.js';
 
 /** The maps in the order in which they are written. */
@@ -57,9 +57,7 @@ export async function readYaml(text: string): Promise<Items<unknown>> {
     yaml.visit(document, { Map: (_key, { items }) => checkUnique(items.map(({ key }) => String(key))) });
     tree = document.toJS();
   } catch (error) {
-    // The lines below the first show the place.
-    const [reason = ''] = reasonOf(error).split(/:?\n/, 1);
-    throw new HaumeaError('general', `the content is no YAML: ${reason}`, { cause: error });
+    throw new HaumeaError('general', `the content is no YAML: ${yamlReason(error)}`, { cause: error });
   }
   const items = new Map<SectionName, ReadonlyMap<string, unknown>>();
   for (const [section, values] of readSections(tree ?? {}, 'YAML mapping')) {

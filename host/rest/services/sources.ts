@@ -142,6 +142,7 @@ export class SourceService {
 }
 
 function parsed(sql: string): ReturnType<typeof parseStatement> {
+  if (sql === '') throw new HaumeaError('stream', 'the property sql is missing, it holds the statement');
   try {
     return parseStatement(sql);
   } catch (error) {

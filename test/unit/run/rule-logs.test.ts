@@ -2,8 +2,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LogTree } from '../../../host/base/log-tree.js';
-import { eventually, temporaryFolder } from '../../harness.js';
+import { eventually, freePort, temporaryFolder } from '../../harness.js';
 import { openLog } from '../base/open-log.js';
+import { openBroker } from '../connectors/broker.js';
 import { openEngine } from './engine-harness.js';
 
 function open() {
@@ -47,6 +48,24 @@ test('with debug a rule tells how it begins and ends, and no other rule does', a
   await has('stream.log', /level=debug msg=ended rule=loud/);
   assert.not.match(text(), /level=debug.*rule=quiet/);
   await close();
+});
+
+test('a connection that is down is one line for each reason, and one when it is there again', async () => {
+  const port = await freePort();
+  const { run, stream, text, has, figure, close } = open();
+  const server = `tcp://127.0.0.1:${port}`;
+  stream('CREATE STREAM remote (a BIGINT) WITH (TYPE="mqtt", DATASOURCE="in", CONF_KEY="remote")', { server });
+  run('far', 'SELECT a FROM remote', [['mqtt', { server, topic: 'out' }]]);
+  await figure('far', 'source_remote_0_exceptions_total', (count) => count >= 2);
+  const refused = `is disconnected: connect ECONNREFUSED 127.0.0.1:${port}" rule=far`;
+  await has('stream.log', new RegExp(`level=warn msg="source remote ${refused}`));
+  await has('stream.log', new RegExp(`level=warn msg="sink mqtt ${refused}`));
+  const broker = await openBroker(port);
+  await has('stream.log', /level=info msg="source remote is connected" rule=far/);
+  await has('stream.log', /level=info msg="sink mqtt is connected" rule=far/);
+  assert.is(text().split('source remote is disconnected').length, 2);
+  await close();
+  await broker.close();
 });
 
 test('a failure is told in the main log and in the file of the rule', async () => {
