@@ -66,11 +66,17 @@ export interface SinkContext {
   shared<T>(key: string, make: () => T): T;
 }
 
+/** What a sink gets. */
+export interface SinkChunk extends OutputChunk {
+  /** Where a template made the messages: places among `ends` of those that are the text of an error instead. */
+  readonly errors?: ReadonlySet<number>;
+}
+
 export interface Sink {
   /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
   open(): Promise<void>;
   /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
-  write(chunk: OutputChunk): void;
+  write(chunk: SinkChunk): void;
   /** Resolves when everything written so far is with the outside; rejects when that can't be. */
   flush(): Promise<void>;
   close(): Promise<void>;

@@ -48,8 +48,8 @@ export class MessageCutter {
   #start: Uint8Array[] = [];
   #startBytes = 0;
 
-  /** Calls back with each finished message: a view valid during the call. */
-  cut(chunk: OutputChunk, take: (message: Uint8Array) => void): void {
+  /** Calls back with each finished message, a view valid during the call, and its place among the `ends` of the chunk. */
+  cut(chunk: OutputChunk, take: (message: Uint8Array, place: number) => void): void {
     const { bytes, ends, partial } = chunk;
     const count = ends === null ? 0 : ends.length;
     let from = 0;
@@ -57,7 +57,7 @@ export class MessageCutter {
       const end = ends![i]!;
       // A partial message reaches to the end of the chunk, whether or not it is listed.
       if (partial && end === bytes.length && i === count - 1) break;
-      take(this.#whole(bytes.subarray(from, end)));
+      take(this.#whole(bytes.subarray(from, end)), i);
       from = end;
     }
     if (partial || (ends === null && from < bytes.length)) {
@@ -66,7 +66,7 @@ export class MessageCutter {
         this.#start.push(rest.slice());
         this.#startBytes += rest.length;
       } else {
-        take(this.#whole(rest));
+        take(this.#whole(rest), count);
       }
     }
   }

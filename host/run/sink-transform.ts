@@ -2,6 +2,7 @@
 import type { OutputChunk } from '../../kernels/api.js';
 import { reasonOf } from '../base/errors.js';
 import { compileTemplate, type Template } from '../codecs/template/index.js';
+import type { SinkChunk } from '../connectors/define.js';
 import { sinkForm } from '../connectors/index.js';
 import type { SinkSpec } from './protocol.js';
 
@@ -33,16 +34,19 @@ export class SinkTransform {
   }
 
   /** Makes the chunk that the sink gets; `failed` is called for each message that could not be rendered. */
-  apply(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
+  apply(chunk: OutputChunk, failed: (reason: string) => void): SinkChunk {
     const { bytes, ends } = chunk;
     const parts: Buffer[] = [];
     const newEnds: number[] = [];
+    const errors = new Set<number>();
     let from = 0;
     let length = 0;
     for (const end of ends ?? []) {
-      const text = this.#one(bytes.subarray(from, end), failed);
+      const rendered = this.#one(bytes.subarray(from, end), failed);
       from = end;
-      if (text === undefined) continue;
+      if (rendered === undefined) continue;
+      const { text, isError } = rendered;
+      if (isError) errors.add(newEnds.length);
       parts.push(text);
       length += text.length;
       newEnds.push(length);
@@ -56,21 +60,27 @@ export class SinkTransform {
       bytes: Buffer.concat(parts),
       ends: this.#asLines ? null : Uint32Array.from(newEnds),
       messages: newEnds.length,
+      errors,
     };
   }
 
-  #one(message: Uint8Array, failed: (reason: string) => void): Buffer | undefined {
+  #one(message: Uint8Array, failed: (reason: string) => void): Rendered | undefined {
     // Results are objects and lists; everything else is the text of an error, which no template sees.
-    if (message[0] !== openBrace && message[0] !== openBracket) return Buffer.from(message);
+    if (message[0] !== openBrace && message[0] !== openBracket) return { text: Buffer.from(message), isError: true };
     try {
       const text = this.#template.render(Buffer.from(message.buffer, message.byteOffset, message.length).toString());
-      return Buffer.from(this.#select === undefined ? text : this.#select(text));
+      return { text: Buffer.from(this.#select === undefined ? text : this.#select(text)), isError: false };
     } catch (error) {
       const reason = `sink ${this.spec.type}: dataTemplate: ${reasonOf(error)}`;
       failed(reason);
-      return this.sendError ? Buffer.from(reason) : undefined;
+      return this.sendError ? { text: Buffer.from(reason), isError: true } : undefined;
     }
   }
+}
+
+interface Rendered {
+  readonly text: Buffer;
+  readonly isError: boolean;
 }
 
 type Row = Record<string, unknown>;

@@ -99,6 +99,28 @@ test('a failed row is an event with the reason', async () => {
   await server.request('DELETE', '/ruletest/t3');
 });
 
+test('a template may make any text of a result, errors are told apart', async () => {
+  const port = await create({
+    id: 't8',
+    sql: 'SELECT b, 6 / (a - 2) AS q FROM s',
+    mockSource,
+    sinkProps: { sendSingle: true, dataTemplate: 'b is {{.b}}' },
+  });
+  const listener = await listen(port, 't8');
+  await server.request('POST', '/ruletest/t8/start');
+  assert.equal(await listener.events(3), ['b is x', 'run Select error: divided by zero', 'b is z']);
+  await server.request('DELETE', '/ruletest/t8');
+});
+
+test('given rows come again and again unless loop is false', async () => {
+  const given = { s: { data: [{ a: 1 }, { a: 2 }], interval: 5 } };
+  const port = await create({ id: 't9', sql: 'SELECT a FROM s', mockSource: given, sinkProps: { sendSingle: true } });
+  const listener = await listen(port, 't9');
+  await server.request('POST', '/ruletest/t9/start');
+  assert.equal(await listener.events(4), ['{"a":1}', '{"a":2}', '{"a":1}', '{"a":2}']);
+  await server.request('DELETE', '/ruletest/t9');
+});
+
 test('a second one of the same id takes the place of the first', async () => {
   const port = await create({ id: 't4', sql: 'SELECT a FROM s', mockSource });
   const first = await listen(port, 't4');

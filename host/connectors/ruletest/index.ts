@@ -5,7 +5,7 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { field } from '../../base/field.js';
 import { commonSink } from '../common.js';
-import { defineConnector, type OutputChunk, type Sink, type SinkContext } from '../define.js';
+import { defineConnector, type Sink, type SinkChunk, type SinkContext } from '../define.js';
 import { MessageCutter } from '../frames.js';
 
 /** Results on their way to the event stream. */
@@ -48,9 +48,12 @@ class ChannelSink implements Sink {
     this.#channel = channel;
   }
 
-  write(chunk: OutputChunk): void {
+  write(chunk: SinkChunk): void {
     if (this.#texts.length === 0) setImmediate(() => this.#send());
-    this.#cutter.cut(chunk, (message) => this.#texts.push(eventText(message)));
+    this.#cutter.cut(chunk, (message, place) => {
+      const text = Buffer.from(message).toString();
+      this.#texts.push(isError(chunk, message, place) ? `run Select error: ${text}` : text);
+    });
     this.#bytes += chunk.bytes.length;
     this.#waiting += chunk.messages;
   }
@@ -81,11 +84,9 @@ class ChannelSink implements Sink {
   }
 }
 
-/** Results are objects and lists; everything else is the text of an error. */
-function eventText(message: Uint8Array): string {
-  const text = Buffer.from(message).toString();
-  const isResult = message[0] === openBrace || message[0] === openBracket;
-  return isResult ? text : `run Select error: ${text}`;
+/** Results are objects and lists, or whatever a template makes of them; everything else is the text of an error. */
+function isError({ errors }: SinkChunk, message: Uint8Array, place: number): boolean {
+  return errors?.has(place) ?? (message[0] !== openBrace && message[0] !== openBracket);
 }
 
 export default defineConnector({

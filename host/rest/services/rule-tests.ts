@@ -23,7 +23,7 @@ const maxTests = 100;
 const mockSpec = {
   data: field.list(field.object()).required().doc('Rows to inject'),
   interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
-  loop: field.bool().default(false).doc('Start again after the last row'),
+  loop: field.bool().default(true).doc('Start again after the last row'),
 };
 
 interface Test {
