@@ -3,7 +3,8 @@ import type { Kernel, StreamCounters, StreamHandle } from '../../kernels/api.js'
 import { ProtocolError } from '../../kernels/error.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Connector, Source, SourceContext } from '../connectors/define.js';
+import type { Connector, Source, SourceContext, SourceForm } from '../connectors/define.js';
+import { payloadsOf } from '../connectors/frames.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
@@ -53,6 +54,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs = 0;
   readonly #source: Source;
+  readonly #form: SourceForm;
   #isClosed = false;
   /** Full sinks below this source. */
   #fullSinks = 0;
@@ -78,6 +80,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (source === undefined) throw new Error(`${connector.name} is no source`);
     this.redact = redactOf(spec.secrets);
     const form = source.form(spec.props);
+    this.#form = form;
     this.endsSoon = form.endsSoon === true;
     this.stream = host.kernel.openStream({
       framing: form.framing,
@@ -96,6 +99,12 @@ export class SourceRun implements SourceContext, ConnectionOwner {
       throw error;
     }
     this.connection = new Connection(this, this.redact);
+  }
+
+  /** What people are shown of input: the messages without the frames around them; nothing of rows in the engine's own form. */
+  shown(input: Uint8Array): Uint8Array | undefined {
+    if (this.#form.format === 'rows') return undefined;
+    return this.#form.framing === 'frames' ? payloadsOf(input) : input;
   }
 
   async connect(): Promise<void> {

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
+import { sinkForm } from '../connectors/index.js';
 import type { RuleRun } from './rule-run.js';
 import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
 import type { SourceRun } from './source-run.js';
@@ -98,9 +99,10 @@ export class TraceRecorder {
       if (messages === 0 && !isMoved) continue;
       const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
       const { redact } = rule;
+      const shown = shownInput(input, source, redact);
       const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs });
       for (const context of before.contexts) {
-        const root = chain(steps, context.spanId, startUs, endUs, shownInput(input, redact));
+        const root = chain(steps, context.spanId, startUs, endUs, shown);
         if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root: redacted(root, redact) });
       }
     }
@@ -162,10 +164,12 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
 /** The operators of a sink; the one that writes has what was written. */
 function addSink(last: Step, rule: RuleRun, action: number, outputs: Figures['outputs']): void {
   let at = last;
+  const sink = rule.sinks[action];
+  const isText = sink !== undefined && sinkForm(sink.spec.type).format !== 'rows';
   for (const operator of rule.operators) {
     if (operator.action !== action) continue;
     const written = operator.nodes.map((i) => outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
-    const data = operator.part === 'transform' ? undefined : written?.toString();
+    const data = operator.part === 'transform' || !isText ? undefined : written?.toString();
     at = followedBy(at, stepOf(operator, data === undefined ? { rule: rule.id } : { rule: rule.id, data }));
   }
 }
@@ -220,12 +224,17 @@ function chain(
   return { ...whole, endUs, attribute };
 }
 
-/** Input in which the secrets of the rule are masked. */
-function shownInput(input: Uint8Array | undefined, redact: Redact): Uint8Array | undefined {
-  if (input === undefined || redact === nothingSecret) return input;
-  const text = Buffer.from(input).toString();
+/** The messages of input, in which the secrets of the rule are masked. */
+function shownInput(
+  input: Uint8Array | undefined,
+  source: SourceRun | undefined,
+  redact: Redact,
+): Uint8Array | undefined {
+  const messages = input === undefined ? undefined : source?.shown(input);
+  if (messages === undefined || redact === nothingSecret) return messages;
+  const text = Buffer.from(messages).toString();
   const masked = redact(text);
-  return masked === text ? input : Buffer.from(masked);
+  return masked === text ? messages : Buffer.from(masked);
 }
 
 /** The spans with the secrets of the rule masked in what they show. */
