@@ -80,7 +80,7 @@ export class PushGateway {
       const body = await readBody(request, maxBodyBytes);
       const isTaken = await this.#hand(body, request.headers.traceparent, sources);
       response.writeHead(isTaken ? 200 : 503, { 'Content-Type': 'text/plain; charset=utf-8' });
-      response.end(isTaken ? '' : 'the rules of this path are busy\n');
+      response.end(isTaken ? 'ok' : 'the rules of this path are busy\n');
     } catch (error) {
       const isTooLarge = error instanceof BodyTooLarge;
       if (!isTooLarge) this.#log.debug(`pushed data: ${reasonOf(error)}`);
