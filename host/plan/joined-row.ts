@@ -1,6 +1,6 @@
 /** A row of several streams as one: which stream's value a name means, all members as one object. */
 import type { Source } from './source.js';
-import type { Value, Values } from './value.js';
+import type { OpValue, Value, Values } from './value.js';
 
 /**
  * The first of the values that the row has, in the order given: a null that was sent counts, a missing value does not. Null
@@ -9,7 +9,27 @@ import type { Value, Values } from './value.js';
 export function firstPresent(values: Values, candidates: readonly Value[]): Value {
   const [first, ...others] = candidates;
   if (first === undefined) return values.null();
-  return others.length === 0 ? first : values.op('logic.present', [], candidates);
+  if (others.length === 0) return first;
+  if (!candidates.some((one) => isOfPresent(one, values))) return values.op('logic.present', [], candidates);
+  const rest = firstPresent(values, others);
+  if (!isOfPresent(first, values)) return values.op('logic.present', [], [first, rest]);
+  return values.op('logic.case', [], [...first.args.slice(0, 2), rest]);
+}
+
+/** A value that rows have only where they have a row of the source, unlike what is computed of missing columns. */
+export function ofPresent(values: Values, source: Source, value: Value): Value {
+  const isThere = values.op('logic.isNotNull', [source.arrival()]);
+  return values.op('logic.case', [], [isThere, value, missing(values)]);
+}
+
+/** What a row has that has no value. */
+export function missing(values: Values): Value {
+  return values.constant({ tag: 'missing' });
+}
+
+/** True for values of `ofPresent`; statements have no constant that is missing. */
+function isOfPresent(value: Value, values: Values): value is OpValue {
+  return value.kind === 'op' && value.op === 'logic.case' && value.args[2] === missing(values);
 }
 
 /** One object with the members of all objects, the first of equal names wins; missing objects have no members. */

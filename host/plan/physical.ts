@@ -7,6 +7,7 @@ import { equalities, streamsOf, tablesOf } from './join.js';
 import { chainOf, inputsOf, type Logical, operatorsOf, type Root, valuesOf } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
 import { neededColumns } from './rules/prune-columns.js';
+import type { Source } from './source.js';
 import type { ColumnValue, Value, Values } from './value.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
@@ -248,10 +249,7 @@ class Lowering {
     const { labels } = this;
     const paths = inputs.map((input, i) => {
       this.place(input);
-      const kept = windowNeeds(later, false, (value) => this.isHeld(value)).keep;
-      const computed = kept.filter(({ kind }) => kind === 'op');
-      for (const value of computed) this.owners.set(value, sources[i]?.index ?? -1);
-      return { path: this.path, columns: [...this.path.columnValues, ...computed] };
+      return { path: this.path, columns: [...this.path.columnValues, ...this.computedFor(sources[i]!, later)] };
     });
     this.labels = labels;
     const into = this.nodes.length;
@@ -267,6 +265,14 @@ class Lowering {
       paths.map(({ path }) => path),
     );
     this.nodes.push(...ports);
+  }
+
+  /** Values among `later` that were computed for the rows of this source, at whose place we are: they belong to it. */
+  private computedFor({ index }: Source, later: readonly Value[]): Value[] {
+    const { keep } = windowNeeds(later, false, (value) => this.isHeld(value));
+    const computed = keep.filter(({ kind }) => kind === 'op');
+    for (const value of computed) this.owners.set(value, index);
+    return computed;
   }
 
   /** The source that a column of a merge comes from. */
@@ -292,8 +298,11 @@ class Lowering {
   /** The window below a join: keeps the number of the branch, if there are several, and all columns, then start, end and trigger. */
   private addCollectingWindow(node: Extract<Logical, { kind: 'window' }>): void {
     const { values } = this;
-    const kept = this.path.columnValues.filter((value) => value !== null);
-    const isMerged = isOfMerge(node);
+    const [bottom] = chainOf(node);
+    const isMerged = bottom?.kind === 'merge';
+    const columns = this.path.columnValues.filter((value) => value !== null);
+    const computed = bottom?.kind === 'source' ? this.computedFor(bottom.source, this.readers.valuesAbove(node)) : [];
+    const kept = [...columns, ...computed];
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
     const isEventTime = hasWatermark(node);
@@ -306,7 +315,7 @@ class Lowering {
       isEventTime,
       grouped: false,
       keys: [],
-      keep: [...numbers.map(() => col(mergeBranch)), ...kept.map((value) => this.columnOperand(value))],
+      keep: [...numbers.map(() => col(mergeBranch)), ...kept.map((value) => this.operandOf(value))],
       aggs: [],
       sendEmpty: false,
       name: 'window',
@@ -318,7 +327,7 @@ class Lowering {
 
   /** Event time of a row; a computed one is the column that the watermark below added. */
   private timeOperand(time: Value | null): Operand {
-    return time?.kind === 'column' ? this.columnOperand(time) : col(this.path.columns);
+    return time?.kind === 'column' ? this.operandOf(time) : col(this.path.columns);
   }
 
   /** Tables are the branches after those of the streams, their columns stand behind the window's. */
@@ -338,8 +347,8 @@ class Lowering {
       this.path = this.path.afterNew(into, all);
       const keys = equalities(step).map(({ left, right }) => ({
         leftBranch: branchOf(left.source),
-        left: this.columnOperand(left),
-        right: this.columnOperand(right),
+        left: this.operandOf(left),
+        right: this.operandOf(right),
       }));
       const { type } = step;
       const branch = branchOf(step.source);
@@ -427,9 +436,9 @@ class Lowering {
     return index;
   }
 
-  private columnOperand(value: Value): Operand {
+  private operandOf(value: Value): Operand {
     const operand = this.path.find(value);
-    if (operand === undefined) throw new Error(`value ${value.id} is not a column of the batch`);
+    if (operand === undefined) throw new Error(`value ${value.id} is not in the batch`);
     return operand;
   }
 }

@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer, type TestServer } from '../harness.js';
+import { eventually, freePort, startServer, type TestServer } from '../harness.js';
 
 let server: TestServer;
-/** Address for pushed rows. */
-let data: string;
 
 test.before(async () => {
   const port = await freePort();
-  data = `http://127.0.0.1:${port}`;
   server = await startServer({ env: { KUIPER__SOURCE__HTTPSERVERPORT: String(port) } });
   const rows = [1, 2, 3, 4, 5, 6].map((a) => ({ a, b: `x${a % 2}` }));
   await server.request('PUT', '/metadata/sources/simulator/confKeys/rows', { data: rows, interval: 5, loop: false });
@@ -320,74 +317,6 @@ test('a graph may define its source itself', async () => {
     'own',
   ]);
   assert.is(status.source_own_0_records_in_total, 2);
-});
-
-/** A graph of two streams of pushed rows that meet in a window of four; what comes of `rows` is returned. */
-async function meet(above: object, edges: object, before: { nodes: object; edges: object } | null = null) {
-  const id = `g${++made}`;
-  const path = join(server.data, `${id}.txt`);
-  const pushed = (name: string) => ({ type: 'source', nodeType: 'httppush', props: { datasource: `/${id}${name}` } });
-  const nodes = { west: pushed('l'), east: pushed('r'), win: count(4), ...above, ...before?.nodes, sink: file(path) };
-  const all = { west: ['win'], east: ['win'], ...before?.edges, ...edges };
-  const rule = { id, graph: { nodes, topo: { sources: ['west', 'east'], edges: all } } };
-  const answer = await server.request('POST', '/rules', rule);
-  assert.is(answer.status, 201, answer.text);
-  await eventually(`the start of ${id}`, async () => {
-    const { json } = await server.request('GET', `/rules/${id}/status`);
-    const names = ['west', 'east'].map((name) => `source_${name}_0_connection_status`);
-    return names.every((name) => json[name] === 1) || undefined;
-  });
-  const rows: [string, object][] = [
-    ['l', { id: 1, v: 'a' }],
-    ['r', { id: 1, w: 10 }],
-    ['l', { id: 2, v: 'b' }],
-    ['r', { id: 3, w: 30 }],
-  ];
-  for (const [name, row] of rows) await request(data, 'POST', `/${id}${name}`, row);
-  const lines = await eventually(`a line of ${id}`, async () => {
-    const { json } = await server.request('GET', `/rules/${id}/status`);
-    return json.sink_sink_0_records_out_total > 0 ? linesOf(path) : undefined;
-  });
-  await server.request('DELETE', `/rules/${id}`);
-  return lines;
-}
-
-const joinOf = (type: string) =>
-  operator('join', { from: 'west', joins: [{ name: 'east', type, on: 'west.id = east.id' }] });
-const pickBoth = operator('pick', { fields: ['west.id as l', 'east.id as r', 'v', 'w'] });
-const joinEdges = { win: ['join'], join: ['out'], out: ['sink'] };
-
-test('join nodes join the streams of a window: all types', async () => {
-  const both = { l: 1, r: 1, v: 'a', w: 10 };
-  const left = { l: 2, v: 'b' };
-  const right = { r: 3, w: 30 };
-  const expected: [string, object[]][] = [
-    ['inner', [both]],
-    ['left', [both, left]],
-    ['right', [both, right]],
-    ['full', [both, left, right]],
-  ];
-  for (const [type, rows] of expected) {
-    assert.equal(await meet({ join: joinOf(type), out: pickBoth }, joinEdges), [rows], type);
-  }
-});
-
-test('what functions and filters before the window do holds for the rows of their stream only', async () => {
-  const before = {
-    nodes: { fn: operator('function', { expr: 'coalesce(w, 5) as q' }), big: operator('filter', { expr: 'q > 10' }) },
-    edges: { east: ['fn'], fn: ['big'], big: ['win'] },
-  };
-  const out = operator('pick', { fields: ['v', 'q'] });
-  const lines = await meet({ win: count(3), join: joinOf('full'), out }, joinEdges, before);
-  assert.equal(lines, [[{ v: 'a' }, { v: 'b' }, { q: 30 }]]);
-});
-
-test('streams may meet in a window without a join', async () => {
-  const lines = await meet(
-    { n: operator('aggfunc', { expr: 'count(*) as n' }), out: operator('pick', { fields: ['n', 'w'] }) },
-    { win: ['n'], n: ['out'], out: ['sink'] },
-  );
-  assert.equal(lines, [[{ n: 4 }]]);
 });
 
 test.run();

@@ -3,7 +3,8 @@
  * how many inputs they may have, whether its sources are what they are said to be.
  */
 import type { Catalog, GraphNode, RuleGraph } from '../../run/api.js';
-import { refuse } from '../errors.js';
+import { notSupported, refuse } from '../errors.js';
+import type { Edges } from './edges.js';
 import { streamNameOf } from './streams.js';
 
 /** What flows along an edge: single rows, a window's rows, or groups of them. */
@@ -32,41 +33,84 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 /** Checks nodes and edges; throws `plan` errors that name the node and the property. */
-export function checkGraph(graph: RuleGraph, catalog: Catalog): void {
+export function checkGraph(graph: RuleGraph, edges: Edges, catalog: Catalog): void {
   const sources = graph.nodes.filter(({ type }) => type === 'source');
   for (const source of sources) checkSource(source, catalog);
-  const byName = new Map(graph.nodes.map((node) => [node.name, node]));
-  const known = new Map<string, Flow>();
-  const flowOf = (name: string): Flow => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    const node = byName.get(name);
-    const flow = node === undefined || node.type === 'source' ? 'rows' : through(node);
-    known.set(name, flow);
-    return flow;
-  };
-  const through = (node: GraphNode): Flow => {
-    const inputs = graph.edges.filter(({ to }) => to === node.name);
-    const flows = inputs.map(({ from }) => flowOf(from));
-    const kind = kindOf(node);
-    if (inputs.length > 1 && kind.takesMany !== true) {
-      throw refuse(`${named(node)} takes one input, not ${inputs.map(({ from }) => from).join(', ')}`);
-    }
-    flows.forEach((flow, i) => {
-      if (kind.takes.includes(flow)) return;
-      const wanted = kind.takes.filter((one) => one !== 'groups' || kind.takes.length === 1).join(' or ');
-      throw refuse(`${named(node)} takes ${wanted}, but ${inputs[i]?.from} gives ${flow}`);
-    });
-    for (const { output } of graph.edges.filter(({ from }) => from === node.name)) {
-      if (output > 0 && node.nodeType !== 'switch') throw refuse(`${named(node)} has one output only, it is no switch`);
-    }
-    return kind.gives ?? flows[0] ?? 'rows';
-  };
-  for (const node of graph.nodes) if (node.type === 'operator') flowOf(node.name);
-  const streams = sources.map(streamNameOf);
+  const flows = new Flows(edges);
+  for (const node of graph.nodes) {
+    if (node.type === 'operator') flows.of(node);
+    if (node.type === 'sink') checkTables(node, edges);
+  }
+  const streams = sources.filter((source) => !isTable(source)).map(streamNameOf);
   for (const node of graph.nodes) {
     if (node.type === 'operator' && node.nodeType === 'watermark') checkEmitters(node, streams);
   }
+}
+
+/** What flows out of each node; asking for it checks the node and those before it. */
+class Flows {
+  private readonly known = new Map<GraphNode, Flow>();
+
+  constructor(private readonly edges: Edges) {}
+
+  of(node: GraphNode): Flow {
+    let flow = this.known.get(node);
+    if (flow === undefined) {
+      flow = node.type === 'source' ? 'rows' : this.through(node);
+      this.known.set(node, flow);
+    }
+    return flow;
+  }
+
+  private through(node: GraphNode): Flow {
+    const { edges } = this;
+    const kind = kindOf(node);
+    const tables = node.nodeType === 'join' ? tablesInto(node, edges) : checkTables(node, edges);
+    const inputs = edges
+      .into(node)
+      .map(({ from }) => edges.node(from))
+      .filter((input) => !isTable(input));
+    if (inputs.length === 0) throw refuse(`${named(node)} needs a stream, to which tables are joined`);
+    if (inputs.length > 1 && kind.takesMany !== true) {
+      throw refuse(`${named(node)} takes one input, not ${inputs.map(({ name }) => name).join(', ')}`);
+    }
+    const flows = inputs.map((input) => this.of(input));
+    // A message is joined with tables as it is, with other streams it takes a window.
+    const taken = tables.length > 0 ? [...kind.takes, 'rows'] : kind.takes;
+    flows.forEach((flow, i) => {
+      if (taken.includes(flow)) return;
+      const wanted = kind.takes.filter((one) => one !== 'groups' || kind.takes.length === 1).join(' or ');
+      throw refuse(`${named(node)} takes ${wanted}, but ${inputs[i]?.name} gives ${flow}`);
+    });
+    if (node.nodeType !== 'switch' && edges.outOf(node).some(({ output }) => output > 0)) {
+      throw refuse(`${named(node)} has one output only, it is no switch`);
+    }
+    return kind.gives ?? flows[0] ?? 'rows';
+  }
+}
+
+/** True for a source whose rows are kept for joins; a source that the graph defines itself is a stream. */
+export function isTable({ type, props }: GraphNode): boolean {
+  return type === 'source' && props.sourceType === 'table' && Boolean(props.sourceName);
+}
+
+/** True for a node at which rows of several streams may meet. */
+export function takesMany({ type, nodeType }: GraphNode): boolean {
+  return type === 'operator' && kinds[nodeType]?.takesMany === true;
+}
+
+function tablesInto(node: GraphNode, edges: Edges): GraphNode[] {
+  return edges
+    .into(node)
+    .map(({ from }) => edges.node(from))
+    .filter(isTable);
+}
+
+/** Refuses tables as inputs of a node that is no join; gives none. */
+function checkTables(node: GraphNode, edges: Edges): GraphNode[] {
+  const [table] = tablesInto(node, edges);
+  if (table === undefined) return [];
+  throw refuse(`${named(node)} cannot read the table ${streamNameOf(table)}: tables lead to join nodes only`);
 }
 
 function kindOf(node: GraphNode): Kind {
@@ -94,7 +138,8 @@ function checkSource({ name, nodeType, props }: GraphNode, catalog: Catalog): vo
   if (definition.kind !== wanted) {
     throw refuse(`source ${name}: sourceType is ${wanted}, but ${sourceName} is a ${definition.kind}`);
   }
-  const { type } = definition.options;
+  const { type, tableKind } = definition.options;
+  if (tableKind === 'lookup') throw notSupported(`joining lookup tables (${sourceName})`);
   if (type.toLowerCase() !== nodeType) {
     throw refuse(`source ${name}: nodeType is ${nodeType}, but ${sourceName} is of type ${type}`);
   }

@@ -5,16 +5,26 @@ import { ownName } from '../../sql/names.js';
 import { some } from '../../sql/visit.js';
 import { checkWindow, isAggregateCall, messageGroups, specOf } from '../analyse.js';
 import { refuse } from '../errors.js';
-import { bindJoins, inRowOrder } from '../join.js';
-import type { Logical, OutputEntry, OutputRow } from '../logical.js';
+import type { Logical, OutputEntry, OutputRow, WindowSpec } from '../logical.js';
 import { bindSelectList } from '../select-list.js';
 import { childrenOf, type Value } from '../value.js';
+import { joined } from './join.js';
 import { type Branch, binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';
-import { hasColumn, mergedRows, plain, withEntry } from './row.js';
+import { hasColumn, plain, withEntry } from './row.js';
 
-/** Applies an operator; `output`: the one of its outputs that is asked for. Throws `plan` errors that name the property. */
-export function applied(node: GraphNode, output: number, point: Point, context: Context): Point {
+/**
+ * Applies an operator. Throws `plan` errors that name the property.
+ * @param output the one of its outputs that is asked for
+ * @param tables those that lead to a join
+ */
+export function applied(
+  node: GraphNode,
+  output: number,
+  point: Point,
+  tables: readonly Branch[],
+  context: Context,
+): Point {
   switch (node.nodeType) {
     case 'filter':
       return filtered(node, point, context);
@@ -41,7 +51,7 @@ export function applied(node: GraphNode, output: number, point: Point, context: 
       return { ...point, operator: { kind: 'sort', input: point.operator, keys, labels: [node.name] } };
     }
     case 'join':
-      return joined(node, point, context);
+      return joined(node, point.flow === 'rows' ? eachAlone(point, context) : point, tables, context);
     case 'watermark':
       return context.rule.options.isEventTime
         ? inOrder({ ...point, watermarks: [...point.watermarks, node.name] })
@@ -127,19 +137,34 @@ function windowed(node: GraphNode, given: Point, context: Context): Point {
   const clause = props.windowOf(node);
   checkWindow({ window: clause, groupBy: [] }, rule);
   const point = rule.options.isEventTime ? inOrder(given) : given;
-  const [first, second] = point.branches;
+  const spec = specOf(clause, context.values, (expr) => bound(expr, point, 'type', context));
+  return { ...gathered(point, spec, context, [node.name]), window: clause.kind };
+}
+
+/** Rows that are collections each by itself, as joins take them. */
+function eachAlone(given: Point, context: Context): Point {
+  const point = context.rule.options.isEventTime ? inOrder(given) : given;
+  return gathered(point, { kind: 'row' }, context, []);
+}
+
+/** Rows in windows. What was computed for rows of a single stream is from here on theirs as what it sent. */
+function gathered(point: Point, window: WindowSpec, context: Context, labels: readonly string[]): Point {
+  const { operator: input, branches, row, sent } = point;
+  const [first, second] = branches;
+  const only = first !== undefined && second === undefined ? first : undefined;
   const operator: Logical = {
     kind: 'window',
-    input: point.operator,
-    window: specOf(clause, context.values, (expr) => bound(expr, point, 'type', context)),
-    timestamp: rule.options.isEventTime && second === undefined && first !== undefined ? first.source.time() : null,
+    input,
+    window,
+    timestamp: context.rule.options.isEventTime ? (only?.source.time() ?? null) : null,
     where: null,
     keys: [],
     isGrouped: false,
-    sendEmpty: true,
-    labels: [node.name],
+    sendEmpty: window.kind !== 'row',
+    labels,
   };
-  return { ...point, operator, flow: 'a collection', window: clause.kind };
+  const settled = only === undefined ? {} : { branches: [{ ...only, row, sent }], isAsMet: true };
+  return { ...point, ...settled, operator, flow: 'a collection' };
 }
 
 function picked(node: GraphNode, given: Point, context: Context): Point {
@@ -188,34 +213,4 @@ function isSame(a: OutputEntry, b: OutputEntry): boolean {
 function without({ entries, star }: OutputRow, names: readonly string[]): OutputRow {
   const kept = entries.filter(({ name }) => !names.includes(name));
   return { entries: kept, star: star === null ? null : { ...star, except: [...star.except, ...names] } };
-}
-
-function joined(node: GraphNode, point: Point, context: Context): Point {
-  if (point.isJoined) throw refuse('joined rows cannot be joined again, list all streams in joins');
-  if (!point.isAsMet) throw refuse('columns can be computed or picked before the window and after the join only');
-  const { from, joins } = props.joinOf(node);
-  const branchOf = (name: string, property: string): Branch => {
-    const branch = point.branches.find(({ source }) => source.ownName === name || source.name === name);
-    if (branch !== undefined) return branch;
-    const known = point.branches.map(({ source }) => source.ownName).join(', ');
-    throw refuse(`${property}: ${name} is no stream of the window, which has ${known}`);
-  };
-  const branches = [branchOf(from.name, 'from'), ...joins.map(({ table }) => branchOf(table.name, 'joins'))];
-  for (const [i, { source }] of branches.entries()) {
-    if (branches.findIndex((one) => one.source === source) < i)
-      throw refuse(`joins: ${source.ownName} is joined twice`);
-  }
-  for (const branch of point.branches) {
-    if (!branches.includes(branch)) throw refuse(`joins: stream ${branch.source.ownName} of the window is not joined`);
-  }
-  const sources = branches.map(({ source }) => source);
-  const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
-  const after: Point = { ...point, ...mergedRows(order, context.values), branches: order, isJoined: true };
-  const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
-  const steps = bindJoins(conditions, sources, binderAt(after, context).binder, {
-    name: 'on',
-    place: 'row',
-    hasAggregates: false,
-  });
-  return { ...after, operator: { kind: 'join', input: point.operator, sources, steps, labels: [node.name] } };
 }

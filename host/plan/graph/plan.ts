@@ -6,11 +6,12 @@ import { refuse } from '../errors.js';
 import { checkEventTime, definitionOf } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
-import { checkGraph } from './check.js';
+import { checkGraph, isTable, takesMany } from './check.js';
+import { Edges } from './edges.js';
 import { applied, inOrder, passed } from './operators.js';
 import type { Branch, Context, Point } from './point.js';
 import { nowhere } from './props.js';
-import { mergedRows, rowOfSource } from './row.js';
+import { mergedRows, ownRows, rowOfSource } from './row.js';
 import { streamNameOf } from './streams.js';
 
 /** Ways that meet in one node; more multiply the work of every row beyond reason. */
@@ -21,28 +22,31 @@ type Places = Map<string, Point>;
 
 /** Checks the graph and plans it. Throws `plan` errors that name the node and the property. */
 export function planGraph(graph: RuleGraph, context: Context): { sources: Source[]; roots: Root[] } {
-  checkGraph(graph, context.catalog);
-  return new GraphPlanner(graph, context).plan();
+  const edges = new Edges(graph);
+  checkGraph(graph, edges, context.catalog);
+  return new GraphPlanner(graph, edges, context).plan();
 }
 
 class GraphPlanner {
   private readonly sources: Source[] = [];
-  private readonly byName: ReadonlyMap<string, GraphNode>;
+  /** Tables by their nodes. */
+  private readonly tables = new Map<GraphNode, Branch>();
+  /** Points in the order of their event time, by what they were. */
+  private readonly ordered = new Map<Point, Point>();
 
   constructor(
     private readonly graph: RuleGraph,
+    private readonly edges: Edges,
     private readonly context: Context,
-  ) {
-    this.byName = new Map(graph.nodes.map((node) => [node.name, node]));
-  }
+  ) {}
 
   plan(): { sources: Source[]; roots: Root[] } {
     const places: Places = new Map();
     const actions = new Map<Point, number[]>();
     const sinks = this.graph.nodes.filter(({ type }) => type === 'sink');
     sinks.forEach((sink, action) => {
-      for (const edge of this.inputsOf(sink)) {
-        const point = this.pointAt(edge, places);
+      for (const edge of this.edges.into(sink)) {
+        const point = this.withoutWatermarks(this.pointAt(edge, places));
         const known = actions.get(point);
         if (known === undefined) actions.set(point, [action]);
         else if (!known.includes(action)) known.push(action);
@@ -54,16 +58,12 @@ class GraphPlanner {
     return { sources: this.sources, roots };
   }
 
-  private inputsOf({ name }: GraphNode): GraphEdge[] {
-    return this.graph.edges.filter(({ to }) => to === name);
-  }
-
   /** What comes along an edge. */
   private pointAt({ from, output }: GraphEdge, places: Places): Point {
     const key = JSON.stringify([from, output]);
     let point = places.get(key);
     if (point === undefined) {
-      const node = this.byName.get(from)!;
+      const node = this.edges.node(from);
       point = node.type === 'source' ? this.sourcePoint(node) : this.operatorPoint(node, output, places);
       places.set(key, point);
     }
@@ -71,53 +71,72 @@ class GraphPlanner {
   }
 
   private sourcePoint(node: GraphNode): Point {
-    const { rule, catalog, values } = this.context;
+    const { rule } = this.context;
+    checkWindow({ window: null, groupBy: [] }, rule);
+    const branch = this.addSource(node);
+    if (rule.options.isEventTime) checkEventTime(branch.source);
+    return pointOf([branch], branch);
+  }
+
+  private addSource(node: GraphNode): Branch {
+    const { catalog, values } = this.context;
     const name = streamNameOf(node);
     const alias = node.name === name ? null : node.name;
-    const definition = definitionOf({ name }, catalog);
-    if (definition.kind === 'table') throw refuse(`source ${node.name}: tables in graphs are not supported yet`);
-    checkWindow({ window: null, groupBy: [] }, rule);
-    const source = new Source(this.sources.length, definition, { name, alias, span: nowhere }, values);
-    if (rule.options.isEventTime) checkEventTime(source);
+    const source = new Source(
+      this.sources.length,
+      definitionOf({ name }, catalog),
+      { name, alias, span: nowhere },
+      values,
+    );
     this.sources.push(source);
-    const operator: Logical = { kind: 'source', source };
     const row = rowOfSource(source);
-    return {
-      operator,
-      row,
-      sent: row,
-      flow: 'rows',
-      branches: [{ source, row, sent: row, operator }],
-      isJoined: false,
-      isAsMet: true,
-      window: null,
-      isOrdered: false,
-      watermarks: [],
-    };
+    return { source, row, sent: row, operator: { kind: 'source', source } };
+  }
+
+  private tableOf(node: GraphNode): Branch {
+    let table = this.tables.get(node);
+    if (table === undefined) {
+      table = this.addSource(node);
+      this.tables.set(node, table);
+    }
+    return table;
   }
 
   private operatorPoint(node: GraphNode, output: number, places: Places): Point {
-    const inputs = this.inputsOf(node);
+    const all = this.edges.into(node);
+    const isFromTable = ({ from }: GraphEdge) => isTable(this.edges.node(from));
+    const inputs = all.filter((edge) => !isFromTable(edge));
+    const tables = all.filter(isFromTable).map(({ from }) => this.tableOf(this.edges.node(from)));
     try {
       const point = inputs.length > 1 ? this.meeting(inputs, places) : this.pointAt(inputs[0]!, places);
       if (node.nodeType === 'watermark' && this.isBeforeMeeting(node) && point.branches.length === 1) {
         return { ...point, watermarks: [...point.watermarks, node.name] };
       }
-      const isOrderless = point.watermarks.length === 0 || node.nodeType === 'watermark';
-      const ordered = isOrderless ? point : inOrder(point);
+      const ordered = node.nodeType === 'watermark' ? point : this.withoutWatermarks(point);
       const input = node.nodeType === 'switch' ? this.switchInput(node, ordered, places) : ordered;
-      return applied(node, output, input, this.context);
+      return applied(node, output, input, tables, this.context);
     } catch (error) {
       if (!(error instanceof HaumeaError) || error.message.startsWith('node ')) throw error;
       throw refuse(`node ${node.name} (${node.nodeType}): ${error.message}`);
     }
   }
 
+  /** The rows in their order, where watermark nodes have left that to be done; for all who read them the same. */
+  private withoutWatermarks(point: Point): Point {
+    if (point.watermarks.length === 0) return point;
+    let ordered = this.ordered.get(point);
+    if (ordered === undefined) {
+      ordered = inOrder(point);
+      this.ordered.set(point, ordered);
+    }
+    return ordered;
+  }
+
   /** True for a watermark of one stream that goes on to meet others: they have one watermark together. */
   private isBeforeMeeting(node: GraphNode): boolean {
     if (!this.context.rule.options.isEventTime) return false;
-    const next = this.graph.edges.filter(({ from }) => from === node.name).map(({ to }) => this.byName.get(to)!);
-    return next.some((one) => one.type === 'operator' && this.inputsOf(one).length > 1);
+    const next = this.edges.outOf(node).map(({ to }) => this.edges.node(to));
+    return next.some((one) => takesMany(one) && this.edges.into(one).length > 1);
   }
 
   /** Where rows come to a switch, the same for all its outputs. */
@@ -133,6 +152,8 @@ class GraphPlanner {
 
   /** Several ways meet: their rows become one sequence. */
   private meeting(inputs: readonly GraphEdge[], places: Places): Point {
+    const { rule, values } = this.context;
+    if (inputs.length > maxMeeting) throw refuse(`more than ${maxMeeting} ways meet`);
     const branches: Branch[] = [];
     const watermarks = new Set<string>();
     for (const edge of inputs) {
@@ -141,28 +162,42 @@ class GraphPlanner {
       if (point.branches.some(({ source }) => branches.some((one) => one.source === source))) {
         point = this.pointAt(edge, new Map());
       }
-      if (point.branches.length > 1 && point.operator.kind !== 'merge') {
-        throw refuse(`${edge.from}: rows of several streams can meet others only before any operator`);
+      const [first, second] = point.branches;
+      if (first === undefined || second !== undefined) {
+        throw refuse(`${edge.from}: rows of several streams cannot meet others again`);
       }
       for (const name of point.watermarks) watermarks.add(name);
       const { operator, row, sent } = point;
-      const [first, second] = point.branches;
-      if (first !== undefined && second === undefined) branches.push({ source: first.source, operator, row, sent });
-      else branches.push(...point.branches);
-      if (branches.length > maxMeeting) throw refuse(`more than ${maxMeeting} ways meet`);
+      branches.push({ source: first.source, operator, ...ownRows(first.source, { row, sent }, values) });
     }
     const sources = branches.map(({ source }) => source);
-    const timestamps = this.context.rule.options.isEventTime ? sources.map((source) => source.time()) : [];
-    return {
-      operator: { kind: 'merge', sources, inputs: branches.map(({ operator }) => operator), timestamps },
-      ...mergedRows(branches, this.context.values),
-      flow: 'rows',
-      branches,
-      isJoined: false,
-      isAsMet: true,
-      window: null,
-      isOrdered: false,
-      watermarks: [...watermarks],
+    const timestamps = rule.options.isEventTime ? sources.map((source) => source.time()) : [];
+    const operator: Logical = {
+      kind: 'merge',
+      sources,
+      inputs: branches.map((branch) => branch.operator),
+      timestamps,
     };
+    const rows = mergedRows(branches, values);
+    return { ...pointOf(branches, { operator, ...rows }), watermarks: [...watermarks] };
   }
+}
+
+/** Where rows of streams come in, or meet. */
+function pointOf(
+  branches: readonly Branch[],
+  { operator, row, sent }: Pick<Point, 'operator' | 'row' | 'sent'>,
+): Point {
+  return {
+    operator,
+    row,
+    sent,
+    flow: 'rows',
+    branches,
+    isJoined: false,
+    isAsMet: true,
+    window: null,
+    isOrdered: false,
+    watermarks: [],
+  };
 }

@@ -1,11 +1,18 @@
 /** The row that flows at a place of a graph: its columns by name, and what names mean there. */
 import type { SelectItem, Span } from '../../sql/ast.js';
 import { refuse } from '../errors.js';
-import { firstPresent, mergedObject } from '../joined-row.js';
+import { sourcesIn } from '../join.js';
+import { firstPresent, mergedObject, missing, ofPresent } from '../joined-row.js';
 import type { OutputEntry, OutputRow } from '../logical.js';
 import { type Place, Scope } from '../scope.js';
 import type { Source } from '../source.js';
 import type { Value, Values } from '../value.js';
+
+/** All columns of rows, and those that the streams sent. */
+interface Rows {
+  row: OutputRow;
+  sent: OutputRow;
+}
 
 /** The row of a stream as it comes. */
 export function rowOfSource(source: Source): OutputRow {
@@ -24,11 +31,15 @@ export function plain(name: string, value: Value): OutputEntry {
   return { name, value, isPlain: true, isUnnamed: false };
 }
 
+/** Rows of a source where they meet others: what was computed of constants alone is their own, too. */
+export function ownRows(source: Source, { row, sent }: Rows, values: Values): Rows {
+  const own = (entry: OutputEntry): OutputEntry =>
+    sourcesIn(entry.value).length === 0 ? { ...entry, value: ofPresent(values, source, entry.value) } : entry;
+  return { row: { ...row, entries: row.entries.map(own) }, sent: { ...sent, entries: sent.entries.map(own) } };
+}
+
 /** What rows of one of several branches have, or joined rows of all of them. */
-export function mergedRows(
-  branches: readonly { row: OutputRow; sent: OutputRow }[],
-  values: Values,
-): { row: OutputRow; sent: OutputRow } {
+export function mergedRows(branches: readonly Rows[], values: Values): Rows {
   const [row, sent] = [branches.map((one) => one.row), branches.map((one) => one.sent)];
   return { row: mergedRow(row, values), sent: mergedRow(sent, values) };
 }
@@ -66,12 +77,11 @@ function valuesOf({ entries, star }: OutputRow, name: string): Value[] {
 }
 
 function without(row: Value, names: readonly string[], values: Values): Value {
-  const missing = values.constant({ tag: 'missing' });
   if (names.length === 0) return row;
   return values.op(
     'nested.merge',
     [row],
-    names.flatMap((name) => [values.text(name), missing]),
+    names.flatMap((name) => [values.text(name), missing(values)]),
   );
 }
 

@@ -1,0 +1,101 @@
+/** Join nodes: streams of a window, or single messages, with each other and with what tables hold. */
+import type { GraphNode } from '../../run/api.js';
+import { refuse } from '../errors.js';
+import { bindJoins, inRowOrder, streamsOf } from '../join.js';
+import { missing, ofPresent } from '../joined-row.js';
+import type { OutputEntry, OutputRow } from '../logical.js';
+import type { Value, Values } from '../value.js';
+import { type Branch, binderAt, type Context, localNames, type Point } from './point.js';
+import * as props from './props.js';
+import { mergedRows } from './row.js';
+
+/** Joins what the node names; streams of the window that it does not name are left out. Throws `plan` errors. */
+export function joined(node: GraphNode, point: Point, tables: readonly Branch[], context: Context): Point {
+  if (point.isJoined) throw refuse('joined rows cannot be joined again, list all streams in joins');
+  const { values } = context;
+  const { from, joins } = props.joinOf(node);
+  const streams = point.isAsMet ? point.branches : point.branches.map((branch) => ownPart(branch, point, values));
+  const branches = branchesNamed([from.name, ...joins.map(({ table }) => table.name)], [...streams, ...tables]);
+  const sources = branches.map(({ source }) => source);
+  if (streamsOf(sources).length === 0) throw refuse('from and joins name no stream');
+  const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
+  const after: Point = { ...point, ...mergedRows(order, values), branches: order, isJoined: true };
+  const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
+  const clause = { name: 'on', place: 'row', hasAggregates: false } as const;
+  const steps = bindJoins(conditions, sources, binderAt(after, context).binder, clause);
+  return { ...after, operator: { kind: 'join', input: point.operator, sources, steps, labels: [node.name] } };
+}
+
+/** The branches of these names, FROM first; every table that leads to the node must be among them. */
+function branchesNamed(names: readonly string[], known: readonly Branch[]): Branch[] {
+  const found = names.map((name, i) => {
+    const branch = known.find(({ source }) => source.ownName === name || source.name === name);
+    if (branch !== undefined) return branch;
+    const all = known.map(({ source }) => source.ownName).join(', ');
+    throw refuse(`${i === 0 ? 'from' : 'joins'}: ${name} does not come to the node, only ${all}`);
+  });
+  for (const [i, branch] of found.entries()) {
+    if (found.indexOf(branch) < i) throw refuse(`joins: ${branch.source.ownName} is joined twice`);
+  }
+  const unused = known.find((branch) => branch.source.isTable && !found.includes(branch));
+  if (unused !== undefined) throw refuse(`joins: table ${unused.source.ownName} is not joined`);
+  return found;
+}
+
+/**
+ * The branch with what was computed and picked since it met others: the same for its own rows, in which columns of others
+ * are missing. Computed anew above the join, and only where the joined row has a row of the branch.
+ */
+function ownPart(branch: Branch, { row, sent, branches }: Point, values: Values): Branch {
+  const others = branches.filter((one) => one !== branch);
+  const own = new OwnValues(branch, others, values);
+  return { ...branch, row: own.row(row, branch.row), sent: own.row(sent, branch.sent) };
+}
+
+class OwnValues {
+  private readonly missing: Value;
+  private readonly done = new Map<Value, Value>();
+
+  constructor(
+    private readonly branch: Branch,
+    private readonly others: readonly Branch[],
+    private readonly values: Values,
+  ) {
+    this.missing = missing(values);
+    for (const { row } of others) for (const { value } of row.entries) this.done.set(value, this.missing);
+    for (const { value } of branch.row.entries) this.done.set(value, value);
+  }
+
+  /** @param met the row when it met others */
+  row({ entries, star }: OutputRow, met: OutputRow): OutputRow {
+    const own = entries.flatMap((entry) => this.entry(entry, met));
+    if (star === null || met.star === null) return { entries: own, star: null };
+    return { entries: own, star: { ...met.star, except: [...met.star.except, ...star.except] } };
+  }
+
+  private entry(entry: OutputEntry, met: OutputRow): OutputEntry[] {
+    const value = this.values.rewrite(entry.value, (one) => this.changed(one), this.done);
+    if (value === this.missing) return [];
+    const before = met.entries.find((one) => one.name === entry.name);
+    if (before?.value === value) return [before];
+    if (value.kind === 'column') return [{ ...entry, value, isPlain: true }];
+    return [{ ...entry, value: ofPresent(this.values, this.branch.source, value) }];
+  }
+
+  private changed(value: Value): Value {
+    if (value.kind === 'column') return this.isOfOther(value.source) ? this.missing : value;
+    if (value.kind !== 'op') return value;
+    if (value.isVolatile) {
+      throw refuse('what gives another value each time can be computed before the window or after the join only');
+    }
+    if (value.op !== 'logic.present') return value;
+    const args = value.args.filter((arg) => arg !== this.missing);
+    const [first, second] = args;
+    if (first === undefined) return this.missing;
+    return second === undefined ? first : this.values.op('logic.present', [], args);
+  }
+
+  private isOfOther(source: number): boolean {
+    return this.others.some((one) => one.source.index === source);
+  }
+}
