@@ -145,7 +145,11 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
     last = followedBy(last, stepOf(decoder, { rule: rule.id }, figures.decodeUs));
   }
   if (decoder !== undefined) reached.set(decoder.name, last);
-  for (const operator of operators.filter(({ part }) => part === 'operator')) {
+  const working = operators.filter(({ part, nodes }) => part === 'operator' && nodes.length > 0);
+  const isIdle = working.length > 0 && working.every((operator) => changeOf(operator, figures) === undefined);
+  // No message could be decoded, and no sink was told.
+  if (isIdle && !rule.nodes.some(({ handle }) => figures.outputs.has(handle))) return root;
+  for (const operator of working) {
     const change = changeOf(operator, figures);
     const giver = before(operator);
     if (change === undefined || giver === undefined) continue;

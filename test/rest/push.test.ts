@@ -105,4 +105,20 @@ test('a method that makes no sense is refused by name', async () => {
   }
 });
 
+test('the trace of what does not decode ends at the decoder and shows what came', async () => {
+  await rule('odd', 'DATASOURCE="/odd"');
+  await server.request('POST', '/rules/odd/trace/start', { strategy: 'always' });
+  await request(data, 'POST', '/odd', '{bad');
+  const id = await eventually('the trace', async () => {
+    const [first] = (await server.request('GET', '/trace/rule/odd')).json as string[];
+    return first;
+  });
+  const { Attribute, ChildSpan } = (await server.request('GET', `/trace/${id}`)).json;
+  assert.is(Buffer.from(Attribute.data, 'base64').toString(), '{bad');
+  assert.equal(
+    ChildSpan.map(({ Name, ChildSpan: below }: Record<string, unknown[]>) => [Name, below]),
+    [['2_decoder', []]],
+  );
+});
+
 test.run();
