@@ -42,7 +42,7 @@ export const ruleOptionSpec = {
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
-  qos: field.int().min(0).max(2).default(0).doc('0 at most once, 1 at least once, 2 exactly once').unused(),
+  qos: field.int().min(0).default(0).doc('0 at most once, 1 at least once, above exactly once').unused(),
   checkpointInterval: field
     .duration()
     .min(0)
