@@ -72,7 +72,11 @@ class Readers {
     private readonly outputValues: ReadonlyMap<Logical, readonly Value[]>,
   ) {
     for (const node of operatorsOf(roots)) {
-      for (const input of inputsOf(node)) this.readers.set(input, [...(this.readers.get(input) ?? []), node]);
+      for (const input of inputsOf(node)) {
+        const known = this.readers.get(input);
+        if (known === undefined) this.readers.set(input, [node]);
+        else known.push(node);
+      }
     }
   }
 
@@ -87,6 +91,11 @@ class Readers {
       this.known.set(node, found);
     }
     return found;
+  }
+
+  /** True when several operators read the rows. */
+  isShared(node: Logical): boolean {
+    return (this.readers.get(node)?.length ?? 0) > 1;
   }
 
   /** True when a join reads the rows of the window. */
@@ -147,8 +156,9 @@ class Lowering {
       this.add(node);
       this.places.set(node, this.path);
     }
+    if (known !== undefined) this.path = known;
     // Operators side by side don't see each other's registers.
-    this.path = (known ?? this.path).branch();
+    if (this.readers.isShared(node)) this.path = this.path.branch();
   }
 
   private add(node: Logical): void {

@@ -38,9 +38,9 @@ export class Path {
     return new Path({ node }, columnMap(columns), register, columns);
   }
 
-  /** Behind a node that passes the same batch on. */
+  /** Behind a node that passes the same batch on; the path before it is not used any more. */
   after(node: number): Path {
-    return new Path({ node }, new Map(this.operands), this.nextRegister, this.columnValues);
+    return new Path({ node }, this.operands, this.nextRegister, this.columnValues);
   }
 
   /** The same place for one of several nodes that read it side by side: they do not see each other's registers. */

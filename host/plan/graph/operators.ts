@@ -7,29 +7,20 @@ import { checkWindow, isAggregateCall, messageGroups, specOf } from '../analyse.
 import { refuse } from '../errors.js';
 import type { Logical, OutputEntry, OutputRow, WindowSpec } from '../logical.js';
 import { bindSelectList } from '../select-list.js';
-import { childrenOf, type Value } from '../value.js';
+import type { Value } from '../value.js';
 import { joined } from './join.js';
 import { type Branch, binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';
 import { hasColumn, plain, withEntry } from './row.js';
 
 /**
- * Applies an operator. Throws `plan` errors that name the property.
- * @param output the one of its outputs that is asked for
+ * Applies an operator, but for switches. Throws `plan` errors that name the property.
  * @param tables those that lead to a join
  */
-export function applied(
-  node: GraphNode,
-  output: number,
-  point: Point,
-  tables: readonly Branch[],
-  context: Context,
-): Point {
+export function applied(node: GraphNode, point: Point, tables: readonly Branch[], context: Context): Point {
   switch (node.nodeType) {
     case 'filter':
       return filtered(node, point, context);
-    case 'switch':
-      return switched(node, output, point, context);
     case 'function':
       return computed(node, point, context);
     case 'aggfunc':
@@ -85,30 +76,6 @@ function filtered(node: GraphNode, point: Point, context: Context): Point {
   const condition = bound(props.condition(node), point, 'expr', context);
   const clause = point.flow === 'groups' ? 'having' : 'where';
   return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause, labels: [node.name] } };
-}
-
-/**
- * Rows and groups go each by themselves, the rows of a window go together: as the first of them says, or aggregates over
- * them.
- */
-function switched(node: GraphNode, output: number, point: Point, context: Context): Point {
-  const condition = caseAt(props.caseOf(node, output), point, context);
-  const isWhole = point.flow === 'a collection';
-  const shown = isWhole ? [...new Set(aggregatesIn(condition))] : [];
-  const input: Logical =
-    shown.length === 0
-      ? point.operator
-      : { ...messageGroups(point.operator, [], context.values), isGrouped: false, shown };
-  return { ...point, operator: { kind: 'filter', input, condition, clause: 'case', isWhole, labels: [node.name] } };
-}
-
-function caseAt(expr: Expr, point: Point, context: Context): Value {
-  const clause = { ...clauseAt(point, 'cases'), hasAggregates: point.flow !== 'rows' };
-  return binderAt(point, context).binder.bind(localNames(expr, point), clause);
-}
-
-function aggregatesIn(value: Value): Value[] {
-  return value.kind === 'aggregate' ? [value] : childrenOf(value).flatMap(aggregatesIn);
 }
 
 function computed(node: GraphNode, point: Point, context: Context): Point {

@@ -8,17 +8,22 @@ import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
-import { applied, inOrder, passed } from './operators.js';
+import { applied, inOrder } from './operators.js';
 import type { Branch, Context, Point } from './point.js';
 import { nowhere } from './props.js';
 import { mergedRows, ownRows, rowOfSource } from './row.js';
 import { streamNameOf } from './streams.js';
+import { Switch } from './switch.js';
 
 /** Ways that meet in one node; more multiply the work of every row beyond reason. */
 const maxMeeting = 100;
 
-/** Places that are known, by node and output. */
-type Places = Map<string, Point>;
+/** What is known of a way through the graph. */
+class Places {
+  /** By node and output. */
+  readonly points = new Map<string, Point>();
+  readonly switches = new Map<GraphNode, Switch>();
+}
 
 /** Checks the graph and plans it. Throws `plan` errors that name the node and the property. */
 export function planGraph(graph: RuleGraph, context: Context): { sources: Source[]; roots: Root[] } {
@@ -41,7 +46,7 @@ class GraphPlanner {
   ) {}
 
   plan(): { sources: Source[]; roots: Root[] } {
-    const places: Places = new Map();
+    const places = new Places();
     const actions = new Map<Point, number[]>();
     const sinks = this.graph.nodes.filter(({ type }) => type === 'sink');
     sinks.forEach((sink, action) => {
@@ -61,11 +66,11 @@ class GraphPlanner {
   /** What comes along an edge. */
   private pointAt({ from, output }: GraphEdge, places: Places): Point {
     const key = JSON.stringify([from, output]);
-    let point = places.get(key);
+    let point = places.points.get(key);
     if (point === undefined) {
       const node = this.edges.node(from);
       point = node.type === 'source' ? this.sourcePoint(node) : this.operatorPoint(node, output, places);
-      places.set(key, point);
+      places.points.set(key, point);
     }
     return point;
   }
@@ -113,8 +118,8 @@ class GraphPlanner {
         return { ...point, watermarks: [...point.watermarks, node.name] };
       }
       const ordered = node.nodeType === 'watermark' ? point : this.withoutWatermarks(point);
-      const input = node.nodeType === 'switch' ? this.switchInput(node, ordered, places) : ordered;
-      return applied(node, output, input, tables, this.context);
+      if (node.nodeType === 'switch') return this.switchAt(node, ordered, places).output(output);
+      return applied(node, ordered, tables, this.context);
     } catch (error) {
       if (!(error instanceof HaumeaError) || error.message.startsWith('node ')) throw error;
       throw refuse(`node ${node.name} (${node.nodeType}): ${error.message}`);
@@ -139,15 +144,13 @@ class GraphPlanner {
     return next.some((one) => takesMany(one) && this.edges.into(one).length > 1);
   }
 
-  /** Where rows come to a switch, the same for all its outputs. */
-  private switchInput(node: GraphNode, point: Point, places: Places): Point {
-    const key = JSON.stringify([node.name]);
-    let input = places.get(key);
-    if (input === undefined) {
-      input = passed(node, point, []);
-      places.set(key, input);
+  private switchAt(node: GraphNode, point: Point, places: Places): Switch {
+    let found = places.switches.get(node);
+    if (found === undefined) {
+      found = new Switch(node, point, this.context);
+      places.switches.set(node, found);
     }
-    return input;
+    return found;
   }
 
   /** Several ways meet: their rows become one sequence. */
@@ -160,7 +163,7 @@ class GraphPlanner {
       let point = this.pointAt(edge, places);
       // A stream that comes on two ways is read twice: each way has columns of its own.
       if (point.branches.some(({ source }) => branches.some((one) => one.source === source))) {
-        point = this.pointAt(edge, new Map());
+        point = this.pointAt(edge, new Places());
       }
       const [first, second] = point.branches;
       if (first === undefined || second !== undefined) {

@@ -39,29 +39,9 @@ export function sorts(node: GraphNode): { expr: Expr; descending: boolean }[] {
   });
 }
 
-/** The condition under which rows leave a switch at one of its outputs. */
-export function caseOf(node: GraphNode, output: number): Expr {
-  const cases = casesOf(node);
-  const own = cases[output];
-  if (own === undefined) throw refuse(`output ${output} has no case`);
-  if (node.props.stopAtFirstMatch !== true || output === 0) return own;
-  // CASE takes a condition without an answer as not met, which NOT would keep without an answer.
-  const no: Expr = { kind: 'boolean', value: false, span: nowhere };
-  // biome-ignore lint/suspicious/noThenProperty: a piece of the syntax tree, never awaited
-  const whens = cases.slice(0, output).map((when) => ({ when, then: no }));
-  return { kind: 'case', operand: null, whens, otherwise: own, span: nowhere };
-}
-
-/** Cases of switches; each of their outputs looks at all of them. */
-const parsedCases = new WeakMap<GraphNode, Expr[]>();
-
-function casesOf(node: GraphNode): Expr[] {
-  let cases = parsedCases.get(node);
-  if (cases === undefined) {
-    cases = texts(node, 'cases').map((one) => parseExpression(one));
-    parsedCases.set(node, cases);
-  }
-  return cases;
+/** Conditions of property `cases`. */
+export function cases(node: GraphNode): Expr[] {
+  return texts(node, 'cases').map((one) => parseExpression(one));
 }
 
 /** Properties `from` and `joins`. */

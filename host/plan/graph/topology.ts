@@ -11,11 +11,10 @@ export function graphTopology(
   sources: readonly Source[],
   physical: Physical,
 ): Pick<RulePlan, 'topology' | 'operators'> {
-  const operators: OperatorPlan[] = [];
-  const edges: Record<string, string[]> = {};
+  const operators = new Map<string, OperatorPlan>();
+  const next = new Map<string, Set<string>>();
   const connect = (from: string, to: string): void => {
-    edges[from] ??= [];
-    if (!edges[from].includes(to)) edges[from].push(to);
+    next.set(from, (next.get(from) ?? new Set()).add(to));
   };
   /** Where rows go into a node, and where they come out. */
   const ends = new Map<string, { first: string; last: string }>();
@@ -25,7 +24,7 @@ export function graphTopology(
     names.slice(1).forEach((name, i) => {
       connect(names[i] ?? '', name);
     });
-    for (const one of chain) if (!operators.some(({ name }) => name === one.name)) operators.push(one);
+    for (const one of chain) if (!operators.has(one.name)) operators.set(one.name, one);
     ends.set(node, { first, last: names.at(-1) ?? first });
   };
   let decoder = 2;
@@ -47,20 +46,25 @@ export function graphTopology(
     if (type === 'sink') addChain(name, sinkOperators(nodeType, name, action++, physical));
   }
   for (const { from, to } of graph.edges) connect(ends.get(from)?.last ?? from, ends.get(to)?.first ?? to);
-  return { topology: { sources: starts, edges }, operators: inFlow(operators, edges) };
+  const edges = Object.fromEntries([...next].map(([from, to]) => [from, [...to]]));
+  return { topology: { sources: starts, edges }, operators: inFlow(operators, next) };
 }
 
 /** The operators in the order in which rows come to them, each with those that give it rows. */
-function inFlow(operators: readonly OperatorPlan[], edges: Readonly<Record<string, string[]>>): OperatorPlan[] {
-  const after = (name: string): string[] => Object.keys(edges).filter((from) => edges[from]?.includes(name));
+function inFlow(
+  operators: ReadonlyMap<string, OperatorPlan>,
+  next: ReadonlyMap<string, ReadonlySet<string>>,
+): OperatorPlan[] {
+  const after = new Map<string, string[]>([...operators.keys()].map((name) => [name, []]));
+  for (const [from, names] of next) for (const to of names) after.get(to)?.push(from);
   const placed = new Map<string, OperatorPlan>();
   const place = (operator: OperatorPlan): void => {
     if (placed.has(operator.name)) return;
-    const givers = after(operator.name);
-    for (const giver of operators) if (givers.includes(giver.name)) place(giver);
+    const givers = after.get(operator.name) ?? [];
+    for (const giver of givers) place(operators.get(giver)!);
     placed.set(operator.name, givers.length === 0 ? operator : { ...operator, after: givers });
   };
-  for (const operator of operators) place(operator);
+  for (const operator of operators.values()) place(operator);
   return [...placed.values()];
 }
 

@@ -103,6 +103,36 @@ test('what a function gives before streams meet is a column of its branch', () =
   assert.match(showPlan(plan), /source 0 demo: c0=x c1=b\n/);
 });
 
+test('planning takes time in proportion to the nodes: a large graph is no burden for others', () => {
+  const indexes = Array.from({ length: 400 }, (_, i) => i);
+  const cases = operator('switch', { cases: indexes.map((i) => `a = ${i}`), stopAtFirstMatch: true });
+  const sinks = Object.fromEntries(indexes.map((i) => [`s${i}`, sink]));
+  const edges = { src: ['by'], by: indexes.map((i) => [`s${i}`]) };
+  const wide = ruleWith({ src: named('demo'), by: cases, ...sinks }, edges);
+  const filters = Object.fromEntries(indexes.map((i) => [`f${i}`, operator('filter', { expr: `a > ${i}` })]));
+  const chain = Object.fromEntries(indexes.map((i) => [`f${i}`, [i + 1 < indexes.length ? `f${i + 1}` : 'sink']]));
+  const long = ruleWith({ src: named('demo'), ...filters, sink }, { src: ['f0'], ...chain });
+  const before = process.cpuUsage();
+  assert.is(planRule(wide, streams, noFold).operators.length, 2 + 3 * indexes.length);
+  assert.is(planRule(long, streams, noFold).operators.length, 1 + indexes.length + 3);
+  // The limit leaves room for slow machines: quadratic steps took more than 2 s.
+  assert.ok(process.cpuUsage(before).user < 1_000_000);
+});
+
+test('a watermark that feeds a meeting of streams and a sink orders the rows of both', () => {
+  const timed = { type: 'source', nodeType: 'memory', props: { sourceName: 'timed' } };
+  const mark = operator('watermark', { emitters: ['timed'] });
+  const nodes = { one: timed, two: timed, m: mark, w: tumbling, sink, early: sink, again: sink };
+  const edges = { one: ['m'], m: ['w', 'early', 'again'], two: ['w'], w: ['sink'] };
+  const { nodes: planned } = planOf(nodes, edges, ['one', 'two'], { isEventTime: true });
+  const orders = planned.flatMap(({ kind }, i) => (kind === 'eventTime' ? [i] : []));
+  assert.is(orders.length, 2);
+  const early = planned.filter(
+    (node) => node.kind === 'encode' && 'node' in node.input && orders.includes(node.input.node),
+  );
+  assert.is(early.length, 1);
+});
+
 test('an explanation names the operators as the graph does', () => {
   const nodes = { src: named('demo'), w: count, g: byA, s: sum, sink };
   const text = explainRule(ruleWith(nodes, { src: ['w'], w: ['g'], g: ['s'], s: ['sink'] }), streams, noFold);

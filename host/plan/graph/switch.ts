@@ -1,0 +1,57 @@
+/** Switch nodes: each output takes the rows of one case. */
+import type { GraphNode } from '../../run/api.js';
+import { messageGroups } from '../analyse.js';
+import { refuse } from '../errors.js';
+import type { Logical } from '../logical.js';
+import { childrenOf, type Value } from '../value.js';
+import { passed } from './operators.js';
+import { binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
+import * as props from './props.js';
+
+/**
+ * A switch at its place. Rows and groups go each by themselves, the rows of a window go together: as the first of them says,
+ * or aggregates over them.
+ */
+export class Switch {
+  private readonly input: Point;
+  private readonly conditions: readonly Value[];
+
+  /** @param given where its rows come from. Throws `plan` errors that name the property. */
+  constructor(
+    private readonly node: GraphNode,
+    given: Point,
+    private readonly context: Context,
+  ) {
+    this.input = passed(node, given, []);
+    const { binder } = binderAt(given, context);
+    const clause = { ...clauseAt(given, 'cases'), hasAggregates: given.flow !== 'rows' };
+    this.conditions = props.cases(node).map((expr) => binder.bind(localNames(expr, given), clause));
+  }
+
+  /** What leaves at an output. */
+  output(index: number): Point {
+    const { input: point, node, context } = this;
+    const condition = this.conditionOf(index);
+    const isWhole = point.flow === 'a collection';
+    const shown = isWhole ? [...new Set(aggregatesIn(condition))] : [];
+    const input: Logical =
+      shown.length === 0
+        ? point.operator
+        : { ...messageGroups(point.operator, [], context.values), isGrouped: false, shown };
+    return { ...point, operator: { kind: 'filter', input, condition, clause: 'case', isWhole, labels: [node.name] } };
+  }
+
+  private conditionOf(index: number): Value {
+    const own = this.conditions[index];
+    if (own === undefined) throw refuse(`output ${index} has no case`);
+    if (this.node.props.stopAtFirstMatch !== true || index === 0) return own;
+    // CASE takes a condition without an answer as not met, which NOT would keep without an answer.
+    const { values } = this.context;
+    const no = values.constant({ tag: 'bool', value: false });
+    return values.op('logic.case', [], [...this.conditions.slice(0, index).flatMap((met) => [met, no]), own]);
+  }
+}
+
+function aggregatesIn(value: Value): Value[] {
+  return value.kind === 'aggregate' ? [value] : childrenOf(value).flatMap(aggregatesIn);
+}
