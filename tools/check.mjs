@@ -9,6 +9,7 @@ const checks = [
   ['types', [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', 'tsconfig.json']],
   ['lint and format', [join(root, 'node_modules/@biomejs/biome/bin/biome'), 'check', '--max-diagnostics=50']],
   ['generated files', [join(root, 'tools/gen.mjs'), '--check']],
+  ['reference pages', ['--import', 'tsx', join(root, 'tools/reference.mjs'), '--check']],
   ['import directions', ['--import', 'tsx', join(root, 'test/arch/imports.test.ts')]],
 ];
 

@@ -38,7 +38,7 @@ export const ruleOptionSpec = {
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
-  bufferLength: field.int().min(0).default(1024).doc('Messages that wait between operators'),
+  bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
@@ -62,8 +62,8 @@ export const ruleOptionSpec = {
   duration: field.duration().min(0).default(0).doc('Run time of a periodic rule; 0 is unlimited'),
   cronDatetimeRange: field.list(field.object(period)).default([]).doc('Periods in which the rule runs'),
   planOptimizeStrategy: field.object(planning).doc('Choices of the planner, accepted for compatibility').unused(),
-  notifySub: field.bool().default(false).doc('Tell memory subscribers when the rule ends'),
-  disableBufferFullDiscard: field.bool().default(false).doc('Wait instead of dropping when a buffer is full'),
+  notifySub: field.bool().default(false).doc('Accepted for compatibility: memory sources need no wake-up'),
+  disableBufferFullDiscard: field.bool().default(false).doc('Accepted for compatibility: nothing is dropped'),
   enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop').unused(),
   forceExitTimeout: field.duration().min(0).default(0).doc('Longest time a stop may take; 0 is that of the server'),
   enableRuleTracer: field.bool().default(false).doc('Trace the rule from its start'),
@@ -100,9 +100,17 @@ const basic = {
     .default('Local')
     .check(timeZoneReason)
     .doc('Time zone of all date functions: Local or an IANA name'),
-  authentication: field.bool().default(false).doc('Ask for a token in REST requests'),
-  prometheus: field.bool().default(false).doc('Serve metrics to Prometheus'),
-  prometheusPort: field.int().min(0).max(65_535).default(20_499).doc('Port of the metrics, may be the REST port'),
+  authentication: field.bool().default(false).doc('Ask for a token (RS256) in all REST requests but / and /ping'),
+  prometheus: field
+    .bool()
+    .default(false)
+    .doc('Serve metrics on a port of their own as well, with histograms; /metrics of REST is always there'),
+  prometheusPort: field
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(20_499)
+    .doc('Port of the metrics with prometheus: true, may be the REST port'),
   pprof: field.bool().default(false).doc('Accepted for compatibility').unused(),
   pprofIp: field.string().default('').doc('Accepted for compatibility').unused(),
   pprofPort: field.int().min(0).max(65_535).default(6060).doc('Accepted for compatibility').unused(),
@@ -129,16 +137,28 @@ const basic = {
       .unused(),
   }),
   ResourceProfileConfig: field.object({
-    enable: field.bool().default(false).doc('Measure the CPU time of rules'),
-    interval: field.duration().min(1).default(5000).doc('Time between two measurements'),
+    enable: field
+      .bool()
+      .default(false)
+      .doc('Take samples for /rules/usage/cpu all the time; otherwise the first answer is an average'),
+    interval: field.duration().min(1).default(5000).doc('Time between two samples'),
   }),
   metricsDumpConfig: field.object({
     enable: field.bool().default(false).doc('Keep metrics in files'),
     retainedDuration: field.duration().min(0).default(21_600_000).doc('How long metrics files are kept'),
   }),
-  enableRestAuditLog: field.bool().default(false).doc('Log each change made by REST'),
-  enablePrivateNet: field.bool().default(false).doc('Allow requests to loopback and private addresses'),
-  allowExternalFileAccess: field.bool().default(true).doc('Allow files outside of the data folder'),
+  enableRestAuditLog: field
+    .bool()
+    .default(false)
+    .doc('Log each request: method, path, status, client, subject of the token'),
+  enablePrivateNet: field
+    .bool()
+    .default(false)
+    .doc('Fetch plugins, schemas and uploads from loopback and private addresses, too'),
+  allowExternalFileAccess: field
+    .bool()
+    .default(true)
+    .doc('Take plugins, schemas and uploads from file:// anywhere; false only from the upload folder'),
   cfgStorageType: field
     .string()
     .oneOf('', 'file', 'kv', 'sqlite', 'fdb')
@@ -161,7 +181,12 @@ const sink = {
 
 const source = {
   httpServerIp: field.string().default('0.0.0.0').doc('Address of the data server (HTTP push, event streams)'),
-  httpServerPort: field.int().min(0).max(65_535).default(10_081).doc('Port of the data server'),
+  httpServerPort: field
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(10_081)
+    .doc('Port of the data server, which opens when it is first needed'),
   httpServerTls: tls().doc('TLS of the data server'),
 };
 

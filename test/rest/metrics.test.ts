@@ -157,6 +157,8 @@ test('a server with monitoring on: every line of its document follows the format
   const sql = 'CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="fast", SHARED="true")';
   await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', { data: [{ a: 1 }], interval: 1 });
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const away = { id: 'away', typ: 'mqtt', props: { server: 'tcp://127.0.0.1:1' } };
+  assert.is((await server.request('POST', '/connections', away)).status, 201);
   for (const id of ['one', 'two']) {
     const rule = { id, sql: 'SELECT a FROM s WHERE a > 0', actions: [{ memory: { topic: id } }] };
     assert.is((await server.request('POST', '/rules', rule)).status, 201);
@@ -175,6 +177,12 @@ test('a server with monitoring on: every line of its document follows the format
   assert.ok(seconds('kuiper_rule_memory_bytes') > 0);
   assert.ok(seconds('kuiper_rule_cpu_time_seconds_total') <= seconds('process_cpu_seconds_total'));
   await server.stop();
+  const manual = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const documented = [...manual.matchAll(/`(kuiper_\w+|process_\w+_(?:seconds|bytes)\w*)`/g)].map(
+    ([, name = '']) => name,
+  );
+  assert.ok(documented.length > 10);
+  for (const name of documented) assert.ok(families.has(name), `${name} of docs/operating.md is served`);
 });
 
 test('rule tests are no rules: neither the metrics nor the processor times have them', async () => {

@@ -27,7 +27,7 @@ export default defineConnector({
         .notYet(noTemplate)
         .doc('Topic that takes the rows, without wildcards'),
       rowkindField: field.string().notYet(notYetUnlessEmpty).doc('Column with the kind of change').unlisted(),
-      keyField: field.string().doc('Key of lookup tables on the topic'),
+      keyField: field.string().notYet(notYetUnlessEmpty).doc('Key of lookup tables on the topic').unlisted(),
     },
     create: (conf, context) => new MemorySink(conf.topic, context),
   },
