@@ -2,15 +2,13 @@
  * kill -9 of the whole server at random points of a mixed REST load: after each restart everything that was acknowledged
  * is there as it was sent last, imports are there as a whole or not at all, and nothing else has changed.
  *
- * `HAUMEA_CRASH_ROUNDS=200` runs as many rounds as a release wants, on the built program.
+ * `HAUMEA_CRASH_ROUNDS=200` runs as many rounds as a release wants.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Answer, startServer, type TestServer, temporaryFolder } from '../harness.js';
 
 const rounds = Number(process.env.HAUMEA_CRASH_ROUNDS ?? 5);
-/** Many rounds take the program that was built by the test run; few take the sources as they are. */
-const isBuilt = rounds > 20;
 const workers = 4;
 const namesPerWorker = 3;
 const fixedCount = 30;
@@ -130,7 +128,7 @@ function compare(model: Model, found: Map<string, number>, round: number): void 
 test('nothing acknowledged is lost, nothing else is damaged', async () => {
   const data = temporaryFolder();
   const model: Model = new Map();
-  let server = await startServer({ data, isBuilt });
+  let server = await startServer({ data });
   for (let i = 0; i < fixedCount; i++) {
     await change(model, `stream fixed${i}`, i, () =>
       server.request('POST', '/streams', { sql: sqlOf(`fixed${i}`, i) }),
@@ -146,7 +144,7 @@ test('nothing acknowledged is lost, nothing else is damaged', async () => {
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 250));
     await server.stop('SIGKILL');
     await Promise.all(runs);
-    server = await startServer({ data, isBuilt });
+    server = await startServer({ data });
     compare(model, await actual(server), round);
   }
   await server.stop();

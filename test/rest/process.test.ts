@@ -2,12 +2,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, startServer, temporaryFolder, within } from '../harness.js';
-
-const main = fileURLToPath(new URL('../../host/main.ts', import.meta.url));
+import { eventually, freePort, haumea, startServer, temporaryFolder, within } from '../harness.js';
 
 interface Outcome {
   readonly code: number | null;
@@ -15,8 +12,8 @@ interface Outcome {
 }
 
 /** Runs a command to its end. */
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [...(await haumea()), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, KUIPER__BASIC__RESTIP: '127.0.0.1', ...env },
   });

@@ -2,13 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, within } from '../../harness.js';
+import { announceSkip, haumea, within } from '../../harness.js';
 import { fakeServer, serveQueries } from './fake-server.js';
 
-const main = fileURLToPath(new URL('../../../host/main.ts', import.meta.url));
+const program = await haumea();
 const server = await fakeServer();
 
 test.before.each(() => server.reset());
@@ -20,7 +19,7 @@ interface Process {
 }
 
 function start(args: readonly string[], stdout: 'pipe' | number = 'pipe'): Process {
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+  const child = spawn(process.execPath, [...program, ...args], {
     stdio: ['ignore', stdout, 'pipe'],
     env: { ...process.env, HAUMEA_URL: server.base },
   });
