@@ -2,15 +2,19 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { RunOptions } from './context.js';
-import { workloadNames } from './workloads/index.js';
+import { workloadNames, workloadTitles } from './workloads/index.js';
 
 /** Rules of the workload "rules". */
 const defaultRules = 1000;
 
+const control = 'control';
+
 export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
-Workloads: ${workloadNames.join(', ')} (default: w1 to w5); or
-"control": the costs of REST and restart with few and many rules (--rules, default 100 and 10000).
+Workloads (default: w1 to w5):
+
+${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules, default 100 and 10000)
+
 Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
 allows.
 
@@ -54,7 +58,6 @@ export interface BenchArgs {
   readonly out: string;
 }
 
-const control = 'control';
 /** Workloads that the plain JavaScript program has no part in. */
 const withoutTwin = ['rules', 'latency', 'custom'];
 

@@ -157,6 +157,9 @@ const named: Workload[] = [
 
 export const workloadNames = named.map((w) => w.name);
 
+/** What each workload measures, a line each. */
+export const workloadTitles = named.map(({ name, title }) => `  ${name.padEnd(18)} ${title}\n`).join('');
+
 /** Returns the workload; for `custom` the messages are the payloads given, in turn. */
 export function workloadByName(name: string, payloads?: string[]): Workload {
   if (payloads && payloads.length > 0) return custom(payloads);
