@@ -190,7 +190,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       system,
       sources: new SourceService(
         sources,
-        (name) => rules.usersOf(name),
+        { of: (name) => rules.usersOf(name), fieldsRead: (rule, name) => engine.fieldsRead(rule, name) },
         (schemaId) => stored.schemas.columns(schemaId),
       ),
       confKeys: new ConfKeyService({

@@ -156,6 +156,11 @@ export interface Engine {
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;
   /** Names of known rules that read the stream and are not stopped, or are among those given. */
   usersOf(stream: string, alsoStopped?: ReadonlySet<string>): string[];
+  /**
+   * Fields of the stream's messages that the rule reads, none of an unknown rule; undefined when it takes whole messages.
+   * Throws HaumeaError when the rule could not be planned any more.
+   */
+  fieldsRead(id: string, stream: string): string[] | undefined;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
   /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */

@@ -224,6 +224,15 @@ export class Rules implements Engine {
     return users;
   }
 
+  fieldsRead(id: string, stream: string): string[] | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return [];
+    const { sources } = this.#plans.make(entry.definition).plan;
+    const columns = sources.filter((source) => source.stream === stream).flatMap((source) => source.columns);
+    if (columns.some(({ kind }) => kind === 'row')) return undefined;
+    return columns.flatMap((column) => (column.kind === 'field' ? [column.name] : []));
+  }
+
   setTrace(id: string, strategy: TraceStrategy | null): void {
     const entry = this.#known(id);
     const isLive = entry.state === 'running' || entry.state === 'starting';

@@ -122,6 +122,10 @@ export class EngineDouble implements Engine {
       .map(({ rule }) => rule.id);
   }
 
+  fieldsRead(): string[] {
+    return [];
+  }
+
   /** Sinks that select a connection use it. */
   setTrace(id: string, strategy: TraceStrategy | null): void {
     const entry = this.#entry(id);

@@ -196,6 +196,24 @@ test('what a sink refuses is a failure of the sink, not of the rule', async () =
   }
 });
 
+test('the schema of a stream without declared columns has the fields that running rules read', async () => {
+  const sql = 'CREATE STREAM free () WITH (DATASOURCE="free", TYPE="memory", SHARED="true")';
+  await server.request('POST', '/streams', { sql });
+  const schema = async () => (await server.request('GET', '/streams/free/schema')).json;
+  assert.is(await schema(), null);
+  await create('reads', { sql: 'SELECT x, y->z AS k, meta(topic) AS t FROM free WHERE w > 1' });
+  assert.equal(await schema(), { w: null, x: null, y: null });
+  await create('reads2', { sql: 'SELECT q.v FROM free AS q' });
+  assert.equal(await schema(), { v: null, w: null, x: null, y: null });
+  await create('whole', { sql: 'SELECT * FROM free' });
+  assert.is(await schema(), null, 'a rule takes whole messages');
+  for (const id of ['whole', 'reads']) await server.request('POST', `/rules/${id}/stop`);
+  await reach('reads', 'Stopped');
+  assert.equal(await schema(), { v: null });
+  await server.request('DELETE', '/rules/reads2');
+  assert.is(await schema(), null);
+});
+
 test('a rule whose stream is gone is not started, and is again when the stream is back', async () => {
   const sql = 'CREATE STREAM passing (a BIGINT) WITH (DATASOURCE="passing", TYPE="memory")';
   await server.request('POST', '/streams', { sql });

@@ -23,15 +23,25 @@ export interface SourceDetail {
 /** Columns of a protobuf message by the value of SCHEMAID; throws a `stream` error when it is not there. */
 type MessageColumns = (schemaId: string) => Promise<Record<string, SchemaEntry>>;
 
+/** What is asked about the rules that run. */
+export interface StreamUsers {
+  /** Names of the rules that hold a stream. */
+  of(stream: string): readonly string[];
+  /** Fields of the stream's messages that a rule reads; undefined when it takes whole messages. */
+  fieldsRead(rule: string, stream: string): readonly string[] | undefined;
+}
+
+/** So many rules are looked at before others have their turn. */
+const usersSlice = 50;
+
 export class SourceService {
   readonly #sources: SourceRepository;
-  readonly #usersOf: (name: string) => string[];
+  readonly #users: StreamUsers;
   readonly #messageColumns: MessageColumns;
 
-  /** `usersOf` names the rules that hold a stream. */
-  constructor(sources: SourceRepository, usersOf: (name: string) => string[], messageColumns: MessageColumns) {
+  constructor(sources: SourceRepository, users: StreamUsers, messageColumns: MessageColumns) {
     this.#sources = sources;
-    this.#usersOf = usersOf;
+    this.#users = users;
     this.#messageColumns = messageColumns;
   }
 
@@ -84,13 +94,38 @@ export class SourceService {
     return inContext(`describe ${target} error`, () => describeSource(this.#get(target, name).create));
   }
 
-  /** Declared columns; those of the message where a schema says what the messages hold. */
-  schema(target: Target, name: string): Promise<Record<string, SchemaEntry> | null> {
+  /**
+   * Declared columns; those of the message where a schema says what the messages hold. Of a stream that declares none the
+   * fields that running rules read, whose types nobody knows, as long as no rule takes whole messages.
+   */
+  schema(target: Target, name: string): Promise<Record<string, SchemaEntry | null> | null> {
     return inContext(`get schema of ${target} error`, async () => {
       const { fields, options } = this.#get(target, name).definition;
       const isByMessage = options.format === 'protobuf' && options.schemaId !== null;
-      return isByMessage ? this.#messageColumns(options.schemaId ?? '') : describeSchema(fields);
+      if (isByMessage) return this.#messageColumns(options.schemaId ?? '');
+      return describeSchema(fields) ?? this.#fieldsInUse(name);
     });
+  }
+
+  async #fieldsInUse(stream: string): Promise<Record<string, null> | null> {
+    const names = new Set<string>();
+    for (const [i, rule] of this.#users.of(stream).entries()) {
+      if (i % usersSlice === usersSlice - 1) await new Promise((resolve) => setImmediate(resolve));
+      const fields = this.#fieldsRead(rule, stream);
+      if (fields === undefined) return null;
+      for (const field of fields) names.add(field);
+    }
+    return names.size === 0 ? null : Object.fromEntries([...names].sort().map((field) => [field, null]));
+  }
+
+  /** What a rule reads; nothing of one that runs by a definition which meanwhile has no sense: it must not hide the others. */
+  #fieldsRead(rule: string, stream: string): readonly string[] | undefined {
+    try {
+      return this.#users.fieldsRead(rule, stream);
+    } catch (error) {
+      if (error instanceof HaumeaError) return [];
+      throw error;
+    }
   }
 
   /** Replaces the definition of the name, or creates it. */
@@ -124,7 +159,7 @@ export class SourceService {
     if (!this.#sources.names(target).includes(name)) {
       throw new HaumeaError('notFound', `drop ${target} fails: ${name} is not found`);
     }
-    const users = isForced ? [] : this.#usersOf(name);
+    const users = isForced ? [] : this.#users.of(name);
     if (users.length > 0) {
       throw new HaumeaError('general', `${target} ${name} has been referenced by other rules: ${users.join(', ')}`);
     }
