@@ -96,10 +96,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** What eKuiper keeps in the same form; all else is told by name, as it could not be read. */
 const sharedKinds: ReadonlySet<string> = new Set([names.source, names.rule]);
 
+/** What eKuiper notes for itself, kind and key: nothing that anybody would miss. */
+const ownNotes: ReadonlySet<string> = new Set([
+  'eKuiperMeta_bump_version version',
+  'confKVStorage connectionYamlProvision.hash',
+]);
+
 function takenOver(all: Kinds, log: Logger): Kinds {
-  const left = [...all].filter(([kind, rows]) => !sharedKinds.has(kind) && rows.size > 0);
+  const left = [...all]
+    .filter(([kind]) => !sharedKinds.has(kind))
+    .map(([kind, rows]) => [kind, [...rows.keys()].filter((key) => !ownNotes.has(`${kind} ${key}`)).length] as const)
+    .filter(([, count]) => count > 0);
   if (left.length > 0) {
-    const counts = left.map(([kind, rows]) => `${kind} ${rows.size}`).join(', ');
+    const counts = left.map(([kind, count]) => `${kind} ${count}`).join(', ');
     log.warn(
       `the database is of eKuiper: streams, tables and rules are taken over, other records are not (${counts}); export them there and import them here`,
     );

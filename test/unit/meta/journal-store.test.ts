@@ -320,6 +320,7 @@ test('takes over streams and rules of an eKuiper database, tells what else it ha
   }
   db.run("INSERT INTO 'script' VALUES ('f', ?)", [gob]);
   db.run("INSERT INTO 'confKVStorage' VALUES ('sources.mqtt.a', ?), ('sources.mqtt.b', ?)", [gob, gob]);
+  db.run("INSERT INTO 'confKVStorage' VALUES ('connectionYamlProvision.hash', ?)", [gob]);
   writeFileSync(path, db.export());
   const { log, lines } = listener();
   const store = await open(path, log);
