@@ -112,14 +112,6 @@ const refusals: Refusal[] = [
   ['POST', '/metadata/sinks/connection/nosuch', {}, 400, 1000, /nosuch is not known/],
   ['POST', '/metadata/sinks/connection/log', {}, 400, 1000, /log doesn't support ping/],
   ['POST', '/metadata/lookups/connection/memory', {}, 400, 1000, /memory doesn't support ping/],
-  [
-    'POST',
-    '/metadata/lookups/connection/mqtt',
-    { server: 'tcp://127.0.0.1:1' },
-    400,
-    1000,
-    /mqtt doesn't support ping/,
-  ],
   ['POST', '/metadata/sources/connection/mqtt', [], 400, 1000, /object was expected/],
   ['POST', '/metadata/sources/connection/mqtt', { connectionSelector: 'none' }, 400, 1000, /none is not found/],
 ];

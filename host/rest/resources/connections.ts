@@ -51,6 +51,6 @@ export const connections = defineRoutes(
     path: '/metadata/lookups/connection/:name',
     doc: 'Tells whether a source for lookups answers',
     gate: 'none',
-    handle: (request, { connections }) => connections.check('lookup', request.id('name'), request.object()),
+    handle: (request, { connections }) => connections.check('source', request.id('name'), request.object()),
   },
 );

@@ -122,15 +122,13 @@ export class ConnectionService {
     });
   }
 
-  /** Checks whether the other side of a source, lookup or sink can be reached with the properties given. */
-  check(part: 'source' | 'lookup' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
+  /** Checks whether the other side of a source or sink can be reached with the properties given. */
+  check(part: 'source' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
     return inContext(`check ${part} connection error`, async () => {
       const connector = await this.#connector(type);
-      const side = connector?.[part === 'sink' ? 'sink' : 'source'];
-      const isKnown = side !== undefined || connectionTypes.includes(type.toLowerCase());
+      const isKnown = connector?.[part] !== undefined || connectionTypes.includes(type.toLowerCase());
       if (!isKnown) throw new HaumeaError('general', `${part} ${type} is not known`);
-      // No connector is asked for single rows so far, so that no lookup has another side.
-      if (connector?.ping === undefined || side === undefined || part === 'lookup') {
+      if (connector?.ping === undefined || connector[part] === undefined) {
         throw new HaumeaError('general', `${part} ${type} doesn't support ping connection`);
       }
       const id = textOf(properties, 'connectionSelector');

@@ -15,7 +15,7 @@ const wrongRules: readonly (readonly [body: unknown, says: string])[] = [
   [rule('x', { actions: [{}] }), 'action'],
   [rule('x', { actions: [{ nosuch: {} }] }), 'nosuch'],
   [rule('x', { actions: [{ nop: 5 }] }), 'nop'],
-  [rule('x', { options: { qos: 7 } }), 'qos'],
+  [rule('x', { options: { qos: -7 } }), 'qos'],
   [rule('x', { options: [] }), 'options'],
   [rule('x', { tags: 'x' }), 'tags'],
 ];
