@@ -122,25 +122,17 @@ export interface ServerOptions {
   readonly args?: readonly string[];
 }
 
-let program: readonly string[] | undefined;
-
-/**
- * Arguments of Node that run haumea: the built program when it is what the sources say, else the sources. The build
- * starts with a fifth of the processor time, as it needs no compiler.
- */
-export async function haumea(): Promise<readonly string[]> {
-  if (program === undefined) {
-    const stamp: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
-    program = stamp.isStale() ? ['--import', 'tsx', join(root, 'host/main.ts')] : [join(root, 'dist/main.mjs')];
-  }
-  return program;
-}
+/** Arguments of Node that run haumea: from the build when the runner says so (see run.ts), else from the sources. */
+export const haumea: readonly string[] =
+  process.env.HAUMEA_FROM_BUILD === '1'
+    ? [join(root, 'dist/main.mjs')]
+    : ['--import', 'tsx', join(root, 'host/main.ts')];
 
 /** Starts `haumea serve` on free ports and waits until REST answers. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const data = options.data ?? temporaryFolder();
   const port = await freePort();
-  const child = spawn(process.execPath, [...(await haumea()), 'serve', '--data', data, ...(options.args ?? [])], {
+  const child = spawn(process.execPath, [...haumea, 'serve', '--data', data, ...(options.args ?? [])], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -3,6 +3,9 @@
  *
  *     npm test                    all
  *     npm test -- unit/meta sql   the files whose path contains one of the words
+ *
+ * Servers and threads that tests start run from the build as long as it is what the sources say: they start with a fifth
+ * of the processor time. A file that is run alone (`npx tsx test/….test.ts`) takes the sources.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -10,6 +13,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
 const parallel = 2;
 /** A file runs in a few seconds; a hung one must not stop the rest. */
 const fileTimeoutMs = 120_000;
@@ -40,7 +44,7 @@ function runFile(file: string): Promise<Result> {
     const child = spawn(process.execPath, ['--import', 'tsx', file], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, FORCE_COLOR: '0' },
+      env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isStale() ? '0' : '1' },
     });
     let output = '';
     const take = (chunk: Buffer) => {

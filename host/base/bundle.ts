@@ -19,11 +19,13 @@ export function programFile(bundled: string, source: string): URL {
 
 /**
  * Returns the address to start a worker thread at. Threads of Node 20 don't inherit the TypeScript loader, so from
- * sources they start at a few words that register it first.
+ * sources they start at a few words that register it first; with HAUMEA_FROM_BUILD=1, as in the test run, at the code in
+ * dist/, which needs no compiler.
  */
 export function threadEntry(bundled: string, source: string): URL {
   const entry = programFile(bundled, source);
   if (isBundled) return entry;
+  if (process.env.HAUMEA_FROM_BUILD === '1') return new URL(`dist/${bundled}`, sourceFolder);
   const loader = import.meta.resolve('tsx/esm/api');
   const start = `import { register } from '${loader}'; register(); await import('${entry.href}');`;
   return new URL(`data:text/javascript,${encodeURIComponent(start)}`);

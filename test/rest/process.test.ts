@@ -12,8 +12,8 @@ interface Outcome {
 }
 
 /** Runs a command to its end. */
-async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [...(await haumea()), ...args], {
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [...haumea, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, KUIPER__BASIC__RESTIP: '127.0.0.1', ...env },
   });

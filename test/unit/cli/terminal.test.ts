@@ -7,7 +7,6 @@ import * as assert from 'uvu/assert';
 import { announceSkip, haumea, within } from '../../harness.js';
 import { fakeServer, serveQueries } from './fake-server.js';
 
-const program = await haumea();
 const server = await fakeServer();
 
 test.before.each(() => server.reset());
@@ -19,7 +18,7 @@ interface Process {
 }
 
 function start(args: readonly string[], stdout: 'pipe' | number = 'pipe'): Process {
-  const child = spawn(process.execPath, [...program, ...args], {
+  const child = spawn(process.execPath, [...haumea, ...args], {
     stdio: ['ignore', stdout, 'pipe'],
     env: { ...process.env, HAUMEA_URL: server.base },
   });
