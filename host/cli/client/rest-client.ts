@@ -27,6 +27,13 @@ export interface ClientOptions {
   readonly timeoutMs: number;
 }
 
+/** What helps when a server can't be reached, by the code of the error. */
+const hints: readonly [codes: RegExp, hint: string][] = [
+  [/^ECONNREFUSED$/, 'is the server running? (haumea serve)'],
+  [/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/, 'NODE_EXTRA_CA_CERTS=FILE names a certificate to trust'],
+  [/^UND_ERR_SOCKET$/, 'is it a server of this interface, and is http:// or https:// right?'],
+];
+
 export class RestClient {
   constructor(private readonly options: ClientOptions) {}
 
@@ -69,14 +76,10 @@ export class RestClient {
     }
     // fetch hides the reason one level below.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const code = (cause as NodeJS.ErrnoException).code;
-    const hint =
-      code === 'ECONNREFUSED'
-        ? '; is the server running? (haumea serve)'
-        : /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/.test(String(code))
-          ? '; NODE_EXTRA_CA_CERTS=FILE names a certificate to trust'
-          : '';
-    return `can't reach ${this.base}: ${reasonOf(cause) || code}${hint}`;
+    const code = String((cause as NodeJS.ErrnoException).code ?? '');
+    if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `can't reach ${this.base}: the server speaks http, not https`;
+    const hint = hints.find(([codes]) => codes.test(code))?.[1];
+    return `can't reach ${this.base}: ${reasonOf(cause) || code}${hint === undefined ? '' : `; ${hint}`}`;
   }
 }
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -133,6 +135,19 @@ test('says when nobody answers', async () => {
   server.on('*', () => {});
   const silent = await run(server.base, ['show', 'rules', '--timeout', '0.05']);
   assert.equal([silent.code, silent.err], [1, `haumea: ${server.base} did not answer within 0.05 s\n`]);
+});
+
+test('says that the server is no https one, and asks when it hangs up', async () => {
+  const secure = server.base.replace('http:', 'https:');
+  const wrong = await run(secure, ['show', 'rules']);
+  assert.equal([wrong.code, wrong.err], [1, `haumea: can't reach ${secure}: the server speaks http, not https\n`]);
+  const rude = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+  await once(rude, 'listening');
+  const base = `http://127.0.0.1:${(rude.address() as AddressInfo).port}`;
+  const closed = await run(base, ['show', 'rules']);
+  rude.close();
+  assert.is(closed.code, 1);
+  assert.match(closed.err, new RegExp(`^haumea: can't reach ${base}: .*is http:// or https:// right\\?\\n$`));
 });
 
 test('finds the server by flag, environment and client.yaml, in this order', async () => {
