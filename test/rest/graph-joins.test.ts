@@ -141,6 +141,28 @@ test('functions, filters and picks may stand between the window and the join', a
   assert.equal(await meet(above('full', 'q != 10'), edges), [late]);
 });
 
+test('a function between the window and the join that gives no value gives null', async () => {
+  const above = {
+    fn: operator('function', { expr: 'abs(w) as s' }),
+    join: joinOf('full'),
+    out: operator('pick', { fields: ['west.s as l', 'east.s as r', 's'] }),
+  };
+  const edges = { win: ['fn'], fn: ['join'], join: ['out'], out: ['sink'] };
+  assert.equal(await meet(above, edges), [[{ r: 10, s: null }, { s: null }, { r: 30, s: 30 }]]);
+  const uuid = { ...above, fn: operator('function', { expr: 'newuuid() as s' }) };
+  const nodes = {
+    west: pushed('/u1'),
+    east: pushed('/u2'),
+    win: count(4),
+    ...uuid,
+    sink: { type: 'sink', nodeType: 'nop' },
+  };
+  const graph = { nodes, topo: { sources: ['west', 'east'], edges: { west: ['win'], east: ['win'], ...edges } } };
+  const { status, json } = await server.request('POST', '/rules', { id: 'bad', graph });
+  assert.is(status, 400);
+  assert.match(json.message, /node join \(join\): what gives another value each time/);
+});
+
 test('what another stream computed before the window is not there in rows of this one, whatever is made of it', async () => {
   const before = {
     nodes: { fn: operator('function', { expr: 'coalesce(w, 5) as q' }) },

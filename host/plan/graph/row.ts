@@ -49,8 +49,9 @@ function mergedRow(rows: readonly OutputRow[], values: Values): OutputRow {
   const names = new Set(rows.flatMap(({ entries }) => entries.map(({ name }) => name)));
   const entries = [...names].map((name): OutputEntry => {
     const found = rows.flatMap((row) => valuesOf(row, name));
-    // Of several it is not known whether a null was sent or none has the column.
-    return { ...plain(name, firstPresent(values, found)), isPlain: found.length === 1 };
+    // Of several it is not known whether a null was sent or none has the column, but what all rows have was computed.
+    const isPlain = found.length === 1 || found.every((value) => value.kind === 'op');
+    return { ...plain(name, firstPresent(values, found)), isPlain };
   });
   const objects = rows.flatMap(({ star }) => (star === null ? [] : [star]));
   if (objects.length === 0) return { entries, star: null };
