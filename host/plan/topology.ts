@@ -40,7 +40,9 @@ export function topologyOf(
   let ends = streams.map(addSource);
   for (const { kind, nodes } of physical.steps) {
     if (kind === 'join_aligner') ends.push(...tables.map(addSource));
-    const name = `op_${number++}_${kind}`;
+    const name = `op_${number}_${kind}`;
+    // The filter of a window is a part of it and has its number.
+    if (kind !== 'windowFilter') number++;
     operators.push({ name, part: 'operator', nodes });
     connect(ends, name);
     ends = [name];

@@ -317,6 +317,14 @@ test('names operators as the interface does and tells which nodes do their work'
   );
 });
 
+test('the filter of a window has the number of its window', () => {
+  const rule = ruleOf('SELECT a FROM demo GROUP BY COUNTWINDOW(5, 2) FILTER (WHERE a > 1)');
+  const { edges } = planRule(rule, streams, noFold).topology;
+  assert.equal(edges.source_demo, ['op_2_windowFilter']);
+  assert.equal(edges.op_2_windowFilter, ['op_2_window']);
+  assert.equal(edges.op_2_window, ['op_3_project']);
+});
+
 test('explains the plan as lines of JSON', () => {
   assert.equal(explainRule(ruleOf('SELECT a, b AS bb FROM typed WHERE a > 3'), streams, noFold).split('\n'), [
     '{"op":"ProjectPlan_0","info":"Fields:[ typed.a, typed.b AS bb ]"}',
