@@ -41,6 +41,13 @@ test('takes all types of connections; those it can not open are shown as such', 
   }
 });
 
+test('a connection whose other side comes to the server is connected', async () => {
+  await plane.request('POST', path, { id: 'pushed', typ: 'httppush', props: { method: 'POST' } });
+  const { status, err } = (await plane.request('GET', `${path}/pushed`)).json;
+  assert.equal([status, err], ['connected', undefined]);
+  await plane.request('DELETE', `${path}/pushed`);
+});
+
 test('masks secrets and keeps them when the mask comes back', async () => {
   const props = { server: nobody, username: 'me', password: 'hidden', token: 'env://TOKEN' };
   await plane.request('POST', path, mqtt('safe', props));

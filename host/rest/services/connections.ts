@@ -208,9 +208,11 @@ export class ConnectionService {
 
   async #ping({ typ, props }: ConnectionRecord): Promise<void> {
     const connector = await this.#connector(typ);
-    if (connector?.ping === undefined) {
+    if (connector === undefined) {
       throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
     }
+    // The other side comes to us.
+    if (connector.ping === undefined) return;
     const { value, redact } = resolveProps(props, `connection of type ${typ}`, connector.connection);
     await connector.ping(value).catch((error: unknown) => {
       throw redactedError(error, redact);
