@@ -4,8 +4,9 @@ import { col, NONE } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { equalities, streamsOf, tablesOf } from './join.js';
-import { chainOf, inputsOf, type Logical, operatorsOf, type Root, valuesOf } from './logical.js';
+import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
+import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Source } from './source.js';
 import type { ColumnValue, Value, Values } from './value.js';
@@ -62,49 +63,6 @@ export function lower(roots: readonly Root[], rule: RuleDefinition, values: Valu
   };
 }
 
-/** Who reads what operators give out. */
-class Readers {
-  private readonly readers = new Map<Logical, Logical[]>();
-  private readonly known = new Map<Logical, readonly Value[]>();
-
-  constructor(
-    roots: readonly Root[],
-    private readonly outputValues: ReadonlyMap<Logical, readonly Value[]>,
-  ) {
-    for (const node of operatorsOf(roots)) {
-      for (const input of inputsOf(node)) {
-        const known = this.readers.get(input);
-        if (known === undefined) this.readers.set(input, [node]);
-        else known.push(node);
-      }
-    }
-  }
-
-  /** Values that are computed above the operator, by all its readers and theirs. */
-  valuesAbove(node: Logical): readonly Value[] {
-    let found = this.known.get(node);
-    if (found === undefined) {
-      found = (this.readers.get(node) ?? []).flatMap((reader) => [
-        ...(this.outputValues.get(reader) ?? valuesOf(reader)),
-        ...this.valuesAbove(reader),
-      ]);
-      this.known.set(node, found);
-    }
-    return found;
-  }
-
-  /** True when several operators read the rows. */
-  isShared(node: Logical): boolean {
-    return (this.readers.get(node)?.length ?? 0) > 1;
-  }
-
-  /** True when a join reads the rows of the window. */
-  isJoined(window: Logical): boolean {
-    const readers = this.readers.get(window) ?? [];
-    return readers.some((reader) => reader.kind === 'join' || (reader.kind !== 'window' && this.isJoined(reader)));
-  }
-}
-
 class Lowering {
   readonly nodes: NodePlan[] = [];
   readonly steps: Step[] = [];
@@ -131,6 +89,7 @@ class Lowering {
   /** Adds what gives the rows of a root, and an encode node for each of its outputs. */
   addRoot(root: Root['node'], outputs: readonly Output[]): void {
     this.place(root.input);
+    const encoders: number[] = [];
     for (const output of outputs) {
       const path = this.path.branch();
       let { input } = path;
@@ -142,9 +101,10 @@ class Lowering {
         this.encoders[action] ??= [];
         this.encoders[action].push(this.nodes.length);
       }
+      encoders.push(this.nodes.length);
       this.nodes.push(encodeNode(output, path, input));
     }
-    this.steps.push({ kind: 'project', nodes: this.encoders.flat().slice(0, 1) });
+    this.steps.push({ kind: 'project', nodes: encoders.slice(0, 1) });
   }
 
   /** Adds the nodes of an operator and of those below it, unless they are there, and goes to the place of its rows. */
@@ -170,38 +130,12 @@ class Lowering {
       }
       case 'project':
         return;
-      case 'watermark': {
-        const builder = new ProgramBuilder(this.path);
-        const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
-        const program = builder.finishOrNull();
-        const { lateToleranceMs } = this.rule.options;
-        const { columns, columnValues } = this.path;
-        this.pushNew(
-          {
-            kind: 'eventTime',
-            input: this.path.input,
-            ...(program === null ? {} : { program }),
-            timestamp,
-            lateToleranceMs,
-            columns,
-            name: 'watermark',
-          },
-          'watermark',
-          columnValues,
-        );
+      case 'watermark':
+        this.addWatermark(node);
         return;
-      }
-      case 'filter': {
-        const builder = new ProgramBuilder(this.path);
-        const condition = builder.operand(node.condition);
-        const step = node.clause === 'filter' ? 'windowFilter' : node.clause === 'having' ? 'having' : 'filter';
-        const { input } = this.path;
-        const name = node.clause === 'case' ? caseName : step;
-        const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name };
-        if (node.isWhole === true) filter.isWhole = true;
-        this.push(filter, step);
+      case 'filter':
+        this.addFilter(node);
         return;
-      }
       case 'compute':
         this.addCompute(node);
         return;
@@ -215,24 +149,52 @@ class Lowering {
         if (this.readers.isJoined(node)) this.addCollectingWindow(node);
         else this.addWindow(node);
         return;
-      case 'sort': {
-        const builder = new ProgramBuilder(this.path);
-        // A constant orders nothing.
-        const keys = node.keys
-          .filter(({ value }) => value.kind !== 'const')
-          .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
-        if (keys.length === 0) return;
-        const { input, columns } = this.path;
-        const program = builder.finishOrNull();
-        this.pushNew({ kind: 'sort', input, program, keys, columns, name: 'order' }, 'order', this.path.columnValues);
+      case 'sort':
+        this.addSort(node);
         return;
-      }
       case 'limit':
         this.push({ kind: 'limit', input: this.path.input, count: node.count, name: 'limit' }, null);
         return;
       default:
         node satisfies never;
     }
+  }
+
+  private addWatermark(node: Extract<Logical, { kind: 'watermark' }>): void {
+    const builder = new ProgramBuilder(this.path);
+    const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
+    const program = builder.finishOrNull();
+    const { lateToleranceMs } = this.rule.options;
+    const { input, columns, columnValues } = this.path;
+    const computes = program === null ? {} : { program };
+    this.pushNew(
+      { kind: 'eventTime', input, ...computes, timestamp, lateToleranceMs, columns, name: 'watermark' },
+      'watermark',
+      columnValues,
+    );
+  }
+
+  private addFilter(node: Extract<Logical, { kind: 'filter' }>): void {
+    const builder = new ProgramBuilder(this.path);
+    const condition = builder.operand(node.condition);
+    const step = node.clause === 'filter' ? 'windowFilter' : node.clause === 'having' ? 'having' : 'filter';
+    const { input } = this.path;
+    const name = node.clause === 'case' ? caseName : step;
+    const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name };
+    if (node.isWhole === true) filter.isWhole = true;
+    this.push(filter, step);
+  }
+
+  private addSort(node: Extract<Logical, { kind: 'sort' }>): void {
+    const builder = new ProgramBuilder(this.path);
+    // A constant orders nothing.
+    const keys = node.keys
+      .filter(({ value }) => value.kind !== 'const')
+      .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
+    if (keys.length === 0) return;
+    const { input, columns } = this.path;
+    const program = builder.finishOrNull();
+    this.pushNew({ kind: 'sort', input, program, keys, columns, name: 'order' }, 'order', this.path.columnValues);
   }
 
   /** Passes all rows; what it computes stands in registers for the nodes below. */

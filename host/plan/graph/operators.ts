@@ -55,11 +55,15 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
 /** Orders rows by their event time, unless they are. */
 export function inOrder(point: Point): Point {
   if (point.isOrdered) return point;
-  const { operator: input, branches, watermarks: labels } = point;
-  const [first, second] = branches;
-  const timestamp = second === undefined && first !== undefined ? first.source.time() : null;
-  const operator: Logical = { kind: 'watermark', input, timestamp, labels };
+  const { operator: input, watermarks: labels } = point;
+  const operator: Logical = { kind: 'watermark', input, timestamp: timeOf(point), labels };
   return { ...point, operator, isOrdered: true, watermarks: [] };
+}
+
+/** What the rows of a single stream are ordered by; where several have met, the merge has it. */
+function timeOf({ branches }: Point): Value | null {
+  const [first, second] = branches;
+  return first !== undefined && second === undefined ? first.source.time() : null;
 }
 
 function bound(expr: Expr, point: Point, property: string, context: Context): Value {
@@ -123,7 +127,7 @@ function gathered(point: Point, window: WindowSpec, context: Context, labels: re
     kind: 'window',
     input,
     window,
-    timestamp: context.rule.options.isEventTime ? (only?.source.time() ?? null) : null,
+    timestamp: context.rule.options.isEventTime ? timeOf(point) : null,
     where: null,
     keys: [],
     isGrouped: false,
