@@ -34,6 +34,8 @@ export class DemoEngine {
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
+    // Should the demo fail, nothing of it stays.
+    process.once('exit', () => this.#process.kill('SIGKILL'));
     let errors = '';
     this.#process.stderr?.on('data', (chunk) => {
       errors = (errors + chunk).slice(-2000);

@@ -96,9 +96,13 @@ function readArgs(argv: string[]): { help: boolean; seconds: number; rate: numbe
   }
 }
 
-/** Resolves when the user ends the demo. */
+/** Resolves when the user ends the demo: by a signal, or by closing what reads its output. */
 function interruption(): Promise<unknown> {
-  return Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
+  const closed = new Promise<void>((resolve) => {
+    // Later lines fail as well.
+    process.stdout.on('error', () => resolve());
+  });
+  return Promise.race([closed, ...['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal))]);
 }
 
 /** Makes the stream of the fleet and the two rules. */

@@ -1,10 +1,11 @@
 /** The server as a process: command line, signals, refusals at start. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, haumea, startServer, temporaryFolder, within } from '../harness.js';
+import { eventually, freePort, haumea, request, startServer, temporaryFolder, within } from '../harness.js';
 
 interface Outcome {
   readonly code: number | null;
@@ -48,6 +49,30 @@ test('refuses mistakes on the command line of the demo', async () => {
     assert.is(output.slice(0, output.indexOf('\n\n')), `haumea demo: ${reason}`);
     assert.match(output, 'usage: haumea demo');
   }
+});
+
+test('a demo whose reader goes away ends, with its engine', async () => {
+  const temporary = temporaryFolder();
+  const child = spawn(process.execPath, [...haumea, 'demo'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TMPDIR: temporary },
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [text] = await within(20_000, 'the first lines', once(child.stdout, 'data'));
+  const engine = /engine at (http:\S+)/.exec(String(text))?.[1] ?? '';
+  assert.is((await request(engine, 'GET', '/ping')).status, 200);
+  child.stdout.destroy();
+  assert.is(await within(20_000, 'the end of the demo', ended), 0, errors);
+  assert.is(
+    await fetch(engine).then(
+      () => 'answers',
+      () => 'is gone',
+    ),
+    'is gone',
+  );
+  assert.not.ok(readdirSync(temporary).some((name) => name.startsWith('haumea-demo')));
 });
 
 test('names what is wrong with the configuration', async () => {
