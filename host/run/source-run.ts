@@ -5,6 +5,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Source, SourceContext, SourceForm } from '../connectors/define.js';
 import { payloadsOf } from '../connectors/frames.js';
+import { payloadsOfPackets } from '../connectors/mqtt/payloads.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
@@ -103,8 +104,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   /** What people are shown of input: the messages without the frames around them; nothing of rows in the engine's own form. */
   shown(input: Uint8Array): Uint8Array | undefined {
-    if (this.#form.format === 'rows') return undefined;
-    return this.#form.framing === 'frames' ? payloadsOf(input) : input;
+    const { format, framing, mqttVersion } = this.#form;
+    if (format === 'rows') return undefined;
+    if (framing === 'mqtt') return payloadsOfPackets(input, mqttVersion ?? 4);
+    return framing === 'frames' ? payloadsOf(input) : input;
   }
 
   async connect(): Promise<void> {

@@ -1,0 +1,45 @@
+/** Payloads of PUBLISH packets in raw bytes, for people to look at: the kernel cuts packets by itself. */
+
+const publish = 3;
+const lineFeed = Buffer.from('\n');
+
+/**
+ * Returns the payloads in bytes that begin with a packet, one in each line; the last packet may be cut off. Bytes that go
+ * on with an earlier packet can't be told from others: what comes out of them means nothing.
+ */
+export function payloadsOfPackets(packets: Uint8Array, version: 4 | 5): Buffer {
+  const bytes = Buffer.from(packets.buffer, packets.byteOffset, packets.byteLength);
+  const lines: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const kind = bytes[at] ?? 0;
+    const { value: length, end: body } = varintAt(bytes, at + 1);
+    const end = body + length;
+    if (kind >> 4 === publish && body + 2 <= bytes.length) {
+      if (lines.length > 0) lines.push(lineFeed);
+      lines.push(bytes.subarray(payloadAt(bytes, body, kind, version), end));
+    }
+    at = end;
+  }
+  return Buffer.concat(lines);
+}
+
+/** Offset of the payload of a PUBLISH packet: behind topic, packet id (QoS 1 and 2) and properties (MQTT 5). */
+function payloadAt(bytes: Buffer, body: number, kind: number, version: 4 | 5): number {
+  const hasId = ((kind >> 1) & 3) > 0;
+  const at = body + 2 + bytes.readUInt16BE(body) + (hasId ? 2 : 0);
+  if (version !== 5) return at;
+  const { value, end } = varintAt(bytes, at);
+  return end + value;
+}
+
+/** Reads a number of one to four bytes of seven bits, lowest first; `end` is the offset behind it. */
+function varintAt(bytes: Buffer, from: number): { value: number; end: number } {
+  let value = 0;
+  let end = from;
+  for (let shift = 0; shift < 28; shift += 7) {
+    const byte = bytes[end++] ?? 0;
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return { value, end };
+}
