@@ -35,9 +35,8 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
   const { sources, roots, physical } = plan(rule, catalog, fold);
   const { graph } = rule;
   return {
-    sources: sources.map(({ name, index, isTable }) => ({
+    sources: sources.map(({ name, index }) => ({
       stream: name,
-      ...(isTable ? { isTable: true } : {}),
       columns: (physical.columns[index] ?? []).map(({ use }) => use),
     })),
     nodes: physical.nodes,
@@ -62,7 +61,7 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const values = new Values();
   const { graph } = rule;
   const { sources, roots } =
-    graph === undefined ? planStatement(rule, catalog, values) : planGraph(graph, { rule, catalog, values });
+    graph === undefined ? planStatement(rule, catalog, values) : planGraph(graph, rule, catalog, values);
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
   const better = filterBeforeJoin(streamFirst(single));
   return { sources, roots: better, physical: lower(better, rule, values, sources.length) };

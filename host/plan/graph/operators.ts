@@ -45,7 +45,7 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
       return joined(node, point.flow === 'rows' ? eachAlone(point, context) : point, tables, context);
     case 'watermark':
       return context.rule.options.isEventTime
-        ? inOrder({ ...point, watermarks: [...point.watermarks, node.name] })
+        ? inOrder({ ...point, watermarks: [...point.watermarks, node.name] }, context)
         : passed(node, point, []);
     default:
       throw refuse('this type of operator is not supported');
@@ -53,11 +53,16 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
 }
 
 /** Orders rows by their event time, unless they are. */
-export function inOrder(point: Point): Point {
+export function inOrder(point: Point, { ordered }: Context): Point {
   if (point.isOrdered) return point;
-  const { operator: input, watermarks: labels } = point;
-  const operator: Logical = { kind: 'watermark', input, timestamp: timeOf(point), labels };
-  return { ...point, operator, isOrdered: true, watermarks: [] };
+  let after = ordered.get(point);
+  if (after === undefined) {
+    const { operator: input, watermarks: labels } = point;
+    const operator: Logical = { kind: 'watermark', input, timestamp: timeOf(point), labels };
+    after = { ...point, operator, isOrdered: true, watermarks: [] };
+    ordered.set(point, after);
+  }
+  return after;
 }
 
 /** What the rows of a single stream are ordered by; where several have met, the merge has it. */
@@ -107,14 +112,14 @@ function windowed(node: GraphNode, given: Point, context: Context): Point {
   const { rule } = context;
   const clause = props.windowOf(node);
   checkWindow({ window: clause, groupBy: [] }, rule);
-  const point = rule.options.isEventTime ? inOrder(given) : given;
+  const point = rule.options.isEventTime ? inOrder(given, context) : given;
   const spec = specOf(clause, context.values, (expr) => bound(expr, point, 'type', context));
   return { ...gathered(point, spec, context, [node.name]), window: clause.kind };
 }
 
 /** Rows that are collections each by itself, as joins take them. */
 function eachAlone(given: Point, context: Context): Point {
-  const point = context.rule.options.isEventTime ? inOrder(given) : given;
+  const point = context.rule.options.isEventTime ? inOrder(given, context) : given;
   return gathered(point, { kind: 'row' }, context, []);
 }
 

@@ -1,11 +1,12 @@
 /** From a graph to the logical plan: a root for each way into a sink, operators that ways have in common only once. */
 import { HaumeaError } from '../../base/errors.js';
-import type { GraphEdge, GraphNode, RuleGraph } from '../../run/api.js';
+import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../run/api.js';
 import { checkWindow } from '../analyse.js';
 import { refuse } from '../errors.js';
 import { checkEventTime, definitionOf } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
+import type { Values } from '../value.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
 import { applied, inOrder } from './operators.js';
@@ -26,18 +27,21 @@ class Places {
 }
 
 /** Checks the graph and plans it. Throws `plan` errors that name the node and the property. */
-export function planGraph(graph: RuleGraph, context: Context): { sources: Source[]; roots: Root[] } {
+export function planGraph(
+  graph: RuleGraph,
+  rule: RuleDefinition,
+  catalog: Catalog,
+  values: Values,
+): { sources: Source[]; roots: Root[] } {
   const edges = new Edges(graph);
-  checkGraph(graph, edges, context.catalog);
-  return new GraphPlanner(graph, edges, context).plan();
+  checkGraph(graph, edges, catalog);
+  return new GraphPlanner(graph, edges, { rule, catalog, values, ordered: new Map() }).plan();
 }
 
 class GraphPlanner {
   private readonly sources: Source[] = [];
   /** Tables by their nodes. */
   private readonly tables = new Map<GraphNode, Branch>();
-  /** Points in the order of their event time, by what they were. */
-  private readonly ordered = new Map<Point, Point>();
 
   constructor(
     private readonly graph: RuleGraph,
@@ -111,7 +115,6 @@ class GraphPlanner {
     const all = this.edges.into(node);
     const isFromTable = ({ from }: GraphEdge) => isTable(this.edges.node(from));
     const inputs = all.filter((edge) => !isFromTable(edge));
-    const tables = all.filter(isFromTable).map(({ from }) => this.tableOf(this.edges.node(from)));
     try {
       const point = inputs.length > 1 ? this.meeting(inputs, places) : this.pointAt(inputs[0]!, places);
       if (node.nodeType === 'watermark' && this.isBeforeMeeting(node) && point.branches.length === 1) {
@@ -119,6 +122,7 @@ class GraphPlanner {
       }
       const ordered = node.nodeType === 'watermark' ? point : this.withoutWatermarks(point);
       if (node.nodeType === 'switch') return this.switchAt(node, ordered, places).output(output);
+      const tables = all.filter(isFromTable).map(({ from }) => this.tableOf(this.edges.node(from)));
       return applied(node, ordered, tables, this.context);
     } catch (error) {
       if (!(error instanceof HaumeaError) || error.message.startsWith('node ')) throw error;
@@ -126,15 +130,9 @@ class GraphPlanner {
     }
   }
 
-  /** The rows in their order, where watermark nodes have left that to be done; for all who read them the same. */
+  /** The rows in their order, where watermark nodes have left that to be done. */
   private withoutWatermarks(point: Point): Point {
-    if (point.watermarks.length === 0) return point;
-    let ordered = this.ordered.get(point);
-    if (ordered === undefined) {
-      ordered = inOrder(point);
-      this.ordered.set(point, ordered);
-    }
-    return ordered;
+    return point.watermarks.length === 0 ? point : inOrder(point, this.context);
   }
 
   /** True for a watermark of one stream that goes on to meet others: they have one watermark together. */

@@ -42,6 +42,8 @@ export interface Context {
   rule: RuleDefinition;
   catalog: Catalog;
   values: Values;
+  /** Points in the order of their event time, by what they were: all who read them read the same. */
+  ordered: Map<Point, Point>;
 }
 
 /** Binds expressions at a place; `items`: columns being picked, which may use each other's aliases. */

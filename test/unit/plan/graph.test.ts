@@ -5,7 +5,7 @@ import { explainRule, planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import type { RuleDefinition } from '../../../host/run/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
-import { noFold, ruleOf, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, streams } from './rules.js';
 
 const named = (sourceName: string, nodeType = 'memory') => ({ type: 'source', nodeType, props: { sourceName } });
 const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeType, props });
@@ -131,6 +131,26 @@ test('a watermark that feeds a meeting of streams and a sink orders the rows of 
     (node) => node.kind === 'encode' && 'node' in node.input && orders.includes(node.input.node),
   );
   assert.is(early.length, 1);
+});
+
+test('event time: rows are in order before they are joined with a table, whose rows need none', () => {
+  const known = catalogOf(
+    'CREATE STREAM timed () WITH (DATASOURCE="timed", TIMESTAMP="ts", TYPE="memory")',
+    'CREATE TABLE places () WITH (DATASOURCE="places", TYPE="memory")',
+  );
+  const table = { type: 'source', nodeType: 'memory', props: { sourceType: 'table', sourceName: 'places' } };
+  const j = operator('join', { from: 'timed', joins: [{ name: 'places', type: 'left', on: 'timed.id = places.id' }] });
+  const nodes = { timed: named('timed'), places: table, j, also: { ...j }, sink, other: sink };
+  const edges = { timed: ['j', 'also'], places: ['j', 'also'], j: ['sink'], also: ['other'] };
+  const plan = planRule(ruleWith(nodes, edges, ['timed', 'places'], { isEventTime: true }), known, noFold);
+  const once = ['window', 'join', 'port', 'encode'];
+  assert.equal(kindsOf(plan), ['eventTime', ...once, ...once]);
+  assert.equal(
+    plan.sources.map(({ stream }) => stream),
+    ['timed', 'places'],
+  );
+  assert.equal(plan.topology.sources, ['source_timed', 'source_places']);
+  assert.equal(plan.topology.edges.source_places, ['op_j', 'op_also']);
 });
 
 test('an explanation names the operators as the graph does', () => {
