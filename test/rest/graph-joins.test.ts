@@ -239,6 +239,26 @@ test('a table is joined with each message of a stream as it comes', async () => 
   ]);
 });
 
+test('in event time rows come to the table in the order of their times', async () => {
+  const id = `timed${++made}`;
+  const timed = { type: 'source', nodeType: 'httppush', props: { datasource: `/${id}`, timestamp: 'ts' } };
+  const nodes = {
+    ...{ visits: timed, places: table('places'), join: atPlace('left') },
+    out: operator('pick', { fields: ['ts', 'name'] }),
+  };
+  const edges = { visits: ['join'], places: ['join'], join: ['out'], out: ['sink'] };
+  const visits: [string, Row][] = [
+    [id, { ts: 3000, place: 2 }],
+    [id, { ts: 2000, place: 1 }],
+    [id, { ts: 9000, place: 1 }],
+  ];
+  const options = { isEventTime: true, lateTolerance: '2s' };
+  assert.equal(await runGraph(nodes, edges, [...places, ...visits], { messages: 2, options }), [
+    [{ ts: 2000, name: 'one' }],
+    [{ ts: 3000, name: 'two' }],
+  ]);
+});
+
 test('tables are joined with the rows of a window, and groups are made of the pairs', async () => {
   const id = `window${++made}`;
   const nodes = {
