@@ -52,7 +52,7 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  ms = 5000,
+  ms = 20_000,
 ): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {

