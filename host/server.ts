@@ -136,6 +136,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,
     confKey: (source, key) => confKeys.resolve(source, key),
+    confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
     functionOwner: (name) => functions.ownerOf(name),
   };
@@ -190,8 +191,13 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       system,
       sources: new SourceService(
         sources,
-        { of: (name) => rules.usersOf(name), fieldsRead: (rule, name) => engine.fieldsRead(rule, name) },
+        {
+          of: (name) => rules.usersOf(name),
+          fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
+          warningsOf: (definition, given) => engine.warningsOf(definition, given),
+        },
         (schemaId) => stored.schemas.columns(schemaId),
+        log,
       ),
       confKeys: new ConfKeyService({
         keys: confKeys,

@@ -117,7 +117,7 @@ Sources: ${of('source')}. Sinks: ${of('sink')}.
 
 Properties of a source are a configuration key, which a stream names by CONF_KEY; those of a sink are in the action of a
 rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Texts may refer to secrets:
-\`env://NAME\`, \`file://PATH\`, \`{{env://NAME}}\` within a text. Unknown properties are ignored, wrong values refused.
+\`env://NAME\`, \`file://PATH\`, \`{{env://NAME}}\` within a text. Unknown properties are ignored and named in the answer, wrong values refused.
 
 \`\`\`
 curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d '{"server":"tcp://10.0.0.5:1883","password":"env://MQTT_PASSWORD"}'

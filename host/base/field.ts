@@ -180,6 +180,20 @@ function unusedBelow(spec: Spec, values: Readonly<Record<string, unknown>>, path
   });
 }
 
+/** Names the properties that the spec does not know: `sever is not known, did you mean server?`. */
+export function unknownIn(spec: Spec, input: Readonly<Record<string, unknown>>): string[] {
+  const names = namesOf(spec);
+  return Object.keys(input).flatMap((name) =>
+    names.has(name) || names.has(name.toLowerCase()) ? [] : [`${name} ${notKnown(name, Object.keys(spec))}`],
+  );
+}
+
+/** Says of a name that nobody knows it, and which of those known was probably meant. */
+export function notKnown(name: string, known: readonly string[], prefix = ''): string {
+  const meant = nearest(name, known);
+  return `is not known${meant === undefined ? '' : `, did you mean ${prefix}${meant}?`}`;
+}
+
 /** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */
 export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
@@ -268,12 +282,7 @@ function parseObject(spec: Spec, input: unknown, path: string, options: ParseOpt
       // The exact spelling wins over another letter case or an alias of the same property.
       if (!given.has(known) || name === known) given.set(known, value);
     } else if (options.unknown === 'reject') {
-      const meant = nearest(name, Object.keys(spec));
-      throw refusal(
-        options,
-        path + name,
-        `is not known${meant === undefined ? '' : `, did you mean ${path}${meant}?`}`,
-      );
+      throw refusal(options, path + name, notKnown(name, Object.keys(spec), path));
     }
   }
   const out: Record<string, unknown> = {};

@@ -28,6 +28,43 @@ const unsupported = [
   'keyField',
 ] as const;
 
+/** All that is read here. */
+export const sinkWishNames: readonly string[] = [
+  ...unsupported,
+  'format',
+  'sendSingle',
+  'omitIfEmpty',
+  'batchSize',
+  'lingerInterval',
+  'fields',
+  'excludeFields',
+  'dataField',
+  'tableDataField',
+  'dataTemplate',
+];
+
+/** Properties of all sinks of eKuiper that change nothing here. */
+export const idleSinkProps: readonly string[] = [
+  'concurrency',
+  'runAsync',
+  'delimiter',
+  'hasHeader',
+  'compressionProps',
+  'encProps',
+  'memoryCacheThreshold',
+  'maxDiskCache',
+  'bufferPageSize',
+  'cleanCacheAtStop',
+  'resendAlterQueue',
+  'resendPriority',
+  'resendIndicatorField',
+  'resendDestination',
+  'retryInterval',
+  'retryCount',
+  'cacheLength',
+  'cacheSaveInterval',
+];
+
 /** Sinks that take rows as they are. */
 const rowSinks = ['memory'];
 /** Sinks that separate messages by line feeds. */

@@ -23,8 +23,8 @@ export async function answerOf(route: Route, request: RestRequest, services: Ser
   const handle = async () => route.handle(request, services);
   const isShared = route.method !== 'GET' && route.gate !== 'none';
   const result = await (isShared ? services.gate.shared(handle) : handle());
-  const reply = result instanceof Reply ? result : new Reply(result, route.status ?? 200);
-  const { body, status, type, headers } = reply;
+  const { body, type, headers, ...reply } = result instanceof Reply ? result : new Reply(result);
+  const status = reply.status ?? route.status ?? 200;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
   return { status, type: type ?? json, body: JSON.stringify(body), headers };

@@ -60,7 +60,11 @@ function sources(kind: 'streams' | 'tables', details: string): Record<string, Co
 function keys(owner: string): Record<string, Contract> {
   return {
     [`GET /metadata/${owner}/yaml/:name`]: gives(map(ref('Properties'))),
-    [`PUT /metadata/${owner}/:name/confKeys/:confKey`]: { request: ref('Properties'), ...keptEmpty },
+    [`PUT /metadata/${owner}/:name/confKeys/:confKey`]: {
+      request: ref('Properties'),
+      answers: { 200: text },
+      isKept: true,
+    },
     [`DELETE /metadata/${owner}/:name/confKeys/:confKey`]: keptEmpty,
     [`GET /metadata/${owner}`]: gives(list(either(string, objectOfAnything)), {
       kind: 'lookup lists those for lookups',

@@ -110,7 +110,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   RuleStates: map(object({ status: string, last_exception: string, exceptions_total: integer })),
   Topology: object({ sources: list(string), edges: map(list(string)) }),
   OutputSchema: map(object({ hasIndex: boolean, index: integer, 'type?': string }, true)),
-  Validation: object({ valid: boolean, sources: list(string) }),
+  Validation: object({ valid: boolean, sources: list(string), 'warnings?': list(string) }),
   Tags: object({ 'tags?': list(string), 'keys?': list(string) }, true),
   TagMatch: object({ 'rules?': list(string) }),
   BulkResults: list(object({ ruleId: string, success: boolean, 'error?': string })),

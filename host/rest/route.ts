@@ -34,7 +34,8 @@ export function defineRoutes(...routes: readonly Route[]): readonly Route[] {
 export class Reply {
   constructor(
     readonly body: unknown,
-    readonly status: number,
+    /** That of the route when there is none. */
+    readonly status?: number,
     readonly type?: string,
     readonly headers?: Readonly<Record<string, string>>,
   ) {}

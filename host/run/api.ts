@@ -3,7 +3,7 @@
  * know nothing else of planner and data plane.
  */
 
-import type { StreamDefinition } from '../sql/source-def.js';
+import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies } from './latencies.js';
 import type { TableRow } from './tables.js';
 import type { TraceStore, TraceStrategy } from './trace.js';
@@ -102,6 +102,8 @@ export interface Catalog {
   source(name: string): StreamDefinition | undefined;
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
+  /** Names of the configuration keys of a source. */
+  confKeyNames?(source: string): readonly string[];
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
   /** Who brings a function that is not built in: `service shop`. */
   functionOwner?(name: string): string | undefined;
@@ -127,14 +129,29 @@ export interface RuleCpuTime {
   readonly cpuUs: number;
 }
 
+/** What the user should know of a stream or table, a sentence each. */
+export interface SourceWarnings {
+  readonly warnings: readonly string[];
+  /** Of what is usual to write all the same. */
+  readonly notes: readonly string[];
+}
+
 export interface Engine {
   /** Checks the definition as creation would, without keeping anything. Throws HaumeaError (parse, plan, unknownConnector, stream). */
-  check(rule: RuleDefinition): { sources: string[] };
+  check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] };
+  /**
+   * What no rule could use of a stream or table, a sentence each: an unknown type, a key that is not there, options without
+   * effect among those `given` in its statement.
+   */
+  warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
   explain(rule: RuleDefinition): string;
   /** Output columns by index. */
   outputFields(rule: RuleDefinition): string[];
-  /** Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is refused. */
-  define(rule: RuleDefinition): void;
+  /**
+   * Adds a rule (stopped) or replaces the definition of a known one; throws without changing anything when it is refused.
+   * Returns what the user should know about a rule that is taken: the answer to its creation has it, a line each.
+   */
+  define(rule: RuleDefinition): readonly string[];
   start(id: string): void;
   /** Resolves when the sinks are flushed. */
   stop(id: string): Promise<void>;

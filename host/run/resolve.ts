@@ -1,6 +1,7 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/nearest.js';
 import { isInternalSink, loadedConnector, unknownConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
@@ -36,7 +37,10 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const defaults = catalog.confKey(type, defaultKey) ?? {};
   const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
   if (options.confKey !== null && key === undefined) {
-    throw new HaumeaError('config', `stream ${name}: configuration key ${options.confKey} of source ${type} not found`);
+    const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    const what = `configuration key ${options.confKey} of source ${type}`;
+    throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
   }
   const formatted = new Set(formattedColumns(definition));
   const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);

@@ -6,6 +6,7 @@ import type { Catalog, RuleDefinition } from './api.js';
 import type { RuleStart } from './protocol.js';
 import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
 import type { Redact } from './secret-props.js';
+import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
@@ -16,6 +17,8 @@ export interface Planner {
 export interface PlannedRule {
   plan: RulePlan;
   streams: (StreamDefinition | undefined)[];
+  /** What the user should know about the rule although it is taken, a sentence each. */
+  warnings: readonly string[];
 }
 
 /** Topologies of rules that are kept to be shared; more are not worth the memory. */
@@ -47,7 +50,7 @@ export class RulePlans {
       // The rule is made all the same; its start fails.
       if (!(error instanceof MissingConnection)) throw error;
     }
-    return { plan, streams };
+    return { plan, streams, warnings: sinkWarnings(rule) };
   }
 
   explain(rule: RuleDefinition): string {

@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
+import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type {
   Catalog,
   ConnectionUse,
@@ -12,6 +13,7 @@ import type {
   RuleState,
   RuleStatus,
   RuleSummary,
+  SourceWarnings,
 } from './api.js';
 import { connectionsOf, usesOf } from './connection-uses.js';
 import type { RuleLatencies } from './latencies.js';
@@ -25,6 +27,7 @@ import { redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
 import type { TableRow } from './tables.js';
 import { TraceStore, type TraceStrategy } from './trace.js';
+import { sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {
   catalog: Catalog;
@@ -82,8 +85,13 @@ export class Rules implements Engine {
 
   // Engine
 
-  check(rule: RuleDefinition): { sources: string[] } {
-    return { sources: streamsOf(this.#plans.make(rule).plan) };
+  check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
+    const { plan, warnings } = this.#plans.make(rule);
+    return { sources: streamsOf(plan), warnings };
+  }
+
+  warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings {
+    return sourceWarnings(source, given, this.#options.catalog);
   }
 
   explain(rule: RuleDefinition): string {
@@ -94,7 +102,7 @@ export class Rules implements Engine {
     return this.#plans.make(rule).plan.outputFields;
   }
 
-  define(rule: RuleDefinition): void {
+  define(rule: RuleDefinition): readonly string[] {
     const planned = this.#plans.make(rule);
     const schedule = Schedule.of(rule.options, this.#options.zone());
     const { plan } = planned;
@@ -109,6 +117,7 @@ export class Rules implements Engine {
     };
     if (entry !== undefined) Object.assign(entry, change);
     else this.#entries.set(rule.id, entryOf(change));
+    return planned.warnings;
   }
 
   start(id: string): void {

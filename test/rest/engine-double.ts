@@ -9,6 +9,7 @@ import type {
   RuleState,
   RuleStatus,
   RuleSummary,
+  SourceWarnings,
 } from '../../host/run/api.js';
 import { TraceStore, type TraceStrategy } from '../../host/run/trace.js';
 import { parseSelect } from '../../host/sql/parser.js';
@@ -32,12 +33,12 @@ export class EngineDouble implements Engine {
     this.#catalog = catalog;
   }
 
-  check(rule: RuleDefinition): { sources: string[] } {
+  check(rule: RuleDefinition): { sources: string[]; warnings: string[] } {
     const source = parseSelect(rule.sql).from.name;
     if (this.#catalog.source(source) === undefined) throw new HaumeaError('plan', `stream ${source} is not found`);
     const unknown = rule.actions.find(({ type }) => !sinks.includes(type));
     if (unknown !== undefined) throw new HaumeaError('unknownConnector', `sink ${unknown.type} not found`);
-    return { sources: [source] };
+    return { sources: [source], warnings: [] };
   }
 
   explain(rule: RuleDefinition): string {
@@ -48,10 +49,15 @@ export class EngineDouble implements Engine {
     return this.check(rule).sources;
   }
 
-  define(rule: RuleDefinition): void {
+  warningsOf(): SourceWarnings {
+    return { warnings: [], notes: [] };
+  }
+
+  define(rule: RuleDefinition): string[] {
     const { sources } = this.check(rule);
     const old = this.#entries.get(rule.id);
     this.#entries.set(rule.id, { state: 'stopped', wasStarted: false, ...old, rule, sources });
+    return [];
   }
 
   start(id: string): void {

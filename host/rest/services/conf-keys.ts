@@ -1,10 +1,13 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
 import { formatDuration } from '../../base/duration.js';
 import { HaumeaError } from '../../base/errors.js';
-import { parse, type Spec, unmask } from '../../base/field.js';
+import { parse, type Spec, unknownIn, unmask } from '../../base/field.js';
 import { maskByName } from '../../base/secrets.js';
 import type { Connector } from '../../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/conf-keys.js';
+import { allSinkProps } from '../../run/warnings.js';
+import type { Reply } from '../route.js';
+import { withWarnings } from './warnings.js';
 
 export interface ConfKeyOptions {
   readonly keys: ConfKeyRepository;
@@ -35,13 +38,16 @@ export class ConfKeyService {
     return shownKeys(keys ?? {});
   }
 
-  /** `properties` reads the body; what is wrong with it is a failure of the configuration. */
+  /**
+   * `properties` reads the body; what is wrong with it is a failure of the configuration. Resolves with the warnings, empty
+   * as a rule.
+   */
   async put(
     owner: KeyOwner,
     connector: string,
     key: string,
     properties: () => Record<string, unknown>,
-  ): Promise<undefined> {
+  ): Promise<string | Reply> {
     let given: Record<string, unknown>;
     try {
       given = properties();
@@ -51,8 +57,10 @@ export class ConfKeyService {
     }
     const declared = (await this.#declarations()).find(({ name }) => name === connector);
     const whole = unmask(given, this.#keys.list(owner, connector)?.[key]);
-    if (declared !== undefined) checkGiven(specOf(owner, declared), whole, `configuration key ${key} of ${connector}`);
+    const spec = declared && specOf(owner, declared);
+    if (spec !== undefined) checkGiven(spec, whole, `configuration key ${key} of ${connector}`);
     await this.#keys.put(owner, connector, key, whole);
+    return withWarnings('', spec === undefined ? [] : unknownIn(spec, whole).map((text) => `the property ${text}`));
   }
 
   async delete(owner: KeyOwner, connector: string, key: string): Promise<undefined> {
@@ -97,7 +105,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec {
   if (owner === 'connections') return connection;
-  return (owner === 'sources' ? source?.props : sink?.props) ?? {};
+  return owner === 'sources' ? (source?.props ?? {}) : allSinkProps(sink?.props ?? {});
 }
 
 /** Checks the properties that are there: others may come with the stream, the action or a connection. */

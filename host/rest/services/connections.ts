@@ -1,6 +1,6 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { mask, parse, type Spec, unmask } from '../../base/field.js';
+import { mask, parse, type Spec, unknownIn, unmask } from '../../base/field.js';
 import { Serial } from '../../base/serial.js';
 import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
@@ -8,8 +8,10 @@ import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import { nothingToUndo } from '../../meta/store.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { redactedError, resolveProps } from '../../run/secret-props.js';
-import { inContext } from '../route.js';
+import { allSinkProps } from '../../run/warnings.js';
+import { inContext, type Reply } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
+import { withWarnings } from './warnings.js';
 
 export interface ConnectionRecord {
   readonly typ: string;
@@ -66,7 +68,7 @@ export class ConnectionService {
     this.#uses = uses;
   }
 
-  create(body: Record<string, unknown>): Promise<string> {
+  create(body: Record<string, unknown>): Promise<string | Reply> {
     return inContext('create connection error', async () => {
       const id = textOf(body, 'id');
       checkId(id);
@@ -76,21 +78,22 @@ export class ConnectionService {
         await this.#connections.put(id, record, nothingToUndo);
       });
       void this.#probe(id, record);
-      return 'success';
+      return this.#warned(record);
     });
   }
 
-  replace(id: string, body: Record<string, unknown>): Promise<string> {
+  replace(id: string, body: Record<string, unknown>): Promise<string | Reply> {
     return inContext('update connection error', async () => {
       checkSameName(textOf(body, 'id'), id, 'id');
-      await this.#serial.run(id, async () => {
+      const record = await this.#serial.run(id, async () => {
         const old = this.#get(id);
-        const record = await this.#read(body, old);
+        const next = await this.#read(body, old);
         this.#checkUnused(id, 'changed');
-        await this.#connections.put(id, record, nothingToUndo);
-        void this.#probe(id, record);
+        await this.#connections.put(id, next, nothingToUndo);
+        void this.#probe(id, next);
+        return next;
       });
-      return 'success';
+      return this.#warned(record);
     });
   }
 
@@ -139,6 +142,18 @@ export class ConnectionService {
       });
       return undefined;
     });
+  }
+
+  /** The answer to a change: properties are those of any stream or action, those that none of them knows are named. */
+  async #warned({ typ, props }: ConnectionRecord): Promise<string | Reply> {
+    const connector = await this.#connector(typ);
+    if (connector === undefined) return 'success';
+    const { connection, source, sink } = connector;
+    const known = { ...connection, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
+    return withWarnings(
+      'success',
+      unknownIn(known, props).map((text) => `the property ${text}`),
+    );
   }
 
   async #describe(id: string, record: ConnectionRecord, uses: readonly ConnectionUse[]): Promise<DescribedConnection> {

@@ -17,6 +17,7 @@ import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/ap
 import { Schedule } from '../../run/schedule.js';
 import { inContext, Reply } from '../route.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
+import { withWarnings } from './warnings.js';
 
 export interface RuleListItem {
   readonly id: string;
@@ -78,29 +79,29 @@ export class RuleService {
     }
   }
 
-  create(body: unknown): Promise<string> {
+  create(body: unknown): Promise<string | Reply> {
     return inContext('create rule error', async () => {
       const { json, rule } = this.#read(body);
-      await this.#serial.run(rule.id, async () => {
+      const warnings = await this.#serial.run(rule.id, () => {
         if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
-        await this.#install(json, rule);
+        return this.#install(json, rule);
       });
-      return `Rule ${rule.id} was created successfully.`;
+      return withWarnings(`Rule ${rule.id} was created successfully.`, warnings, idleTexts(json));
     });
   }
 
   /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
-  replace(id: string, body: unknown): Promise<string> {
+  replace(id: string, body: unknown): Promise<string | Reply> {
     return inContext('update rule error', async () => {
-      await this.#serial.run(id, async () => {
+      return this.#serial.run(id, async () => {
         const old = this.#rules.get(id);
         const { json, rule } = this.#read(unmaskRule(body, old), id);
         if (old?.version && !((json.version ?? '') > old.version)) {
           throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
         }
-        await this.#install(json, rule);
+        const warnings = await this.#install(json, rule);
+        return withWarnings(`Rule ${id} was updated successfully.`, warnings, idleTexts(json));
       });
-      return `Rule ${id} was updated successfully.`;
     });
   }
 
@@ -307,8 +308,8 @@ export class RuleService {
   validate(body: unknown): Reply {
     try {
       const { rule } = this.#read(body);
-      const { sources } = asRuleError(() => this.#check(rule));
-      return new Reply({ valid: true, sources }, 200);
+      const { sources, warnings } = asRuleError(() => this.#check(rule));
+      return new Reply({ valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) }, 200);
     } catch (error) {
       if (error instanceof HaumeaError) return new Reply(error.message, 422);
       throw error;
@@ -316,18 +317,22 @@ export class RuleService {
   }
 
   /** Checks query, connectors and schedule as creating the rule would. */
-  #check(rule: RuleDefinition): { sources: string[] } {
+  #check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     // Whether the times can be read is the same in all zones.
     Schedule.of(rule.options, undefined);
     return this.#engine.check(rule);
   }
 
-  /** Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. */
-  async #install(json: RuleJson, rule: RuleDefinition): Promise<void> {
+  /**
+   * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what the
+   * user should know of it.
+   */
+  async #install(json: RuleJson, rule: RuleDefinition): Promise<readonly string[]> {
     const { id } = rule;
     const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
-    asRuleError(() => this.#engine.define(rule));
+    const warnings = asRuleError(() => this.#engine.define(rule));
     this.#tellIdle(id, json);
+    for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
     if (rule.triggered) this.#installing.add(id);
     try {
       await this.#rules.put(id, { ...json, id }, () => this.#follow(id));
@@ -345,6 +350,7 @@ export class RuleService {
     else if (old === undefined) this.#engine.start(id);
     else await this.#engine.restart(id);
     await this.#started(id);
+    return warnings;
   }
 
   /** Brings the engine in line with the store after a change that was lost. */
@@ -448,6 +454,10 @@ function asRuleError<T>(step: () => T): T {
   } catch (error) {
     return rethrow(error);
   }
+}
+
+function idleTexts(json: RuleJson): string[] {
+  return idleOptions(json).map((name) => `the option ${name} has no effect`);
 }
 
 function notFound(id: string): HaumeaError {

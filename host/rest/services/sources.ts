@@ -1,7 +1,9 @@
 /** Streams and tables: what a client may do with them. */
 import { HaumeaError } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
 import { checkId } from '../../meta/ids.js';
 import { SourceRepository, type StoredSource } from '../../meta/sources.js';
+import type { SourceWarnings } from '../../run/api.js';
 import {
   type DescribedSource,
   describeSchema,
@@ -10,7 +12,9 @@ import {
   type SchemaEntry,
 } from '../../sql/describe.js';
 import { parseStatement } from '../../sql/parser.js';
-import { inContext } from '../route.js';
+import type { OptionName, StreamDefinition } from '../../sql/source-def.js';
+import { inContext, type Reply } from '../route.js';
+import { withWarnings } from './warnings.js';
 
 type Target = 'stream' | 'table';
 
@@ -29,6 +33,8 @@ export interface StreamUsers {
   of(stream: string): readonly string[];
   /** Fields of the stream's messages that a rule reads; undefined when it takes whole messages. */
   fieldsRead(rule: string, stream: string): readonly string[] | undefined;
+  /** What no rule could use of a definition with these options in its statement, a sentence each. */
+  warningsOf(definition: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
 }
 
 /** So many rules are looked at before others have their turn. */
@@ -38,15 +44,17 @@ export class SourceService {
   readonly #sources: SourceRepository;
   readonly #users: StreamUsers;
   readonly #messageColumns: MessageColumns;
+  readonly #log: Logger;
 
-  constructor(sources: SourceRepository, users: StreamUsers, messageColumns: MessageColumns) {
+  constructor(sources: SourceRepository, users: StreamUsers, messageColumns: MessageColumns, log: Logger) {
     this.#sources = sources;
     this.#users = users;
     this.#messageColumns = messageColumns;
+    this.#log = log;
   }
 
   /** Runs any statement about streams and tables; returns the text of its answer. */
-  execute(endpoint: Target, sql: string): Promise<string> {
+  execute(endpoint: Target, sql: string): Promise<string | Reply> {
     return inContext(`${title(endpoint)} command error`, async () => {
       const statement = parsed(sql);
       switch (statement.kind) {
@@ -129,7 +137,7 @@ export class SourceService {
   }
 
   /** Replaces the definition of the name, or creates it. */
-  replace(target: Target, name: string, sql: string): Promise<string> {
+  replace(target: Target, name: string, sql: string): Promise<string | Reply> {
     return inContext(`${title(target)} command error`, async () => {
       const statement = parsed(sql);
       if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
@@ -138,7 +146,7 @@ export class SourceService {
       const next = SourceRepository.read(sql);
       this.#sources.checkReplaces(next);
       await this.#sources.put(next);
-      return `${title(target)} ${name} is updated.`;
+      return this.#warned(`${title(target)} ${name} is updated.`, next);
     });
   }
 
@@ -147,12 +155,21 @@ export class SourceService {
     return inContext(`delete ${target} error`, () => this.#drop(target, name, isForced));
   }
 
-  async #create(source: StoredSource): Promise<string> {
+  async #create(source: StoredSource): Promise<string | Reply> {
     const { name, kind } = source.definition;
     checkId(name);
     if (this.#sources.has(name)) throw new HaumeaError('stream', `create ${kind} fails: ${name} already exists`);
     await this.#sources.put(source);
-    return `${title(kind)} ${name} is created.`;
+    return this.#warned(`${title(kind)} ${name} is created.`, source);
+  }
+
+  /** Definitions are kept whatever rules can do with them: what they need may come later. */
+  #warned(text: string, { create, definition }: StoredSource): string | Reply {
+    // Names that are no options were refused.
+    const given = new Set(Object.keys(create.options)) as Set<OptionName>;
+    const { warnings, notes } = this.#users.warningsOf(definition, given);
+    for (const line of [...warnings, ...notes]) this.#log.warn(`${definition.kind} ${definition.name}: ${line}`);
+    return withWarnings(text, warnings, notes);
   }
 
   async #drop(target: Target, name: string, isForced: boolean): Promise<string> {
