@@ -7,7 +7,8 @@
 //            first/last value u64 | room u32 | set u32
 //            others     list (agg/list.ts) 16 | parameter u64
 //
-// The tag byte of an aggregate is MISSING until a value was seen, so a group starts as zeros. ERROR sticks.
+// The tag byte of an aggregate is MISSING until a value was seen, so a group starts as zeros. A value that it cannot take
+// makes it ERROR for good, with the reason in the place of its state: other aggregates and groups go on.
 import { Agg } from '../gen/aggregates';
 import { BATCH_ROWS, Tag, lenOf, offOf } from '../mem/layout';
 import { copyValue, poolAlloc } from '../mem/pool';
@@ -16,7 +17,7 @@ import {
   AGG_SIZE, G_A, G_B, G_C, G_FILTER, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT,
   aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue,
 } from './spec';
-import { SET_ROWS, SET_VALUES, assignGroups, separateGroups, setError, setLose } from './group';
+import { SET_ROWS, SET_VALUES, assignGroups, keepReason, separateGroups, setLose } from './group';
 import { listPush } from './list';
 import { kindError } from './error';
 
@@ -48,9 +49,16 @@ export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): vo
   store<u64>(state, copyValue(pool, tag, payload));
 }
 
+/** Makes the aggregate fail with the error that the payload is. */
+function failAggregate(set: usize, state: usize, tagAt: usize, payload: u64): void {
+  store<u64>(state, keepReason(set, payload));
+  store<u8>(tagAt, Tag.ERROR);
+}
+
 /** Adds a number to a sum; anything else makes the aggregate fail. */
 export function addToSum(set: usize, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   const have = load<u8>(tagAt);
+  if (have == Tag.ERROR) return;
   if (tag == Tag.I64) {
     if (have == Tag.MISSING) {
       store<u64>(state, payload);
@@ -66,21 +74,22 @@ export function addToSum(set: usize, fn: u32, state: usize, tagAt: usize, tag: u
     store<u8>(tagAt, Tag.F64);
     return;
   }
-  setError(set, kindError(fn, have, tag, payload));
+  failAggregate(set, state, tagAt, kindError(fn, have, tag, payload));
 }
 
 /** Keeps the smaller (or larger) of the state's value and this one. */
 export function takeExtreme(set: usize, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): void {
   const have = load<u8>(tagAt);
+  if (have == Tag.ERROR) return;
   if (tag != Tag.I64 && tag != Tag.F64 && tag != Tag.STR && tag != Tag.TIME) {
-    setError(set, kindError(fn, have, tag, payload));
+    failAggregate(set, state, tagAt, kindError(fn, have, tag, payload));
     return;
   }
   if (have != Tag.MISSING) {
     // Times compare with times only; texts with texts.
     const order = (have == Tag.TIME) == (tag == Tag.TIME) ? compareValues(tag, payload, have, load<u64>(state)) : Cmp.MISMATCH;
     if (order == Cmp.MISMATCH) {
-      setError(set, kindError(fn, have, tag, payload));
+      failAggregate(set, state, tagAt, kindError(fn, have, tag, payload));
       return;
     }
     if (fn == Agg.MIN ? order != -1 : order != 1) return;
@@ -94,8 +103,8 @@ let isExhausted = false;
 
 /**
  * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has lost
- * its content then, so that its memory serves others and no message is sent that leaves values out. Errors of values
- * are noted in the set (`setError`) and fail its message.
+ * its content then, so that its memory serves others and no message is sent that leaves values out. A value that fails
+ * makes its aggregate fail.
  */
 export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
   let done: u32 = 0;
@@ -136,21 +145,22 @@ function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
       step(set, agg, tagAt, sel, GROUPS, n);
       continue;
     }
-    const kept = keepFiltered(set, bindOf(filter), sel, n);
+    const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, G_STATE), tagAt, sel, n);
     step(set, agg, tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
   }
 }
 
-function keepFiltered(set: usize, filter: usize, sel: usize, n: u32): u32 {
+function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize, n: u32): u32 {
   let kept: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     const tag = bindTag(filter, row);
     const payload = bindVal(filter, row);
-    if (tag == Tag.ERROR) setError(set, payload);
+    const group = <usize>load<u32>(GROUPS + (<usize>i << 2));
+    if (tag == Tag.ERROR && load<u8>(group + tagAt) != Tag.ERROR) failAggregate(set, group + at, group + tagAt, payload);
     if (!isTrue(tag, payload)) continue;
     store<u32>(FILTERED_ROWS + (<usize>kept << 2), row);
-    store<u32>(FILTERED_GROUPS + (<usize>kept << 2), load<u32>(GROUPS + (<usize>i << 2)));
+    store<u32>(FILTERED_GROUPS + (<usize>kept << 2), <u32>group);
     kept++;
   }
   return kept;
@@ -180,8 +190,9 @@ function step(set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: 
     const tag = bindTag(bind, row);
     const payload = bindVal(bind, row);
     const group = <usize>load<u32>(groups + (<usize>i << 2));
+    if (load<u8>(group + tagAt) == Tag.ERROR) continue;
     if (tag == Tag.ERROR) {
-      setError(set, payload);
+      failAggregate(set, group + at, group + tagAt, payload);
       continue;
     }
     stepRow(set, agg, fn, group + at, group + tagAt, tag, payload, row);
@@ -231,6 +242,10 @@ function keepValue(set: usize, agg: usize, fn: u32, state: usize, tagAt: usize, 
   const b = load<u16>(agg, G_B);
   // The parameter is that of the first row.
   if (load<u32>(state, 4) == 0 && b != NO_INPUT) {
+    if (bindTag(bindOf(b), row) == Tag.ERROR) {
+      failAggregate(set, state, tagAt, bindVal(bindOf(b), row));
+      return;
+    }
     store<u64>(state, bindVal(bindOf(b), row), 16);
     store<u8>(tagAt, bindTag(bindOf(b), row));
   }

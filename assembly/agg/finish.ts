@@ -16,12 +16,16 @@ export let resultVal: u64 = 0;
 
 /**
  * Computes the result of one aggregate of a group into resultTag and resultVal. What it refers to lives as long as the
- * set or the batch.
+ * set or the batch. An aggregate that failed results in its error.
  */
 export function finish(agg: usize, group: usize, tagAt: u32): void {
   const fn = <u32>load<u16>(agg, G_FN);
   const state = group + load<u32>(agg, G_STATE);
   const tag = load<u8>(group + tagAt);
+  if (tag == Tag.ERROR) {
+    giveResult(Tag.ERROR, load<u64>(state));
+    return;
+  }
   switch (fn) {
     case Agg.COUNT:
     case Agg.COUNT_ALL:

@@ -9,7 +9,7 @@
 import { alloc, free } from '../mem/alloc';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
-import { Tag, lenOf, offOf } from '../mem/layout';
+import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
   S_KEYS, S_KEEPS, S_ENTRY_SIZE, S_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt,
 } from './spec';
@@ -86,17 +86,21 @@ function noteNoMemory(set: usize): void {
   store<u32>(set, failLen, SET_ERROR_LEN);
 }
 
+/** Keeps the text of an error as long as the set's values; where memory is exhausted that is the reason. */
+export function keepReason(set: usize, payload: u64): u64 {
+  const len = min(lenOf(payload), 4096);
+  const to = poolBytesCopy(set + SET_VALUES, offOf(payload), len);
+  if (to) return span(to, len);
+  failNoMemory();
+  return span(failOff, failLen);
+}
+
 /** Notes the error that the whole message fails with; the first one counts. */
 export function setError(set: usize, payload: u64): void {
   if (load<u32>(set, SET_ERROR)) return;
-  const len = min(lenOf(payload), 4096);
-  const to = poolBytesCopy(set + SET_VALUES, offOf(payload), len);
-  if (!to) {
-    noteNoMemory(set);
-    return;
-  }
-  store<u32>(set, <u32>to, SET_ERROR);
-  store<u32>(set, len, SET_ERROR_LEN);
+  const reason = keepReason(set, payload);
+  store<u32>(set, <u32>offOf(reason), SET_ERROR);
+  store<u32>(set, lenOf(reason), SET_ERROR_LEN);
 }
 
 // @ts-ignore: decorator
@@ -229,7 +233,6 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
     const bind = bindOf(input);
     const tag = bindTag(bind, row);
     const payload = bindVal(bind, row);
-    if (tag == Tag.ERROR) setError(set, payload);
     store<u8>(tags + i, tag);
     const kept =
       tag == Tag.STR && input == single

@@ -18,7 +18,10 @@ function copyState(set: usize, to: usize, from: usize, tagTo: usize, tag: u8): v
   store<u8>(tagTo, tag);
 }
 
-/** Adds group `later` to group `earlier`, which belongs to `set`; errors are noted there. */
+/**
+ * Adds group `later` to group `earlier`, which belongs to `set`. An aggregate that failed in one of them fails in both; the
+ * reason stays where it is.
+ */
 export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize): void {
   const count = load<u32>(spec, S_AGGS);
   let tagAt = load<u32>(spec, S_TAGS_AT) + load<u32>(spec, S_KEEPS);
@@ -28,6 +31,12 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
     const to = earlier + load<u32>(agg, G_STATE);
     const from = later + load<u32>(agg, G_STATE);
     const tag = load<u8>(later + tagAt);
+    if (load<u8>(earlier + tagAt) == Tag.ERROR) continue;
+    if (tag == Tag.ERROR) {
+      store<u64>(to, load<u64>(from));
+      store<u8>(earlier + tagAt, Tag.ERROR);
+      continue;
+    }
     switch (fn) {
       case Agg.COUNT:
       case Agg.COUNT_ALL:

@@ -74,13 +74,16 @@ export function encodePush(node: usize): void {
   else writeRows(node, spec);
 }
 
-/** Takes rows that nobody wants to read. A program can fail, so its rows are looked at; columns as they came are not. */
+/**
+ * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked at;
+ * columns as they came are not.
+ */
 function countRows(node: usize, spec: usize): void {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const program = <usize>load<u32>(node, N_PROGRAM);
   let rows = selLen;
-  if (program) {
+  if (program || load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) {
     if (!compute(node) || !rowsPrepare(spec, program)) {
       failNoMemory();
       addException(node, failOff, failLen, selLen);

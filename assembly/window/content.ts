@@ -7,7 +7,7 @@ import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
   NO_INPUT, S_AGGS, S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_KIND, S_WHERE, WindowFlag, WindowKind, bindOf, bindTag, bindVal,
 } from '../agg/spec';
-import { SET_COUNT, SET_FIRST, setError, setReset } from '../agg/group';
+import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsAppend, rowsDrop, rowsFirst, timeAt } from './rows';
@@ -82,10 +82,11 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   return ok;
 }
 
-/** True when nothing was taken in since the last window. */
+/** True when nothing was taken in since the last window, and nothing failed. */
 export function isVoid(spec: usize, state: usize): bool {
   if (load<u32>(spec, S_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(state);
-  return keepsRows(spec) ? load<u32>(state + W_ROWS, ROWS_COUNT) == 0 : load<u32>(state + W_SET, SET_COUNT) == 0;
+  if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
+  return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }
 
 /** Sends the groups taken in, or all kept rows, and forgets them. */
@@ -97,6 +98,20 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
   }
   sendGroups(node, spec, state + W_SET, start, end, trigger);
   setReset(state + W_SET);
+}
+
+/** The first error that WHERE gave for one of the kept rows, 0 when there is none. */
+export function failureOf(spec: usize, state: usize, program: usize): u64 {
+  const where = load<u16>(spec, S_WHERE);
+  if (where == NO_INPUT) return 0;
+  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const end = load<u32>(page, PAGE_TO);
+    for (let i = load<u32>(page, PAGE_FROM); i < end; i++) {
+      if (judge(where, i) < 0) return whereError;
+    }
+  }
+  return 0;
 }
 
 /** Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. */

@@ -61,8 +61,8 @@ export function sendNoMemory(node: usize): void {
   sendFailure(node, failOff, failLen);
 }
 
-/** Fills `n` rows from the groups at POINTERS. Returns the payload of the first error, 0 when there is none. */
-function fillGroups(spec: usize, cols: usize, n: u32): u64 {
+/** Fills `n` rows from the groups at POINTERS. What failed is an error in its row. */
+function fillGroups(spec: usize, cols: usize, n: u32): void {
   const keeps = load<u32>(spec, S_KEEPS);
   const tagsAt = load<u32>(spec, S_TAGS_AT);
   for (let k: u32 = 0; k < keeps; k++) {
@@ -80,12 +80,10 @@ function fillGroups(spec: usize, cols: usize, n: u32): u64 {
     const col = columnAt(cols, keeps + a);
     for (let i: u32 = 0; i < n; i++) {
       finish(agg, <usize>load<u32>(POINTERS + (<usize>i << 2)), tagsAt + keeps + a);
-      if (resultTag == Tag.ERROR) return resultVal;
       setAt(col, i, resultTag, resultVal);
     }
     noteUniform(col, n);
   }
-  return 0;
 }
 
 /** One row without groups: aggregates are missing, collections null. */
@@ -122,7 +120,6 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
     return;
   }
   beginMessage(node);
-  let failure: u64 = 0;
   if (isEmpty) {
     fillEmpty(spec, cols);
     fillTimes(cols, columns - 3, 1, start, end, trigger);
@@ -130,21 +127,19 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
     emit(node);
   }
   let group = <usize>load<u32>(set, SET_FIRST);
-  while (group && failure == 0) {
+  while (group) {
     let n: u32 = 0;
     while (group && n < BATCH_ROWS) {
       store<u32>(POINTERS + (<usize>n << 2), <u32>group);
       group = <usize>load<u32>(group, GROUP_NEXT);
       n++;
     }
-    failure = fillGroups(spec, cols, n);
-    if (failure) break;
+    fillGroups(spec, cols, n);
     fillTimes(cols, columns - 3, n, start, end, trigger);
     ctx.setBatch(cols, n, identity, n, 0);
     emit(node);
   }
-  if (failure) addException(node, offOf(failure), lenOf(failure), 1);
-  endMessage(node, offOf(failure), lenOf(failure));
+  endMessage(node, 0, 0);
   stageRelease(columns);
 }
 

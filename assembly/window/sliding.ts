@@ -35,7 +35,8 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
     else rowsDropBefore(state + W_ROWS, oldest - length);
     if (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at))) sendNoMemory(node);
     if (!isTrigger) continue;
-    if (stacks && stacksSend(node, spec, state, ms - length, ms)) {
+    if (stacks) {
+      stacksSend(node, spec, state, ms - length, ms);
       resume();
       continue;
     }

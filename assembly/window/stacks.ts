@@ -6,6 +6,7 @@
 //   stacks  front set 112 | query set 112 | 224 list u32 (group of each row) | from u32 | count u32 | capacity u32
 import { N_PROGRAM, accountOf } from '../flow/node';
 import { alloc, allocZeroed, free } from '../mem/alloc';
+import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
   GROUP_HEAD, S_FLAGS, S_KEEPS, S_KEYS, S_KIND, S_STEP, S_TAGS_AT, WindowFlag, WindowKind, allMergeable,
@@ -14,8 +15,8 @@ import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_FIRST, SET_SIZE, findNullGroup, s
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
 import { mergeGroup } from '../agg/merge';
 import { resume } from './batch';
-import { judgeRow } from './content';
-import { sendGroups, sendNoMemory } from './output';
+import { failureOf, judgeRow } from './content';
+import { sendFailure, sendGroups, sendNoMemory } from './output';
 import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsDropBefore, rowsFirst } from './rows';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
@@ -131,28 +132,37 @@ function reserve(node: usize, stacks: usize, n: u32): bool {
   return true;
 }
 
-/** Sends the window that ends with the row just taken; false when a row in it failed and the long way must be taken. */
-export function stacksSend(node: usize, spec: usize, state: usize, start: f64, end: f64): bool {
+/** Sends the window that ends with the row just taken. */
+export function stacksSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
   const stacks = <usize>load<u32>(state, W_STACKS);
   const query = stacks + QUERY;
-  if (load<u32>(state + W_SET, SET_ERROR) | load<u32>(stacks, SET_ERROR)) return false;
+  if (load<u32>(state + W_SET, SET_ERROR) | load<u32>(stacks, SET_ERROR)) {
+    const failure = failureOf(spec, state, <usize>load<u32>(node, N_PROGRAM));
+    if (failure) {
+      sendFailure(node, offOf(failure), lenOf(failure));
+      return;
+    }
+    // The row that failed has left the window.
+    if (!turn(node, spec, state, stacks)) {
+      sendNoMemory(node);
+      return;
+    }
+  }
   const hasFront = load<u32>(stacks, FROM) < load<u32>(stacks, COUNT);
   const front = hasFront ? <usize>load<u32>(<usize>load<u32>(stacks, LIST) + (<usize>load<u32>(stacks, FROM) << 2)) : 0;
   const back = load<u32>(state + W_SET, SET_COUNT) ? <usize>load<u32>(state + W_SET, SET_FIRST) : 0;
   if (front || back) {
     const group = findNullGroup(spec, query);
-    if (!group) return false;
+    if (!group) {
+      sendNoMemory(node);
+      return;
+    }
     keepOf(spec, group, front ? front : back);
     if (front) mergeGroup(spec, query, group, front);
     if (back) mergeGroup(spec, query, group, back);
-    if (load<u32>(query, SET_ERROR)) {
-      setReset(query);
-      return false;
-    }
   }
   sendGroups(node, spec, query, start, end, end);
   setReset(query);
-  return true;
 }
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */

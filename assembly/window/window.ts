@@ -78,26 +78,52 @@ export function windowPush(node: usize): void {
     return;
   }
   const program = <usize>load<u32>(node, N_PROGRAM);
+  if (ctx.rowErrors) {
+    pushBetweenFailures(node, spec, state, program);
+    return;
+  }
+  if (program) vmRun(program);
+  readTimes(spec, program, ctx.sel, ctx.selLen);
+  hold(spec, program);
+  push(node, spec, state);
+}
+
+/** Takes the rows in that have not failed; each failure goes on as a message, after what the rows before it make. */
+function pushBetweenFailures(node: usize, spec: usize, state: usize, program: usize): void {
+  const cols = ctx.cols;
+  const rows = ctx.rows;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
-  let clean: usize = 0;
-  if (ctx.rowErrors) {
-    clean = selectionPush();
-    if (!clean) {
-      sendNoMemory(node);
-      return;
-    }
-    const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
-    if (n < selLen) passFailures(node, sel, selLen);
+  const errors = ctx.rowErrors;
+  const clean = selectionPush();
+  if (!clean) {
+    sendNoMemory(node);
+    return;
+  }
+  const n = withoutErrors(sel, selLen, errors, clean);
+  if (n) {
     ctx.setSelection(clean, n);
-  }
-  if (ctx.selLen) {
     if (program) vmRun(program);
-    readTimes(spec, program, ctx.sel, ctx.selLen);
-    hold(spec, program);
-    push(node, spec, state);
+    readTimes(spec, program, clean, n);
   }
-  if (clean) selectionPop();
+  let from: u32 = 0;
+  let to: u32 = 0;
+  for (let i: u32 = 0; i <= selLen; i++) {
+    const isEnd = i == selLen;
+    const row = isEnd ? 0 : load<u32>(sel + (<usize>i << 2));
+    if (!isEnd && tagAt(errors, row) != Tag.ERROR) {
+      to++;
+      continue;
+    }
+    if (from < to) {
+      ctx.setBatch(cols, rows, clean + (<usize>from << 2), to - from, 0);
+      hold(spec, program);
+      push(node, spec, state);
+      from = to;
+    }
+    if (!isEnd) passFailure(node, valAt(errors, row));
+  }
+  selectionPop();
 }
 
 function push(node: usize, spec: usize, state: usize): void {
@@ -131,19 +157,12 @@ function askForTick(node: usize, spec: usize, state: usize): void {
   }
 }
 
-/** Rows that failed before the window don't enter it: each failure is a message of its own, at once. */
-function passFailures(node: usize, sel: usize, selLen: u32): void {
-  const errors = ctx.rowErrors;
-  const sends = (load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR) != 0;
-  for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    if (tagAt(errors, row) != Tag.ERROR) continue;
-    const text = valAt(errors, row);
-    addException(node, offOf(text), lenOf(text), 1);
-    if (!sends) continue;
-    beginMessage(node);
-    endMessage(node, offOf(text), lenOf(text));
-  }
+/** A row that failed before the window doesn't enter it: its failure is a message of its own. */
+function passFailure(node: usize, text: u64): void {
+  addException(node, offOf(text), lenOf(text), 1);
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
+  beginMessage(node);
+  endMessage(node, offOf(text), lenOf(text));
 }
 
 /** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */

@@ -133,7 +133,7 @@ test('rows that failed before the window pass at once and are not counted', () =
   kernel.remove(node);
 });
 
-test('an error in WHERE or in an argument fails the message of its window only', () => {
+test('an error in WHERE fails the message of its window only, one in an argument the aggregate', () => {
   const kernel = new WindowKernel();
   const sum: AggregatePlan = { fn: 'sum', args: [value] };
   const node = kernel.add(
@@ -150,7 +150,7 @@ test('an error in WHERE or in an argument fails the message of its window only',
   ];
   assert.equal(
     kernel.push(node, rows).map((message) => message.error ?? message.rows),
-    ['call func sum error: requires float64 but found string(x)', 'no condition', [[1]]],
+    [[[new ValueError('call func sum error: requires float64 but found string(x)')]], 'no condition', [[1]]],
   );
   kernel.remove(node);
 });
