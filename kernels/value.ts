@@ -24,9 +24,25 @@ export const columnSize = 64 + 8192 + 1024 + 8192;
 const slotSize = 16;
 const memberSize = 24;
 
-/** A datetime: microseconds since the epoch. */
+/** A datetime: nanoseconds since the epoch. Kernels round those before 1824 and after 2115 to microseconds. */
 export class Instant {
-  constructor(readonly micros: bigint) {}
+  constructor(readonly nanos: bigint) {}
+}
+
+/** Up to here on both sides of the epoch a payload counts nanoseconds, and microseconds beyond (assembly/text/time.ts). */
+const nearNanos = 4_600_000_000_000_000_000n;
+const nearMicros = nearNanos / 1000n;
+
+function nanosOf(payload: bigint): bigint {
+  if (payload >= nearNanos) return (payload - nearNanos + nearMicros) * 1000n;
+  if (payload < -nearNanos) return (payload + nearNanos - nearMicros) * 1000n;
+  return payload;
+}
+
+function timePayload(nanos: bigint): bigint {
+  if (nanos >= nearNanos) return nearNanos + (nanos / 1000n - nearMicros);
+  if (nanos < -nearNanos) return (nanos - 999n) / 1000n + nearMicros - nearNanos;
+  return nanos;
 }
 
 /** An error in the place of a value. */
@@ -108,7 +124,7 @@ export class ValueAccess {
       case Tag.f64:
         return data.getFloat64(at, true);
       case Tag.time:
-        return new Instant(data.getBigInt64(at, true));
+        return new Instant(nanosOf(data.getBigInt64(at, true)));
       default:
         break;
     }
@@ -169,7 +185,7 @@ export class ValueAccess {
         break;
     }
     if (value instanceof Uint8Array) return this.span(at, Tag.bytes, value);
-    if (value instanceof Instant) return this.plain(at, Tag.time, value.micros);
+    if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value.nanos));
     if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
     if (Array.isArray(value)) {
       const off = this.take(value.length * slotSize);

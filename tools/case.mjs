@@ -12,8 +12,8 @@ function runs(map) {
   for (let c = 0x80; c < 0x1f000; c++) {
     if (c >= 0xd800 && c < 0xe000) continue;
     const to = map(String.fromCodePoint(c));
-    // One character for one: ß stays as it is.
-    if ([...to].length !== 1 || to.codePointAt(0) === c) continue;
+    // One character for one: ß stays as it is, and İ is i without the combining dot.
+    if (([...to].length !== 1 && c !== 0x130) || to.codePointAt(0) === c) continue;
     const distance = to.codePointAt(0) - c;
     const gap = run ? c - run.last : 0;
     if (run && run.distance === distance && (gap === run.step || (run.first === run.last && gap <= 2))) {

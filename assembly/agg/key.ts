@@ -2,7 +2,7 @@
 // several parts is each part's length (u32, 0xffffffff for null) and text.
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { textAt, textBegin, textBytes, textGrow, textLen, textRoom } from '../value/text';
-import { printValue } from '../value/print';
+import { printKey } from '../value/print';
 
 export let keyOff: usize = 0;
 export let keyLen: u32 = 0;
@@ -17,7 +17,7 @@ function finish(): void {
 /** Prints a value that is neither null nor missing. */
 export function keyText(tag: u8, payload: u64): void {
   textBegin();
-  printValue(tag, payload);
+  printKey(tag, payload);
   finish();
 }
 
@@ -35,7 +35,7 @@ export function keyAdd(tag: u8, payload: u64): void {
   textGrow(4);
   if (tag > Tag.NULL) {
     if (tag == Tag.STR) textBytes(offOf(payload), lenOf(payload));
-    else printValue(tag, payload);
+    else printKey(tag, payload);
     store<u32>(textAt() + at, textLen - at - 4);
   }
   finish();

@@ -4,11 +4,12 @@
 // type errors both end the parse with 0; faultMessage (json/fault.ts) tells which.
 import { Tag, span } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
+import { bytesOf } from '../text/base64';
 import { parseF64, f64End, f64Whole } from '../text/f64-parse';
 import { printF64General, MAX_F64_TEXT } from '../text/f64-print';
 import { i64Value, I64Text, parseI64 } from '../text/i64';
 import { messageBegin, messageBytes, messageText } from '../text/message';
-import { timeParse, timeValue } from '../text/time';
+import { timeAt, timeParse, timeValue } from '../text/time';
 import { fault, faultComplete } from './fault';
 import { afterKey, scanNumber, scanString, scanValue, scanWord, skipSpace, stringEscaped, unescape } from './scan';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
@@ -197,13 +198,13 @@ function typedNumber(p: usize, kind: u8, name: usize, nameLen: u32): usize {
   }
   if (kind == TypeKind.BOOLEAN) return give(Tag.BOOL, <u64>(v != 0), q);
   if (kind == TypeKind.DATETIME && (flags & ParseFlag.STRICT)) {
-    // Epoch milliseconds; far more than a century of centuries does not fit the microseconds of TIME.
-    if (!(abs(v) < 9e15)) {
+    // Epoch milliseconds; more than a thousand centuries do not fit.
+    if (!(abs(v) < 4.6e15)) {
       beginName(name, nameLen);
       messageText(' is out of range for datetime');
       return faultComplete();
     }
-    return give(Tag.TIME, <u64>(<i64>v * 1000), q);
+    return give(Tag.TIME, <u64>timeAt(<i64>v * 1000, 0), q);
   }
   return give(Tag.F64, reinterpret<u64>(v), q);
 }
@@ -213,7 +214,7 @@ function typedString(next: usize, kind: u8, name: usize, nameLen: u32): bool {
   const off = <usize>(<u32>valuePayload);
   const len = <u32>(valuePayload >> 32);
   if (kind == TypeKind.BYTEA) {
-    valueTag = Tag.BYTES;
+    give(Tag.BYTES, bytesOf(off, len, pool), next);
     return true;
   }
   if (kind == TypeKind.DATETIME) {

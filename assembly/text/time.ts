@@ -1,9 +1,35 @@
-// Points in time as text. TIME values are microseconds since the epoch.
+// Points in time as text.
+//
+// A TIME value counts nanoseconds since the epoch up to NEAR on both sides (years 1824 to 2115), and microseconds from there
+// on: one ascending scale, so that times compare as integers do.
 
-/** Longest text of timePrint, bytes. */
-export const MAX_TIME_TEXT: u32 = 40;
-/** Set by timeParse: microseconds since the epoch. */
+/** Longest text of timePrint and timePrintSpaced, bytes. */
+export const MAX_TIME_TEXT: u32 = 48;
+/** Set by timeParse: a TIME value. */
 export let timeValue: i64 = 0;
+
+const NEAR: i64 = 4600000000000000000;
+const NEAR_US: i64 = 4600000000000000;
+
+/** The TIME value of microseconds since the epoch (at most 4.6e18 on both sides) and the nanoseconds behind them, 0 to 999. */
+export function timeAt(micros: i64, nanos: i32): i64 {
+  if (micros >= NEAR_US) return NEAR + (micros - NEAR_US);
+  if (micros < -NEAR_US) return micros + NEAR_US - NEAR;
+  return micros * 1000 + nanos;
+}
+
+/** Microseconds since the epoch of a TIME value, rounded down. */
+export function timeMicros(time: i64): i64 {
+  if (time >= NEAR) return time - NEAR + NEAR_US;
+  if (time < -NEAR) return time + NEAR - NEAR_US;
+  const micros = time / 1000;
+  return micros - <i64>(micros * 1000 > time);
+}
+
+/** What `timeMicros` rounds off, nanoseconds. */
+export function timeNanos(time: i64): i32 {
+  return time >= NEAR || time < -NEAR ? 0 : <i32>(time - timeMicros(time) * 1000);
+}
 
 const DAY_US: i64 = 86400000000;
 
@@ -43,7 +69,8 @@ export function dateOf(days: i32): void {
 }
 
 /** Writes RFC 3339 in UTC with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`) and returns the end. */
-export function timePrint(out: usize, micros: i64): usize {
+export function timePrint(out: usize, time: i64): usize {
+  const micros = timeMicros(time);
   let days = micros / DAY_US;
   let rest = micros - days * DAY_US;
   if (rest < 0) {
@@ -71,7 +98,7 @@ export function timePrint(out: usize, micros: i64): usize {
   at = put2(at, dateDay);
   store<u8>(at++, 0x54);
   const seconds = <i32>(rest / 1000000);
-  let fraction = <i32>(rest - <i64>seconds * 1000000);
+  let fraction = <i32>(rest - <i64>seconds * 1000000) * 1000 + timeNanos(time);
   at = put2(at, seconds / 3600);
   store<u8>(at++, 0x3a);
   at = put2(at, (seconds / 60) % 60);
@@ -79,13 +106,26 @@ export function timePrint(out: usize, micros: i64): usize {
   at = put2(at, seconds % 60);
   if (fraction) {
     store<u8>(at++, 0x2e);
-    for (let scale = 100000; fraction > 0; scale /= 10) {
+    for (let scale = 100000000; fraction > 0; scale /= 10) {
       store<u8>(at++, 48 + <u8>(fraction / scale));
       fraction %= scale;
     }
   }
   store<u8>(at++, 0x5a);
   return at;
+}
+
+/** As `timePrint`, in the form in which times stand within texts: `2024-02-03 04:05:06.789 +0000 UTC`. */
+export function timePrintSpaced(out: usize, time: i64): usize {
+  const z = timePrint(out, time) - 1;
+  let t = out;
+  while (load<u8>(t) != 0x54) t++;
+  store<u8>(t, 0x20);
+  // " +0000 "
+  store<u64>(z, 0x20303030302b20);
+  store<u16>(z, 0x5455, 7);
+  store<u8>(z, 0x43, 9);
+  return z + 10;
 }
 
 let p: usize = 0;
@@ -137,6 +177,9 @@ function readDate(): bool {
   return true;
 }
 
+/** Nanoseconds behind the microseconds of the time of day that was read last. */
+let nanos: i32 = 0;
+
 /** Reads a time of day, of which minute, second and fraction may be missing: microseconds, -1 for other texts. */
 function readTimeOfDay(): i64 {
   const hour = number(1, 2);
@@ -154,14 +197,15 @@ function readTimeOfDay(): i64 {
   return <i64>(hour * 3600 + minute * 60 + second) * 1000000 + micros;
 }
 
-/** Microseconds of the digits behind a point, -1 when there are none; what is finer than TIME holds is passed over. */
+/** Microseconds of the digits behind a point, -1 when there are none; what is finer than `nanos` is passed over. */
 function readFraction(): i64 {
   const from = p;
-  let micros = <i64>number(1, 6);
-  if (micros < 0) return -1;
-  for (let n = p - from; n < 6; n++) micros *= 10;
+  let fraction = number(1, 9);
+  if (fraction < 0) return -1;
+  for (let n = p - from; n < 9; n++) fraction *= 10;
   while (p < end && <u32>load<u8>(p) - 48 < 10) p++;
-  return micros;
+  nanos = fraction % 1000;
+  return fraction / 1000;
 }
 
 /**
@@ -176,6 +220,7 @@ export function timeParse(off: usize, len: u32): bool {
   if (!readDate()) return false;
   let micros: i64 = 0;
   let offset: i32 = 0;
+  nanos = 0;
   if (p < end) {
     if (!take(0x54) && !take(0x74) && !take(0x20)) return false;
     micros = readTimeOfDay();
@@ -183,7 +228,7 @@ export function timeParse(off: usize, len: u32): bool {
     offset = zone();
     if (offset == NO_ZONE || p < end) return false;
   }
-  timeValue = days * DAY_US + micros - <i64>offset * 60000000;
+  timeValue = timeAt(days * DAY_US + micros - <i64>offset * 60000000, nanos);
   return true;
 }
 

@@ -5,7 +5,7 @@
 import { Tag, isNull, lenOf, offOf } from '../mem/layout';
 import { bytesEqual, bytesHash, hashU64 } from './bytes';
 import { Cmp, compareValues } from './compare';
-import { printValue } from './print';
+import { printKey } from './print';
 import { textAt, textBegin, textLen } from './text';
 
 const NULL_HASH: u32 = 0x6e756c6c;
@@ -55,7 +55,7 @@ export function groupKeyHash(tag: u8, val: u64): u32 {
   if (tag == Tag.F64 && isExactInteger(val)) return hashU64(<u64>(<i64>reinterpret<f64>(val)));
   if (isNull(tag)) return NULL_HASH;
   textBegin();
-  printValue(tag, val);
+  printKey(tag, val);
   return textHash(textAt(), textLen);
 }
 
@@ -72,9 +72,9 @@ export function groupKeyEquals(tagA: u8, a: u64, tagB: u8, b: u64): bool {
 
 function samePrint(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   textBegin();
-  printValue(tagA, a);
+  printKey(tagA, a);
   const cut = textLen;
-  printValue(tagB, b);
+  printKey(tagB, b);
   return textLen - cut == cut && bytesEqual(textAt(), textAt() + cut, cut);
 }
 

@@ -20,7 +20,7 @@ import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { plainError, valueError } from '../value/error';
-import { timeOf } from '../value/time';
+import { microsOf } from '../value/time';
 import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
 import { noteUniform } from './output';
 import { windowWatermark } from './window';
@@ -147,7 +147,7 @@ function readTime(stamps: usize, row: u32): u64 {
   }
   if (tag == Tag.MISSING) return plainError('cannot find timestamp field in the row');
   if (tag == Tag.ERROR) return payload;
-  const micros = tag == Tag.NULL ? i64.MIN_VALUE : timeOf(tag, payload);
+  const micros = tag == Tag.NULL ? i64.MIN_VALUE : microsOf(tag, payload);
   if (micros == i64.MIN_VALUE) return valueError('cannot convert timestamp field to timestamp: ', tag, payload);
   store<f64>(at, floor(<f64>micros / 1000));
   return 0;

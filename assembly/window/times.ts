@@ -2,7 +2,7 @@
 import * as ctx from '../flow/context';
 import { Tag } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
-import { timeOf } from '../value/time';
+import { microsOf } from '../value/time';
 import { S_FLAGS, S_TIMESTAMP, WindowFlag } from '../agg/spec';
 
 const TIMES: usize = memory.data(8 * 1024, 16);
@@ -31,7 +31,7 @@ export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void
     if (tag == Tag.I64) last = <f64>(<i64>payload);
     else {
       // Rows come from an eventTime node, whose time column is always a whole number; anything else takes its place.
-      const micros = timeOf(tag, payload);
+      const micros = microsOf(tag, payload);
       if (micros != i64.MIN_VALUE) last = floor(<f64>micros / 1000);
     }
     store<f64>(TIMES + (<usize>row << 3), last);

@@ -1,6 +1,6 @@
 /** Reads arguments of host functions; what does not fit throws the error of the row. */
 import { Instant } from '../../kernels/value.js';
-import { printed } from './regexp.js';
+import { printed } from './printed.js';
 
 /** The argument as a list. `position` counts from 1. */
 export function listOf(value: unknown, position = 1): unknown[] {

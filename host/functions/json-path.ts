@@ -2,7 +2,8 @@
  * JSON paths: `$.a.b`, `$["a b"]`, `$.list[0]`, `[1,2]`, `[0:3]`, `[*]`, `..name`, `[?(@.age > 5 && @.name == "x")]`.
  * A path with a step that may match several values gives the list of its matches, any other path one value.
  */
-import { occursIn, printed } from './regexp.js';
+import { printed } from './printed.js';
+import { occursIn } from './regexp.js';
 
 interface Scope {
   root: unknown;

@@ -1,10 +1,10 @@
 /** Times as date functions see them: an instant and the zone offset with which it was written. */
 import { Instant } from '../../kernels/value.js';
-import { printed } from './regexp.js';
+import { printed } from './printed.js';
 
 export interface Moment {
-  /** Microseconds since the epoch. */
-  micros: bigint;
+  /** Nanoseconds since the epoch. */
+  nanos: bigint;
   /** Minutes east of UTC. */
   offset: number;
 }
@@ -17,10 +17,11 @@ export interface TimeParts {
   hour: number;
   minute: number;
   second: number;
-  microsecond: number;
+  /** Of the second, 0 to 999,999,999. */
+  nanosecond: number;
 }
 
-const microsOfMinute = 60_000_000n;
+const nanosOfMinute = 60_000_000_000n;
 /** Largest milliseconds a JavaScript date holds. */
 const maxMs = 8.64e15;
 
@@ -30,10 +31,10 @@ const forms =
 
 /** Reads a datetime, epoch milliseconds or a text in a common form. Throws for everything else. */
 export function momentFrom(value: unknown): Moment {
-  if (value instanceof Instant) return inRange(value.micros, 0, value);
-  if (typeof value === 'bigint') return inRange(value * 1000n, 0, value);
+  if (value instanceof Instant) return inRange(value.nanos, 0, value);
+  if (typeof value === 'bigint') return inRange(value * 1_000_000n, 0, value);
   if (typeof value === 'number' && Math.abs(value) <= maxMs)
-    return { micros: BigInt(Math.trunc(value)) * 1000n, offset: 0 };
+    return { nanos: BigInt(Math.trunc(value)) * 1_000_000n, offset: 0 };
   if (typeof value === 'string') {
     const moment = readCommon(value);
     if (moment !== undefined) return moment;
@@ -42,9 +43,9 @@ export function momentFrom(value: unknown): Moment {
   throw new Error(`${printed(value)} is no time`);
 }
 
-function inRange(micros: bigint, offset: number, value: unknown): Moment {
-  if (Math.abs(Number(micros)) > maxMs * 1000) throw new Error(`${printed(value)} is beyond the range of times`);
-  return { micros, offset };
+function inRange(nanos: bigint, offset: number, value: unknown): Moment {
+  if (Math.abs(Number(nanos)) > maxMs * 1e6) throw new Error(`${printed(value)} is beyond the range of times`);
+  return { nanos, offset };
 }
 
 function readCommon(text: string): Moment | undefined {
@@ -62,7 +63,7 @@ function readCommon(text: string): Moment | undefined {
       hour: number(7),
       minute: number(8),
       second: number(9),
-      microsecond: Number((found[10] ?? '').padEnd(6, '0').slice(0, 6)),
+      nanosecond: Number((found[10] ?? '').padEnd(9, '0').slice(0, 9)),
     },
     found[11] === '-' ? -minutes : minutes,
   );
@@ -70,20 +71,21 @@ function readCommon(text: string): Moment | undefined {
 
 /** The moment of a date and time of day in a zone; undefined when there is none, as on February 30. */
 export function momentOf(parts: TimeParts, offset: number): Moment | undefined {
-  const { year, month, day, hour, minute, second, microsecond } = parts;
+  const { year, month, day, hour, minute, second, nanosecond } = parts;
   if (hour > 23 || minute > 59 || second > 59) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   date.setUTCHours(hour, minute, second);
-  return { micros: BigInt(date.getTime()) * 1000n + BigInt(microsecond) - BigInt(offset) * microsOfMinute, offset };
+  const nanos = BigInt(date.getTime()) * 1_000_000n + BigInt(nanosecond) - BigInt(offset) * nanosOfMinute;
+  return { nanos, offset };
 }
 
 /** Date and time of day in the moment's zone; `weekday` 0 is Sunday, `yearDay` counts from 1. */
-export function partsOf({ micros, offset }: Moment): TimeParts & { weekday: number; yearDay: number } {
-  const local = micros + BigInt(offset) * microsOfMinute;
-  const microsecond = Number(((local % 1_000_000n) + 1_000_000n) % 1_000_000n);
-  const date = new Date(Number((local - BigInt(microsecond)) / 1000n));
+export function partsOf({ nanos, offset }: Moment): TimeParts & { weekday: number; yearDay: number } {
+  const local = nanos + BigInt(offset) * nanosOfMinute;
+  const nanosecond = Number(((local % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n);
+  const date = new Date(Number((local - BigInt(nanosecond)) / 1_000_000n));
   const year = date.getUTCFullYear();
   const midnight = Date.UTC(2000, date.getUTCMonth(), date.getUTCDate()) - Date.UTC(2000, 0, 1);
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -95,7 +97,7 @@ export function partsOf({ micros, offset }: Moment): TimeParts & { weekday: numb
     hour: date.getUTCHours(),
     minute: date.getUTCMinutes(),
     second: date.getUTCSeconds(),
-    microsecond,
+    nanosecond,
     weekday: date.getUTCDay(),
     yearDay,
   };

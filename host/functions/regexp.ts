@@ -1,7 +1,7 @@
 /** What the regular-expression functions share: values as text, patterns compiled once, an end to endless searches. */
 import type { HostColumns } from '../../kernels/api.js';
-import { Instant } from '../../kernels/value.js';
 import { readArgs, setResult } from './define.js';
+import { printed } from './printed.js';
 import { within } from './time-limit.js';
 
 const maxPatterns = 256;
@@ -163,16 +163,4 @@ function outcomeOf<T>(compute: () => T): () => T {
       throw error;
     };
   }
-}
-
-/** The value as text functions print it: `1.5`, `[1 a]`, `map[k:v]`. */
-export function printed(value: unknown): string {
-  if (value === null || value === undefined) return '<nil>';
-  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
-  if (typeof value !== 'object') return String(value);
-  if (value instanceof Uint8Array) return Buffer.from(value).toString();
-  if (value instanceof Instant) return new Date(Number(value.micros / 1000n)).toISOString();
-  if (Array.isArray(value)) return `[${value.map(printed).join(' ')}]`;
-  const members = Object.entries(value).map(([key, item]) => `${key}:${printed(item)}`);
-  return `map[${members.join(' ')}]`;
 }

@@ -101,7 +101,7 @@ const printers: Readonly<Record<Field, (parts: ReturnType<typeof partsOf>, width
     half: ({ hour }) => (hour < 12 ? 'AM' : 'PM'),
     minute: ({ minute }, width) => padded(minute, width),
     second: ({ second }, width) => padded(second, width),
-    fraction: ({ microsecond }, width) => padded(microsecond, 6).padEnd(9, '0').slice(0, width),
+    fraction: ({ nanosecond }, width) => padded(nanosecond, 9).slice(0, width),
     zoneName: (_parts, _width, offset) => (offset === 0 ? 'UTC' : zoneText(offset, 1)),
     zone: (_parts, width, offset) => zoneText(offset, width),
   };
@@ -130,8 +130,8 @@ export function readTime(text: string, source: string): Moment | undefined {
   const hour = fields && hourOf(fields);
   if (fields === undefined || hour === undefined) return undefined;
   const [minute, second] = [Number(fields.get('minute') ?? 0), Number(fields.get('second') ?? 0)];
-  const microsecond = Number((fields.get('fraction') ?? '').padEnd(6, '0').slice(0, 6));
-  return momentOf({ ...dateOf(fields), hour, minute, second, microsecond }, offsetOf(fields.get('zone')));
+  const nanosecond = Number((fields.get('fraction') ?? '').padEnd(9, '0').slice(0, 9));
+  return momentOf({ ...dateOf(fields), hour, minute, second, nanosecond }, offsetOf(fields.get('zone')));
 }
 
 type FieldTexts = ReadonlyMap<Field, string>;

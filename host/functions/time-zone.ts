@@ -3,7 +3,7 @@
 const maxZones = 64;
 const zones = new Map<string, Intl.DateTimeFormat>();
 
-/** Minutes east of UTC in a zone at a time (epoch ms); '' is UTC. Throws for an unknown name. */
+/** Minutes east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name. */
 export function zoneOffset(name: string, ms: number): number {
   if (name === '' || name === 'UTC') return 0;
   const text = zoneNamed(name).format(ms);
@@ -17,7 +17,10 @@ function zoneNamed(name: string): Intl.DateTimeFormat {
   if (known !== undefined) return known;
   let zone: Intl.DateTimeFormat;
   try {
-    zone = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+    zone = new Intl.DateTimeFormat('en-US', {
+      timeZone: name === 'Local' ? undefined : name,
+      timeZoneName: 'longOffset',
+    });
   } catch {
     throw new Error(`unknown time zone ${name}`);
   }

@@ -12,7 +12,7 @@ export const streams = ['CREATE STREAM demo () WITH (TYPE="memory", DATASOURCE="
 export type Case = unknown[];
 
 /** Outcomes of an expression, one for each row; null and missing are one, errors are texts. */
-export function evaluate(expression: string, rows: readonly object[], statements = streams): unknown[] {
+export function evaluate(expression: string, rows: readonly object[] | Uint8Array, statements = streams): unknown[] {
   const rule = openRule(statements, `SELECT ${expression} AS r FROM demo`);
   rule.feed('demo', rows);
   const messages = rule.taken();

@@ -6,8 +6,8 @@ export const failed = new ValueError('error');
 
 type Operator = (...args: Value[]) => Value;
 
-/** Milliseconds beyond this have no microseconds in 64 bits. */
-const lastMs = 9223372036854775n;
+/** Milliseconds beyond this are no time of the kernel. */
+const lastMs = 4_600_000_000_000_000n;
 
 const isNull = (v: Value): v is null | undefined => v === null || v === undefined;
 const isNumber = (v: Value): v is number | bigint => typeof v === 'number' || typeof v === 'bigint';
@@ -30,10 +30,10 @@ function order(a: Value, b: Value): number | 'none' | undefined {
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
-  if (a instanceof Instant && b instanceof Instant) return a.micros < b.micros ? -1 : a.micros > b.micros ? 1 : 0;
+  if (a instanceof Instant && b instanceof Instant) return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
   if (a instanceof Instant && isNumber(b)) {
     const ms = typeof b === 'bigint' ? b : Math.abs(b) < 9.2e15 ? BigInt(Math.trunc(b)) : 2n ** 62n;
-    return ms > lastMs || ms < -lastMs ? undefined : order(a, new Instant(ms * 1000n));
+    return ms > lastMs || ms < -lastMs ? undefined : order(a, new Instant(ms * 1_000_000n));
   }
   return undefined;
 }
@@ -82,9 +82,10 @@ function between(wanted: boolean): Operator {
   return (a, b, c) => {
     if (isError(a)) return failed;
     if (isNull(a)) return false;
-    if (isError(b) || isError(c) || isNested(a)) return failed;
+    if (isNested(a)) return failed;
+    if (isNull(b) || isNull(c)) return false;
+    if (isError(b) || isError(c)) return failed;
     const inside = [b, c].map((bound, i) => {
-      if (isNull(bound)) return false;
       const o = typeof a === 'boolean' ? undefined : order(a, bound);
       if (o === undefined) return failed;
       return o !== 'none' && (i === 0 ? o >= 0 : o <= 0);
@@ -106,18 +107,17 @@ function membership(wanted: boolean, a: Value, elements: Value[]): Value {
 function like(wanted: boolean): Operator {
   return (a, b) => {
     if (typeof a !== 'string' || typeof b !== 'string') return failed;
-    const source = [...b].map((c) =>
-      c === '%' ? '.*' : c === '_' || c === '.' ? '.' : c.replace(/[\\^$*+?()[\]{}|/]/g, '\\$&'),
-    );
+    const source = [...b].map((c) => (c === '%' ? '.*' : c === '_' ? '.' : c.replace(/[\\^$*+?.()[\]{}|/]/g, '\\$&')));
     // Of the line ends of JavaScript's `.` only the line feed counts.
     const pattern = source.map((c) => (c === '.*' ? '[^\\n]*' : c === '.' ? '[^\\n]' : c)).join('');
     return new RegExp(`^(?:${pattern})$`, 'u').test(a) === wanted;
   };
 }
 
-/** Index or slice bound as a whole number, or undefined. */
+/** Index or slice bound, a fraction cut off, or undefined; what does not fit 64 bits is far out of range. */
 function whole(v: Value): number | undefined {
-  return isNumber(v) && Number.isInteger(Number(v)) && Math.abs(Number(v)) < 9e15 ? Number(v) : undefined;
+  if (!isNumber(v)) return undefined;
+  return Number.isNaN(Number(v)) ? -(2 ** 63) : Math.trunc(Number(v));
 }
 
 function member(a: Value, key: Value): Value {
@@ -211,7 +211,9 @@ export const naive: Record<string, Operator> = {
     const bounds = [b === undefined ? 0 : whole(b), c === undefined ? a.length : whole(c)];
     const [start, end] = bounds.map((v) => (v !== undefined && v < 0 ? v + a.length : v));
     if (start === undefined || end === undefined) return failed;
-    if (start < 0 || start >= a.length || end < 0 || end > a.length || start >= end) return failed;
+    if (start < 0 || start >= a.length || end < 0 || end > a.length) return failed;
+    // An empty slice is what a negative end may leave; otherwise it is a mistake.
+    if (start > end || (start === end && !(Number(c) <= -1))) return failed;
     return a.slice(start, end);
   },
   'nested.arrayOf': (...args) => (args.some(isError) ? failed : args.map((v) => v ?? null)),

@@ -173,10 +173,14 @@ test('prints and parses integers exactly and reports overflow', () => {
 });
 
 test('prints and parses times', () => {
-  const print = (micros: bigint) => printed('timePrint', micros);
+  const print = (time: bigint) => printed('timePrint', time);
+  /** Nanoseconds near the epoch, microseconds beyond, on one scale. */
+  const near = 4_600_000_000_000_000n;
+  const timeOf = (micros: bigint) =>
+    micros >= near ? near * 1000n + (micros - near) : micros < -near ? -near * 1000n + (micros + near) : micros * 1000n;
   for (let i = 0; i < 5000; i++) {
     const ms = Number(randomBits() % 250_000_000_000_000n) - 60_000_000_000_000;
-    const text = print(BigInt(ms) * 1000n);
+    const text = print(timeOf(BigInt(ms) * 1000n));
     assert.is(
       text.replace(/(\.\d*?)0*Z/, '$1Z'),
       new Date(ms)
@@ -186,15 +190,20 @@ test('prints and parses times', () => {
     );
     if (text.startsWith('-')) continue;
     assert.is(kernel.timeParse(at, write(text)), 1);
-    assert.is(kernel.timeValue.value, BigInt(ms) * 1000n);
+    assert.is(kernel.timeValue.value, timeOf(BigInt(ms) * 1000n));
   }
-  assert.is(print(1706933106789012n), '2024-02-03T04:05:06.789012Z');
+  assert.is(print(1706933106789012000n), '2024-02-03T04:05:06.789012Z');
   for (const [text, iso] of [
     ['2024-02-29', '2024-02-29T00:00:00Z'],
     ['2024-02-29 12:30:45', '2024-02-29T12:30:45Z'],
     ['2024-2-9 4:05', '2024-02-09T04:05:00Z'],
     ['2024-02-29T12:30:45.123+08:00', '2024-02-29T04:30:45.123Z'],
     ['2024/01/02 03:04:05.5', '2024-01-02T03:04:05.5Z'],
+    ['2024-02-03T04:05:06.123456789Z', '2024-02-03T04:05:06.123456789Z'],
+    ['1969-12-31T23:59:59.999999999Z', '1969-12-31T23:59:59.999999999Z'],
+    // Beyond a century and a half from the epoch a time has microseconds.
+    ['1600-02-03T04:05:06.123456789Z', '1600-02-03T04:05:06.123456Z'],
+    ['9999-12-31T23:59:59.999999999Z', '9999-12-31T23:59:59.999999Z'],
     ['20240203', '2024-02-03T00:00:00Z'],
     ['2024', '2024-01-01T00:00:00Z'],
   ] as const) {

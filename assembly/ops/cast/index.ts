@@ -1,5 +1,8 @@
 // cast(a, type). Null gives null, and so do empty arrays and objects.
+import * as ctx from '../../flow/context';
 import { Tag, lenOf, offOf } from '../../mem/layout';
+import { bytesOf } from '../../text/base64';
+import { timeMicros, timeNanos } from '../../text/time';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
 import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
@@ -9,7 +12,7 @@ import { giveRefusal, isAbsent } from '../numeric';
 import { give, giveBool, giveF64, giveI64, giveNull, map1 } from '../rows';
 
 const MICROS_PER_MS: i64 = 1000;
-/** Years 0000 to 9999, which is all that RFC 3339 can write. */
+/** Years 0000 to 9999, which is all that RFC 3339 can write, in microseconds. */
 const FIRST_TIME: i64 = -62167219200000000;
 const LAST_TIME: i64 = 253402300799999999;
 
@@ -18,7 +21,7 @@ export function castToBigint(op: usize): void {
     if (tag == Tag.I64) give(tag, val);
     else if (tag == Tag.F64) giveI64(truncateF64(reinterpret<f64>(val)));
     else if (tag == Tag.BOOL) giveI64(<i64>val);
-    else if (tag == Tag.TIME) giveI64(<i64>val / MICROS_PER_MS);
+    else if (tag == Tag.TIME) giveI64(timeMicros(<i64>val) / MICROS_PER_MS);
     else if (isAbsent(tag, val)) giveNull();
     else if (tag == Tag.STR && readInteger(offOf(val), lenOf(val))) giveI64(intValue);
     else giveRefusal(tag, val, 'int');
@@ -30,7 +33,7 @@ export function castToFloat(op: usize): void {
     if (tag == Tag.F64) give(tag, val);
     else if (tag == Tag.I64) giveF64(<f64>(<i64>val));
     else if (tag == Tag.BOOL) giveF64(<f64>val);
-    else if (tag == Tag.TIME) giveF64(<f64>(<i64>val) / <f64>MICROS_PER_MS);
+    else if (tag == Tag.TIME) giveF64(<f64>timeMicros(<i64>val) / 1000 + <f64>timeNanos(<i64>val) / 1000000);
     else if (isAbsent(tag, val)) giveNull();
     else if (tag == Tag.STR && readFloat(offOf(val), lenOf(val))) giveF64(floatValue);
     else giveRefusal(tag, val, 'float64');
@@ -94,16 +97,18 @@ export function castToDatetime(op: usize): void {
     if (tag == Tag.TIME) give(tag, val);
     else if (isAbsent(tag, val)) giveNull();
     else {
-      const micros = timeOf(tag, val);
+      const time = timeOf(tag, val);
+      const micros = time == i64.MIN_VALUE ? time : timeMicros(time);
       if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
-      else give(Tag.TIME, <u64>micros);
+      else give(Tag.TIME, <u64>time);
     }
   });
 }
 
 export function castToBytea(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.BYTES || tag == Tag.STR) give(Tag.BYTES, val);
+    if (tag == Tag.BYTES) give(tag, val);
+    else if (tag == Tag.STR) give(Tag.BYTES, bytesOf(offOf(val), lenOf(val), ctx.scratch));
     else if (isAbsent(tag, val)) giveNull();
     else giveRefusal(tag, val, 'bytea');
   });

@@ -1,5 +1,5 @@
-// LIKE: `%` any characters, `_` one character, neither a line feed; all else means itself, except that `.` is one character
-// as well, which the language's recorded cases show. Case-sensitive, the whole text must match.
+// LIKE: `%` any characters, `_` one character, neither a line feed; all else means itself. Case-sensitive, the whole text
+// must match.
 import * as ctx from '../../flow/context';
 import { COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
@@ -9,7 +9,6 @@ import { dstOf, give, giveBool, map2Raw, setUniform, uniformOf } from '../rows';
 
 const PERCENT: u8 = 0x25;
 const UNDERSCORE: u8 = 0x5f;
-const POINT: u8 = 0x2e;
 const LINE_FEED: u8 = 0x0a;
 const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -29,12 +28,6 @@ let shape: u32 = 0;
 let coreOff: usize = 0;
 let coreLen: u32 = 0;
 
-/** The character of a pattern stands for any one. */
-// @ts-ignore: decorator
-@inline function isOne(c: u8): bool {
-  return c == UNDERSCORE || c == POINT;
-}
-
 /** Finds the shape of a pattern, and the text inside. */
 function classify(off: usize, len: u32): void {
   let from = off;
@@ -46,7 +39,7 @@ function classify(off: usize, len: u32): void {
   shape = Shape.GENERAL;
   for (let at = from; at < to; at++) {
     const c = load<u8>(at);
-    if (c == PERCENT || isOne(c)) return;
+    if (c == PERCENT || c == UNDERSCORE) return;
   }
   coreOff = from;
   coreLen = <u32>(to - from);
@@ -110,12 +103,12 @@ function matchGeneral(off: usize, len: u32, pattern: usize, patternLen: u32): bo
         retryAt = at;
         continue;
       }
-      if (isOne(c) && load<u8>(at) != LINE_FEED) {
+      if (c == UNDERSCORE && load<u8>(at) != LINE_FEED) {
         at += charLen(at, end);
         p++;
         continue;
       }
-      if (!isOne(c) && c == load<u8>(at)) {
+      if (c != UNDERSCORE && c == load<u8>(at)) {
         at++;
         p++;
         continue;

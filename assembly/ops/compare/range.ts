@@ -7,9 +7,8 @@ import { argCount, argTag, argVal, give, giveBool, map2Raw, map3, mapA } from '.
 
 // ---- BETWEEN -------------------------------------------------------------------------------------------------
 
-/** 1 or 0 for `order` against a bound, -1 when the kinds do not compare. A null bound is never reached. */
+/** 1 or 0 for `order` against a bound, -1 when the kinds do not compare. */
 function within(tagA: u8, a: u64, tagB: u8, b: u64, upper: bool): i32 {
-  if (isNull(tagB)) return 0;
   const order = tagA == Tag.BOOL ? Cmp.MISMATCH : compareValues(tagA, a, tagB, b);
   if (order == Cmp.MISMATCH) return -1;
   if (order == Cmp.UNORDERED) return 0;
@@ -26,18 +25,22 @@ function boundError(tagA: u8, a: u64, tagB: u8, b: u64): u64 {
   return textTake();
 }
 
-// A null left side is in no range and in no range's complement.
+// A null, left or as a bound, makes both BETWEEN and NOT BETWEEN false, whatever the other bound is.
 function giveBetween(tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64, wanted: bool): void {
   if (isNull(tagA)) {
     giveBool(false);
     return;
   }
-  if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
-    give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
-    return;
-  }
   if (tagA >= Tag.ARRAY) {
     give(Tag.ERROR, boundError(tagA, a, tagB, b));
+    return;
+  }
+  if (isNull(tagB) || isNull(tagC)) {
+    giveBool(false);
+    return;
+  }
+  if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
+    give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
     return;
   }
   const lower = within(tagA, a, tagB, b, false);

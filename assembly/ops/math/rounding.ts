@@ -1,6 +1,6 @@
 // Whole numbers and places.
 import { OPERAND_NONE, Tag } from '../../mem/layout';
-import { toF64 } from '../../value/number';
+import { toF64, truncateF64 } from '../../value/number';
 import { OP_B } from '../operand';
 import { float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
 import { giveF64, giveI64, giveNull, map1, map2 } from '../rows';
@@ -91,11 +91,9 @@ function readWhole(tag: u8, val: u64): bool {
     return true;
   }
   if (tag == Tag.F64) {
-    const x = reinterpret<f64>(val);
-    if (floor(x) == x && abs(x) < 9.2e18) {
-      whole = <i64>x;
-      return true;
-    }
+    // The smallest integer stands for what does not fit, and is one itself.
+    whole = truncateF64(reinterpret<f64>(val));
+    if (<f64>whole == reinterpret<f64>(val)) return true;
   }
   if (isAbsent(tag, val)) giveNull();
   else giveRefusal(tag, val, 'int');

@@ -4,6 +4,7 @@ import {
 } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { kindName, putShort, valueError } from '../../value/error';
+import { truncateF64 } from '../../value/number';
 import { textBegin, textByte, textI64, textLiteral, textTake } from '../../value/text';
 import { give, giveNull, map2, map3 } from '../rows';
 
@@ -47,18 +48,15 @@ export function nestedMember(op: usize): void {
 
 let position: i64 = 0;
 
-/** Reads a whole number into `position`; false (and the error given) for anything else. */
+/** Reads a number into `position`, a fraction cut off; false (and the error given) for anything else. */
 function readPosition(what: string, tag: u8, val: u64): bool {
   if (tag == Tag.I64) {
     position = <i64>val;
     return true;
   }
   if (tag == Tag.F64) {
-    const x = reinterpret<f64>(val);
-    if (floor(x) == x && abs(x) < 9e15) {
-      position = <i64>x;
-      return true;
-    }
+    position = truncateF64(reinterpret<f64>(val));
+    return true;
   }
   if (tag == Tag.ERROR) {
     give(tag, val);
@@ -145,7 +143,8 @@ export function nestedSlice(op: usize): void {
         return;
       }
     }
-    if (start >= end) {
+    // What a negative end leaves may be nothing; an end that stands before the start is a mistake.
+    if (start > end || (start == end && position >= 0)) {
       textBegin();
       textLiteral('start cannot be greater than end. start:');
       textI64(start);

@@ -1,13 +1,14 @@
 // Arguments of text functions: any value is taken as the text it prints.
 import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { printValue } from '../../value/print';
+import { truncateF64 } from '../../value/number';
 import { textBegin, textTake } from '../../value/text';
 import { giveRefusal, isAbsent } from '../numeric';
 import { give, giveNull, map1 } from '../rows';
 
 /** The value as text: payload of a STR. */
 export function textOf(tag: u8, val: u64): u64 {
-  if (tag == Tag.STR || tag == Tag.BYTES) return val;
+  if (tag == Tag.STR) return val;
   textBegin();
   printValue(tag, val);
   return textTake();
@@ -35,9 +36,9 @@ export function isCount(tag: u8, val: u64): bool {
   }
   if (tag != Tag.F64) return false;
   const x = reinterpret<f64>(val);
-  if (floor(x) != x || abs(x) >= 9e15) return false;
-  count = <i64>x;
-  return true;
+  // The smallest integer stands for what does not fit, and is one itself.
+  count = truncateF64(x);
+  return <f64>count == x;
 }
 
 /** Reads a whole number into `count`; false (and null or an error given) for anything else. */

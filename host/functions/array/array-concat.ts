@@ -7,7 +7,9 @@ export default defineFunction({
   args: [{ name: 'list', type: 'any', variadic: true }],
   returns: 'array',
   nulls: 'handles',
-  doc: 'The elements of all lists one after the other; null lists are skipped.',
+  doc: 'The elements of all lists one after the other; null lists are skipped, null when there are no others.',
   example: 'array_concat(list, other)',
-  call: perRow('handles', (...lists) => lists.flatMap((list, i) => (list == null ? [] : listOf(list, i + 1)))),
+  call: perRow('handles', (...lists) =>
+    lists.every((list) => list == null) ? null : lists.flatMap((list, i) => (list == null ? [] : listOf(list, i + 1))),
+  ),
 });

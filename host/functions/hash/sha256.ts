@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defineFunction, perRow } from '../define.js';
-import { printed } from '../regexp.js';
+import { printed } from '../printed.js';
 
 export default defineFunction({
   name: 'sha256',

@@ -1,5 +1,6 @@
 import { defineFunction } from '../define.js';
-import { pattern, perRowWithPattern, printed } from '../regexp.js';
+import { printed } from '../printed.js';
+import { pattern, perRowWithPattern } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_matches',

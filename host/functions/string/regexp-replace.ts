@@ -1,5 +1,6 @@
 import { defineFunction } from '../define.js';
-import { pattern, perRowWithPattern, printed } from '../regexp.js';
+import { printed } from '../printed.js';
+import { pattern, perRowWithPattern } from '../regexp.js';
 
 /** A reference to a group: `$1`, `${1}`, `$name`, `${name}`, or `$$` for the sign itself. */
 const reference = /\$(?:\$|(\w+)|\{(\w+)\})/g;

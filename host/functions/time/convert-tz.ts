@@ -1,6 +1,6 @@
 import { defineFunction, perRow } from '../define.js';
 import { momentFrom, partsOf } from '../moment.js';
-import { printed } from '../regexp.js';
+import { printed } from '../printed.js';
 import { printTime } from '../time-format.js';
 import { zoneOffset } from '../time-zone.js';
 
@@ -16,10 +16,10 @@ export default defineFunction({
   doc: 'The time in a zone such as Europe/Paris, as text in RFC 3339 with the offset of that zone.',
   example: 'convert_tz(time, "Asia/Shanghai")',
   call: perRow('propagate', (time, zone) => {
-    const { micros } = momentFrom(time);
-    const moment = { micros, offset: zoneOffset(printed(zone), Number(micros / 1000n)) };
-    const { microsecond } = partsOf(moment);
-    const fraction = microsecond === 0 ? '' : `.${String(microsecond).padStart(6, '0').replace(/0+$/, '')}`;
+    const { nanos } = momentFrom(time);
+    const moment = { nanos, offset: zoneOffset(printed(zone), Number(nanos / 1_000_000n)) };
+    const { nanosecond } = partsOf(moment);
+    const fraction = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;
     return `${printTime(moment, "yyyy-MM-dd'T'HH:mm:ss")}${fraction}${moment.offset === 0 ? 'Z' : printTime(moment, 'XXX')}`;
   }),
 });

@@ -1,8 +1,8 @@
 import { Instant } from '../../../kernels/value.js';
 import { defineFunction, perRow } from '../define.js';
-import { microsOf } from '../duration.js';
+import { nanosOf } from '../duration.js';
 import { momentFrom } from '../moment.js';
-import { printed } from '../regexp.js';
+import { printed } from '../printed.js';
 import { printTime } from '../time-format.js';
 
 export default defineFunction({
@@ -17,8 +17,8 @@ export default defineFunction({
   doc: 'The time plus a duration such as 1h30m, -45s or 500ms, as yyyy-MM-dd HH:mm:ss.',
   example: 'date_calc(time, "-1h")',
   call: perRow('handles', (time, duration) => {
-    const { micros, offset } = momentFrom(time);
-    const moved = momentFrom(new Instant(micros + microsOf(printed(duration))));
+    const { nanos, offset } = momentFrom(time);
+    const moved = momentFrom(new Instant(nanos + nanosOf(printed(duration))));
     return printTime({ ...moved, offset }, 'yyyy-MM-dd HH:mm:ss');
   }),
 });

@@ -1,6 +1,9 @@
 import { defineFunction, perRow } from '../define.js';
 import { momentFrom } from '../moment.js';
 
+/** Largest duration that a BIGINT holds. */
+const longest = 2n ** 63n - 1n;
+
 export default defineFunction({
   name: 'date_diff',
   category: 'datetime',
@@ -10,7 +13,10 @@ export default defineFunction({
   ],
   returns: 'bigint',
   nulls: 'handles',
-  doc: 'Nanoseconds from the first time to the second.',
+  doc: 'Nanoseconds from the first time to the second, at most 292 years.',
   example: 'date_diff(from, to)',
-  call: perRow('handles', (from, to) => (momentFrom(to).micros - momentFrom(from).micros) * 1000n),
+  call: perRow('handles', (from, to) => {
+    const nanos = momentFrom(to).nanos - momentFrom(from).nanos;
+    return nanos > longest ? longest : nanos < -longest - 1n ? -longest - 1n : nanos;
+  }),
 });

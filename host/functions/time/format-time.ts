@@ -1,6 +1,6 @@
 import { defineFunction, perRow } from '../define.js';
 import { momentFrom } from '../moment.js';
-import { printed } from '../regexp.js';
+import { printed } from '../printed.js';
 import { printTime } from '../time-format.js';
 
 export default defineFunction({

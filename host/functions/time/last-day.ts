@@ -14,6 +14,6 @@ export default defineFunction({
     const { year, month } = partsOf(momentFrom(time));
     const last = new Date(0);
     last.setUTCFullYear(year, month, 0);
-    return printTime({ micros: BigInt(last.getTime()) * 1000n, offset: 0 }, 'yyyy-MM-dd');
+    return printTime({ nanos: BigInt(last.getTime()) * 1_000_000n, offset: 0 }, 'yyyy-MM-dd');
   }),
 });

@@ -9,5 +9,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Microseconds within the second.',
   example: 'microsecond(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).microsecond)),
+  call: perRow('handles', (time) => BigInt(Math.trunc(partsOf(momentFrom(time)).nanosecond / 1000))),
 });

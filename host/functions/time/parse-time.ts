@@ -1,7 +1,7 @@
 import { Instant } from '../../../kernels/value.js';
 import { defineFunction, perRow } from '../define.js';
 import { momentFrom } from '../moment.js';
-import { printed } from '../regexp.js';
+import { printed } from '../printed.js';
 import { readTime } from '../time-format.js';
 
 export default defineFunction({
@@ -18,9 +18,9 @@ export default defineFunction({
   call: perRow('propagate', (value, format) => {
     const source = printed(format);
     const moment = typeof value === 'string' ? readTime(value, source) : undefined;
-    if (moment !== undefined) return new Instant(moment.micros);
+    if (moment !== undefined) return new Instant(moment.nanos);
     try {
-      return new Instant(momentFrom(value).micros);
+      return new Instant(momentFrom(value).nanos);
     } catch (error) {
       if (typeof value !== 'string') throw error;
       throw new Error(`'${value}' is no time of the format ${source}`);

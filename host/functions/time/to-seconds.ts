@@ -10,8 +10,8 @@ export default defineFunction({
   doc: 'Seconds since the epoch.',
   example: 'to_seconds(time)',
   call: perRow('propagate', (time) => {
-    const { micros } = momentFrom(time);
+    const { nanos } = momentFrom(time);
     // Down to the whole second, before the epoch as well.
-    return (micros - (((micros % 1_000_000n) + 1_000_000n) % 1_000_000n)) / 1_000_000n;
+    return (nanos - (((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) / 1_000_000_000n;
   }),
 });

@@ -1,7 +1,7 @@
 /** Paths, patterns and time formats that come with rows: bad ones are named, work on hostile ones is bounded. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { microsOf } from '../../../host/functions/duration.js';
+import { nanosOf } from '../../../host/functions/duration.js';
 import { findPath } from '../../../host/functions/json-path.js';
 import { momentFrom } from '../../../host/functions/moment.js';
 import { occursIn } from '../../../host/functions/regexp.js';
@@ -54,8 +54,8 @@ test('bad times and durations are named', () => {
   assert.throws(() => momentFrom('nope'), /'nope' cannot be read as a time/);
   assert.throws(() => momentFrom(true), /true is no time/);
   assert.throws(() => momentFrom(2n ** 60n), /beyond the range of times/);
-  assert.throws(() => microsOf('x'), /'x' is no duration/);
-  assert.is(microsOf('-1h30m'), -5_400_000_000n);
+  assert.throws(() => nanosOf('x'), /'x' is no duration/);
+  assert.is(nanosOf('-1h30m'), -5_400_000_000_000n);
 });
 
 test.run();
