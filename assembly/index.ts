@@ -5,6 +5,7 @@ export { hostScratch } from './ops/call/index';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
+export { gatheredBatch } from './flow/gather';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { textAt } from './value/text';

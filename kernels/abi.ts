@@ -82,6 +82,7 @@ export interface KernelExports {
   nextDeadline(): number;
   tick(now: number): void;
   flush(node: number, now: number): void;
+  gatheredBatch(node: number): number;
   evaluate(program: number, now: number): void;
   programNew(at: number, len: number, account: number): number;
   programFree(program: number): void;

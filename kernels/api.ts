@@ -154,6 +154,8 @@ export interface Kernel {
   tick(now: number): void;
   /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
   flush(node: NodeHandle): void;
+  /** Number of the batch that an encode node gathers, which changes when it is sent; 0 while no rows are held. */
+  gatheredBatch(node: NodeHandle): number;
 
   /**
    * Rows that a join keeps of a table, oldest first: the JSON text of each of the `columns` that its port gives, null where

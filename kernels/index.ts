@@ -273,6 +273,10 @@ class WasmKernel implements Kernel {
     this.run('flush', () => this.exports.flush(node, Date.now()));
   }
 
+  gatheredBatch(node: NodeHandle): number {
+    return this.exports.gatheredBatch(node) >>> 0;
+  }
+
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][] {
     this.node(join);
     return this.run('read a table', () => readTable(this.exports, this.arena, join, branch, columns));

@@ -2,13 +2,14 @@
 // written to a buffer of the node first: a failing row replaces the whole message, and nodes that share a window take
 // turns.
 //
-//   state (only of nodes that gather, 48 bytes)
+//   state (only of nodes that gather, 52 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
 //                                           separator before it
 //   12   rows u32
 //   16   ends u32, 20 endsCap u32, 24 endsLen u32     ends of the messages, with sendSingle
 //   28   failOff u32, 32 failLen u32        why the message under way is lost, 0 if it is not
 //   36   markLen u32, 40 markRows u32, 44 markEnds u32   where the message under way begins
+//   48   sent u32            times that the buffer was sent
 import * as ctx from './context';
 import { N_OUT, N_SPEC, N_STATE, accountOf, addException } from './node';
 import {
@@ -21,7 +22,7 @@ import { fail, failLen, failNoMemory, failOff } from './failure';
 import { alloc, free, roundedSize } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 
-export const STATE_SIZE: u32 = 48;
+export const STATE_SIZE: u32 = 52;
 const S_BUF: usize = 0;
 const S_CAP: usize = 4;
 const S_LEN: usize = 8;
@@ -34,6 +35,7 @@ const S_FAIL_LEN: usize = 32;
 const S_MARK_LEN: usize = 36;
 const S_MARK_ROWS: usize = 40;
 const S_MARK_ENDS: usize = 44;
+const S_SENT: usize = 48;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -207,6 +209,12 @@ export function encodeFlush(node: usize): void {
   if (state && load<u32>(state, S_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
 }
 
+/** Number of the batch that the node gathers, from 1; 0 while it holds no rows. */
+export function gatheredBatch(node: usize): u32 {
+  const state = <usize>load<u32>(node, N_STATE);
+  return state && load<u32>(state, S_ROWS) ? load<u32>(state, S_SENT) + 1 : 0;
+}
+
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
 function commit(node: usize, spec: usize, state: usize): void {
   clearDeadline(node);
@@ -231,6 +239,7 @@ function commit(node: usize, spec: usize, state: usize): void {
   store<u32>(state, 0, S_LEN);
   store<u32>(state, 0, S_ROWS);
   store<u32>(state, 0, S_ENDS_LEN);
+  store<u32>(state, load<u32>(state, S_SENT) + 1, S_SENT);
   if (load<u32>(state, S_CAP) > KEEP_BUFFER) dropBuffers(node, state);
 }
 

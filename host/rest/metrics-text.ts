@@ -29,6 +29,7 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   exceptions_total: { type: 'counter', help: 'Failures of' },
   process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },
   buffer_length: { type: 'gauge', help: 'Messages waiting at' },
+  held_ms: { type: 'gauge', help: 'Milliseconds for which sinks have taken nothing more from' },
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
 

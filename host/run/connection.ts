@@ -36,6 +36,8 @@ export class Connection {
   lastDisconnectedAt = 0;
   lastTryAt = 0;
   lastMessage = '';
+  /** Since when it is not connected, epoch ms; of use while it is not. */
+  downSince = Date.now();
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -50,6 +52,7 @@ export class Connection {
   ) {}
 
   start(): void {
+    this.downSince = Date.now();
     this.#try();
   }
 
@@ -109,6 +112,7 @@ export class Connection {
 
   #failed(reason: string): void {
     // Attempts that fail alike are one line.
+    if (this.status === 1) this.downSince = Date.now();
     if (reason !== this.#loggedReason) this.owner.log.warn(`${this.owner.label} is disconnected: ${reason}`);
     this.#loggedReason = reason;
     this.status = -1;

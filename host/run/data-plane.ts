@@ -7,11 +7,13 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
+import type { Gathering } from './gathering.js';
 import type { Heartbeat } from './heartbeat.js';
+import { HoldWatch, holdMessage } from './holds.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { memoryOf } from './memory.js';
 import { failureOf, metricsOf, refreshSinks } from './metrics.js';
-import type { Failure, Metrics, Report, RuleStart, SourceSpec } from './protocol.js';
+import type { Failure, Metrics, Report, RuleStart, RunStatus, SourceSpec } from './protocol.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
@@ -42,6 +44,8 @@ const maxTimerMs = 2 ** 31 - 1;
 const maxOperatorLists = 100;
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
+/** How long the end of a rule may hold up the rules it shares a stream with, ms. */
+const neighboursWaitMs = 1000;
 /** Runs looked at in one turn of the event loop when all are asked for. */
 const statusSlice = 500;
 
@@ -74,6 +78,11 @@ export class DataPlane implements HostCalls {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isWorking = false;
+  /** Whose input the kernel works on. */
+  #atWork: SourceRun | undefined;
+  /** Nodes that keep messages unacknowledged. */
+  readonly #gathering = new Set<Gathering>();
+  readonly #holdWatch = new HoldWatch(() => this.#sources.values());
   #isBroken = false;
 
   private constructor(readonly options: PlaneOptions) {}
@@ -133,6 +142,13 @@ export class DataPlane implements HostCalls {
     return rule === undefined || rule.isEnding ? undefined : metricsOf(rule);
   }
 
+  /** How a run does; undefined when it is gone. */
+  status(run: number): RunStatus | undefined {
+    const rule = this.#rules.get(run);
+    if (rule === undefined || rule.isEnding) return undefined;
+    return { metrics: metricsOf(rule), message: holdMessage(rule) };
+  }
+
   /** What the tables of a run hold; undefined when it does not run. */
   tableRows(run: number): TableRow[] | undefined {
     const rule = this.#rules.get(run);
@@ -181,8 +197,10 @@ export class DataPlane implements HostCalls {
   }
 
   async close(): Promise<void> {
+    for (const source of this.#sources.values()) source.keepUnacknowledged();
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     clearTimeout(this.#timer);
+    this.#holdWatch.close();
   }
 
   // What rules and sources call
@@ -219,6 +237,7 @@ export class DataPlane implements HostCalls {
       break;
     }
     this.#isWorking = true;
+    this.#atWork = source;
     const began = source === undefined ? 0 : performance.now();
     try {
       const traced = this.#traces.isOn ? this.#traces.begin(whose, source, input) : undefined;
@@ -236,11 +255,24 @@ export class DataPlane implements HostCalls {
       }
     } finally {
       this.#isWorking = false;
+      this.#atWork = undefined;
       if (source !== undefined) source.workUs += (performance.now() - began) * 1000;
     }
     if (this.#isBroken) return;
     heartbeat.leave();
+    for (const gathering of this.#gathering) {
+      gathering.settle();
+      if (!gathering.isHolding) this.#gathering.delete(gathering);
+    }
     this.#arm();
+  }
+
+  gathers(gathering: Gathering): void {
+    this.#gathering.add(gathering);
+  }
+
+  waits(): void {
+    this.#holdWatch.arm();
   }
 
   failed(rule: RuleRun, reason: string): void {
@@ -291,7 +323,11 @@ export class DataPlane implements HostCalls {
     if (takers === undefined) return;
     if (this.#traces.isOn) this.#traces.output(chunk);
     const now = Date.now();
-    for (const sink of takers) sink.write(chunk, now);
+    const { barrier } = this.#atWork ?? {};
+    for (const sink of takers) {
+      sink.write(chunk, now);
+      if (barrier !== undefined) sink.hold(barrier);
+    }
   }
 
   onPacket(stream: StreamHandle, packet: Uint8Array): void {
@@ -323,7 +359,7 @@ export class DataPlane implements HostCalls {
     } catch (error) {
       rule.release();
       for (const source of fresh) void this.#drop(source);
-      for (const sink of rule.sinks) void sink.close();
+      for (const sink of rule.sinks) void sink.close(this.options.flushTimeoutMs);
       throw error;
     } finally {
       this.options.heartbeat.leave();
@@ -378,11 +414,17 @@ export class DataPlane implements HostCalls {
     this.#traces.set(rule, null);
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const metrics = this.#isBroken ? {} : metricsOf(rule);
+    const unused = this.#isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
+    for (const source of unused) source.keepUnacknowledged();
     if (!this.#isBroken) {
       this.#cpuTimes.end(rule, this.#all, this.#timerUs);
       rule.release();
     }
-    const unused = rule.sources.filter((source) => source.users.size === 0);
+    // Its neighbours don't wait for a sink that is away, nor long for one that is slow.
+    for (const sink of rule.sinks) if (sink.connection.status !== 1) sink.giveBack();
+    const patience = setTimeout(() => {
+      for (const sink of rule.sinks) sink.giveBack();
+    }, neighboursWaitMs).unref();
     await Promise.all(unused.map((source) => this.#drop(source)));
     let reason: string | undefined;
     if (isGraceful) {
@@ -390,7 +432,9 @@ export class DataPlane implements HostCalls {
       const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
       for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
     }
-    await Promise.all(rule.sinks.map((sink) => sink.close()));
+    const closeMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
+    await Promise.all(rule.sinks.map((sink) => sink.close(closeMs)));
+    clearTimeout(patience);
     rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);
     this.#all.delete(rule);

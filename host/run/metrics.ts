@@ -2,6 +2,7 @@
 import type { NodeCounters } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
 import type { Connection } from './connection.js';
+import { heldMs } from './holds.js';
 import type { Failure, Metrics } from './protocol.js';
 import type { RuleRun, RunningNode } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
@@ -18,6 +19,8 @@ interface Figures {
   lastException: string;
   lastExceptionAt: number;
   connection?: Connection;
+  /** Of sources: how long sinks have kept it waiting now, ms. */
+  heldMs?: number;
 }
 
 const nothing: Figures = {
@@ -112,7 +115,7 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks }: RuleFig
     case 'source':
       return sources[operator.source ?? -1] ?? nothing;
     case 'decoder':
-      return { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined };
+      return { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined, heldMs: undefined };
     default:
       return operatorFigures(operator, nodes);
   }
@@ -189,6 +192,7 @@ function sourceFigures(rule: RuleRun, i: number): Figures {
     lastException: isNewer ? source.lastException : counters.lastException,
     lastExceptionAt: Math.max(source.lastExceptionAt, counters.lastExceptionAt),
     connection: source.connection,
+    heldMs: heldMs(source),
   };
 }
 
@@ -218,6 +222,7 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}exceptions_total`] = figures.exceptions;
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
+  if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
   const { connection } = figures;
   if (connection === undefined) return;
   metrics[`${prefix}connection_status`] = connection.status;

@@ -66,6 +66,13 @@ export type Control =
 
 export type Metrics = Record<string, number | string>;
 
+/** How a run does. */
+export interface RunStatus {
+  readonly metrics: Metrics;
+  /** What keeps it waiting, and whom it keeps waiting; empty when nothing does. */
+  readonly message: string;
+}
+
 /** Why an operator failed last, and how often it has. */
 export interface Failure {
   reason: string;
@@ -78,7 +85,7 @@ export type Report =
   | { kind: 'ended'; run: number; metrics: Metrics }
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
   | { kind: 'stopped'; run: number; metrics: Metrics }
-  | { kind: 'status'; seq: number; metrics: Metrics | undefined }
+  | { kind: 'status'; seq: number; status: RunStatus | undefined }
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
   /** Bytes that each run holds. */

@@ -4,6 +4,7 @@ import type { Histogram } from '../../kernels/histogram.js';
 import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
+import { Gathering, gathersMessages } from './gathering.js';
 import type { RuleStart } from './protocol.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
@@ -53,6 +54,7 @@ export class RuleRun implements SinkHost {
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
+  gatherings: readonly Gathering[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
@@ -133,6 +135,10 @@ export class RuleRun implements SinkHost {
       if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
       kernel.releaseNode(handle);
     }
+    for (const gathering of this.gatherings) {
+      for (const source of this.sources) source.gatherings.delete(gathering);
+      gathering.giveBack();
+    }
     for (const { source, indexes } of columns) kernel.releaseColumns(source.stream, indexes);
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
@@ -160,6 +166,11 @@ export class RuleRun implements SinkHost {
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
+    if (sinks.length > 0 && gathersMessages(plan, nodes)) {
+      const gathering = new Gathering(handle, sinks, kernel);
+      this.gatherings = this.gatherings.concat(gathering);
+      for (const source of this.sources) source.gatherings.add(gathering);
+    }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
     return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase };

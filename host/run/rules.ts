@@ -162,13 +162,12 @@ export class Rules implements Engine {
     const entry = this.#known(id);
     const { run } = entry;
     const isLive = entry.state === 'running' || entry.state === 'starting';
-    const metrics = isLive ? await this.supervisor.metrics(run) : undefined;
-    if (metrics !== undefined && entry.run === run && entry.state === 'running') {
-      entry.metrics = redactedTexts(metrics, entry.redact);
-    }
+    const live = isLive ? await this.supervisor.status(run) : undefined;
+    const isCurrent = live !== undefined && entry.run === run && entry.state === 'running';
+    if (isCurrent) entry.metrics = redactedTexts(live.metrics, entry.redact);
     return {
       status: entry.state,
-      message: entry.message,
+      message: isCurrent && live.message !== '' ? live.message : entry.message,
       lastStartTimestamp: entry.startedAt,
       lastStopTimestamp: entry.stoppedAt,
       nextStartTimestamp: entry.nextStartAt || this.#nextScheduled(entry),

@@ -3,8 +3,10 @@
 import type { OutputChunk } from '../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../kernels/histogram.js';
 import { systemClock, type Timer } from '../base/clock.js';
+import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Sink, SinkContext } from '../connectors/define.js';
+import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
@@ -41,6 +43,8 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   lastExceptionAt = 0;
   lastInvocation = 0;
   isFull = false;
+  /** Since when it is full, epoch ms. */
+  fullSince = 0;
   /** Times from taking output to having passed it on; null unless they are measured. */
   readonly latencies: Histogram | null;
   #bytesIn = 0;
@@ -48,7 +52,9 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #strikes = 0;
   #bytesOutAtLoss = -1;
   #isClosed = false;
-  #marks: { at: number; call: () => void }[] = [];
+  /** In order; each waits until so many bytes have left. */
+  #marks: { at: number; readonly mark: Mark }[] = [];
+  #hasGivenBack = false;
   readonly #sink: Sink;
   readonly #transform: SinkTransform | undefined;
 
@@ -121,6 +127,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     if (waiting > this.highWater) this.highWater = waiting;
     if (!this.isFull && this.waitingBytes > this.limitBytes) {
       this.isFull = true;
+      this.fullSince = now;
       this.host.sinkIsFull(true);
     }
   }
@@ -129,7 +136,10 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     const { latencies } = this;
     if (latencies === null) return;
     const began = performance.now();
-    this.whenPassedOn(() => noteLatency(latencies, (performance.now() - began) * 1000));
+    const passed = (isLost: boolean) => {
+      if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
+    };
+    this.#marks.push({ at: this.#bytesIn, mark: { passed } });
   }
 
   /** A message that is lost counts as an exception by itself. */
@@ -145,9 +155,36 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     this.lastInvocation = lastInvocation;
   }
 
-  /** Calls back when all that waits now has left. */
-  whenPassedOn(call: () => void): void {
-    this.#marks.push({ at: this.#bytesIn, call });
+  /** Holds the barrier until all that waits now has left. */
+  hold(barrier: Barrier): void {
+    if (this.#hasGivenBack || this.waitingBytes === 0) return;
+    const last = this.#marks.at(-1);
+    if (last?.mark === barrier) {
+      last.at = this.#bytesIn;
+    } else {
+      barrier.left++;
+      this.#marks.push({ at: this.#bytesIn, mark: barrier });
+    }
+  }
+
+  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  holdsSince(source: Acknowledgements): number {
+    for (const { mark } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return mark.since;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Leaves all barriers: what still waits may not hold up others any more. */
+  giveBack(): void {
+    this.#hasGivenBack = true;
+    for (const { mark } of this.#marks.splice(0)) mark.passed(true);
+  }
+
+  /** What a person is told of it when its rule holds up others. */
+  get trouble(): string {
+    const { downSince, status } = this.connection;
+    const waiting = `${sizeText(this.waitingBytes)} waiting`;
+    if (status === 1) return `${this.label} does not keep up, ${waiting}`;
+    return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
   /** Resolves when everything is out; rejects when the sink can't get it out in time. */
@@ -164,11 +201,21 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     }
   }
 
-  async close(): Promise<void> {
+  /** Closes it, and waits for that at most for the time given: the other side may not answer any more. */
+  async close(timeoutMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.connection.stop();
-    await this.#sink.close();
+    const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
+    let timer: Timer | undefined;
+    await Promise.race([
+      closing,
+      new Promise<void>((resolve) => {
+        timer = systemClock.after(timeoutMs, resolve);
+      }),
+    ]);
+    timer?.close();
+    this.giveBack();
     // Whatever is left is lost with the sink.
     this.messagesFailed = this.messagesIn - this.messagesOut;
   }
@@ -216,10 +263,16 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   #credit(bytes: number): void {
     this.#bytesOut += bytes;
-    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.call();
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.mark.passed(false);
     if (this.isFull && !this.#isClosed && this.waitingBytes <= this.limitBytes / 2) {
       this.isFull = false;
       this.host.sinkIsFull(false);
     }
   }
+}
+
+/** A size for people to read. */
+function sizeText(bytes: number): string {
+  if (bytes >= 1e6) return `${Math.round(bytes / 1e6)} MB`;
+  return bytes >= 1e3 ? `${Math.round(bytes / 1e3)} kB` : `${bytes} bytes`;
 }

@@ -6,11 +6,12 @@ import type { Logger } from '../base/log.js';
 import type { Connector, Source, SourceContext, SourceForm } from '../connectors/define.js';
 import { payloadsOf } from '../connectors/frames.js';
 import { payloadsOfPackets } from '../connectors/mqtt/payloads.js';
+import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
+import type { Gathering } from './gathering.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
-import type { SinkRun } from './sink-run.js';
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
@@ -30,16 +31,20 @@ export interface SourceHost {
   /** The source can't run at all. */
   refused(source: SourceRun, reason: string): void;
   ended(source: SourceRun): void;
-}
-
-/** QoS 1 packet ids that wait until so many sinks have passed on what came from them. */
-interface Barrier {
-  packetIds: Uint16Array;
-  left: number;
+  /** The node keeps messages of a source unacknowledged. */
+  gathers(gathering: Gathering): void;
+  /** Sinks keep the source waiting. */
+  waits(): void;
 }
 
 export class SourceRun implements SourceContext, ConnectionOwner {
   readonly users = new Set<RuleRun>();
+  /** Nodes that gather rows of its messages. */
+  readonly gatherings = new Set<Gathering>();
+  /** Of a source with messages that are to be acknowledged. */
+  acknowledgements: Acknowledgements | undefined;
+  /** The input at work now, if it is to be acknowledged. */
+  barrier: Barrier | undefined;
   readonly stream: StreamHandle;
   /** See `SourceForm`. */
   readonly endsSoon: boolean;
@@ -59,17 +64,16 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   #isClosed = false;
   /** Full sinks below this source. */
   #fullSinks = 0;
+  /** Since when there is one, epoch ms. */
+  fullSince = 0;
   #pause: () => void = () => {};
   #resume: () => void = () => {};
   #whenReady: (() => void)[] = [];
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
-  #takeAcknowledge: (packetIds: Uint16Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
-  #barriers: Barrier[] = [];
   /** Messages skipped for their length, as far as they were named. */
   #oversized = 0;
-  #unacknowledged: Uint16Array[] = [];
 
   constructor(
     readonly spec: SourceSpec,
@@ -189,9 +193,16 @@ export class SourceRun implements SourceContext, ConnectionOwner {
         this.host.kernel.resetInput(this.stream);
       }
     };
+    const { acknowledgements } = this;
+    this.barrier = acknowledgements?.begin();
     this.host.work(this.users, feed, this, bytes);
+    if (this.barrier !== undefined) {
+      for (const gathering of this.gatherings) if (gathering.hold(this.barrier)) this.host.gathers(gathering);
+      acknowledgements?.end(this.barrier);
+      this.barrier = undefined;
+      if (acknowledgements?.oldest !== undefined) this.host.waits();
+    }
     if (malformed !== undefined) this.#whenMalformed(malformed);
-    if (this.#unacknowledged.length > 0) this.#acknowledgeLater();
     return !this.isFull;
   }
 
@@ -210,7 +221,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   }
 
   onAcknowledge(take: (packetIds: Uint16Array) => void): void {
-    this.#takeAcknowledge = take;
+    this.acknowledgements = new Acknowledgements(take);
   }
 
   onMalformed(take: (reason: string) => void): void {
@@ -219,8 +230,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   resetInput(): void {
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
-    // A new connection starts with new packet ids: late acknowledgements would mean other messages.
-    this.#barriers = [];
+    this.acknowledgements?.clear();
   }
 
   disconnected(given: string): void {
@@ -266,9 +276,14 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.#takePacket(packet);
   }
 
+  /** From now on messages that a sink loses stay unacknowledged: no rule is left that got them. */
+  keepUnacknowledged(): void {
+    if (this.acknowledgements !== undefined) this.acknowledgements.keepsLost = true;
+  }
+
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
-    this.#unacknowledged.push(packetIds.slice());
+    this.barrier?.packetIds.push(packetIds.slice());
   }
 
   #feed(bytes: Uint8Array): void {
@@ -288,34 +303,14 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void {
     this.#fullSinks += isFull ? 1 : -1;
-    if (isFull && this.#fullSinks === 1) this.#pause();
+    if (isFull && this.#fullSinks === 1) {
+      this.fullSince = Date.now();
+      this.#pause();
+      this.host.waits();
+    }
     if (!isFull && this.#fullSinks === 0) {
       for (const call of this.#whenReady.splice(0)) call();
       this.#resume();
-    }
-  }
-
-  /** Acknowledges once every sink has passed on what it has now; at once when nothing waits. */
-  #acknowledgeLater(): void {
-    const waiting = new Set<SinkRun>();
-    for (const rule of this.users) for (const sink of rule.sinks) if (sink.waitingBytes > 0) waiting.add(sink);
-    for (const packetIds of this.#unacknowledged.splice(0)) {
-      const barrier: Barrier = { packetIds, left: waiting.size };
-      this.#barriers.push(barrier);
-      for (const sink of waiting) {
-        sink.whenPassedOn(() => {
-          barrier.left--;
-          this.#acknowledge();
-        });
-      }
-    }
-    this.#acknowledge();
-  }
-
-  #acknowledge(): void {
-    // In order of arrival, as the protocol demands.
-    while (this.#barriers.length > 0 && this.#barriers[0]!.left === 0) {
-      this.#takeAcknowledge(this.#barriers.shift()!.packetIds);
     }
   }
 }

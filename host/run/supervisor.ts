@@ -8,7 +8,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
 import type { RuleLatencies } from './latencies.js';
-import type { Control, Failure, Metrics, Report, WorkerSettings } from './protocol.js';
+import type { Control, Failure, Report, RunStatus, WorkerSettings } from './protocol.js';
 import type { TableRow } from './tables.js';
 import type { TraceRecord } from './trace.js';
 
@@ -65,7 +65,7 @@ export class Supervisor {
   }
 
   /** Asks for the figures of a run; undefined when the run is gone or the thread does not answer in time. */
-  metrics(run: number): Promise<Metrics | undefined> {
+  status(run: number): Promise<RunStatus | undefined> {
     return this.#ask((seq) => ({ kind: 'status', seq, run }));
   }
 
@@ -182,7 +182,7 @@ export class Supervisor {
   }
 
   #take(report: Report): void {
-    if (report.kind === 'status') this.#answer(report.seq, report.metrics);
+    if (report.kind === 'status') this.#answer(report.seq, report.status);
     else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
     else if (report.kind === 'failures') this.#answer(report.seq, report.failures);
     else if (report.kind === 'memory') this.#answer(report.seq, report.bytes);

@@ -81,7 +81,7 @@ async function take(control: Control): Promise<void> {
     case 'stop':
       return running.stop(control.run);
     case 'status':
-      return report({ kind: 'status', seq: control.seq, metrics: running.metrics(control.run) });
+      return report({ kind: 'status', seq: control.seq, status: running.status(control.run) });
     case 'trace':
       return running.trace(control.run, control.strategy);
     case 'usage':

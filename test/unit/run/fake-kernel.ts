@@ -113,6 +113,10 @@ export class FakeKernel implements Kernel {
 
   flush(): void {}
 
+  gatheredBatch(): number {
+    return 0;
+  }
+
   counters(node: NodeHandle): NodeCounters {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }

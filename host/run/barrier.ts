@@ -1,0 +1,73 @@
+/**
+ * QoS 1: a message is acknowledged when all that came of it is with the outside. Each piece of input has a barrier; the
+ * sinks that get output of it, and the nodes that gather rows of it, hold the barrier until they have passed that on.
+ */
+
+/** Waits in a sink until the bytes that it had then have left. */
+export interface Mark {
+  /** They have left; `isLost` says that they never will, since the sink is closed. */
+  passed(isLost: boolean): void;
+}
+
+/** One piece of input with the messages to acknowledge. */
+export class Barrier implements Mark {
+  packetIds: Uint16Array[] = [];
+  /** Holders, and the input itself while it is at work. */
+  left = 1;
+
+  /** @param since when the input came, epoch ms */
+  constructor(
+    readonly owner: Acknowledgements,
+    readonly since: number,
+  ) {}
+
+  passed(isLost: boolean): void {
+    // The other side keeps what it has no acknowledgement for: it may send that again.
+    if (isLost && this.owner.keepsLost) return;
+    this.left--;
+    this.owner.advance();
+  }
+}
+
+/** Acknowledges the input of one source, in order of arrival as the protocol demands. */
+export class Acknowledgements {
+  /** What is lost stays unacknowledged: nobody else got it. */
+  keepsLost = false;
+  #waiting: Barrier[] = [];
+
+  constructor(private readonly acknowledge: (packetIds: Uint16Array) => void) {}
+
+  /** Opens the barrier of input that goes to work now. */
+  begin(): Barrier {
+    return new Barrier(this, Date.now());
+  }
+
+  /** The input was worked off. */
+  end(barrier: Barrier): void {
+    barrier.left--;
+    if (barrier.packetIds.length === 0) return;
+    this.#waiting.push(barrier);
+    this.advance();
+  }
+
+  advance(): void {
+    while (this.#waiting[0]?.left === 0) {
+      for (const packetIds of this.#waiting.shift()?.packetIds ?? []) this.acknowledge(packetIds);
+    }
+  }
+
+  /** The oldest input that waits. */
+  get oldest(): Barrier | undefined {
+    return this.#waiting[0];
+  }
+
+  /** Messages that wait. */
+  get count(): number {
+    return this.#waiting.reduce((sum, { packetIds }) => sum + packetIds.reduce((n, ids) => n + ids.length, 0), 0);
+  }
+
+  /** Forgets all that waits: a new connection starts with new packet ids, late acknowledgements would mean other messages. */
+  clear(): void {
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * A sink that takes nothing holds up the sources of its rule, and with them all rules that read them. Here stands who
+ * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the time.
+ */
+import type { RuleRun } from './rule-run.js';
+import type { SourceRun } from './source-run.js';
+
+/** Holds of less are not worth a word, ms. */
+const noticeMs = 1000;
+/** A source that flows for so long is free again, ms. */
+const calmMs = 3000;
+const lookMs = 1000;
+const maxNames = 5;
+
+/** A rule that holds a source. */
+interface Hold {
+  readonly rule: RuleRun;
+  /** Epoch ms. */
+  readonly since: number;
+  /** What is wrong with its sink. */
+  readonly reason: string;
+}
+
+/** Lists the rules that hold a source, the first of them first. */
+function holdsOf(source: SourceRun, now: number): Hold[] {
+  if (!isHeld(source, now)) return [];
+  const holds: Hold[] = [];
+  for (const rule of source.users) {
+    let hold: Hold | undefined;
+    for (const sink of rule.sinks) {
+      const fullSince = sink.isFull ? sink.fullSince : Number.POSITIVE_INFINITY;
+      const { acknowledgements } = source;
+      const markSince = acknowledgements === undefined ? fullSince : sink.holdsSince(acknowledgements);
+      const since = Math.min(fullSince, markSince);
+      if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
+    }
+    if (hold !== undefined) holds.push(hold);
+  }
+  return holds.sort((a, b) => a.since - b.since);
+}
+
+/** Says in a glance whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */
+function isHeld(source: SourceRun, now: number): boolean {
+  if (source.isFull) return now - source.fullSince >= noticeMs;
+  const oldest = source.acknowledgements?.oldest;
+  return oldest !== undefined && now - oldest.since >= noticeMs && now - source.lastInputAt >= noticeMs;
+}
+
+/** Says which sources the rule holds and which rules hold its own; empty when all flow. */
+export function holdMessage(rule: RuleRun): string {
+  const now = Date.now();
+  const held = new Map<string, string[]>();
+  const texts: string[] = [];
+  for (const source of new Set(rule.sources)) {
+    const holds = holdsOf(source, now);
+    const own = holds.find((hold) => hold.rule === rule);
+    if (own !== undefined) held.set(own.reason, [...(held.get(own.reason) ?? []), source.name]);
+    else if (holds[0] !== undefined) texts.push(`held by ${holderText(holds)}`);
+  }
+  for (const [reason, names] of held) {
+    texts.unshift(`holds source${names.length > 1 ? 's' : ''} ${names.join(', ')}: ${reason}`);
+  }
+  return texts.join('; ');
+}
+
+/** How long a source has been held, ms; 0 when it flows. */
+export function heldMs(source: SourceRun): number {
+  const now = Date.now();
+  const [first] = holdsOf(source, now);
+  return first === undefined ? 0 : now - first.since;
+}
+
+function holderText(holds: readonly Hold[]): string {
+  const [first, ...others] = holds;
+  const more = others.length > 0 ? ` (and by ${namesOf(others.map(({ rule }) => rule.id))})` : '';
+  return `rule ${first?.rule.id}: ${first?.reason}${more}`;
+}
+
+function namesOf(ids: readonly string[]): string {
+  const shown = ids.slice(0, maxNames).join(', ');
+  const rest = ids.length - maxNames;
+  return rest > 0 ? `${shown} and ${rest} more` : shown;
+}
+
+/** Logs when a source begins to be held and when it flows again. Looks only while something waits. */
+export class HoldWatch {
+  #timer: NodeJS.Timeout | undefined;
+  readonly #held = new Map<SourceRun, { rules: string; since: number; seenAt: number }>();
+
+  constructor(private readonly sources: () => Iterable<SourceRun>) {}
+
+  /** To be called when something begins to wait. */
+  arm(): void {
+    this.#timer ??= setTimeout(() => this.#look(), lookMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = Date.now();
+    let isWaiting = false;
+    for (const source of this.sources()) {
+      if (!source.isFull && source.acknowledgements?.oldest === undefined) continue;
+      isWaiting = true;
+      const holds = holdsOf(source, now);
+      if (holds[0] !== undefined) this.#note(source, holds, now);
+    }
+    for (const [source, { rules, since, seenAt }] of this.#held) {
+      if (source.users.size > 0 && now - seenAt < calmMs) continue;
+      this.#held.delete(source);
+      if (source.users.size === 0) continue;
+      const seconds = Math.round((seenAt - since) / 1000);
+      source.log.info(`stream ${source.name} is no longer held by ${rules}, after ${seconds} s`);
+    }
+    if (isWaiting || this.#held.size > 0) this.arm();
+  }
+
+  #note(source: SourceRun, holds: readonly Hold[], now: number): void {
+    const known = this.#held.get(source);
+    const ids = holds.map(({ rule }) => rule.id);
+    const rules = `rule${ids.length > 1 ? 's' : ''} ${namesOf(ids)}`;
+    if (known === undefined) {
+      const others = [...source.users].filter((rule) => holds.every((hold) => hold.rule !== rule)).map(({ id }) => id);
+      const rest = others.length > 0 ? `; with it ${namesOf(others)}` : '';
+      source.log.warn(`stream ${source.name} is held by ${holderText(holds)}${rest}`);
+    }
+    this.#held.set(source, { rules, since: known?.since ?? holds[0]?.since ?? now, seenAt: now });
+  }
+}

@@ -1,0 +1,51 @@
+/** A real broker, as far as the machine has one: it sends at most so many unacknowledged messages at a time. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { eventually, freePort, temporaryFolder } from '../harness.js';
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+export const hasMosquitto = spawnSync('mosquitto', ['-h']).error === undefined;
+
+export interface Mosquitto {
+  readonly port: number;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts the broker on the port, or on a free one. */
+export async function openMosquitto(given?: number): Promise<Mosquitto> {
+  const port = given ?? (await freePort());
+  const config = join(temporaryFolder(), 'mosquitto.conf');
+  writeFileSync(config, `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n`);
+  const child: ChildProcess = spawn('mosquitto', ['-c', config], { stdio: 'ignore' });
+  children.add(child);
+  await eventually('mosquitto', () => answers(port));
+  return {
+    port,
+    url: `tcp://127.0.0.1:${port}`,
+    close: async () => {
+      children.delete(child);
+      if (child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
