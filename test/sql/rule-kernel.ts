@@ -3,7 +3,7 @@
 import { callHost } from '../../host/functions/registry.js';
 import { planRule } from '../../host/plan/index.js';
 import type { RuleOptions } from '../../host/run/api.js';
-import type { Kernel, NodeHandle, StreamHandle } from '../../kernels/api.js';
+import type { Kernel, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import { type NodePlan, type RulePlan, sourceOfColumns } from '../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
@@ -20,6 +20,8 @@ export interface KernelRule {
   node(kind: NodePlan['kind']): NodeHandle;
   /** Messages since the last call: rows, or the text of an error. */
   taken(): (object[] | string)[];
+  /** As `taken`, the text as it was written. */
+  written(): string[];
   /** Releases nodes and streams. */
   close(): void;
 }
@@ -41,13 +43,15 @@ export interface RuleWishes {
   limits?: KernelOptions;
   /** A kernel that is there already; its output is not seen here. */
   kernel?: Kernel;
+  /** What a stream or table declares; nothing without it. */
+  declared?: (name: string) => Pick<StreamSpec, 'schema' | 'strict'>;
 }
 
-/** Opens the rule. Streams and tables, made by the statements, have no schema. */
+/** Opens the rule. Streams and tables are made by the statements. */
 export function openRule(
   statements: readonly string[],
   sql: string,
-  { options = {}, props = {}, limits = {}, kernel: given }: RuleWishes = {},
+  { options = {}, props = {}, limits = {}, kernel: given, declared }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
   const kernel =
@@ -67,10 +71,15 @@ export function openRule(
     catalogOf(...statements),
     noFold,
   );
-  const sources = openSources(plan, kernel);
+  const sources = openSources(plan, kernel, declared);
   const nodes: NodeHandle[] = [];
   for (const node of plan.nodes) nodes.push(addNode(node, plan, sources, nodes, kernel));
   const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;
+  const written = (): string[] => {
+    const messages = output;
+    output = [];
+    return messages;
+  };
   return {
     kernel,
     feed: (name, rows, now = 0) => {
@@ -86,11 +95,8 @@ export function openRule(
     },
     end: (name) => kernel.endInput(streamOf(name), 0),
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
-    taken: () => {
-      const messages = output;
-      output = [];
-      return messages.map((message) => (message.startsWith('[') ? JSON.parse(message) : message));
-    },
+    taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
+    written,
     close: () => {
       for (const node of nodes.toReversed()) kernel.releaseNode(node);
       for (const { stream, indexes } of sources) kernel.releaseColumns(stream, indexes);
@@ -100,10 +106,10 @@ export function openRule(
 }
 
 /** A stream that the statement reads twice is there once. */
-function openSources(plan: RulePlan, kernel: Kernel): Linked[] {
+function openSources(plan: RulePlan, kernel: Kernel, declared?: RuleWishes['declared']): Linked[] {
   const streams = new Map<string, StreamHandle>();
   return plan.sources.map(({ stream: name, columns }) => {
-    const stream = streams.get(name) ?? kernel.openStream(lines);
+    const stream = streams.get(name) ?? kernel.openStream({ ...lines, ...declared?.(name) });
     streams.set(name, stream);
     return { stream, name, indexes: kernel.useColumns(stream, columns) };
   });
