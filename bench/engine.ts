@@ -47,6 +47,8 @@ export class EngineUnderTest {
         KUIPER__BASIC__RESTIP: '127.0.0.1',
         KUIPER__SOURCE__HTTPSERVERPORT: String(data),
         KUIPER__BASIC__CONSOLELOG: 'true',
+        // Results go into files beside the data folder.
+        KUIPER__BASIC__ALLOWEDPATHS: options.folder,
         ...options.env,
       },
       false,

@@ -51,6 +51,7 @@ import { SystemService } from './rest/services/system.js';
 import { TaskService } from './rest/services/tasks.js';
 import { TraceService } from './rest/services/traces.js';
 import { UserFunctions } from './rest/services/user-functions.js';
+import { type Access, accessOf, defaultStoreFile, lockFileName } from './run/access.js';
 import type { Catalog, Engine } from './run/api.js';
 import { TraceExporter } from './run/trace-export.js';
 
@@ -102,12 +103,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   } catch (error) {
     throw new HaumeaError('config', `the data folder can't be made: ${reasonOf(error)}`, { cause: error });
   }
-  const lock = lockFolder(join(folders.data, 'haumea.lock'));
+  const lock = lockFolder(join(folders.data, lockFileName));
   const log = openLog(config, folders.log);
   let store: Store | undefined;
   try {
     const atOpen = new NotedLog(log);
-    store = await openStore({ path: join(folders.data, config.store.sqlite.name || 'sqliteKV.db'), log: atOpen });
+    store = await openStore({ path: join(folders.data, config.store.sqlite.name || defaultStoreFile), log: atOpen });
     return await assemble(options, { lock, log, store, warnings: [...atOpen.noted] });
   } catch (error) {
     await store?.close();
@@ -133,12 +134,14 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const connections = new RecordRepository(store, kinds.connection, connectionShape);
   await provideConnections({ connections, etc: folders.etc, env: options.env, log });
   const functions = new UserFunctions(functionNames());
+  const access = accessOf(options);
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,
     confKey: (source, key) => confKeys.resolve(source, key),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
     functionOwner: (name) => functions.ownerOf(name),
+    access,
   };
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });
@@ -150,13 +153,14 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const push = new PushGateway(dataServer, log);
   const exporter = await openExporter(config, log);
   engine.traces.listener = (trace) => exporter.add(trace);
-  const files = resourceFiles(config, folders.data);
+  const files = resourceFiles(config, folders.data, access);
   const stored = createStoredServices({
     store,
     files,
     functions,
     connections,
     connectors: loadDeclarations,
+    access,
     uses: () => engine.connectionUses(),
     portableStatus: () => undefined,
   });
@@ -310,10 +314,10 @@ async function openPorts(
 }
 
 /** Where resources keep their files and what they may fetch. */
-function resourceFiles({ basic }: Config, data: string): ResourceFiles {
+function resourceFiles({ basic }: Config, data: string, { paths }: Access): ResourceFiles {
   const folder = resolve(data);
-  const { enablePrivateNet: allowPrivate, allowExternalFileAccess: allowExternal } = basic;
-  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, allowExternal, pending: new Map() };
+  const { enablePrivateNet: allowPrivate } = basic;
+  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, pending: new Map() };
 }
 
 /** Makes the exporter of traces; it starts at once when the configuration says so. */

@@ -140,6 +140,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       KUIPER__BASIC__RESTIP: '127.0.0.1',
       KUIPER__BASIC__RESTPORT: String(port),
       KUIPER__SOURCE__HTTPSERVERPORT: String(await freePort()),
+      // Tests give servers files of temporary folders besides their data folders.
+      KUIPER__BASIC__ALLOWEDPATHS: tmpdir(),
       ...options.env,
     },
   });

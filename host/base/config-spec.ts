@@ -1,4 +1,5 @@
 /** Table of the configuration file: every key with its type, default and meaning. Read by config.ts. */
+import { isAbsolute } from 'node:path';
 import { field } from './field.js';
 import { mainLogFile } from './log.js';
 import { putAside } from './log-file.js';
@@ -157,8 +158,24 @@ const basic = {
     .doc('Fetch plugins, schemas and uploads from loopback and private addresses, too'),
   allowExternalFileAccess: field
     .bool()
-    .default(true)
-    .doc('Take plugins, schemas and uploads from file:// anywhere; false only from the upload folder'),
+    .default(false)
+    .doc('Paths in requests may lead anywhere; false only into the data folder and allowedPaths'),
+  allowedPaths: field
+    .list(field.string().check(absoluteReason))
+    .default([])
+    .doc('Folders outside of the data folder that paths in requests may lead into: files, certificates, file:// URIs'),
+  secrets: field
+    .object({
+      variables: field
+        .list(field.string())
+        .default(['HAUMEA_SECRET_*'])
+        .doc('Environment variables that env:// references may name; * at the end stands for any rest'),
+      folders: field
+        .list(field.string().check(absoluteReason))
+        .default(['/run/secrets'])
+        .doc('Folders of files that file:// references may name, besides the folder secrets in the data folder'),
+    })
+    .doc('What secret properties may refer to'),
   cfgStorageType: field
     .string()
     .oneOf('', 'file', 'kv', 'sqlite', 'fdb')
@@ -258,6 +275,11 @@ export const configSpec = {
   security: field.object(security).doc('Encryption').unused(),
   openTelemetry: field.object(openTelemetry).doc('Tracing'),
 };
+
+/** Says why a text can't be a folder of the configuration that holds wherever the server is started. */
+function absoluteReason(path: string): string | undefined {
+  return isAbsolute(path) ? undefined : `must be an absolute path, not ${JSON.stringify(path)}`;
+}
 
 /** Says why a text can't name a log file of a rule: it must stay in the log folder and leave other files alone. */
 export function logFileReason(name: string): string | undefined {

@@ -197,9 +197,8 @@ export function notKnown(name: string, known: readonly string[], prefix = ''): s
 /** Returns a copy of the input with secrets masked: those declared, and those of unknown properties by their names. */
 export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  const names = namesOf(spec);
   for (const [name, value] of Object.entries(input)) {
-    const declared = spec[names.get(name) ?? names.get(name.toLowerCase()) ?? '']?.declared;
+    const declared = findField(spec, name)?.declared;
     if (declared?.isSecret ?? isSecretName(name)) {
       out[name] = maskWhole(value);
     } else if (declared?.fields !== undefined && isObject(value)) {
@@ -209,6 +208,12 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
     }
   }
   return out;
+}
+
+/** The field that a property of this name sets, in any spelling it is accepted in. */
+export function findField(spec: Spec, name: string): Field<unknown> | undefined {
+  const names = namesOf(spec);
+  return spec[names.get(name) ?? names.get(name.toLowerCase()) ?? ''];
 }
 
 /** Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing. */

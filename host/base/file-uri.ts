@@ -1,16 +1,13 @@
-/** Files that requests name by `file://` URIs, with the folders they may come from. */
-import { constants } from 'node:fs';
-import { type FileHandle, open, realpath } from 'node:fs/promises';
-import { isAbsolute, relative, sep } from 'node:path';
+/** Files that requests name by `file://` URIs. */
+import type { FileHandle } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { AllowedPaths } from './allowed-paths.js';
 import { HaumeaError } from './errors.js';
 import { type FetchOptions, fetchGuarded } from './private-net.js';
 
 export interface FilePolicy {
-  /** False allows only the folders below (`allowExternalFileAccess`). */
-  readonly allowExternal: boolean;
-  /** Folders that are always allowed, such as the uploads. */
-  readonly folders: readonly string[];
+  /** Where they may be. */
+  readonly paths: AllowedPaths;
   /** Longest file in bytes. */
   readonly maxBytes?: number;
 }
@@ -20,7 +17,7 @@ const defaultMaxBytes = 256 * 1024 * 1024;
 /** Reads the file a `file://` URI names; throws a `general` error with the URI and the reason. */
 export async function readFileUri(uri: string, policy: FilePolicy): Promise<Buffer> {
   const maxBytes = policy.maxBytes ?? defaultMaxBytes;
-  const handle = await openFile(uri, policy);
+  const handle = await openFile(uri, policy.paths);
   try {
     if (!(await handle.stat()).isFile()) throw failure(uri, 'it is not a regular file');
     const chunks: Buffer[] = [];
@@ -44,17 +41,12 @@ export async function readUri(uri: string, options: FetchOptions & FilePolicy): 
   throw failure(uri, 'only the schemes http, https and file are allowed');
 }
 
-async function openFile(uri: string, policy: FilePolicy): Promise<FileHandle> {
+async function openFile(uri: string, paths: AllowedPaths): Promise<FileHandle> {
+  const path = pathOf(uri);
   try {
-    // Links are followed first, so the check sees the file that is opened.
-    const path = await realpath(pathOf(uri));
-    if (!policy.allowExternal && !(await isInside(path, policy.folders))) {
-      throw failure(uri, `access is denied, it must be in ${policy.folders.join(' or ')}`);
-    }
-    // A pipe would block the open call without O_NONBLOCK; a link put there since is refused.
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    return await paths.open(path, 'readNow');
   } catch (error) {
-    if (error instanceof HaumeaError) throw error;
+    if (error instanceof HaumeaError) throw failure(uri, error.message, error);
     const code = (error as NodeJS.ErrnoException).code;
     throw failure(uri, code === 'ENOENT' ? 'there is no such file' : `error ${code}`, error);
   }
@@ -75,17 +67,6 @@ function pathOf(uri: string): string {
   } catch (error) {
     throw failure(uri, 'the path is not correctly encoded', error);
   }
-}
-
-async function isInside(path: string, folders: readonly string[]): Promise<boolean> {
-  for (const folder of folders) {
-    // A folder that is not there holds no files.
-    const real = await realpath(folder).catch(() => undefined);
-    if (real === undefined) continue;
-    const way = relative(real, path);
-    if (way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return true;
-  }
-  return false;
 }
 
 function failure(uri: string, reason: string, cause?: unknown): HaumeaError {

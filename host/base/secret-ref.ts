@@ -1,17 +1,22 @@
 /**
- * Secret references: a text property may name where its value is instead of holding it.
+ * Secret references: a property that is declared secret may name where its value is instead of holding it.
  *
  *     env://NAME         the environment variable NAME
  *     file://PATH        the content of a file, without its last line end
- *     {{env://NAME}}     either form inside a longer text, such as `tcp://{{env://BROKER}}:1883`
+ *     {{env://NAME}}     either form inside a longer text, such as `user-{{env://HAUMEA_SECRET_SUFFIX}}`
+ *
+ * Only variables and folders that the operator allows are looked at, and no property but secret ones is resolved:
+ * whoever may write properties must not read the server's files and environment by them.
  *
  * References are stored, exported and shown as they are; they are resolved when a connector opens, so that a changed
  * secret is picked up by a restart of the rule. No error text and no log line holds a resolved value.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
-import { isAbsolute, relative, sep } from 'node:path';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AllowedPaths } from './allowed-paths.js';
 import { HaumeaError } from './errors.js';
+import { findField, type Spec } from './field.js';
 import { isSecretRef, maskText } from './secrets.js';
 
 const wholeReference = /^(env|file):\/\/(\S.*)$/s;
@@ -21,14 +26,19 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A longer file is no secret but a mistake. */
 const maxFileBytes = 64 * 1024;
 
+/** What references may name (`basic.secrets`). */
+export interface SecretSources {
+  /** Names of environment variables; one with `*` at its end stands for all that begin so. */
+  readonly variables: readonly string[];
+  /** Folders of secret files, absolute; a relative path is looked for in each, in this order. */
+  readonly folders: readonly string[];
+}
+
 export interface SecretOptions {
+  readonly sources: SecretSources;
   /** What the properties belong to, the beginning of error texts: `mqtt source`. */
   readonly where?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Folders in which the files of references must be; any file of the machine when not given. */
-  readonly folders?: readonly string[];
-  /** Names of top-level properties whose `file://` texts are addresses of files, not references. */
-  readonly keep?: readonly string[];
 }
 
 /** Properties with their references resolved. */
@@ -40,23 +50,19 @@ export interface Resolved<T> {
   redact(text: string): string;
 }
 
-/** Tells whether a value holds a reference at any depth. */
-export function hasSecretRef(value: unknown): boolean {
-  if (typeof value === 'string') return isSecretRef(value) || value.search(embeddedReference) >= 0;
-  if (Array.isArray(value)) return value.some(hasSecretRef);
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasSecretRef);
-}
-
 /**
- * Returns a copy of a value with the references in all its texts resolved. Throws a `config` error that names the
- * property and the reference.
+ * Returns a copy of properties with the references in secret ones resolved. Throws a `config` error that names the
+ * property and the reference, also for a reference in a property that is not secret.
  */
-export function resolveSecrets<T>(value: T, options: SecretOptions = {}): Resolved<T> {
+export function resolveSecrets<T extends Readonly<Record<string, unknown>>>(
+  spec: Spec,
+  props: T,
+  options: SecretOptions,
+): Resolved<T> {
   const found = new Set<string>();
-  const resolver = new Resolver(options, found);
-  const resolved = resolver.copy(value, '') as T;
+  const value = new Resolver(options, found).object(spec, props, '') as T;
   const secrets = [...found].filter((text) => text !== '');
-  return { value: resolved, secrets, redact: redactor(secrets) };
+  return { value, secrets, redact: redactor(secrets) };
 }
 
 /** Makes a function that masks the values in a text, as they are and in the forms that URLs and JSON give them. */
@@ -73,50 +79,88 @@ class Resolver {
     private readonly found: Set<string>,
   ) {}
 
-  copy(value: unknown, path: string): unknown {
-    if (typeof value === 'string') return this.text(value, path);
-    if (Array.isArray(value)) return value.map((item, i) => this.copy(item, `${path}[${i}]`));
-    if (value === null || typeof value !== 'object' || value instanceof Uint8Array) return value;
-    const entries = Object.entries(value).map(([name, item]) => {
-      const isKept = path === '' && (this.options.keep?.includes(name) ?? false);
-      return [name, isKept ? item : this.copy(item, path === '' ? name : `${path}.${name}`)] as const;
+  object(spec: Spec, props: Readonly<Record<string, unknown>>, path: string): Record<string, unknown> {
+    const entries = Object.entries(props).map(([name, value]) => {
+      const at = path === '' ? name : `${path}.${name}`;
+      const declared = findField(spec, name)?.declared;
+      if (declared?.isSecret) return [name, this.#copy(value, at)] as const;
+      if (declared?.fields !== undefined && isObject(value)) {
+        return [name, this.object(declared.fields, value, at)] as const;
+      }
+      if (declared !== undefined && typeof value === 'string') this.#refuseReference(value, at);
+      return [name, value] as const;
     });
     return Object.fromEntries(entries);
   }
 
-  private text(text: string, path: string): string {
-    if (isSecretRef(text)) return this.lookUp(text, path);
-    return text.replace(embeddedReference, (_all, reference: string) => this.lookUp(reference, path));
+  /** A file URI that is the whole text may be meant as it stands, as the address of a file. */
+  #refuseReference(text: string, path: string): void {
+    const [embedded] = text.match(embeddedReference) ?? [];
+    const reference = /^env:\/\/\S/.test(text) ? text : embedded;
+    if (reference !== undefined) {
+      throw this.#failure(path, reference, 'only properties declared secret, such as password, may refer to secrets');
+    }
   }
 
-  private lookUp(reference: string, path: string): string {
+  #copy(value: unknown, path: string): unknown {
+    if (typeof value === 'string') return this.#text(value, path);
+    if (Array.isArray(value)) return value.map((item, i) => this.#copy(item, `${path}[${i}]`));
+    if (!isObject(value) || value instanceof Uint8Array) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, this.#copy(item, `${path}.${name}`)] as const),
+    );
+  }
+
+  #text(text: string, path: string): string {
+    if (isSecretRef(text)) return this.#lookUp(text, path);
+    return text.replace(embeddedReference, (_all, reference: string) => this.#lookUp(reference, path));
+  }
+
+  #lookUp(reference: string, path: string): string {
     const fail = (reason: string): never => {
-      const where = this.options.where === undefined ? '' : `${this.options.where}: `;
-      const property = path === '' ? '' : `property ${path}: `;
-      throw new HaumeaError('config', `${where}${property}reference ${reference}: ${reason}`);
+      throw this.#failure(path, reference, reason);
     };
     const [, scheme, target] = wholeReference.exec(reference) ?? fail('the name behind :// is missing');
-    const value = scheme === 'env' ? this.variable(target as string, fail) : this.file(reference, fail);
+    const value = scheme === 'env' ? this.#variable(target as string, fail) : this.#file(reference, fail);
     this.found.add(value);
     return value;
   }
 
-  private variable(name: string, fail: (reason: string) => never): string {
+  #failure(path: string, reference: string, reason: string): HaumeaError {
+    const where = this.options.where === undefined ? '' : `${this.options.where}: `;
+    return new HaumeaError('config', `${where}property ${path}: reference ${reference}: ${reason}`);
+  }
+
+  #variable(name: string, fail: (reason: string) => never): string {
     if (!variableName.test(name)) return fail('this is no name of an environment variable');
+    const { variables } = this.options.sources;
+    const isAllowed = (pattern: string) =>
+      pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+    if (!variables.some(isAllowed)) {
+      return fail(`the variable is none of those that basic.secrets.variables allows (${variables.join(', ')})`);
+    }
     return (this.options.env ?? process.env)[name] ?? fail('the environment variable is not set');
   }
 
-  private file(reference: string, fail: (reason: string) => never): string {
-    let handle: number;
+  #file(reference: string, fail: (reason: string) => never): string {
+    const { folders } = this.options.sources;
+    const paths = folders.map((base) => new AllowedPaths({ base, folders, own: [], isOpen: false }));
+    let handle: number | undefined;
+    let reason = `the file is not in the folders that basic.secrets.folders allows (${folders.join(', ')})`;
     try {
-      const path = realpathSync(pathOf(reference));
-      if (!isInside(path, this.options.folders)) return fail('the file is outside of the folders allowed for secrets');
-      // Without O_NONBLOCK a pipe would hold the process until somebody writes to it.
-      handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const path = pathOf(reference);
+      for (const allowed of isAbsolute(path) ? paths.slice(0, 1) : paths) {
+        try {
+          handle = allowed.openSync(path, 'readNow');
+          break;
+        } catch (error) {
+          if (!(error instanceof HaumeaError)) reason = `the file can't be read (${reasonCode(error)})`;
+        }
+      }
     } catch (error) {
-      if (error instanceof HaumeaError) throw error;
       return fail(`the file can't be read (${reasonCode(error)})`);
     }
+    if (handle === undefined) return fail(reason);
     try {
       const stat = fstatSync(handle);
       if (!stat.isFile()) return fail('this is not a regular file');
@@ -128,23 +172,13 @@ class Resolver {
   }
 }
 
-/** `file:///etc/key` is a URI; anything else behind the two slashes is a path from the working folder. */
+/** `file:///etc/key` is a URI; anything else behind the two slashes is a path in a folder of secrets. */
 function pathOf(reference: string): string {
-  return reference.startsWith('file:///') ? fileURLToPath(reference) : reference.slice('file://'.length);
+  return reference.startsWith('file:///') ? fileURLToPath(reference) : join(reference.slice('file://'.length));
 }
 
-function isInside(path: string, folders: readonly string[] | undefined): boolean {
-  if (folders === undefined) return true;
-  return folders.some((folder) => {
-    let way: string;
-    try {
-      way = relative(realpathSync(folder), path);
-    } catch {
-      // A folder that is not there holds no files.
-      return false;
-    }
-    return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-  });
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function decode(bytes: Buffer): string | undefined {

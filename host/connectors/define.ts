@@ -4,6 +4,7 @@
  */
 
 import type { Framing, OutputChunk } from '../../kernels/api.js';
+import type { AllowedPaths } from '../base/allowed-paths.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
 import type { Logger } from '../base/log.js';
 
@@ -40,6 +41,8 @@ export interface SourceContext {
   exception(reason: string): void;
   /** All input was written. */
   end(): void;
+  /** Opens the files that properties name, where that is allowed. */
+  readonly paths: AllowedPaths;
   /** An object that all connectors of this worker share, made at first use. */
   shared<T>(key: string, make: () => T): T;
 }
@@ -63,6 +66,8 @@ export interface SinkContext {
   failed(bytes: number, messages: number, reason: string): void;
   /** The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. */
   disconnected(reason: string): void;
+  /** Opens the files that properties name, where that is allowed. */
+  readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
 }
 
@@ -97,6 +102,8 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   doc: string;
   /** Properties of a connection, the same for source and sink. */
   connection: C;
+  /** Files that these properties name, by property: allowed paths only, absolute when the connector gets them. */
+  files?(conf: Parsed<C>): Readonly<Record<string, string>>;
   /** Connects once and leaves again; throws the reason when the other side does not answer. */
   ping?(conf: Parsed<C>): Promise<void>;
   source?: {
@@ -104,11 +111,15 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
     dataSource?: string;
     /** Properties of a stream. */
     props: S;
+    /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
+    files?(conf: Parsed<C> & Parsed<S>, dataSource: string): Readonly<Record<string, string>>;
     form(conf: Parsed<C> & Parsed<S>): SourceForm;
     create(conf: Parsed<C> & Parsed<S>, context: SourceContext): Source;
   };
   sink?: {
     props: K;
+    /** Files that the properties name, by property: what is not allowed is refused. */
+    files?(conf: Parsed<C> & Parsed<K>): Readonly<Record<string, string>>;
     create(conf: Parsed<C> & Parsed<K>, context: SinkContext): Sink;
   };
 }
@@ -118,6 +129,7 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly connection: Spec;
+  files?(props: Record<string, unknown>): Readonly<Record<string, string>>;
   /** Connects once and leaves again; throws the reason when that fails. Without it there is no other side to reach. */
   ping?(props: Record<string, unknown>): Promise<void>;
   readonly source?: {
@@ -125,12 +137,14 @@ export interface Connector {
     readonly props: Spec;
     /** Checks properties; throws HaumeaError `config` that names the property. */
     check(props: Record<string, unknown>): void;
+    files?(props: Record<string, unknown>, dataSource: string): Readonly<Record<string, string>>;
     form(props: Record<string, unknown>): SourceForm;
     create(props: Record<string, unknown>, context: SourceContext): Source;
   };
   readonly sink?: {
     readonly props: Spec;
     check(props: Record<string, unknown>): void;
+    files?(props: Record<string, unknown>): Readonly<Record<string, string>>;
     create(props: Record<string, unknown>, context: SinkContext): Sink;
   };
 }
@@ -139,7 +153,7 @@ export interface Connector {
 export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
   declared: ConnectorDeclaration<C, S, K>,
 ): Connector {
-  const { name, doc, connection, ping, source, sink } = declared;
+  const { name, doc, connection, files, ping, source, sink } = declared;
   const sourceProps = { ...connection, ...source?.props } as Spec;
   const sinkProps = { ...connection, ...sink?.props } as Spec;
   const sourceConf = (props: Record<string, unknown>) =>
@@ -150,17 +164,20 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
     name,
     doc,
     connection,
+    files: files && ((props) => files(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
     ping: ping && (async (props) => ping(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
     source: source && {
       dataSource: source.dataSource,
       props: sourceProps,
       check: (props) => void sourceConf(props),
+      files: source.files && ((props, dataSource) => source.files?.(sourceConf(props), dataSource) ?? {}),
       form: (props) => source.form(sourceConf(props)),
       create: (props, context) => source.create(sourceConf(props), context),
     },
     sink: sink && {
       props: sinkProps,
       check: (props) => void sinkConf(props),
+      files: sink.files && ((props) => sink.files?.(sinkConf(props)) ?? {}),
       create: (props, context) => sink.create(sinkConf(props), context),
     },
   };

@@ -4,6 +4,7 @@
  */
 
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
+import type { Access } from './access.js';
 import type { RuleLatencies } from './latencies.js';
 import type { TableRow } from './tables.js';
 import type { TraceStore, TraceStrategy } from './trace.js';
@@ -107,6 +108,8 @@ export interface Catalog {
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
   /** Who brings a function that is not built in: `service shop`. */
   functionOwner?(name: string): string | undefined;
+  /** What connectors may reach; any file without it. */
+  readonly access?: Access;
 }
 
 /** A connection that a rule which is not stopped has, or tries to get. */

@@ -2,6 +2,7 @@
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { KernelError } from '../../kernels/error.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
+import { AllowedPaths } from '../base/allowed-paths.js';
 import { SteadyTime } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -35,6 +36,8 @@ export interface PlaneOptions {
   measuresAll?: boolean;
   coalesceMs: number;
   flushTimeoutMs: number;
+  /** Files that connectors may open; any without it. */
+  paths?: AllowedPaths;
   /** The kernel broke: nothing in it can be trusted any more. */
   broken: (error: unknown) => void;
 }
@@ -85,7 +88,11 @@ export class DataPlane implements HostCalls {
   readonly #holdWatch = new HoldWatch(() => this.#sources.values());
   #isBroken = false;
 
-  private constructor(readonly options: PlaneOptions) {}
+  readonly paths: AllowedPaths;
+
+  private constructor(readonly options: PlaneOptions) {
+    this.paths = options.paths ?? AllowedPaths.any();
+  }
 
   static async open(options: PlaneOptions): Promise<DataPlane> {
     const plane = new DataPlane(options);

@@ -8,6 +8,7 @@ import type { LogTree } from '../base/log-tree.js';
 import { loadDeclarations } from '../connectors/index.js';
 import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';
+import { freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
@@ -76,6 +77,7 @@ export function createEngine(options: EngineOptions): Rules {
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
+        paths: (catalog.access ?? freeAccess).paths.rules,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,
         report: (report) => rules.take(report),
         traced: (trace) => rules.traces.add(trace),

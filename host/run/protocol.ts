@@ -1,5 +1,6 @@
 /** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
+import type { PathRules } from '../base/allowed-paths.js';
 import type { Details, Level } from '../base/log.js';
 import type { RuleLatencies } from './latencies.js';
 import type { TableRow } from './tables.js';
@@ -111,4 +112,6 @@ export interface WorkerSettings {
   maxMemoryBytes: number;
   /** Times all work for histograms; otherwise a sample is timed. */
   measuresAll: boolean;
+  /** Files that connectors may open. */
+  paths: PathRules;
 }

@@ -6,6 +6,7 @@ import { isInternalSink, loadedConnector, unknownConnector } from '../connectors
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
+import { checkFiles, freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
@@ -45,9 +46,12 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const formatted = new Set(formattedColumns(definition));
   const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
   const given = { ...layers, ...options.extra };
-  const { value: props, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props);
+  const access = catalog.access ?? freeAccess;
+  const { value, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props, access.secrets);
   redacts.push(redact);
-  checkResolved(connector.source, props, redact);
+  checkResolved(connector.source, value, redact);
+  const props = { ...value, ...checkFiles(connector.files?.(value), access, `stream ${name}`) };
+  checkFiles(connector.source.files?.(props, options.datasource), access, `stream ${name}`);
   return {
     name,
     type,
@@ -71,10 +75,14 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
       throw unknownConnector('sink', type);
     const whose = `rule ${rule.id}`;
     const given = withConnection(props, type, whose, catalog);
-    const { value, secrets, redact } = resolveProps(given, `${whose}, sink ${type}`, connector.sink.props);
+    const access = catalog.access ?? freeAccess;
+    const where = `${whose}, sink ${type}`;
+    const { value, secrets, redact } = resolveProps(given, where, connector.sink.props, access.secrets);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
-    return { type, props: value, ...(secrets.length === 0 ? {} : { secrets }) };
+    const checked = checkFiles(connector.files?.(value), access, where);
+    checkFiles(connector.sink.files?.(value), access, where);
+    return { type, props: { ...value, ...checked }, ...(secrets.length === 0 ? {} : { secrets }) };
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Kernel, LinkedNode, NodeCounters, NodeHandle, StreamCounters } from '../../kernels/api.js';
 import type { Histogram } from '../../kernels/histogram.js';
 import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
+import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
@@ -20,6 +21,7 @@ export interface RuleHost {
   readonly measuresAll: boolean;
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
+  readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** Adds one to those who get the output of a node, which rules with equal plans share. */
   addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
@@ -189,6 +191,10 @@ export class RuleRun implements SinkHost {
   /** Logs a line when the rule is to say more. */
   debug(line: () => string): void {
     if (this.isDebug) this.log.debug(line());
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
   }
 
   shared<T>(key: string, make: () => T): T {

@@ -1,15 +1,12 @@
 /** References to secrets in properties of connectors, resolved when a rule starts or a connection is tried. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Spec } from '../base/field.js';
+import { findField, type Spec } from '../base/field.js';
 import type { Logger } from '../base/log.js';
-import { hasSecretRef, redactor, resolveSecrets } from '../base/secret-ref.js';
+import { redactor, resolveSecrets, type SecretSources } from '../base/secret-ref.js';
 import { secretTextsOf } from '../base/secrets.js';
 import type { Metrics } from './protocol.js';
 
 type Props = Record<string, unknown>;
-
-/** Properties whose `file://` text is the address of a file, not a secret kept in one. */
-const addressName = /(path|file|url|uri)$/i;
 
 /** Properties as a connector gets them. */
 export interface ResolvedProps {
@@ -20,21 +17,14 @@ export interface ResolvedProps {
 }
 
 /**
- * Returns the properties with their references resolved; throws a `config` error that names property and reference.
- * `spec` tells which properties are secret besides those that are by their name.
+ * Returns the properties with the references in secret ones resolved; throws a `config` error that names property and
+ * reference. `spec` tells which properties are secret; what is written out in those that are by their name is one, too.
  */
-export function resolveProps(props: Props, where: string, spec: Spec = {}): ResolvedProps {
-  const resolved = hasSecretRef(props) ? resolveSecrets(props, { where, keep: addressesOf(props) }) : undefined;
-  const value = resolved?.value ?? props;
-  const written = secretTextsOf(value, (name) => Object.hasOwn(spec, name) && spec[name]?.declared.isSecret === true);
-  const secrets = [...new Set([...(resolved?.secrets ?? []), ...written])];
+export function resolveProps(props: Props, where: string, spec: Spec, sources: SecretSources): ResolvedProps {
+  const { value, secrets: resolved } = resolveSecrets(spec, props, { where, sources });
+  const written = secretTextsOf(value, (name) => findField(spec, name)?.declared.isSecret === true);
+  const secrets = [...new Set([...resolved, ...written])];
   return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };
-}
-
-function addressesOf(props: Props): string[] {
-  return Object.entries(props)
-    .filter(([name, value]) => addressName.test(name) && typeof value === 'string' && value.startsWith('file://'))
-    .map(([name]) => name);
 }
 
 const noSecrets: readonly string[] = [];

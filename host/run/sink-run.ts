@@ -2,6 +2,7 @@
 
 import type { OutputChunk } from '../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../kernels/histogram.js';
+import type { AllowedPaths } from '../base/allowed-paths.js';
 import { systemClock, type Timer } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -21,6 +22,7 @@ export interface SinkHost {
   debug(line: () => string): void;
   /** Times are measured for histograms. */
   readonly measuresAll?: boolean;
+  readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
@@ -232,6 +234,10 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   get log(): Logger {
     return redactedLog(this.host.log, this.redact);
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
   }
 
   shared<T>(key: string, make: () => T): T {

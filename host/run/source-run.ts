@@ -1,6 +1,7 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
 import type { Kernel, StreamCounters, StreamHandle } from '../../kernels/api.js';
 import { ProtocolError } from '../../kernels/error.js';
+import type { AllowedPaths } from '../base/allowed-paths.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Connector, Source, SourceContext, SourceForm } from '../connectors/define.js';
@@ -25,6 +26,7 @@ export interface SourceHost {
   readonly coalesceMs: number;
   /** Time of rows and windows: epoch ms that never go back. */
   now(): number;
+  readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
   work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
@@ -254,6 +256,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.isEnded = true;
     for (const call of this.#whenOver.splice(0)) call();
     this.host.ended(this);
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
   }
 
   shared<T>(key: string, make: () => T): T {

@@ -3,6 +3,7 @@
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
 import { Worker } from 'node:worker_threads';
+import type { PathRules } from '../base/allowed-paths.js';
 import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -20,6 +21,8 @@ export interface SupervisorOptions {
   maxMemoryBytes: number;
   /** See `WorkerSettings`. */
   measuresAll: boolean;
+  /** See `WorkerSettings`. */
+  paths: PathRules;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
   /** Takes what rules that are traced went through. */
@@ -123,8 +126,15 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll, log } = this.options;
-    const settings: WorkerSettings = { heartbeat: memory, coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll };
+    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll, paths, log } = this.options;
+    const settings: WorkerSettings = {
+      heartbeat: memory,
+      coalesceMs,
+      flushTimeoutMs,
+      maxMemoryBytes,
+      measuresAll,
+      paths,
+    };
     const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), {
       workerData: settings,
       resourceLimits,

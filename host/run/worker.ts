@@ -1,6 +1,7 @@
 /** Entry of a data plane thread: takes control messages, runs the data plane, reports in batches. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../kernels/index.js';
+import { AllowedPaths } from '../base/allowed-paths.js';
 import { type Details, type Level, LineLogger } from '../base/log.js';
 import { callHost } from '../functions/registry.js';
 import { DataPlane } from './data-plane.js';
@@ -64,6 +65,7 @@ const plane = DataPlane.open({
   logOf: (run) => new LogLines(run),
   heartbeat,
   measuresAll: settings.measuresAll,
+  paths: new AllowedPaths(settings.paths),
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.

@@ -6,6 +6,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AllowedPaths } from '../../host/base/allowed-paths.js';
 import { UploadService } from '../../host/rest/services/uploads.js';
 import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
 import { nativePlugin, portablePlugin, service, wasmModule } from './archives.js';
@@ -192,7 +193,7 @@ test('an export has the files that stay while others are deleted', async () => {
   const data = temporaryFolder();
   const uploads = new UploadService({
     allowPrivate: false,
-    allowExternal: false,
+    paths: AllowedPaths.any(),
     data,
     uploads: data,
     pending: new Map(),

@@ -1,4 +1,5 @@
 /** The control plane in the test's own process, behind real HTTP, with an engine that moves no data. */
+import { tmpdir } from 'node:os';
 import { loadConfig } from '../../host/base/config.js';
 import { type ServerOptions, startServer } from '../../host/server.js';
 import { type Answer, request, temporaryFolder } from '../harness.js';
@@ -22,6 +23,8 @@ export async function startControlPlane(
     KUIPER__BASIC__RESTIP: '127.0.0.1',
     KUIPER__BASIC__RESTPORT: '0',
     KUIPER__BASIC__FILELOG: 'false',
+    // Tests give servers files of temporary folders besides their data folders.
+    KUIPER__BASIC__ALLOWEDPATHS: tmpdir(),
     ...more,
   };
   let stopRequests = 0;

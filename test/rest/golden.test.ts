@@ -108,6 +108,7 @@ async function runShare(files: readonly string[], mqtt: string, undescribed: Set
     env: {
       TZ: 'UTC',
       KUIPER__BASIC__ENABLEPRIVATENET: 'true',
+      KUIPER__BASIC__ALLOWEDPATHS: `${golden}rest/fixtures`,
       KUIPER__BASIC__RESOURCEPROFILECONFIG__ENABLE: 'true',
       KUIPER__SOURCE__HTTPSERVERPORT: String(eventPort),
     },

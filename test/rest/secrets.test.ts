@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { field } from '../../host/base/field.js';
 import { resolveProps } from '../../host/run/secret-props.js';
 import { temporaryFolder } from '../harness.js';
 import { type ControlPlane, startControlPlane } from './control-plane.js';
@@ -77,31 +78,20 @@ test('configuration keys and connections: masked, and kept on a masked round tri
   }
 });
 
-test('references are resolved from the environment and from files, at any depth', () => {
-  const file = join(temporaryFolder(), 'secret');
-  writeFileSync(file, 'from file\n');
-  process.env.HAUMEA_TEST_SECRET = 'from env';
-  const { value, redact } = resolveProps(
-    {
-      password: 'env://HAUMEA_TEST_SECRET',
-      nested: { token: `file://${file}` },
-      server: 'tcp://{{env://HAUMEA_TEST_SECRET}}:1883',
-      certificationPath: `file://${file}`,
-      qos: 1,
-    },
-    'stream s',
-  );
-  assert.equal(value, {
-    password: 'from env',
-    nested: { token: 'from file' },
-    server: 'tcp://from env:1883',
-    certificationPath: `file://${file}`,
-    qos: 1,
-  });
+test('references are resolved from allowed variables and folders, in secret properties', () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'secret'), 'from file\n');
+  process.env.HAUMEA_SECRET_TEST = 'from env';
+  const spec = { password: field.secret(), privateKeyRaw: field.secret(), certificationPath: field.string() };
+  const sources = { variables: ['HAUMEA_SECRET_*'], folders: [folder] };
+  const certificationPath = `file://${folder}/secret`;
+  const props = { password: 'env://HAUMEA_SECRET_TEST', privateKeyRaw: 'file://secret', certificationPath, qos: 1 };
+  const { value, redact } = resolveProps(props, 'stream s', spec, sources);
+  assert.equal(value, { password: 'from env', privateKeyRaw: 'from file', certificationPath, qos: 1 });
   assert.is(redact('login with from env failed'), 'login with ****** failed');
   assert.throws(
-    () => resolveProps({ password: 'env://HAUMEA_TEST_MISSING' }, 'rule r, sink mqtt'),
-    /rule r, sink mqtt: property password: reference env:\/\/HAUMEA_TEST_MISSING: the environment variable is not set/,
+    () => resolveProps({ password: 'env://HAUMEA_SECRET_MISSING' }, 'rule r, sink mqtt', spec, sources),
+    /rule r, sink mqtt: property password: reference env:\/\/HAUMEA_SECRET_MISSING: the environment variable is not set/,
   );
 });
 

@@ -3,7 +3,7 @@ import { field } from '../../base/field.js';
 import { commonSink, commonSource, noTemplate } from '../common.js';
 import { defineConnector } from '../define.js';
 import { FileSink } from './sink.js';
-import { FileSource } from './source.js';
+import { FileSource, pathOf } from './source.js';
 
 export default defineConnector({
   name: 'file',
@@ -19,7 +19,7 @@ export default defineConnector({
         .default('json')
         .notYet((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
         .doc('json: an array of objects or objects one after the other; lines: a payload in each line'),
-      path: field.string().default('.').doc('Folder of the files'),
+      path: field.string().default('.').doc('Folder of the files; a relative one lies in the data folder'),
       interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
       ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
@@ -43,6 +43,10 @@ export default defineConnector({
         .doc('Accepted for compatibility; files are read one after the other')
         .unlisted(),
     },
+    files: (conf, dataSource) => ({
+      path: pathOf(conf.path, dataSource),
+      moveTo: conf.actionAfterRead === 2 ? conf.moveTo : '',
+    }),
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
       endsSoon: conf.interval === 0 && conf.sendInterval === 0,
@@ -52,7 +56,11 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      path: field.string().required().notYet(noTemplate).doc('File to write to; missing folders are made'),
+      path: field
+        .string()
+        .required()
+        .notYet(noTemplate)
+        .doc('File to write to, a relative path lies in the data folder; missing folders are made'),
       fileType: field
         .string()
         .oneOf('lines', 'json', 'csv')
@@ -73,6 +81,7 @@ export default defineConnector({
         .default('')
         .doc('Where the name of a file put aside has its time stamp'),
     },
+    files: ({ path }) => ({ path }),
     create: (conf, context) => new FileSink(conf, context),
   },
 });

@@ -1,5 +1,5 @@
 /** Appends lines to a file. All rules that write to one path share one writer, so that lines are never mixed. */
-import { resolve } from 'node:path';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { OutputChunk, Sink, SinkContext } from '../define.js';
 import { FileWriter, type WriterOptions } from './writer.js';
 
@@ -13,10 +13,10 @@ export interface FileSinkConf {
 class Writers {
   readonly #byPath = new Map<string, { writer: FileWriter; users: number }>();
 
-  take(path: string, options: WriterOptions): FileWriter {
+  take(path: string, options: WriterOptions, paths: AllowedPaths): FileWriter {
     let entry = this.#byPath.get(path);
     if (entry === undefined) {
-      entry = { writer: new FileWriter(path, options), users: 0 };
+      entry = { writer: new FileWriter(path, options, paths), users: 0 };
       this.#byPath.set(path, entry);
     }
     entry.users++;
@@ -41,9 +41,9 @@ export class FileSink implements Sink {
     conf: FileSinkConf,
     readonly context: SinkContext,
   ) {
-    this.#path = resolve(conf.path);
+    this.#path = context.paths.check(conf.path);
     this.#writers = context.shared('file.writers', () => new Writers());
-    this.#writer = this.#writers.take(this.#path, conf);
+    this.#writer = this.#writers.take(this.#path, conf, context.paths);
   }
 
   open(): Promise<void> {

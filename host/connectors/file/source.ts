@@ -1,7 +1,6 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
-import { createReadStream } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
@@ -26,27 +25,33 @@ export interface FileSourceConf {
 const chunkBytes = 256 * 1024;
 const lineFeed = 10;
 
+/** What a stream reads: the file or folder that its DATASOURCE names below the path. */
+export function pathOf(path: string, dataSource: string): string {
+  return isAbsolute(dataSource) ? dataSource : join(path, dataSource);
+}
+
 export class FileSource implements Source {
   #isClosed = false;
   #stopWaiting: (() => void) | undefined;
   #reading: Promise<void> | undefined;
-  readonly #path: string;
+  /** Absolute, set when it opens. */
+  #path = '';
 
   constructor(
     readonly conf: FileSourceConf,
     readonly context: SourceContext,
-  ) {
-    this.#path = resolve(conf.path, context.dataSource);
-  }
+  ) {}
 
   async open(): Promise<void> {
     const { conf } = this;
     if (conf.actionAfterRead === 2 && conf.moveTo === '') {
       throw new HaumeaError('config', 'file source: property moveTo is required when actionAfterRead is 2');
     }
+    const { paths, dataSource } = this.context;
     try {
+      this.#path = paths.check(pathOf(conf.path, dataSource));
       await stat(this.#path);
-      if (conf.actionAfterRead === 2) await makeFolder(conf.moveTo);
+      if (conf.actionAfterRead === 2) await makeFolder(paths.check(conf.moveTo));
     } catch (error) {
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
     }
@@ -95,7 +100,8 @@ export class FileSource implements Source {
 
   async #read(path: string): Promise<void> {
     const { conf } = this;
-    const raw = createReadStream(path, { highWaterMark: chunkBytes });
+    const file = await this.context.paths.open(path, 'read');
+    const raw = file.createReadStream({ highWaterMark: chunkBytes });
     const input = conf.decompression === 'gzip' ? raw.pipe(createGunzip()) : raw;
     if (input !== raw) raw.on('error', (error) => input.destroy(error));
     try {
@@ -172,8 +178,9 @@ export class FileSource implements Source {
 
   async #afterRead(path: string): Promise<void> {
     const { actionAfterRead, moveTo } = this.conf;
-    if (actionAfterRead === 1) await rm(path);
-    if (actionAfterRead === 2) await rename(path, join(moveTo, basename(path)));
+    const { paths } = this.context;
+    if (actionAfterRead === 1) await rm(paths.check(path));
+    if (actionAfterRead === 2) await rename(paths.check(path), join(paths.check(moveTo), basename(path)));
   }
 }
 

@@ -2,8 +2,9 @@
  * Ordered asynchronous appends to one file. Output is copied once into pooled buffers; while one write is under way the
  * next buffers fill, so that many small outputs become few large writes. A failed write is kept and tried again.
  */
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, rename } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
 
@@ -53,6 +54,7 @@ export class FileWriter {
   constructor(
     readonly path: string,
     readonly options: WriterOptions,
+    readonly paths: AllowedPaths,
   ) {}
 
   /** Opens the file for appending, or goes on after a failed write. */
@@ -106,8 +108,8 @@ export class FileWriter {
   async #openFile(): Promise<void> {
     if (this.#file !== undefined) return;
     try {
-      await makeFolder(dirname(this.path));
-      const file = await open(this.path, 'a');
+      await makeFolder(dirname(this.paths.check(this.path)));
+      const file = await this.paths.open(this.path, 'append');
       // Closed while it was opened: nobody would close the file later.
       if (this.#isClosed) return void (await file.close());
       this.#file = file;

@@ -44,6 +44,7 @@ export default defineConnector({
       .unlisted(),
     keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
   },
+  files: ({ certificationPath, privateKeyPath, rootCaPath }) => ({ certificationPath, privateKeyPath, rootCaPath }),
   ping: async (conf) => {
     // A client id of its own: the broker would end the session of a rule with the same one.
     const client = await makeClient({ ...conf, clientid: '' }, { clean: true }, () => undefined);

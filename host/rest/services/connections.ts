@@ -6,8 +6,9 @@ import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import { nothingToUndo } from '../../meta/store.js';
+import { type Access, checkFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
-import { redactedError, resolveProps } from '../../run/secret-props.js';
+import { type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
 import { inContext, type Reply } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
@@ -51,6 +52,8 @@ export interface ConnectionServiceOptions {
   readonly connections: RecordRepository<ConnectionRecord>;
   /** Declarations of all connectors. */
   readonly connectors: () => Promise<readonly Connector[]>;
+  /** What properties may refer to. */
+  readonly access: Access;
   /** What the running rules use. */
   readonly uses: () => readonly ConnectionUse[];
 }
@@ -58,13 +61,15 @@ export interface ConnectionServiceOptions {
 export class ConnectionService {
   readonly #connections: ConnectionServiceOptions['connections'];
   readonly #connectors: ConnectionServiceOptions['connectors'];
+  readonly #access: Access;
   readonly #uses: ConnectionServiceOptions['uses'];
   readonly #probes = new Map<string, Probe>();
   readonly #serial = new Serial();
 
-  constructor({ connections, connectors, uses }: ConnectionServiceOptions) {
+  constructor({ connections, connectors, access, uses }: ConnectionServiceOptions) {
     this.#connections = connections;
     this.#connectors = connectors;
+    this.#access = access;
     this.#uses = uses;
   }
 
@@ -136,7 +141,7 @@ export class ConnectionService {
       }
       const id = textOf(properties, 'connectionSelector');
       const selected = id === '' ? {} : this.#get(id).props;
-      const { value, redact } = resolveProps({ ...properties, ...selected }, `${part} ${type}`, connector.connection);
+      const { value, redact } = this.#resolve(connector, { ...properties, ...selected }, `${part} ${type}`);
       await connector.ping(value).catch((error: unknown) => {
         throw asConnectionError(redactedError(error, redact));
       });
@@ -228,10 +233,17 @@ export class ConnectionService {
     }
     // The other side comes to us.
     if (connector.ping === undefined) return;
-    const { value, redact } = resolveProps(props, `connection of type ${typ}`, connector.connection);
+    const { value, redact } = this.#resolve(connector, props, `connection of type ${typ}`);
     await connector.ping(value).catch((error: unknown) => {
       throw redactedError(error, redact);
     });
+  }
+
+  /** The properties as the connector gets them. */
+  #resolve(connector: Connector, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
+    const resolved = resolveProps(props, where, connector.connection, this.#access.secrets);
+    const { value } = resolved;
+    return { ...resolved, value: { ...value, ...checkFiles(connector.files?.(value), this.#access, where) } };
   }
 
   async #connector(type: string): Promise<Connector | undefined> {
@@ -251,8 +263,26 @@ export class ConnectionService {
       throw new HaumeaError('general', 'invalid body: props must be an object');
     }
     const props = unmask(given as Record<string, unknown>, old?.props);
-    if (connector !== undefined) checkProps(connector, props);
+    if (connector !== undefined) this.#checkProps(connector, props);
     return { typ, props };
+  }
+
+  #checkProps(connector: Connector, props: Record<string, unknown>): void {
+    const { name, connection } = connector;
+    const where = `${name} connection`;
+    let resolved: ResolvedProps;
+    try {
+      resolved = resolveProps(props, where, connection, this.#access.secrets);
+    } catch {
+      // A secret that is not there yet: the state of the connection says so.
+      return;
+    }
+    try {
+      parse(connection, resolved.value, { where });
+      checkFiles(connector.files?.(resolved.value), this.#access, where);
+    } catch (error) {
+      throw new HaumeaError('general', resolved.redact(reasonOf(error)), { cause: error });
+    }
   }
 
   #get(id: string): ConnectionRecord {
@@ -266,21 +296,6 @@ export class ConnectionService {
     if (users.length === 0) return;
     const rules = [...new Set(users.map(({ rule }) => rule))].join(', ');
     throw new HaumeaError('general', `connection ${id} can't be ${change} due to rule references: ${rules}`);
-  }
-}
-
-function checkProps({ name, connection }: Connector, props: Record<string, unknown>): void {
-  let resolved: ReturnType<typeof resolveProps>;
-  try {
-    resolved = resolveProps(props, `${name} connection`, connection);
-  } catch {
-    // A secret that is not there yet: the state of the connection says so.
-    return;
-  }
-  try {
-    parse(connection, resolved.value, { where: `${name} connection` });
-  } catch (error) {
-    throw new HaumeaError('general', resolved.redact(reasonOf(error)), { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 /** Where services keep files, and where they may take them from. */
 import { pathToFileURL } from 'node:url';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError } from '../../base/errors.js';
 import { readUri } from '../../base/file-uri.js';
 
@@ -10,18 +11,18 @@ export interface ResourceFiles {
   readonly uploads: string;
   /** Requests to loopback and private addresses are allowed. */
   readonly allowPrivate: boolean;
-  /** Files outside of the uploads are allowed. */
-  readonly allowExternal: boolean;
+  /** Where files that URIs name may be. */
+  readonly paths: AllowedPaths;
   /** Uploads by path that an import has checked but not written yet: what it brings besides may refer to them. */
   readonly pending: Map<string, Buffer>;
 }
 
 /** Reads what a URI of a request names, by the rules of the server. */
 export async function readResource(uri: string, files: ResourceFiles): Promise<Buffer> {
-  const { allowPrivate, allowExternal, uploads, pending } = files;
+  const { allowPrivate, paths, pending } = files;
   for (const [path, bytes] of pending) if (uri === pathToFileURL(path).href) return bytes;
   try {
-    return await readUri(uri, { allowPrivate, allowExternal, folders: [uploads] });
+    return await readUri(uri, { allowPrivate, paths });
   } catch (error) {
     // Whatever the reason, the request names something that can't be had.
     if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });

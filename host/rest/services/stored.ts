@@ -5,6 +5,7 @@ import { kinds } from '../../meta/kinds.js';
 import { PackageFolders } from '../../meta/packages.js';
 import { RecordRepository, type RecordShape } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
+import type { Access } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { type ConnectionRecord, ConnectionService } from './connections.js';
 import { ExternalServices, serviceShape } from './external-services.js';
@@ -37,13 +38,14 @@ export interface StoredOptions {
   readonly functions: UserFunctions;
   readonly connections: RecordRepository<ConnectionRecord>;
   readonly connectors: () => Promise<readonly Connector[]>;
+  readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
   readonly portableStatus: StatusOf;
 }
 
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions): StoredServices {
-  const { store, files, functions, connections, connectors, uses, portableStatus } = options;
+  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
@@ -71,7 +73,7 @@ export function createStoredServices(options: StoredOptions): StoredServices {
       files,
     ),
     uploads: new UploadService(files),
-    connections: new ConnectionService({ connections, connectors, uses }),
+    connections: new ConnectionService({ connections, connectors, access, uses }),
     externalServices: new ExternalServices(
       { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
       files,

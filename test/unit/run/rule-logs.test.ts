@@ -77,12 +77,11 @@ test('a failure is told in the main log and in the file of the rule', async () =
   await close();
 });
 
-test('no log line and no trace shows a resolved secret that a connector lets out', async () => {
-  process.env.HAUMEA_TEST_LINE_SECRET = 'resolved "secret" 77';
+test('no log line and no trace shows a secret that a connector lets out', async () => {
   const { run, engine, has, text, figure, close } = open();
   // The nop sink logs what it gets: the row holds the value, as the message of a library would.
-  const sql = `SELECT 'resolved "secret" 77' AS a, 'plain-pass-word' AS b FROM sim`;
-  const props = { log: true, key: 'env://HAUMEA_TEST_LINE_SECRET', password: 'plain-pass-word' };
+  const sql = `SELECT 'written "secret" 77' AS a, 'plain-pass-word' AS b FROM sim`;
+  const props = { log: true, token: 'written "secret" 77', password: 'plain-pass-word' };
   run('r', sql, [['nop', props]], { enableRuleTracer: true });
   await has('stream.log', /rule=r/);
   await figure('r', 'sinkRecordsOutTotal', (value) => value > 3);

@@ -1,6 +1,7 @@
 /** What the engine counts for a sink. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { silent } from '../../../host/base/log.js';
 import { defineConnector, type SinkContext } from '../../../host/connectors/define.js';
 import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
@@ -27,6 +28,7 @@ function open(secrets: string[] = []): { sink: SinkRun; context: SinkContext; to
     id: 'r',
     log: { ...silent, warn: tell },
     debug: (line) => tell(line()),
+    paths: AllowedPaths.any(),
     shared: (_key, make) => make(),
     sinkIsFull: () => {},
     sinkFailed: tell,

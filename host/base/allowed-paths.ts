@@ -1,0 +1,156 @@
+/**
+ * The one rule for paths that requests name: they lie in the data folder or in a folder the operator allows, after all
+ * symbolic links are followed, and are none of the server's own files. Relative paths begin in the data folder.
+ *
+ * A path is looked at twice: before the file is opened, and again when it is open, by what the system says it opened. So
+ * a link put in its place in between gains nothing. A refusal is the same whether there is such a file or not.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { HaumeaError } from './errors.js';
+
+/** What is allowed, as plain data: threads get it as it is. */
+export interface PathRules {
+  /** Folder in which relative paths begin, absolute; allowed itself. */
+  readonly base: string;
+  /** Further folders, absolute. */
+  readonly folders: readonly string[];
+  /** Files and folders of the server itself, absolute; with `*` at the end all whose names begin so. */
+  readonly own: readonly string[];
+  /** Every path is allowed but the server's own (`basic.allowExternalFileAccess`). */
+  readonly isOpen: boolean;
+  /** What a refusal says is allowed. */
+  readonly allowed?: string;
+}
+
+/** `readNow` does not wait for the other side of a pipe. */
+export type OpenMode = 'read' | 'readNow' | 'append';
+
+const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
+
+export class AllowedPaths {
+  constructor(readonly rules: PathRules) {}
+
+  /** Any path, relative ones in the working folder: where no server gave rules, as in tests of parts. */
+  static any(): AllowedPaths {
+    return new AllowedPaths({ base: resolve('.'), folders: [], own: [], isOpen: true });
+  }
+
+  /** Returns the absolute path; throws a `config` error when it is not allowed. The file need not be there. */
+  check(path: string): string {
+    const absolute = this.#absolute(path);
+    this.#real(absolute, path);
+    return absolute;
+  }
+
+  /** Opens a file; throws as `check` does, and as the system does. */
+  async open(path: string, mode: OpenMode): Promise<FileHandle> {
+    const handle = await open(this.#real(this.#absolute(path), path), flagsOf[mode]);
+    try {
+      this.#checkOpened(handle.fd, path);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return handle;
+  }
+
+  /** As `open`; the caller closes the descriptor. */
+  openSync(path: string, mode: OpenMode): number {
+    const descriptor = openSync(this.#real(this.#absolute(path), path), flagsOf[mode]);
+    try {
+      this.#checkOpened(descriptor, path);
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+    return descriptor;
+  }
+
+  #absolute(path: string): string {
+    if (path.includes('\0')) throw new HaumeaError('config', 'the path has a zero byte');
+    return resolve(this.rules.base, path);
+  }
+
+  /** Follows all links; what is not there yet follows below the deepest folder that is. */
+  #real(absolute: string, shown: string): string {
+    const real = realOf(absolute);
+    if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(shown);
+    return real;
+  }
+
+  #isAllowed(real: string): boolean {
+    const { base, folders, own, isOpen } = this.rules;
+    if (own.some((path) => isOwn(real, path))) return false;
+    return isOpen || [base, ...folders].some((folder) => isWithin(real, realOf(folder)));
+  }
+
+  #checkOpened(descriptor: number, path: string): void {
+    const real = openedPath(descriptor) ?? samePath(descriptor, this.#absolute(path));
+    if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(path);
+  }
+
+  #refusal(path: string): HaumeaError {
+    const { allowed = defaultAllowed } = this.rules;
+    return new HaumeaError('config', `access is denied: ${path} is not in ${allowed}, or is the server's own`);
+  }
+}
+
+/** The last name of a path whose links were followed is no link, unless somebody has just put one there. */
+const flagsOf: Readonly<Record<OpenMode, number>> = {
+  read: constants.O_RDONLY | constants.O_NOFOLLOW,
+  readNow: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  append: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW,
+};
+
+/** The path without links; undefined for a link that leads nowhere. */
+function realOf(absolute: string): string | undefined {
+  const missing: string[] = [];
+  for (let at = absolute; ; at = dirname(at)) {
+    try {
+      return join(realpathSync.native(at), ...missing);
+    } catch {
+      if (isLink(at)) return undefined;
+    }
+    if (dirname(at) === at) return absolute;
+    missing.unshift(basename(at));
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+function isWithin(path: string, folder: string | undefined): boolean {
+  if (folder === undefined) return false;
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function isOwn(real: string, own: string): boolean {
+  if (!own.endsWith('*')) return isWithin(real, realOf(own));
+  const folder = realOf(dirname(own));
+  return folder !== undefined && real.startsWith(join(folder, basename(own).slice(0, -1)));
+}
+
+/** What the system says a descriptor stands for; undefined where it does not say. */
+function openedPath(descriptor: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path as it is now, when it still stands for what was opened. */
+function samePath(descriptor: number, absolute: string): string | undefined {
+  const real = realOf(absolute);
+  if (real === undefined) return undefined;
+  const [opened, now] = [fstatSync(descriptor), statSync(real, { throwIfNoEntry: false })];
+  return now !== undefined && opened.dev === now.dev && opened.ino === now.ino ? real : undefined;
+}

@@ -1,0 +1,69 @@
+/** What connectors may reach on this machine for those who write their properties: files, and secrets. */
+import { join } from 'node:path';
+import { AllowedPaths } from '../base/allowed-paths.js';
+import type { LoadedConfig } from '../base/config.js';
+import { HaumeaError } from '../base/errors.js';
+import { mainLogFile } from '../base/log.js';
+import type { SecretSources } from '../base/secret-ref.js';
+
+export interface Access {
+  readonly paths: AllowedPaths;
+  readonly secrets: SecretSources;
+}
+
+/** For an engine without a server around it: any file, and secrets of the default variables. */
+export const freeAccess: Access = {
+  paths: AllowedPaths.any(),
+  secrets: { variables: ['HAUMEA_SECRET_*'], folders: [] },
+};
+
+/** File of definitions in the data folder, when the configuration names no other. */
+export const defaultStoreFile = 'sqliteKV.db';
+/** File in the data folder that tells that a server uses it. */
+export const lockFileName = 'haumea.lock';
+/** Folder of secret files in the data folder. */
+const secretFolder = 'secrets';
+
+/** What the configuration allows. */
+export function accessOf({ config, folders }: LoadedConfig): Access {
+  const { data, etc, log } = folders;
+  const { allowedPaths, allowExternalFileAccess, secrets } = config.basic;
+  const secretFolders = [join(data, secretFolder), ...secrets.folders];
+  const store = join(data, config.store.sqlite.name || defaultStoreFile);
+  // The folder of keys and that of logs may be the data folder itself: then what is in them by name.
+  const apart = (folder: string, ...files: string[]) =>
+    `${data}/`.startsWith(`${folder}/`) ? files.map((file) => join(folder, file)) : [folder];
+  const own = [
+    `${store}*`,
+    `${join(data, lockFileName)}*`,
+    ...apart(etc, 'mgmt', 'kuiper.yaml'),
+    ...apart(log, `${mainLogFile}*`),
+    ...secretFolders,
+  ];
+  return {
+    paths: new AllowedPaths({ base: data, folders: allowedPaths, own, isOpen: allowExternalFileAccess }),
+    secrets: { variables: secrets.variables, folders: secretFolders },
+  };
+}
+
+/**
+ * Checks the paths that properties name; throws a `config` error that names the property. Returns them absolute, those
+ * that are set.
+ */
+export function checkFiles(
+  files: Readonly<Record<string, string>> | undefined,
+  { paths }: Access,
+  where: string,
+): Record<string, string> {
+  const given = Object.entries(files ?? {}).filter(([, path]) => path !== '');
+  return Object.fromEntries(
+    given.map(([name, path]) => {
+      try {
+        return [name, paths.check(path)];
+      } catch (error) {
+        if (!(error instanceof HaumeaError)) throw error;
+        throw new HaumeaError('config', `${where}: property ${name}: ${error.message}`, { cause: error });
+      }
+    }),
+  );
+}

@@ -1,0 +1,203 @@
+/** Paths in requests lead into the data folder and the allowed ones, and nowhere else. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+
+const data = temporaryFolder();
+const allowed = temporaryFolder();
+const outside = temporaryFolder();
+const secretText = 'syntax = "proto3"; message Hidden {string password = 1;}';
+let server: TestServer;
+
+test.before(async () => {
+  writeFileSync(join(outside, 'hidden'), `${secretText}\n`);
+  writeFileSync(join(allowed, 'rows.txt'), '{"a":1}\n{"a":2}\n');
+  symlinkSync(outside, join(allowed, 'out'));
+  symlinkSync(join(outside, 'hidden'), join(allowed, 'link'));
+  symlinkSync(join(outside, 'none'), join(allowed, 'nowhere'));
+  symlinkSync('rows.txt', join(allowed, 'near'));
+  mkdirSync(join(data, 'secrets'));
+  writeFileSync(join(data, 'secrets/key'), secretText);
+  server = await startServer({
+    data,
+    args: ['--etc', join(data, 'etc')],
+    env: { KUIPER__BASIC__ALLOWEDPATHS: allowed, HAUMEA_TEST_PRIVATE: secretText },
+  });
+});
+test.after(async () => void (await server.stop()));
+
+/** What must not be read, or written to. */
+const closed = () => [
+  '/etc/passwd',
+  '/proc/self/environ',
+  join(outside, 'hidden'),
+  join(outside, 'none'),
+  join(allowed, 'link'),
+  join(allowed, 'out/hidden'),
+  join(allowed, 'nowhere'),
+  join(allowed, '../x'),
+  join(data, 'secrets/key'),
+  join(data, 'sqliteKV.db'),
+  join(data, 'sqliteKV.db.changes-000001'),
+  join(data, 'haumea.lock'),
+  join(data, 'log/stream.log'),
+  join(data, 'etc/mgmt/key.pub'),
+];
+
+const refused = (answer: Answer, path: string) => {
+  assert.is(answer.status, 400, `${path}: ${answer.text}`);
+  assert.match(answer.text, 'access is denied');
+  assert.not.match(answer.text, 'Hidden');
+};
+
+test('no resource takes a file from elsewhere', async () => {
+  const requests: [string, object][] = [
+    ['/schemas/protobuf', { name: 'leak' }],
+    ['/schemas/custom', { name: 'leak', content: 'x' }],
+    ['/config/uploads', { name: 'leak' }],
+    ['/services', { name: 'leak' }],
+    ['/plugins/wasm', { name: 'leak' }],
+    ['/plugins/portables', { name: 'leak' }],
+    ['/plugins/functions', { name: 'leak' }],
+    ['/data/import', {}],
+    ['/ruleset/import', {}],
+  ];
+  for (const [path, body] of requests) {
+    for (const file of path === '/schemas/protobuf' ? closed() : closed().slice(0, 3)) {
+      const name = path === '/schemas/custom' ? 'soFile' : 'file';
+      refused(await server.request('POST', path, { ...body, [name]: pathToFileURL(file).href }), `${path} ${file}`);
+    }
+  }
+  const near = await server.request('POST', '/config/uploads', { name: 'n', file: `file://${allowed}/near` });
+  assert.is(near.status, 201, near.text);
+  assert.is(readFileSync(join(data, 'uploads/n'), 'utf8'), '{"a":1}\n{"a":2}\n');
+});
+
+/** Creates a stream over a file; returns the answer to a rule that reads it. */
+async function read(id: string, dataSource: string, key: object): Promise<Answer> {
+  await server.request('PUT', `/metadata/sources/file/confKeys/${id}`, { fileType: 'lines', ...key });
+  const sql = `CREATE STREAM ${id} () WITH (TYPE="file", DATASOURCE="${dataSource}", CONF_KEY="${id}", FORMAT="json")`;
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  return server.request('POST', '/rules', {
+    id,
+    sql: `SELECT * FROM ${id}`,
+    actions: [{ file: { path: `${id}.out` } }],
+  });
+}
+
+const wrote = (path: string, text: string) =>
+  eventually(`${text} in ${path}`, () => (existsSync(path) && readFileSync(path, 'utf8') === text) || undefined);
+
+test('file sources: allowed folders, relative paths in the data folder, nothing else', async () => {
+  assert.is((await read('abs', 'rows.txt', { path: allowed })).status, 201);
+  await wrote(join(data, 'abs.out'), '[{"a":1}]\n[{"a":2}]\n');
+  mkdirSync(join(data, 'in'));
+  writeFileSync(join(data, 'in/rows.txt'), '{"a":3}\n');
+  assert.is((await read('rel', 'rows.txt', { path: 'in' })).status, 201);
+  await wrote(join(data, 'rel.out'), '[{"a":3}]\n');
+  const wrong: [string, object][] = [
+    ['hidden', { path: outside }],
+    [join(outside, 'hidden'), { path: allowed }],
+    ['out/hidden', { path: allowed }],
+    ['link', { path: allowed }],
+    ['../../etc/passwd', {}],
+    ['secrets/key', {}],
+    ['', { path: '/etc' }],
+  ];
+  for (const [i, [dataSource, key]] of wrong.entries()) {
+    const answer = await read(`bad${i}`, dataSource, key);
+    refused(answer, dataSource);
+    assert.match(answer.text, `stream bad${i}: property path`);
+  }
+});
+
+test('files are neither moved nor deleted elsewhere', async () => {
+  const moved = await read('move', 'rows.txt', { path: 'in', actionAfterRead: 2, moveTo: join(outside, 'moved') });
+  refused(moved, 'moveTo');
+  assert.match(moved.text, 'property moveTo');
+  refused(await read('remove', 'hidden', { path: join(allowed, 'out'), actionAfterRead: 1 }), 'path');
+  assert.equal(readdirSync(outside), ['hidden']);
+  writeFileSync(join(data, 'in/once.txt'), '{"a":4}\n');
+  await read('good', 'once.txt', { path: 'in', actionAfterRead: 2, moveTo: 'done' });
+  await eventually('the move', () => existsSync(join(data, 'done/once.txt')) || undefined);
+});
+
+test('a link put there after the rule was made leads a sink and a source nowhere', async () => {
+  mkdirSync(join(data, 'late'));
+  writeFileSync(join(data, 'late/hidden'), '{"a":5}\n');
+  const key = { path: 'late', interval: 20 };
+  assert.is((await read('late', 'hidden', key)).status, 201);
+  await wrote(join(data, 'late.out'), '[{"a":5}]\n');
+  await server.request('POST', '/rules/late/stop');
+  rmSync(join(data, 'late'), { recursive: true });
+  symlinkSync(outside, join(data, 'late'));
+  await server.request('POST', '/rules/late/start');
+  await eventually('the refusal', async () => {
+    const { text } = await server.request('GET', '/rules/late/status');
+    return text.includes('access is denied') || undefined;
+  });
+  assert.not.match(readFileSync(join(data, 'late.out'), 'utf8'), 'Hidden');
+});
+
+test('file sinks write nowhere else', async () => {
+  await server.request('POST', '/streams', { sql: 'CREATE STREAM sim () WITH (TYPE="simulator", FORMAT="json")' });
+  for (const path of [...closed(), '../escaped', join(outside, 'deep/new')]) {
+    const actions = [{ file: { path } }];
+    const answer = await server.request('POST', '/rules', { id: 'sink', sql: 'SELECT * FROM sim', actions });
+    refused(answer, path);
+    assert.match(answer.text, 'sink file: property path');
+  }
+  assert.equal(readdirSync(outside), ['hidden']);
+});
+
+test('certificates of clients lie in allowed folders', async () => {
+  const wrong = { server: 'ssl://127.0.0.1:1', rootCaPath: join(outside, 'hidden') };
+  const actions = [{ mqtt: { ...wrong, topic: 't' } }];
+  refused(await server.request('POST', '/rules', { id: 'tls', sql: 'SELECT * FROM sim', actions }), 'rule');
+  refused(await server.request('POST', '/connections', { id: 'tls', typ: 'mqtt', props: wrong }), 'connection');
+  refused(await server.request('POST', '/metadata/sinks/connection/mqtt', wrong), 'check');
+  const missing = await server.request('POST', '/metadata/sinks/connection/mqtt', {
+    ...wrong,
+    rootCaPath: 'uploads/ca',
+  });
+  assert.match(missing.text, join(data, 'uploads/ca'));
+});
+
+test('secrets of the server can not be asked for by other properties or names', async () => {
+  const rule = (props: object) =>
+    server.request('POST', '/rules', { id: 'ask', sql: 'SELECT * FROM sim', actions: [{ mqtt: props }] });
+  const mqtt = { server: 'tcp://127.0.0.1:1', topic: 't' };
+  for (const [props, reason] of [
+    [{ ...mqtt, topic: 'env://HAUMEA_TEST_PRIVATE' }, 'property topic: reference env://HAUMEA_TEST_PRIVATE: only'],
+    [{ ...mqtt, username: `x{{file://${outside}/hidden}}` }, 'only properties declared secret'],
+    [{ ...mqtt, password: 'env://HAUMEA_TEST_PRIVATE' }, 'basic.secrets.variables'],
+    [{ ...mqtt, password: `file://${outside}/hidden` }, 'basic.secrets.folders'],
+    [{ ...mqtt, password: `file://${allowed}/rows.txt` }, 'basic.secrets.folders'],
+  ] as const) {
+    const answer = await rule(props);
+    assert.is(answer.status, 400, answer.text);
+    assert.match(answer.text, reason);
+    assert.not.match(answer.text, 'Hidden');
+  }
+  // A topic that looks like the address of a file is a topic.
+  assert.is((await rule({ ...mqtt, topic: `file://${outside}/hidden`, password: 'file://key' })).status, 201);
+  for (const path of ['/rules/ask', '/rules/ask/status', '/data/export', '/connections?forceAll=true']) {
+    assert.not.match((await server.request('GET', path)).text, 'Hidden', path);
+  }
+  assert.not.match(server.output(), 'Hidden');
+});
+
+test('with basic.allowExternalFileAccess any path but those of the server', async () => {
+  const open = await startServer({
+    env: { KUIPER__BASIC__ALLOWEDPATHS: '', KUIPER__BASIC__ALLOWEXTERNALFILEACCESS: 'true' },
+  });
+  const take = (path: string) => open.request('POST', '/config/uploads', { name: 'n', file: `file://${path}` });
+  assert.is((await take(join(outside, 'hidden'))).status, 201);
+  refused(await take(join(open.data, 'sqliteKV.db')), 'sqliteKV.db');
+  await open.stop();
+});
+
+test.run();
