@@ -11,3 +11,4 @@ export { tableCount, tableJson } from './join/read';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { nextDeadline } from './flow/timers';
+export { failureCount } from './flow/node';

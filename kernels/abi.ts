@@ -80,6 +80,7 @@ export interface KernelExports {
   measureAll(isOn: number): void;
   currentNode(): number;
   nextDeadline(): number;
+  failureCount(): number;
   tick(now: number): void;
   flush(node: number, now: number): void;
   gatheredBatch(node: number): number;

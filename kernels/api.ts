@@ -163,6 +163,8 @@ export interface Kernel {
    */
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
 
+  /** Exceptions of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
+  failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;

@@ -260,6 +260,10 @@ class WasmKernel implements Kernel {
     this.run('reset the input', () => this.exports.resetInput(stream, inlet));
   }
 
+  failureCount(): number {
+    return this.exports.failureCount();
+  }
+
   nextDeadline(): number {
     return this.exports.nextDeadline();
   }

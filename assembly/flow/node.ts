@@ -241,8 +241,16 @@ export function endMessage(node: usize, failedOff: usize, failedLen: u32): void 
   }
 }
 
+let failures: u32 = 0;
+
+/** Exceptions of all nodes and streams so far: a look at it tells whether there are new ones. Wraps around. */
+export function failureCount(): u32 {
+  return failures;
+}
+
 /** Counts `count` exceptions and keeps the text of the last one. */
 export function addException(node: usize, textOff: usize, textLen: u32, count: u32): void {
+  failures += count;
   store<u64>(node, load<u64>(node, N_EXCEPTIONS) + count, N_EXCEPTIONS);
   store<f64>(node, ctx.nowMs, N_EXC_AT);
   let to = <usize>load<u32>(node, N_EXC_OFF);

@@ -78,6 +78,12 @@ async function answer(ctx: Context, next: () => Promise<void>, log: Logger): Pro
   try {
     await next();
   } catch (error) {
+    if (ctx.req.destroyed && !ctx.req.complete) {
+      // Nobody is there to be answered.
+      log.debug(`${ctx.method} ${ctx.path}: the client broke off: ${reasonOf(error)}`);
+      ctx.respond = false;
+      return;
+    }
     // The rest of the body is not read: the connection can't be used again.
     if (error instanceof BodyTooLarge || error instanceof TooManyBodies) ctx.set('Connection', 'close');
     send(ctx, answerOfFailure(error, `${ctx.method} ${ctx.path}`, log));

@@ -8,6 +8,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { loadConnector, loadedConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
+import { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
 import type { Heartbeat } from './heartbeat.js';
 import { HoldWatch, holdMessage } from './holds.js';
@@ -70,6 +71,9 @@ export class DataPlane implements HostCalls {
     (trace) => this.options.report({ kind: 'trace', trace }),
   );
   readonly #cpuTimes = new CpuTimes();
+  readonly #errors = new ErrorLog(this.#all);
+  /** Failures in the kernel as far as they were noticed. */
+  #failures = 0;
   readonly #time = new SteadyTime((ms) =>
     this.log.warn(
       `the clock of the system was set back by ${Math.round(ms / 1000)} s: windows go on by the time before, ` +
@@ -208,6 +212,7 @@ export class DataPlane implements HostCalls {
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     clearTimeout(this.#timer);
     this.#holdWatch.close();
+    this.#errors.close();
   }
 
   // What rules and sources call
@@ -271,6 +276,11 @@ export class DataPlane implements HostCalls {
       gathering.settle();
       if (!gathering.isHolding) this.#gathering.delete(gathering);
     }
+    const failures = this.kernel.failureCount();
+    if (failures !== this.#failures) {
+      this.#failures = failures;
+      this.#errors.noteFailure(source, input);
+    }
     this.#arm();
   }
 
@@ -280,6 +290,10 @@ export class DataPlane implements HostCalls {
 
   waits(): void {
     this.#holdWatch.arm();
+  }
+
+  noteFailure(): void {
+    this.#errors.noteFailure(undefined, undefined);
   }
 
   failed(rule: RuleRun, reason: string): void {
@@ -423,6 +437,7 @@ export class DataPlane implements HostCalls {
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     const unused = this.#isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
+    if (!this.#isBroken) this.#errors.end(rule);
     if (!this.#isBroken) {
       this.#cpuTimes.end(rule, this.#all, this.#timerUs);
       rule.release();

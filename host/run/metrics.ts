@@ -40,6 +40,7 @@ interface RuleFigures {
   nodes: { node: RunningNode; figures: Figures }[];
   sources: Figures[];
   sinks: Figures[];
+  operators: readonly OperatorPlan[];
 }
 
 function figuresOf(rule: RuleRun): RuleFigures {
@@ -51,7 +52,7 @@ function figuresOf(rule: RuleRun): RuleFigures {
     if (!node.isSilent) continue;
     for (const sink of node.sinks) sink.settle(figures.recordsOut, figures.lastInvocation);
   }
-  return { nodes, sources, sinks: rule.sinks.map(sinkFigures) };
+  return { nodes, sources, sinks: rule.sinks.map(sinkFigures), operators: rule.operators };
 }
 
 /** Collects the figures of a rule that is linked. */
@@ -90,6 +91,35 @@ export function failureOf(rule: RuleRun): Failure | undefined {
   return latest === nothing ? undefined : { reason: latest.lastException, total: latest.exceptions };
 }
 
+/** Failures of rows and messages so far: connections tell of their own. */
+export interface RowFailures {
+  /** Name of the operator. */
+  operator: string;
+  count: number;
+  /** Text of the last one. */
+  last: string;
+}
+
+/** Lists the operators of a rule that is linked which failed at rows or lost messages. */
+export function rowFailuresOf(rule: RuleRun): RowFailures[] {
+  const found = figuresOf(rule);
+  return rule.operators.flatMap((operator) => {
+    const { part, name } = operator;
+    if (
+      part === 'decoder' &&
+      rule.operators.some((other) => other.part === 'source' && other.source === operator.source)
+    )
+      return [];
+    const figures = shownFigures(operator, found);
+    const source = part === 'source' ? rule.sources[operator.source ?? -1] : undefined;
+    // A payload that rules share is told of by one of them.
+    if (source?.spec.isShared === true && [...source.users][0] !== rule) return [];
+    const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
+    const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
+    return count > 0 ? [{ operator: name, count, last: figures.lastException }] : [];
+  });
+}
+
 /** The same, from the figures of a status. */
 export function failureIn(metrics: Metrics): Failure | undefined {
   const ending = '_last_exception_time';
@@ -108,7 +138,7 @@ export function failureIn(metrics: Metrics): Failure | undefined {
 }
 
 /** What is shown for an operator of the plan. */
-function shownFigures(operator: OperatorPlan, { nodes, sources, sinks }: RuleFigures): Figures {
+function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators }: RuleFigures): Figures {
   switch (operator.part) {
     case 'sink':
       return sinks[operator.action ?? -1] ?? nothing;
@@ -116,9 +146,47 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks }: RuleFig
       return sources[operator.source ?? -1] ?? nothing;
     case 'decoder':
       return { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined, heldMs: undefined };
+    case 'transform':
+      // Failures of the projection are its own, although one node does both.
+      return isProjected(operator, operators)
+        ? withoutFailures(operatorFigures(operator, nodes))
+        : inWords(operator, nodes);
     default:
-      return operatorFigures(operator, nodes);
+      return inWords(operator, nodes);
   }
+}
+
+function isProjected(transform: OperatorPlan, operators: readonly OperatorPlan[]): boolean {
+  return operators.some(
+    ({ part, nodes }) => part === 'operator' && nodes.some((node) => transform.nodes.includes(node)),
+  );
+}
+
+function withoutFailures(figures: Figures): Figures {
+  return { ...figures, exceptions: 0, lastException: '', lastExceptionAt: 0 };
+}
+
+/** What an operator was doing when it failed: clients look for the word error. */
+const doing: Readonly<Record<string, string>> = {
+  project: 'run Select error',
+  projectset: 'run Select error',
+  filter: 'run Where error',
+  windowFilter: 'run Where error',
+  having: 'run Having error',
+  aggregate: 'run Group By error',
+  order: 'run Order By error',
+  join: 'run Join error',
+  join_aligner: 'run Join error',
+  window: 'run Window error',
+};
+
+/** The figures of an operator; its failure says what it was doing. */
+function inWords(operator: OperatorPlan, nodes: RuleFigures['nodes']): Figures {
+  const figures = operatorFigures(operator, nodes);
+  const { lastException } = figures;
+  if (lastException === '') return figures;
+  const during = doing[operator.name.replace(/^op_\d+_/, '')] ?? 'error';
+  return { ...figures, lastException: `${during}: ${lastException}` };
 }
 
 /** Brings the sinks' figures up to date in metrics that were taken before the sinks were flushed. */

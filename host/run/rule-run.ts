@@ -27,6 +27,8 @@ export interface RuleHost {
   addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
   removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
   failed(rule: RuleRun, reason: string): void;
+  /** Something failed outside of the kernel that the log is to tell of. */
+  noteFailure(): void;
   /** Returns an equal list that other rules hold already, if there is one. */
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
@@ -203,6 +205,10 @@ export class RuleRun implements SinkHost {
 
   sinkIsFull(isFull: boolean): void {
     if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+  }
+
+  messagesLost(): void {
+    this.host.noteFailure();
   }
 
   sinkFailed(reason: string): void {

@@ -26,6 +26,8 @@ export interface SinkHost {
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
+  /** Messages were lost for good. */
+  messagesLost?(): void;
   /** The sink can't work. */
   sinkFailed(reason: string): void;
 }
@@ -148,6 +150,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #unrendered(reason: string): void {
     if (this.#transform?.sendError) this.exception(reason);
     else this.#note(reason);
+    this.host.messagesLost?.();
   }
 
   /** Sets the figures of a sink for which rows are only counted. */
@@ -254,6 +257,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     // A message that is lost counts as an exception by itself.
     if (messages > 0) this.#note(reason);
     else this.exception(reason);
+    if (messages > 0) this.host.messagesLost?.();
     this.#credit(bytes);
   }
 

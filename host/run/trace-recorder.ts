@@ -100,9 +100,9 @@ export class TraceRecorder {
       const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
       const { redact } = rule;
       const shown = shownInput(input, source, redact);
-      const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs });
+      const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs, input: shown });
       for (const context of before.contexts) {
-        const root = chain(steps, context.spanId, startUs, endUs, shown);
+        const root = chain(steps, context.spanId, startUs, endUs);
         if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root: redacted(root, redact) });
       }
     }
@@ -123,6 +123,8 @@ interface Figures {
   messages: number;
   decodeUs: number;
   outputs: ReadonlyMap<NodeHandle, Buffer>;
+  /** The messages, without what frames them. */
+  input: Uint8Array | undefined;
 }
 
 /** The operators from the source down: a chain, split at the sinks, or as a graph draws them; ways end where no row went on. */
@@ -134,7 +136,10 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
       : rule.sources[operator.source] === source;
   const from = operators.find((operator) => operator.part === 'source' && isOwn(operator));
   if (from === undefined) return undefined;
-  const root = stepOf(from, { rule: rule.id, messages: figures.messages });
+  const { input, messages } = figures;
+  // As they came: base64.
+  const raw: Step['attribute'] = input === undefined ? {} : { data: Buffer.from(input).toString('base64') };
+  const root = stepOf(from, { rule: rule.id, messages, ...raw });
   let last = root;
   /** Operators that gave rows, by name. */
   const reached = new Map([[from.name, root]]);
@@ -142,18 +147,24 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
     after === undefined ? last : after.map((name) => reached.get(name)).find((step) => step !== undefined);
   const decoder = operators.find((operator) => operator.part === 'decoder' && isOwn(operator));
   if (decoder !== undefined && figures.messages > 0) {
-    last = followedBy(last, stepOf(decoder, { rule: rule.id }, figures.decodeUs));
+    last = followedBy(last, stepOf(decoder, { rule: rule.id, ...raw }, figures.decodeUs));
   }
   if (decoder !== undefined) reached.set(decoder.name, last);
   const working = operators.filter(({ part, nodes }) => part === 'operator' && nodes.length > 0);
   const isIdle = working.length > 0 && working.every((operator) => changeOf(operator, figures) === undefined);
   // No message could be decoded, and no sink was told.
   if (isIdle && !rule.nodes.some(({ handle }) => figures.outputs.has(handle))) return root;
+  /** The rows that come to an operator are known as long as they are those of the messages, all of them. */
+  let rows = input === undefined ? undefined : Buffer.from(input).toString();
   for (const operator of working) {
     const change = changeOf(operator, figures);
     const giver = before(operator);
     if (change === undefined || giver === undefined) continue;
-    last = followedBy(giver, stepOf(operator, { rule: rule.id, rowsIn: change.in, rowsOut: change.out }, change.us));
+    if (change.in !== messages) rows = undefined;
+    const data: Step['attribute'] = rows === undefined ? {} : { data: rows };
+    const attribute = { rule: rule.id, rowsIn: change.in, rowsOut: change.out, ...data };
+    last = followedBy(giver, stepOf(operator, attribute, change.us));
+    if (change.out !== change.in || !passesRows.test(operator.name)) rows = undefined;
     if (change.out > 0) reached.set(operator.name, last);
     else if (operator.after === undefined) return root;
   }
@@ -165,7 +176,10 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
   return root;
 }
 
-/** The operators of a sink; the one that writes has what was written. */
+/** Operators that give on the rows they get. */
+const passesRows = /_filter$/;
+
+/** The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64. */
 function addSink(last: Step, rule: RuleRun, action: number, outputs: Figures['outputs']): void {
   let at = last;
   const sink = rule.sinks[action];
@@ -173,7 +187,7 @@ function addSink(last: Step, rule: RuleRun, action: number, outputs: Figures['ou
   for (const operator of rule.operators) {
     if (operator.action !== action) continue;
     const written = operator.nodes.map((i) => outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
-    const data = operator.part === 'transform' || !isText ? undefined : written?.toString();
+    const data = isText ? written?.toString(operator.part === 'sink' ? 'base64' : 'utf8') : undefined;
     at = followedBy(at, stepOf(operator, data === undefined ? { rule: rule.id } : { rule: rule.id, data }));
   }
 }
@@ -200,13 +214,7 @@ function changeOf(operator: OperatorPlan, { before, after }: Figures) {
 }
 
 /** Spans of the steps, one after the other within the time of the batch. */
-function chain(
-  root: Step | undefined,
-  parentId: string,
-  startUs: number,
-  endUs: number,
-  input: Uint8Array | undefined,
-): SpanRecord | undefined {
+function chain(root: Step | undefined, parentId: string, startUs: number, endUs: number): SpanRecord | undefined {
   if (root === undefined) return undefined;
   const spans = (step: Step, parent: string, from: number): SpanRecord => {
     const spanId = hex(8);
@@ -222,10 +230,7 @@ function chain(
       children,
     };
   };
-  const whole = spans(root, parentId, startUs);
-  const attribute =
-    input === undefined ? whole.attribute : { ...whole.attribute, data: Buffer.from(input).toString('base64') };
-  return { ...whole, endUs, attribute };
+  return { ...spans(root, parentId, startUs), endUs };
 }
 
 /** The messages of input, in which the secrets of the rule are masked. */

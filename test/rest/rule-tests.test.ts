@@ -91,6 +91,20 @@ test('two listeners get the same; the rule can be started again', async () => {
   await server.request('DELETE', '/ruletest/t2');
 });
 
+test('a start after the last result runs the rule again, however long the pause between rows is', async () => {
+  const given = { s: { data: [{ a: 1 }, { a: 2 }], interval: 300, loop: false } };
+  const port = await create({ id: 't10', sql: 'SELECT a FROM s', mockSource: given, sinkProps: { sendSingle: true } });
+  const listener = await listen(port, 't10');
+  await server.request('POST', '/ruletest/t10/start');
+  await listener.events(1);
+  // There are rows to read yet: the run goes on as it is.
+  assert.is((await server.request('POST', '/ruletest/t10/start')).text, 'Test rule t10 was started');
+  assert.equal(await listener.events(2), ['{"a":1}', '{"a":2}']);
+  assert.is((await server.request('POST', '/ruletest/t10/start')).text, 'Test rule t10 was started');
+  assert.equal(await listener.events(4), ['{"a":1}', '{"a":2}', '{"a":1}', '{"a":2}']);
+  await server.request('DELETE', '/ruletest/t10');
+});
+
 test('a failed row is an event with the reason', async () => {
   const port = await create({ id: 't3', sql: 'SELECT a + b AS c FROM s', mockSource });
   const listener = await listen(port, 't3');

@@ -77,6 +77,27 @@ test('a traced rule has a span for each operator of a batch, nested from source 
   assert.not.match(text, /\\u00|[^ -~]/, 'the own form of rows in memory is no text');
 });
 
+test('spans carry their data: bytes as base64, rows as text', async () => {
+  const root = await traceWith('traced', '3_project');
+  const dataOf = new Map<string, unknown>();
+  const walk = (span: Span) => {
+    dataOf.set(span.Name, span.Attribute?.data);
+    for (const child of span.ChildSpan) walk(child);
+  };
+  walk(root);
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  assert.equal(Object.fromEntries(dataOf), {
+    sim: base64('{"a":5}'),
+    '2_filter': '{"a":5}',
+    '3_project': '{"a":5}',
+    memory_0_0_transform: undefined,
+    memory_0: undefined,
+    log_1_0_transform: '[{"b":10}]',
+    log_1_1_encode: '[{"b":10}]',
+    log_1: base64('[{"b":10}]'),
+  });
+});
+
 test('rows that a filter drops end the trace there', async () => {
   const root = await eventually('a trace without output', async () => {
     for (const id of await idsOf('traced')) {

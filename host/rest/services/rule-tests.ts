@@ -33,6 +33,8 @@ interface Test {
   readonly channel: BroadcastChannel;
   readonly path: string;
   expiry: Timer | undefined;
+  /** Rows that a run reads; undefined when it goes on and on. */
+  readonly rows: number | undefined;
 }
 
 export interface RuleTestOptions {
@@ -68,11 +70,24 @@ export class RuleTestService {
     }
   }
 
+  /**
+   * Starts a test rule, or starts it again when it has read all rows that were given; listeners stay. One that still has
+   * rows to read goes on as it is.
+   */
   start(id: string): Promise<string> {
-    return this.#serial.run(id, () => {
+    return this.#serial.run(id, async () => {
       const test = this.#tests.get(id);
       if (test === undefined) throw new HaumeaError('notFound', `start test rule error: test rule ${id} is not found`);
-      this.#options.engine.start(test.rule);
+      const { engine } = this.#options;
+      const { rows, rule } = test;
+      // The last row is followed by a pause, and the end by a flush: the client has seen all results before.
+      const isRunning = engine.state(rule) === 'running';
+      const isThrough =
+        isRunning &&
+        rows !== undefined &&
+        Number((await engine.status(rule)).metrics.sourceRecordsInTotal ?? 0) >= rows;
+      if (isThrough) await engine.restart(rule);
+      else engine.start(rule);
       return `Test rule ${id} was started`;
     });
   }
@@ -110,13 +125,16 @@ export class RuleTestService {
     if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
       throw new HaumeaError('general', `there are ${maxTests} test rules already`);
     }
-    engine.check(rule);
+    const { sources } = engine.check(rule);
     await this.#close(id);
     const events = new EventStream();
     const path = `/test/${id}`;
     await dataServer.serve('GET', path, (_request, response) => events.open(response));
     const channel = listen(String(rule.actions[0]?.props.channel), events);
-    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined };
+    const given = Object.values(rule.test?.mocks ?? {});
+    const isBounded = given.every(({ loop }) => !loop) && sources.every((name) => rule.test?.mocks[name] !== undefined);
+    const rows = isBounded ? given.reduce((sum, { data }) => sum + data.length, 0) : undefined;
+    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined, rows };
     this.#tests.set(id, test);
     try {
       engine.define(rule);

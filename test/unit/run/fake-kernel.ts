@@ -105,6 +105,10 @@ export class FakeKernel implements Kernel {
     this.#stream(stream).rest = Buffer.alloc(0);
   }
 
+  failureCount(): number {
+    return 0;
+  }
+
   nextDeadline(): number {
     return Number.POSITIVE_INFINITY;
   }
