@@ -33,6 +33,10 @@ export class Barrier implements Mark {
 export class Acknowledgements {
   /** What is lost stays unacknowledged: nobody else got it. */
   keepsLost = false;
+  /** Messages that wait. */
+  count = 0;
+  /** When the latest messages were acknowledged, as `performance.now` says. */
+  lastAt = 0;
   #waiting: Barrier[] = [];
 
   constructor(private readonly acknowledge: (packetIds: Uint16Array) => void) {}
@@ -47,12 +51,17 @@ export class Acknowledgements {
     barrier.left--;
     if (barrier.packetIds.length === 0) return;
     this.#waiting.push(barrier);
+    for (const { length } of barrier.packetIds) this.count += length;
     this.advance();
   }
 
   advance(): void {
     while (this.#waiting[0]?.left === 0) {
-      for (const packetIds of this.#waiting.shift()?.packetIds ?? []) this.acknowledge(packetIds);
+      for (const packetIds of this.#waiting.shift()?.packetIds ?? []) {
+        this.count -= packetIds.length;
+        this.acknowledge(packetIds);
+      }
+      this.lastAt = performance.now();
     }
   }
 
@@ -61,13 +70,9 @@ export class Acknowledgements {
     return this.#waiting[0];
   }
 
-  /** Messages that wait. */
-  get count(): number {
-    return this.#waiting.reduce((sum, { packetIds }) => sum + packetIds.reduce((n, ids) => n + ids.length, 0), 0);
-  }
-
   /** Forgets all that waits: a new connection starts with new packet ids, late acknowledgements would mean other messages. */
   clear(): void {
     this.#waiting = [];
+    this.count = 0;
   }
 }

@@ -447,13 +447,20 @@ export class DataPlane implements HostCalls {
     const patience = setTimeout(() => {
       for (const sink of rule.sinks) sink.giveBack();
     }, neighboursWaitMs).unref();
-    await Promise.all(unused.map((source) => this.#drop(source)));
+    // What its sinks still get out is acknowledged before the connection ends.
+    const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
+    for (const source of drained) {
+      this.#forget(source);
+      source.drain();
+    }
+    await Promise.all(unused.map((source) => (drained.includes(source) ? undefined : this.#drop(source))));
     let reason: string | undefined;
     if (isGraceful) {
       const timeoutMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
       const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
       for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
     }
+    await Promise.all(drained.map((source) => this.#drop(source)));
     const closeMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
     await Promise.all(rule.sinks.map((sink) => sink.close(closeMs)));
     clearTimeout(patience);
@@ -465,13 +472,18 @@ export class DataPlane implements HostCalls {
   }
 
   async #drop(source: SourceRun): Promise<void> {
-    if (this.#sources.get(source.key) === source) this.#sources.delete(source.key);
+    this.#forget(source);
     this.#byStream.delete(source.stream);
     try {
       await source.close();
     } catch (error) {
       source.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
     }
+  }
+
+  /** New rules on its stream get a source of their own. */
+  #forget(source: SourceRun): void {
+    if (this.#sources.get(source.key) === source) this.#sources.delete(source.key);
   }
 
   /** Sets the one timer to what is due next. A deadline that moved back is found when the timer fires. */

@@ -9,6 +9,7 @@ import { payloadsOf } from '../connectors/frames.js';
 import { payloadsOfPackets } from '../connectors/mqtt/payloads.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
+import { EarlyBatches } from './early-batches.js';
 import type { Gathering } from './gathering.js';
 import type { SourceSpec } from './protocol.js';
 import type { RuleRun } from './rule-run.js';
@@ -64,6 +65,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   readonly #source: Source;
   readonly #form: SourceForm;
   #isClosed = false;
+  #isDraining = false;
+  #earlyBatches: EarlyBatches | undefined;
   /** Full sinks below this source. */
   #fullSinks = 0;
   /** Since when there is one, epoch ms. */
@@ -146,6 +149,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.connection.stop();
+    this.#earlyBatches?.close();
     for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
     this.host.kernel.closeStream(this.stream);
     await this.#source.close();
@@ -184,7 +188,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   }
 
   write(bytes: Uint8Array): boolean {
-    if (this.#isClosed || this.isEnded) return true;
+    if (this.#isClosed || this.isEnded || this.#isDraining) return true;
     let malformed: string | undefined;
     const feed = () => {
       try {
@@ -195,15 +199,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
         this.host.kernel.resetInput(this.stream);
       }
     };
-    const { acknowledgements } = this;
-    this.barrier = acknowledgements?.begin();
+    this.barrier = this.acknowledgements?.begin();
+    this.#earlyBatches?.came();
     this.host.work(this.users, feed, this, bytes);
-    if (this.barrier !== undefined) {
-      for (const gathering of this.gatherings) if (gathering.hold(this.barrier)) this.host.gathers(gathering);
-      acknowledgements?.end(this.barrier);
-      this.barrier = undefined;
-      if (acknowledgements?.oldest !== undefined) this.host.waits();
-    }
+    this.#endBarrier();
     if (malformed !== undefined) this.#whenMalformed(malformed);
     return !this.isFull;
   }
@@ -224,6 +223,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   onAcknowledge(take: (packetIds: Uint16Array) => void): void {
     this.acknowledgements = new Acknowledgements(take);
+    this.#earlyBatches = new EarlyBatches(this.acknowledgements, () => this.#sendGathered());
   }
 
   onMalformed(take: (reason: string) => void): void {
@@ -290,6 +290,34 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
     this.barrier?.packetIds.push(packetIds.slice());
+  }
+
+  /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
+  drain(): void {
+    this.#isDraining = true;
+    this.connection.stop();
+  }
+
+  #endBarrier(): void {
+    const { barrier, acknowledgements } = this;
+    if (barrier === undefined || acknowledgements === undefined) return;
+    this.barrier = undefined;
+    let isGathered = false;
+    for (const gathering of this.gatherings) {
+      if (gathering.hold(barrier)) this.host.gathers(gathering);
+      isGathered ||= gathering.isHolding;
+    }
+    acknowledgements.end(barrier);
+    this.#earlyBatches?.worked(isGathered);
+    if (acknowledgements.oldest !== undefined) this.host.waits();
+  }
+
+  #sendGathered(): void {
+    const { kernel } = this.host;
+    const send = () => {
+      for (const { isHolding, node } of this.gatherings) if (isHolding) kernel.flush(node);
+    };
+    if (!this.#isClosed) this.host.work(this.users, send);
   }
 
   #feed(bytes: Uint8Array): void {

@@ -1,0 +1,59 @@
+/**
+ * A broker sends no more than its window of unacknowledged messages (20 with mosquitto), and messages in a gathered batch stay
+ * unacknowledged: a batch of more rows than that would never be full. So a batch is sent early when the sender has fallen
+ * silent. When it goes on as soon as it has its acknowledgements, the number of messages that waited is its window, and
+ * from then on batches are sent when the window is used up, without a wait.
+ */
+import type { Acknowledgements } from './barrier.js';
+
+/** No known broker has a smaller window unless it is told so. */
+const usualWindow = 10;
+/** How long a sender is silent that waits for us, ms, and how soon it then goes on. */
+const silenceMs = 100;
+/** The same with fewer messages than a usual window, where it is most likely just slow, ms. */
+const longSilenceMs = 5000;
+/** Numbers of packets end there, and with them all windows. */
+const maxWindow = 65_536;
+
+export class EarlyBatches {
+  #window = Number.POSITIVE_INFINITY;
+  /** So many messages may be a window. */
+  #suspicious = usualWindow;
+  /** Messages that waited when batches were sent early, until it is known whether that brought the sender back. */
+  #tried = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param send sends what is gathered */
+  constructor(
+    private readonly acknowledgements: Acknowledgements,
+    private readonly send: () => void,
+  ) {}
+
+  /** Input has come, and is worked off. `isGathered`: rows wait in batches. */
+  worked(isGathered: boolean): void {
+    clearTimeout(this.#timer);
+    const { count } = this.acknowledgements;
+    if (count > this.#window) this.#window = Number.POSITIVE_INFINITY;
+    if (!isGathered) return;
+    if (count >= this.#window) this.send();
+    else this.#timer = setTimeout(() => this.#silent(), count >= this.#suspicious ? silenceMs : longSilenceMs).unref();
+  }
+
+  /** Input comes. */
+  came(): void {
+    if (this.#tried === 0) return;
+    const { count, lastAt } = this.acknowledgements;
+    if (count === 0 && performance.now() - lastAt <= silenceMs) this.#window = this.#tried;
+    else this.#suspicious = Math.min(maxWindow, Math.max(this.#suspicious, this.#tried * 2));
+    this.#tried = 0;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #silent(): void {
+    this.#tried = this.acknowledgements.count;
+    this.send();
+  }
+}
