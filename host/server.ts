@@ -61,6 +61,9 @@ const connectionGraceMs = 500;
 /** Stored rules are planned and started so long after REST is up. */
 const firstAnswersMs = 50;
 
+/** How long the process that had the data folder before may take to end, ms. */
+const lockWaitMs = 3000;
+
 /** Part of the time of a stop that rules may take to flush; the rest is for writing the definitions. */
 const ruleShareOfStop = 0.7;
 
@@ -78,6 +81,8 @@ export interface ServerOptions extends LoadedConfig {
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly createEngine: (context: EngineContext) => Engine;
+  /** Tells the operator what goes on before there is a log. */
+  readonly note?: (line: string) => void;
   /** Called when a client asks for the end of the server. */
   readonly onStopRequest: () => void;
   /** Other limits on REST connections than the usual ones. */
@@ -103,7 +108,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   } catch (error) {
     throw new HaumeaError('config', `the data folder can't be made: ${reasonOf(error)}`, { cause: error });
   }
-  const lock = lockFolder(join(folders.data, lockFileName));
+  const lock = await lockFolder(join(folders.data, lockFileName), {
+    waitMs: lockWaitMs,
+    onWait: (pid) => options.note?.(`waiting for process ${pid}, which has the data folder, to end`),
+  });
   const log = openLog(config, folders.log);
   let store: Store | undefined;
   try {

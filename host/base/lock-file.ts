@@ -1,5 +1,8 @@
-/** A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. */
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. A process
+ * that is dead but not yet collected by its parent (a zombie) holds nothing; one that is just ending is waited for.
+ */
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { HaumeaError, reasonOf } from './errors.js';
 
 export interface FolderLock {
@@ -12,14 +15,37 @@ interface Holder {
   readonly started: string;
 }
 
-/** Takes the lock `path`; throws a `general` error with the pid of the process that holds it, or why none can be taken. */
-export function lockFolder(path: string): FolderLock {
-  const own: Holder = { pid: process.pid, started: startOf(process.pid) };
+export interface LockOptions {
+  /** How long to wait for the process that holds it, ms. */
+  readonly waitMs?: number;
+  /** Called once before waiting. */
+  readonly onWait?: (pid: number) => void;
+}
+
+/** Pause between two looks at the holder, ms. */
+const lookMs = 50;
+
+/**
+ * Takes the lock `path`. Throws a `general` error with the pid of the process that holds it after the time to wait, or why
+ * none can be taken.
+ */
+export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptions = {}): Promise<FolderLock> {
+  const own: Holder = { pid: process.pid, started: statOf(process.pid).started };
+  const end = performance.now() + waitMs;
   const text = JSON.stringify(own);
   const temporary = `${path}.${process.pid}`;
   try {
     writeFileSync(temporary, text);
-    while (!linked(temporary, path)) removeStale(path);
+    let isTold = false;
+    while (!linked(temporary, path)) {
+      const holder = removeStale(path);
+      if (holder === undefined) continue;
+      // It may be us: nobody else would end it.
+      if (holder.pid === process.pid || performance.now() >= end) throw inUse(path, holder, waitMs);
+      if (!isTold) onWait?.(holder.pid);
+      isTold = true;
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+    }
   } catch (error) {
     if (error instanceof HaumeaError) throw error;
     throw new HaumeaError('general', `the data folder can't be locked: ${reasonOf(error)}`, { cause: error });
@@ -44,24 +70,29 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-function removeStale(path: string): void {
+function inUse(path: string, { pid }: Holder, waitMs: number): HaumeaError {
+  const waited = waitMs > 0 ? `, which did not end within ${waitMs / 1000} s` : '';
+  return new HaumeaError('general', `the data folder is in use by process ${pid}${waited} (lock file ${path})`);
+}
+
+/** Removes a lock that nobody holds any more; returns the holder of one that somebody does. */
+function removeStale(path: string): Holder | undefined {
   const lock = readLock(path);
-  if (lock === undefined) return;
+  if (lock === undefined) return undefined;
   const { holder } = lock;
-  if (holder !== undefined && isAlive(holder)) {
-    throw new HaumeaError('general', `the data folder is in use by process ${holder.pid} (lock file ${path})`);
-  }
+  if (holder !== undefined && isAlive(holder)) return holder;
   // Renaming decides between two processes that find the same stale lock.
   const aside = `${path}.stale-${process.pid}`;
   try {
     renameSync(path, aside);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
   // Somebody took over between reading and renaming: give the lock back.
   if (readFileSync(aside, 'utf8') !== lock.text) linked(aside, path);
   rmSync(aside, { force: true });
+  return undefined;
 }
 
 function readLock(path: string): { text: string; holder: Holder | undefined } | undefined {
@@ -87,16 +118,30 @@ function isAlive(holder: Holder): boolean {
     // EPERM: there is such a process, it belongs to somebody else.
     if (codeOf(error) !== 'EPERM') return false;
   }
-  return startOf(holder.pid) === holder.started;
+  const { started, state } = statOf(holder.pid);
+  return started === holder.started && !(deadStates.includes(state) && threadsOf(holder.pid) <= 1);
 }
 
-/** Start time of a process where the system tells it (clock ticks since boot, field 22 of stat), otherwise empty. */
-function startOf(pid: number): string {
+/** Zombies, and what is left of a process for a moment: they have no files open any more, unless a thread is still ending. */
+const deadStates = ['Z', 'X', 'x'];
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** State and start time of a process (clock ticks since boot) where the system tells them, otherwise empty. */
+function statOf(pid: number): { state: string; started: string } {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    // The name before may hold blanks and brackets; fields 3 and 22 of the line.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { state: fields[0] ?? '', started: fields[19] ?? '' };
   } catch {
-    return '';
+    return { state: '', started: '' };
   }
 }
 

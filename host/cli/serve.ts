@@ -47,6 +47,7 @@ export async function main(argv: string[]): Promise<number> {
     version,
     env: process.env,
     createEngine: (context) => createEngine({ ...context, maxMemoryBytes: loaded.config.basic.maxDataMemory }),
+    note: (line) => void process.stderr.write(`haumea: ${line}\n`),
     onStopRequest: () => end('a request'),
   });
   // With the log on the console they are there already.

@@ -162,4 +162,14 @@ test('starts again after a kill, with its lock left behind', async () => {
   await second.stop();
 });
 
+test('starts while the server before it is still ending', async () => {
+  const first = await startServer();
+  await first.request('PUT', '/metadata/sources/mqtt/confKeys/k', { qos: 2 });
+  const ended = first.stop();
+  const second = await startServer({ data: first.data });
+  assert.is(await ended, 0);
+  assert.is((await second.request('GET', '/metadata/sources/yaml/mqtt')).json.k.qos, 2);
+  await second.stop();
+});
+
 test.run();

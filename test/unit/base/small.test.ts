@@ -1,4 +1,6 @@
 /** Small pieces of base: clock, lock, nearest name, checksum, serial steps. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -9,7 +11,7 @@ import { HaumeaError } from '../../../host/base/errors.js';
 import { lockFolder } from '../../../host/base/lock-file.js';
 import { nearest } from '../../../host/base/nearest.js';
 import { Serial } from '../../../host/base/serial.js';
-import { temporaryFolder } from '../../harness.js';
+import { eventually, temporaryFolder } from '../../harness.js';
 
 test('a manual clock calls what falls due, in order', () => {
   const clock = new ManualClock(1000);
@@ -50,34 +52,81 @@ test('steady time goes on when the clock is set back, and is the clock again whe
   assert.equal(setBack, [50_000]);
 });
 
-test('a folder is locked once, with the pid of the holder', () => {
+async function refused(lock: Promise<unknown>, message: RegExp): Promise<void> {
+  const error = await lock.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, HaumeaError);
+  assert.match((error as HaumeaError).message, message);
+}
+
+test('a folder is locked once, with the pid of the holder', async () => {
   const path = join(temporaryFolder(), 'lock');
-  const lock = lockFolder(path);
-  assert.throws(() => lockFolder(path), new RegExp(`in use by process ${process.pid}`));
+  const lock = await lockFolder(path);
+  await refused(lockFolder(path), new RegExp(`in use by process ${process.pid}`));
   lock.close();
   assert.not.ok(existsSync(path));
-  lockFolder(path).close();
+  (await lockFolder(path)).close();
 });
 
-test('a lock of a process that is gone, or of another one with its pid, is taken over', () => {
+test('a lock of a process that is gone, or of another one with its pid, is taken over', async () => {
   const path = join(temporaryFolder(), 'lock');
   for (const left of ['{"pid":999999999,"started":"1"}', `{"pid":${process.pid},"started":"1"}`, 'rubbish', '']) {
     writeFileSync(path, left);
-    const lock = lockFolder(path);
+    const lock = await lockFolder(path);
     assert.is(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);
     lock.close();
   }
 });
 
-test('a folder that takes no lock is told with the reason', () => {
-  assert.throws(
-    () => lockFolder(join(temporaryFolder(), 'nosuch', 'lock')),
-    (error: unknown) => error instanceof HaumeaError && /^the data folder can't be locked: ENOENT/.test(error.message),
-  );
+/** The lock of a process, as it wrote it itself. */
+function lockOf(pid: number): string {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return JSON.stringify({ pid, started: fields[19] });
+}
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('a process that is killed but not collected by its parent holds nothing', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  // The shell becomes a process that never asks for its child's end.
+  const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = Number(String((await once(parent.stdout, 'data'))[0]));
+  writeFileSync(path, lockOf(child));
+  await refused(lockFolder(path), new RegExp(`in use by process ${child} `));
+  process.kill(child, 'SIGKILL');
+  await eventually('the zombie', () => /\) Z /.test(readFileSync(`/proc/${child}/stat`, 'utf8')));
+  const lock = await lockFolder(path);
+  assert.is(JSON.parse(readFileSync(path, 'utf8')).pid, process.pid);
+  lock.close();
+  parent.kill('SIGKILL');
+});
+
+onLinux('a process that is just ending is waited for, one that runs on is named', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  const holder = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  await once(holder, 'spawn');
+  writeFileSync(path, lockOf(holder.pid!));
+  await refused(lockFolder(path, { waitMs: 200 }), /in use by process \d+, which did not end within 0.2 s \(lock file/);
+  const told: number[] = [];
+  const taken = lockFolder(path, {
+    waitMs: 10_000,
+    onWait: (pid) => {
+      told.push(pid);
+      holder.kill('SIGKILL');
+    },
+  });
+  (await taken).close();
+  assert.equal(told, [holder.pid]);
+});
+
+test('a folder that takes no lock is told with the reason', async () => {
+  await refused(lockFolder(join(temporaryFolder(), 'nosuch', 'lock')), /^the data folder can't be locked: ENOENT/);
   // Something else has the name: nothing stays beside it.
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'lock'));
-  assert.throws(() => lockFolder(join(folder, 'lock')), /the data folder can't be locked: EISDIR/);
+  await refused(lockFolder(join(folder, 'lock')), /the data folder can't be locked: EISDIR/);
   assert.equal(readdirSync(folder), ['lock']);
 });
 
