@@ -16,6 +16,7 @@ import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { memoryOf } from './memory.js';
 import { failureOf, metricsOf, refreshSinks } from './metrics.js';
 import type { Failure, Metrics, Report, RuleStart, RunStatus, SourceSpec } from './protocol.js';
+import { endParts } from './rule-end.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
@@ -48,8 +49,6 @@ const maxTimerMs = 2 ** 31 - 1;
 const maxOperatorLists = 100;
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
-/** How long the end of a rule may hold up the rules it shares a stream with, ms. */
-const neighboursWaitMs = 1000;
 /** Runs looked at in one turn of the event loop when all are asked for. */
 const statusSlice = 500;
 
@@ -437,33 +436,18 @@ export class DataPlane implements HostCalls {
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     const unused = this.#isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
-    if (!this.#isBroken) this.#errors.end(rule);
     if (!this.#isBroken) {
+      this.#errors.end(rule);
       this.#cpuTimes.end(rule, this.#all, this.#timerUs);
       rule.release();
     }
-    // Its neighbours don't wait for a sink that is away, nor long for one that is slow.
-    for (const sink of rule.sinks) if (sink.connection.status !== 1) sink.giveBack();
-    const patience = setTimeout(() => {
-      for (const sink of rule.sinks) sink.giveBack();
-    }, neighboursWaitMs).unref();
-    // What its sinks still get out is acknowledged before the connection ends.
-    const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
-    for (const source of drained) {
-      this.#forget(source);
-      source.drain();
-    }
-    await Promise.all(unused.map((source) => (drained.includes(source) ? undefined : this.#drop(source))));
-    let reason: string | undefined;
-    if (isGraceful) {
-      const timeoutMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
-      const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
-      for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
-    }
-    await Promise.all(drained.map((source) => this.#drop(source)));
-    const closeMs = rule.flushTimeoutMs ?? this.options.flushTimeoutMs;
-    await Promise.all(rule.sinks.map((sink) => sink.close(closeMs)));
-    clearTimeout(patience);
+    const reason = await endParts(rule, {
+      isGraceful,
+      timeoutMs: rule.flushTimeoutMs ?? this.options.flushTimeoutMs,
+      unused,
+      forget: (source) => this.#forget(source),
+      drop: (source) => this.#drop(source),
+    });
     rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);
     this.#all.delete(rule);

@@ -1,0 +1,46 @@
+/** The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for them. */
+import { reasonOf } from '../base/errors.js';
+import type { RuleRun } from './rule-run.js';
+import type { SourceRun } from './source-run.js';
+
+/** How long the end of a rule may hold up the rules it shares a stream with, ms. */
+const neighboursWaitMs = 1000;
+
+export interface EndOptions {
+  /** The sinks may send what is left. */
+  readonly isGraceful: boolean;
+  /** Longest time for that, ms. */
+  readonly timeoutMs: number;
+  /** Sources that only this rule had. */
+  readonly unused: readonly SourceRun[];
+  /** Lets no further rule use the source. */
+  forget(source: SourceRun): void;
+  drop(source: SourceRun): Promise<void>;
+}
+
+/** Closes sources and sinks; returns why a sink could not send what was left. */
+export async function endParts(rule: RuleRun, options: EndOptions): Promise<string | undefined> {
+  const { isGraceful, timeoutMs, unused, forget, drop } = options;
+  const giveBack = (isToo: (isConnected: boolean) => boolean) => {
+    for (const sink of rule.sinks) if (isToo(sink.connection.status === 1)) sink.giveBack();
+  };
+  // Neighbours don't wait for a sink that is away, nor long for one that is slow.
+  giveBack((isConnected) => !isConnected);
+  const patience = setTimeout(() => giveBack(() => true), neighboursWaitMs).unref();
+  // What its sinks still get out is acknowledged before the connection ends.
+  const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
+  for (const source of drained) {
+    forget(source);
+    source.drain();
+  }
+  await Promise.all(unused.map((source) => (drained.includes(source) ? undefined : drop(source))));
+  let reason: string | undefined;
+  if (isGraceful) {
+    const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
+    for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
+  }
+  await Promise.all(drained.map(drop));
+  await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
+  clearTimeout(patience);
+  return reason;
+}
