@@ -253,9 +253,13 @@ export type NodePlan =
 export interface OutputPlan {
   shape: /**
    * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
-   * `omitNull`: an expression without a name, whose null is left out even with `sendNil`.
+   * Even with `sendNil` left out are nulls of `omitNull`, an expression without a name, and with `omitMissing` a column that
+   * the row does not have.
    */
-    | { kind: 'fields'; fields: { name: string; operand: Operand; plain: boolean; omitNull?: boolean }[] }
+    | {
+        kind: 'fields';
+        fields: { name: string; operand: Operand; plain: boolean; omitNull?: boolean; omitMissing?: boolean }[];
+      }
     /**
      * One operand that is an object: the row (`SELECT *` without a schema). With sendSingle an array of objects is one
      * message as it stands (sink property dataField); anything else is an error.

@@ -47,8 +47,11 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
   return bytes;
 }
 
-function nullRule(output: OutputPlan, field: { plain: boolean; omitNull?: boolean }): number {
+type Field = Extract<OutputPlan['shape'], { kind: 'fields' }>['fields'][number];
+
+function nullRule(output: OutputPlan, field: Field): number {
   if (field.omitNull === true) return nullRules.omit;
+  if (field.omitMissing === true) return nullRules.keepNull;
   if (output.sendNil) return nullRules.send;
   return field.plain ? nullRules.keepNull : nullRules.omit;
 }

@@ -90,7 +90,7 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
   const keys = plan.grouped ? plan.keys.map((operand) => inputs.index(operand)) : [];
   const keeps = plan.keep.map((operand) => inputs.index(operand));
   const isMessage = window.kind === 'message';
-  const aggs = (plan.grouped || isMessage ? plan.aggs : []).map(({ fn, args, filter }) => ({
+  const aggs = plan.aggs.map(({ fn, args, filter }) => ({
     fn: aggregates[fn].code,
     indexes: [inputs.index(args[0]), inputs.index(args[1]), inputs.index(args[2]), inputs.index(filter)],
   }));

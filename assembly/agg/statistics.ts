@@ -36,30 +36,30 @@ function numbers(fn: u32, list: usize): usize {
   return to;
 }
 
-/** Sorts doubles in place: heap sort, no worst case and no extra memory. */
-function sortDoubles(at: usize, n: u32): void {
-  for (let i = n >> 1; i > 0; i--) sink(at, i - 1, n);
+/** Sorts numbers in place: heap sort, no worst case and no extra memory. */
+function sort<T extends number>(at: usize, n: u32): void {
+  for (let i = n >> 1; i > 0; i--) sink<T>(at, i - 1, n);
   for (let end = n - 1; end > 0; end--) {
-    const top = load<f64>(at);
-    store<f64>(at, load<f64>(at + (<usize>end << 3)));
-    store<f64>(at + (<usize>end << 3), top);
-    sink(at, 0, end);
+    const top = load<T>(at);
+    store<T>(at, load<T>(at + (<usize>end << 3)));
+    store<T>(at + (<usize>end << 3), top);
+    sink<T>(at, 0, end);
   }
 }
 
-function sink(at: usize, from: u32, n: u32): void {
-  const x = load<f64>(at + (<usize>from << 3));
+function sink<T extends number>(at: usize, from: u32, n: u32): void {
+  const x = load<T>(at + (<usize>from << 3));
   let i = from;
   for (;;) {
     let child = (i << 1) + 1;
     if (child >= n) break;
-    if (child + 1 < n && load<f64>(at + (<usize>(child + 1) << 3)) > load<f64>(at + (<usize>child << 3))) child++;
-    const y = load<f64>(at + (<usize>child << 3));
+    if (child + 1 < n && load<T>(at + (<usize>(child + 1) << 3)) > load<T>(at + (<usize>child << 3))) child++;
+    const y = load<T>(at + (<usize>child << 3));
     if (!(y > x)) break;
-    store<f64>(at + (<usize>i << 3), y);
+    store<T>(at + (<usize>i << 3), y);
     i = child;
   }
-  store<f64>(at + (<usize>i << 3), x);
+  store<T>(at + (<usize>i << 3), x);
 }
 
 // @ts-ignore: decorator
@@ -67,15 +67,37 @@ function sink(at: usize, from: u32, n: u32): void {
   giveResult(Tag.F64, reinterpret<u64>(x));
 }
 
-/** The middle value; the mean of the two middle ones of an even count. */
+/** The middle value; the mean of the two middle ones of an even count. That of whole numbers is exact. */
 export function median(list: usize): void {
   const at = numbers(Agg.MEDIAN, list);
   if (!at) return;
   const n = load<u32>(list, 4);
-  sortDoubles(at, n);
-  const high = load<f64>(at + (<usize>(n >> 1) << 3));
-  giveDouble(n & 1 ? high : (load<f64>(at + (<usize>((n >> 1) - 1) << 3)) + high) / 2);
+  const middle = at + (<usize>(n >> 1) << 3);
+  if (areWhole(list)) {
+    const slots = <usize>load<u32>(list);
+    for (let i: u32 = 0; i < n; i++) store<i64>(at + (<usize>i << 3), load<i64>(slots + i * SLOT_SIZE));
+    sort<i64>(at, n);
+    if (n & 1) giveResult(Tag.I64, load<u64>(middle));
+    else giveDouble(meanOf(load<i64>(middle - 8), load<i64>(middle)));
+  } else {
+    sort<f64>(at, n);
+    giveDouble(n & 1 ? load<f64>(middle) : (load<f64>(middle - 8) + load<f64>(middle)) / 2);
+  }
   free(at, n << 3, 0);
+}
+
+function areWhole(list: usize): bool {
+  const slots = <usize>load<u32>(list);
+  const n = load<u32>(list, 4);
+  for (let i: u32 = 0; i < n; i++) if (load<u8>(slots + i * SLOT_SIZE, SLOT_TAG) != Tag.I64) return false;
+  return true;
+}
+
+function meanOf(a: i64, b: i64): f64 {
+  const sum = a + b;
+  if (((a ^ sum) & (b ^ sum)) >= 0) return <f64>sum / 2;
+  // Where the sum has no room, a half changes the result only by deciding which way it is rounded.
+  return <f64>((a >> 1) + (b >> 1) + (a & b & 1) | ((a ^ b) & 1));
 }
 
 /**
@@ -95,7 +117,7 @@ export function percentile(fn: u32, list: usize, parameterTag: u8): void {
   const percent = p * 100;
   if (!(percent >= 0 && percent <= 100)) giveResult(Tag.ERROR, rangeError(fn));
   else {
-    sortDoubles(at, n);
+    sort<f64>(at, n);
     if (fn == Agg.PERCENTILE_DISC) {
       const rank = <u32>ceil((<f64>n * percent) / 100);
       giveDouble(load<f64>(at + (<usize>(rank == 0 ? 0 : min(rank, n) - 1) << 3)));

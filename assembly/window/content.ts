@@ -165,38 +165,40 @@ function sendRangeGrouped(
   setReset(set);
 }
 
-/** Takes all rows of the range into one group and returns it; 0 when memory is exhausted or there are none. */
-function groupOfAll(
+/** Takes all rows of the range into one group of the set; false when memory is exhausted. */
+function groupAll(
   spec: usize, state: usize, program: usize, from: f64, to: f64, closed: bool, sel: usize,
-): usize {
+): bool {
   const set = state + W_SET;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const n = selectRows(spec, page, from, to, closed, sel);
-    if (n && !accumulate(spec, set, sel, n)) return 0;
+    if (n && !accumulate(spec, set, sel, n)) return false;
   }
-  return <usize>load<u32>(set, SET_FIRST);
+  return true;
 }
 
 function sendRangeRows(
   node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool, sel: usize,
 ): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
-  let group: usize = 0;
-  if (load<u32>(spec, S_AGGS)) {
-    group = groupOfAll(spec, state, program, from, to, closed, sel);
-    if (!group) {
-      sendNoMemory(node);
-      return;
-    }
+  const set = state + W_SET;
+  if (load<u32>(spec, S_AGGS) && !groupAll(spec, state, program, from, to, closed, sel)) {
+    sendNoMemory(node);
+    setReset(set);
+    return;
   }
+  const group = <usize>load<u32>(set, SET_FIRST);
   let isOpen = false;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const n = selectRows(spec, page, from, to, closed, sel);
     if (whereError) break;
     if (n == 0) continue;
-    if (!isOpen && !beginRows(node, spec, start, end, trigger, group)) return;
+    if (!isOpen && !beginRows(node, spec, start, end, trigger, group)) {
+      setReset(set);
+      return;
+    }
     isOpen = true;
     addRows(node, spec, sel, n);
   }
@@ -205,4 +207,5 @@ function sendRangeRows(
   else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
     if (beginRows(node, spec, start, end, trigger, 0)) endRows(node, spec, 0);
   }
+  if (group) setReset(set);
 }

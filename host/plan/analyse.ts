@@ -11,7 +11,7 @@ import type { Logical, OutputRow, WindowSpec } from './logical.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
 import type { Source } from './source.js';
-import { childrenOf, type Value, type Values } from './value.js';
+import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
 
 export interface Analysis {
   sources: Source[];
@@ -23,7 +23,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const sources = sourcesOf(select, rule.options, catalog, values);
   const { isEventTime } = rule.options;
   checkWindow(select, rule);
-  const isGrouped = hasAggregates(select) || select.groupBy.length > 0;
+  const isGrouped = makesGroups(select);
   const scope = new Scope(sources, inRowOrder(select.joins, sources), values, select);
   const window = select.window?.kind ?? null;
   const { functionOwner } = catalog;
@@ -31,7 +31,7 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const binder = new Binder(values, scope, { values, scope, ruleId, functionOwner, isEventTime, window, isGrouped });
   const input = inputOf(streamsOf(sources), isEventTime);
   const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
-  const statement = new Statement(select, sources, values, binder, isGrouped);
+  const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);
   return { sources, root: { kind: 'project', input: statement.ordered(statement.rows(input)), row } };
 }
 
@@ -64,6 +64,7 @@ class Statement {
     private readonly values: Values,
     private readonly binder: Binder,
     private readonly isGrouped: boolean,
+    private readonly isEventTime: boolean,
   ) {}
 
   /** The rows of the result: joined, filtered and grouped. */
@@ -109,28 +110,48 @@ class Statement {
     const steps = bindJoins(select.joins, sources, binder, rowClause('ON'));
     const pairs = filtered({ kind: 'join', input: gathered, sources, steps }, where, 'where');
     const keys = this.#groupKeys();
-    if (!this.isGrouped) return this.#having(pairs, keys);
-    return this.#having(messageGroups(pairs, keys, values), keys);
+    const shown = this.#shown();
+    if (!this.isGrouped && shown.length === 0) return this.#having(pairs, keys);
+    const messages = messageGroups(pairs, keys, values);
+    return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
   }
 
   #windowed({ root, timestamp }: Input, where: Value | null): Logical {
     const { select, binder, values, isGrouped } = this;
     const { window } = select;
     const filter = window?.filter ? binder.bind(window.filter, rowClause('FILTER')) : null;
-    // Without a window each message is grouped by itself, so that WHERE can come first.
-    const input = filtered(filtered(root, filter, 'filter'), window === null ? where : null, 'where');
+    const isFirst = window === null || this.#isFilteredFirst(window);
+    const input = filtered(filtered(root, filter, 'filter'), isFirst ? where : null, 'where');
     const keys = this.#groupKeys();
     const groups: Logical = {
       kind: 'window',
       input,
       window: specOf(window, values, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
       timestamp,
-      where: window === null ? null : where,
+      where: isFirst ? null : where,
       keys,
       isGrouped,
-      sendEmpty: window !== null && where === null && keys.length === 0,
+      shown: this.#shown(),
+      sendEmpty: window !== null && (where === null || isFirst) && keys.length === 0,
     };
     return this.#having(groups, keys);
+  }
+
+  /**
+   * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of them, and
+   * windows of event time are what WHERE works on. Without a window each message is grouped by itself.
+   */
+  #isFilteredFirst({ kind }: WindowClause): boolean {
+    return !this.isEventTime && kind !== 'count' && kind !== 'sliding';
+  }
+
+  /** Aggregates that only HAVING and ORDER BY use: the rows of the window stay rows, and each shows them. */
+  #shown(): AggregateValue[] {
+    if (this.isGrouped) return [];
+    const { having, orderBy } = this.select;
+    const values = orderBy.map(({ expr }) => this.binder.bind(expr, resultClause('ORDER BY')));
+    if (having !== null) values.push(this.binder.bind(having, resultClause('HAVING')));
+    return aggregatesIn(...values);
   }
 
   #groupKeys(): Value[] {
@@ -142,7 +163,8 @@ class Statement {
     if (having === null) return input;
     const condition = this.binder.bind(having, resultClause('HAVING'));
     checkHaving(condition, keys, having);
-    return { kind: 'filter', input, condition, clause: 'having' };
+    // What is true of all rows of a message is decided on once.
+    return { kind: 'filter', input, condition, clause: 'having', ...(this.isGrouped ? {} : { isWhole: true }) };
   }
 }
 
@@ -236,10 +258,11 @@ export function isAggregateCall(expr: Expr): boolean {
   return definition !== undefined && 'aggregate' in definition.implementation;
 }
 
-function hasAggregates(select: Select): boolean {
-  const roots = [...select.items.map(({ expr }) => expr), ...select.orderBy.map(({ expr }) => expr)];
-  if (select.having !== null) roots.push(select.having);
-  return roots.some((root) => some(root, isAggregateCall));
+/** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */
+function makesGroups({ items, orderBy, having, groupBy, window }: Select): boolean {
+  const roots = items.map(({ expr }) => expr);
+  if (window === null) roots.push(...orderBy.map(({ expr }) => expr), ...(having === null ? [] : [having]));
+  return groupBy.length > 0 || roots.some((root) => some(root, isAggregateCall));
 }
 
 /** A condition on results may use aggregates, grouping expressions and the window, but no columns of single rows. */

@@ -3,7 +3,9 @@ import { ops } from '../../kernels/gen/ops.js';
 import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
+import { ownName } from '../sql/names.js';
 import { refuse } from './errors.js';
+import { missing } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import type { OpValue, Value, Values } from './value.js';
@@ -188,10 +190,11 @@ export class Binder {
   /** An argument of a function, which may be `*` for the whole row. */
   private bindArg(arg: Expr, clause: Clause): Value {
     if (arg.kind !== 'star') return this.bind(arg, clause);
-    if (arg.except.length > 0 || arg.replace.length > 0) {
-      throw refuse('EXCEPT and REPLACE are not allowed in an argument', arg.span);
-    }
-    return this.rowOf(arg.qualifier, arg, clause);
+    const row = this.rowOf(arg.qualifier, arg, clause);
+    const replaced = arg.replace.map((item) => [this.values.text(replacedName(item)), this.bind(item.expr, clause)]);
+    const removed = arg.except.map((name) => [this.values.text(name), missing(this.values)]);
+    const changes = [...removed, ...replaced].flat();
+    return changes.length === 0 ? row : this.values.op('nested.merge', [row], changes);
   }
 
   /** The whole row of a stream, of all streams when none is named. */
@@ -201,6 +204,13 @@ export class Binder {
     if (source === undefined) throw refuse(`unknown stream ${qualifier}`, expr.span);
     return source.row();
   }
+}
+
+/** The column that an expression in REPLACE stands for. */
+export function replacedName({ expr, alias }: { expr: Expr; alias: string | null }): string {
+  const name = alias ?? ownName(expr);
+  if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', expr.span);
+  return name;
 }
 
 /** The value of a literal; undefined for any other expression. */

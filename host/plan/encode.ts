@@ -44,11 +44,13 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
         ? { kind: 'object', operand: builder.operand(shape.value) }
         : {
             kind: 'fields',
-            fields: shape.fields.map(({ name, value, isPlain, isUnnamed }) => {
+            fields: shape.fields.map(({ name, value, isPlain, isBrought, isUnnamed }) => {
               // A collection of no rows (empty window) is sent as null, other aggregates are left out.
               const isCollection = value.kind === 'aggregate' && value.fn === 'collect';
               const field = { name, operand: builder.operand(value), plain: isPlain || isCollection };
-              return isUnnamed && spec.sendNil ? { ...field, omitNull: true } : field;
+              if (!spec.sendNil) return field;
+              if (isBrought) return { ...field, omitMissing: true };
+              return isUnnamed && !isCollection ? { ...field, omitNull: true } : field;
             }),
           },
     format: wishes.format,

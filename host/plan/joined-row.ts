@@ -3,8 +3,8 @@ import type { Source } from './source.js';
 import type { OpValue, Value, Values } from './value.js';
 
 /**
- * The first of the values that the row has, in the order given: a null that was sent counts, a missing value does not. Null
- * when the row has none of them.
+ * The first of the values that the row has, in the order given: a null that was sent counts, a missing value does not.
+ * Missing when the row has none of them.
  */
 export function firstPresent(values: Values, candidates: readonly Value[]): Value {
   const [first, ...others] = candidates;
@@ -39,6 +39,11 @@ export function mergedObject(values: Values, objects: readonly Value[]): Value {
   if (others.length === 0) return first;
   // The operation lets the last of equal names win.
   return values.op('nested.concat', [], [...objects].reverse());
+}
+
+/** True for a column of a row, also of a joined one. */
+export function isColumn(value: Value): boolean {
+  return value.kind === 'column' || (value.kind === 'op' && value.op === 'logic.present' && value.args.every(isColumn));
 }
 
 /** The column of this name that a joined row has first. */

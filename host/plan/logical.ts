@@ -4,7 +4,7 @@
  * (rules/) turn such plans into others with the same meaning.
  */
 import type { Source } from './source.js';
-import type { Value } from './value.js';
+import { type AggregateValue, aggregatesIn, type Value } from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -12,7 +12,9 @@ export interface OutputEntry {
   value: Value;
   /** A column named by itself: its null is sent as null. */
   isPlain: boolean;
-  /** An expression without a name: its null is never sent. */
+  /** A column that `*` brings: rows that have none go out without it, even where nulls are sent for absent columns. */
+  isBrought: boolean;
+  /** An expression without an alias: its null is never sent. */
   isUnnamed: boolean;
 }
 
@@ -107,7 +109,7 @@ export interface WindowNode {
   keys: Value[];
   isGrouped: boolean;
   /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
-  shown?: readonly Value[];
+  shown?: readonly AggregateValue[];
   sendEmpty: boolean;
 }
 
@@ -239,7 +241,7 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
         window: mapWindow(node.window, map),
         where: maybe(node.where),
         keys: node.keys.map(map),
-        ...(node.shown === undefined ? {} : { shown: node.shown.map(map) }),
+        ...(node.shown === undefined ? {} : { shown: aggregatesIn(...node.shown.map(map)) }),
       };
     case 'sort':
       return { ...node, keys: node.keys.map((key) => ({ ...key, value: map(key.value) })) };

@@ -1,13 +1,11 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
 import { joinedColumn } from './joined-row.js';
-import type { OutputRow } from './logical.js';
+import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
 import type { Value, Values } from './value.js';
 
 /** The shape of the messages, still with values in the place of operands. */
-export type ShapeSpec =
-  | { kind: 'fields'; fields: { name: string; value: Value; isPlain: boolean; isUnnamed: boolean }[] }
-  | { kind: 'object'; value: Value };
+export type ShapeSpec = { kind: 'fields'; fields: OutputEntry[] } | { kind: 'object'; value: Value };
 
 export interface OutputSpec {
   shape: ShapeSpec;
@@ -29,6 +27,7 @@ export function outputSpec(row: OutputRow, wishes: SinkWishes, values: Values): 
       name,
       value: pick(name, row, values),
       isPlain: false,
+      isBrought: false,
       isUnnamed: false,
     }));
     // Listed columns are always there.
@@ -42,11 +41,14 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
   if (row.star === null) return { kind: 'fields', fields: sorted(entries) };
   const removed = new Set([...row.star.except, ...excludeFields]);
   const missing = values.constant({ tag: 'missing' });
-  const args: Value[] = [...removed].flatMap((name) => [values.text(name), missing]);
-  for (const { name, value, isPlain } of entries) if (!isPlain) args.push(values.text(name), value);
-  const computed = args.length === 0 ? row.star.row : values.op('nested.merge', [row.star.row], args, sendNil ? 0 : 1);
-  const plain = entries.flatMap(({ name, value, isPlain }) => (isPlain ? [values.text(name), value] : []));
-  return { kind: 'object', value: plain.length === 0 ? computed : values.op('nested.merge', [computed], plain, 0) };
+  const without = [...removed].flatMap((name) => [values.text(name), missing]);
+  const isSent = ({ isPlain, isUnnamed }: OutputEntry): boolean => isPlain || (sendNil && !isUnnamed);
+  const members = (some: readonly OutputEntry[]) => some.flatMap(({ name, value }) => [values.text(name), value]);
+  const merged = (into: Value, args: Value[], imm: number): Value =>
+    args.length === 0 ? into : values.op('nested.merge', [into], args, imm);
+  const omitsNulls = entries.filter((entry) => !isSent(entry));
+  const object = merged(row.star.row, [...without, ...members(omitsNulls)], 1);
+  return { kind: 'object', value: merged(object, members(entries.filter(isSent)), 0) };
 }
 
 /** The value of one output column; null when the row has no such column. */

@@ -9,7 +9,7 @@ import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Source } from './source.js';
-import type { ColumnValue, Value, Values } from './value.js';
+import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
 /** A step of the topology and the nodes that do its work. */
@@ -241,7 +241,7 @@ class Lowering {
 
   /** Values among `later` that were computed for the rows of this source, at whose place we are: they belong to it. */
   private computedFor({ index }: Source, later: readonly Value[]): Value[] {
-    const { keep } = windowNeeds(later, false, (value) => this.isHeld(value));
+    const { keep } = windowNeeds(later, isNone, (value) => this.isHeld(value));
     const computed = keep.filter(({ kind }) => kind === 'op');
     for (const value of computed) this.owners.set(value, index);
     return computed;
@@ -352,13 +352,14 @@ class Lowering {
   }
 
   private addWindow(node: Extract<Logical, { kind: 'window' }>): void {
-    const needs = windowNeeds(this.readers.valuesAbove(node), node.isGrouped, (value) => this.isHeld(value));
+    const shown = node.shown ?? [];
+    const isComputed = (aggregate: AggregateValue): boolean => node.isGrouped || shown.includes(aggregate);
+    const needs = windowNeeds(this.readers.valuesAbove(node), isComputed, (value) => this.isHeld(value));
     const builder = new ProgramBuilder(this.path);
     const operand = (value: Value): Operand => builder.operand(value);
     const keep = needs.keep.map(operand);
     const keys = node.keys.map(operand);
-    const aggregates = [...needs.aggregates, ...(node.shown ?? []).filter((value) => value.kind === 'aggregate')];
-    const aggs = aggregates.map(({ fn, args, filter }): AggregatePlan => {
+    const aggs = needs.aggregates.map(({ fn, args, filter }): AggregatePlan => {
       const plan: AggregatePlan = { fn, args: args.map(operand) };
       if (filter !== null) plan.filter = operand(filter);
       return plan;
@@ -382,7 +383,7 @@ class Lowering {
     };
     if (where !== undefined) plan.where = where;
     if (isEventTime) plan.timestamp = time;
-    const columns: (Value | null)[] = [...needs.keep, ...aggregates];
+    const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
     columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
     this.pushNew(plan, node.window.kind === 'row' || node.window.kind === 'message' ? null : 'window', columns);
@@ -414,6 +415,8 @@ class Lowering {
     return operand;
   }
 }
+
+const isNone = (): boolean => false;
 
 function hasWatermark(node: Logical): boolean {
   return chainOf(node).some(({ kind }) => kind === 'watermark');

@@ -1,9 +1,10 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
 import type { Expr, Select } from '../sql/ast.js';
-import { outputNames, ownName } from '../sql/names.js';
-import type { Binder, Clause } from './bind.js';
+import { outputNames } from '../sql/names.js';
+import { type Binder, type Clause, replacedName } from './bind.js';
 import { refuse } from './errors.js';
-import { mergedObject } from './joined-row.js';
+import { sourcesIn } from './join.js';
+import { isColumn, mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { Scope } from './scope.js';
 import type { Source } from './source.js';
@@ -36,8 +37,9 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
     const entry: OutputEntry = {
       name,
       value,
-      isPlain: alias === null && expr.kind === 'column' && value.kind === 'column',
-      isUnnamed: alias === null && ownName(expr) === null,
+      isPlain: alias === null && expr.kind === 'column' && isColumn(value),
+      isBrought: false,
+      isUnnamed: alias === null && expr.kind !== 'column',
     };
     add(entry, row, named, expr);
   }
@@ -49,11 +51,9 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
   if (row.star !== null) {
     // The wildcard brings the column already.
     const { star } = row;
+    const brought = star.sources.map(({ index }) => index);
     const isBrought = ({ name, value, isPlain }: OutputEntry): boolean =>
-      isPlain &&
-      value.kind === 'column' &&
-      star.sources.some(({ index }) => index === value.source) &&
-      !star.except.includes(name);
+      isPlain && sourcesIn(value).every((source) => brought.includes(source)) && !star.except.includes(name);
     row.entries = row.entries.filter((entry) => !isBrought(entry));
     star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name));
   }
@@ -99,7 +99,7 @@ function addStar(
   }
   for (const [name, value] of scope.allColumns(sources)) {
     if (except.includes(name) || replaced.has(name)) continue;
-    wild.columns.set(name, { name, value, isPlain: true, isUnnamed: false });
+    wild.columns.set(name, { name, value, isPlain: true, isBrought: true, isUnnamed: false });
   }
 }
 
@@ -136,12 +136,12 @@ function starOf({ objects }: Wildcards, { order, values }: Scope): OutputRow['st
 /** Adds what REPLACE computes and returns its names. */
 function addReplaced(expr: Star, row: OutputRow, named: Set<string>, binder: Binder, clause: Clause): Set<string> {
   const replaced = new Set<string>();
-  for (const { expr: inner, alias } of expr.replace) {
-    const name = alias ?? ownName(inner);
-    if (name === null || name === '*') throw refuse('an expression in REPLACE needs a name (AS column)', inner.span);
+  for (const item of expr.replace) {
+    const { expr: inner } = item;
+    const name = replacedName(item);
     replaced.add(name);
     const value = binder.bind(inner, clause);
-    add({ name, value, isPlain: false, isUnnamed: false }, row, named, inner);
+    add({ name, value, isPlain: false, isBrought: false, isUnnamed: false }, row, named, inner);
   }
   return replaced;
 }

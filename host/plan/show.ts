@@ -100,7 +100,10 @@ function showOutput(output: OutputPlan, show: (operand: Operand) => string, acti
     shape.kind === 'object'
       ? `object ${show(shape.operand)}`
       : `{${shape.fields
-          .map(({ name, operand, plain, omitNull }) => `${name}: ${show(operand)}${plain ? '' : omitNull ? '??' : '?'}`)
+          .map(({ name, operand, plain, omitNull, omitMissing }) => {
+            const mark = omitNull ? '??' : omitMissing ? '*' : plain ? '' : '?';
+            return `${name}: ${show(operand)}${mark}`;
+          })
           .join(', ')}}`;
   const flags = [
     output.format,

@@ -162,6 +162,20 @@ export function childrenOf(value: Value): readonly Value[] {
   }
 }
 
+/** Aggregates that a value is computed of, each once. */
+export function aggregatesIn(...values: readonly Value[]): AggregateValue[] {
+  const found = new Set<AggregateValue>();
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    if (value.kind === 'aggregate') found.add(value);
+    else childrenOf(value).forEach(visit);
+  };
+  values.forEach(visit);
+  return [...found];
+}
+
 /** Text that is equal for equal constants and differs otherwise; -0 is not 0. */
 export function constKey(value: ConstValue): string {
   switch (value.tag) {

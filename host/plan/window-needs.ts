@@ -14,12 +14,12 @@ export interface WindowNeeds {
 
 /**
  * @param later values that are computed above the window
- * @param isGrouped rows for groups come out; otherwise aggregates are computed above, of the window's rows
+ * @param isComputed true for aggregates that the window computes; others are computed above, of the window's rows
  * @param isHeld true for values that are known below the window: they are kept like columns
  */
 export function windowNeeds(
   later: readonly Value[],
-  isGrouped: boolean,
+  isComputed: (aggregate: AggregateValue) => boolean,
   isHeld: (value: Value) => boolean,
 ): WindowNeeds {
   const needs: WindowNeeds = { keep: [], aggregates: [], start: null, end: null, trigger: null };
@@ -28,7 +28,7 @@ export function windowNeeds(
     if (seen.has(value)) return;
     seen.add(value);
     if (value.kind === 'column' || isHeld(value)) needs.keep.push(value);
-    else if (value.kind === 'aggregate' && isGrouped) needs.aggregates.push(value);
+    else if (value.kind === 'aggregate' && isComputed(value)) needs.aggregates.push(value);
     else if (value.kind === 'window') needs[value.part] = value;
     else for (const child of childrenOf(value)) visit(child);
   };

@@ -194,7 +194,7 @@ export const naive: Record<string, Operator> = {
     return args.length % 2 === 1 ? (args.at(-1) ?? null) : null;
   },
   'logic.coalesce': (...args) => args.find((v) => !isNull(v)) ?? null,
-  'logic.present': (...args) => args.find((v) => v !== undefined) ?? null,
+  'logic.present': (...args) => args.find((v) => v !== undefined),
   'nested.member': member,
   'nested.index': (a, b) => {
     if (isError(a) || isError(b)) return failed;

@@ -99,7 +99,7 @@ test('processing time: sliding windows with a delay are sent when it is over', (
   const node = kernel.add(
     plan(
       { kind: 'sliding', lengthMs: 2000, delayMs: 1000, trigger: col(3) },
-      { ...clock, grouped: false, keep: [value] },
+      { ...clock, grouped: false, keep: [value], aggs: [] },
     ),
   );
   kernel.width = 3;

@@ -109,7 +109,7 @@ export function logicPresent(op: usize): void {
   mapArgs(op, (): void => {
     let i: u32 = 0;
     while (i < argCount && argTag(i) == Tag.MISSING) i++;
-    if (i < argCount) giveArg(i);
-    else giveNull();
+    if (i < argCount) give(argTag(i), argVal(i));
+    else give(Tag.MISSING, 0);
   });
 }

@@ -18,7 +18,8 @@ interface Rows {
 export function rowOfSource(source: Source): OutputRow {
   const { declared } = source;
   if (declared === null) return { entries: [], star: { sources: [source], row: source.row(), except: [] } };
-  return { entries: declared.map((name) => plain(name, source.column(name))), star: null };
+  const entries = declared.map((name) => ({ ...plain(name, source.column(name)), isBrought: true }));
+  return { entries, star: null };
 }
 
 /** The row with one more column, or another value for one. */
@@ -28,7 +29,7 @@ export function withEntry(row: OutputRow, entry: OutputEntry): OutputRow {
 
 /** A column that functions of a graph give: unlike in SQL its null is sent. */
 export function plain(name: string, value: Value): OutputEntry {
-  return { name, value, isPlain: true, isUnnamed: false };
+  return { name, value, isPlain: true, isBrought: false, isUnnamed: false };
 }
 
 /** Rows of a source where they meet others: what was computed of constants alone is their own, too. */
@@ -51,7 +52,8 @@ function mergedRow(rows: readonly OutputRow[], values: Values): OutputRow {
     const found = rows.flatMap((row) => valuesOf(row, name));
     // Of several it is not known whether a null was sent or none has the column, but what all rows have was computed.
     const isPlain = found.length === 1 || found.every((value) => value.kind === 'op');
-    return { ...plain(name, firstPresent(values, found)), isPlain };
+    const isBrought = rows.every((row) => row.entries.every((entry) => entry.name !== name || entry.isBrought));
+    return { ...plain(name, firstPresent(values, found)), isPlain, isBrought };
   });
   const objects = rows.flatMap(({ star }) => (star === null ? [] : [star]));
   if (objects.length === 0) return { entries, star: null };

@@ -3,7 +3,7 @@ import type { GraphNode } from '../../run/api.js';
 import { messageGroups } from '../analyse.js';
 import { refuse } from '../errors.js';
 import type { Logical } from '../logical.js';
-import { childrenOf, type Value } from '../value.js';
+import { aggregatesIn, type Value } from '../value.js';
 import { passed } from './operators.js';
 import { binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';
@@ -33,7 +33,7 @@ export class Switch {
     const { input: point, node, context } = this;
     const condition = this.conditionOf(index);
     const isWhole = point.flow === 'a collection';
-    const shown = isWhole ? [...new Set(aggregatesIn(condition))] : [];
+    const shown = isWhole ? aggregatesIn(condition) : [];
     const input: Logical =
       shown.length === 0
         ? point.operator
@@ -50,8 +50,4 @@ export class Switch {
     const no = values.constant({ tag: 'bool', value: false });
     return values.op('logic.case', [], [...this.conditions.slice(0, index).flatMap((met) => [met, no]), own]);
   }
-}
-
-function aggregatesIn(value: Value): Value[] {
-  return value.kind === 'aggregate' ? [value] : childrenOf(value).flatMap(aggregatesIn);
 }

@@ -1,19 +1,14 @@
 /**
  * Moves conditions on the rows of a window below it, where rows are dropped before they cost anything. That keeps the
  * meaning only if the window does not depend on the dropped rows: in processing time tumbling and hopping windows follow the
- * clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the window itself has to look
- * at the condition, or the filter stays above it.
+ * clock. Everywhere else rows count, trigger, extend sessions or move the watermark, so that the filter stays above it.
  */
-import { chainOf, type Logical, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical.js';
+import { chainOf, mapOperators, type Root, soleInputsOf, type WindowNode } from '../logical.js';
 
 /** The plan with each condition on rows as low as it may be. */
 export function pushFilters(roots: readonly Root[]): Root[] {
   const sole = soleInputsOf(roots);
   return mapOperators(roots, (node, before) => {
-    if (node.kind === 'window' && node.where !== null && followsClock(node)) {
-      const input: Logical = { kind: 'filter', input: node.input, condition: node.where, clause: 'where' };
-      return { ...node, input, where: null };
-    }
     if (node.kind !== 'filter' || node.isWhole === true || node.condition.isAfterWindow) return node;
     const { input: window } = node;
     const isOwn = before.kind === 'filter' && sole.has(before.input);

@@ -71,7 +71,7 @@ test('drops rows before a window that follows the clock', () => {
     '  r0 = compare.gt c0 1',
     '  keep r0',
     '#1 window < #0',
-    '  window tumbling unitMs 1000 lengthMs 1000, grouped by []',
+    '  window tumbling unitMs 1000 lengthMs 1000, grouped by [], send empty',
     '  give c0=sum(c1)',
     '#2 encode < #1',
     '  {s: c0?}',
@@ -79,12 +79,17 @@ test('drops rows before a window that follows the clock', () => {
   ]);
 });
 
-for (const window of [
-  'COUNTWINDOW(2)',
-  'SLIDINGWINDOW(ss, 1)',
-  'SESSIONWINDOW(ss, 5, 1)',
-  'STATEWINDOW(a = 1, a = 2)',
-]) {
+for (const window of ['SESSIONWINDOW(ss, 5, 1)', 'STATEWINDOW(a = 1, a = 2)']) {
+  test(`drops rows before ${window} in processing time`, () => {
+    const { nodes } = planRule(ruleOf(`SELECT sum(a) AS s FROM demo WHERE b > 1 GROUP BY ${window}`), streams, noFold);
+    assert.equal(
+      nodes.map(({ kind }) => kind),
+      ['filter', 'window', 'encode'],
+    );
+  });
+}
+
+for (const window of ['COUNTWINDOW(2)', 'SLIDINGWINDOW(ss, 1)']) {
   test(`lets ${window} see the rows that WHERE leaves out`, () => {
     const { nodes } = planRule(ruleOf(`SELECT sum(a) AS s FROM demo WHERE b > 1 GROUP BY ${window}`), streams, noFold);
     const [first] = nodes;
@@ -114,11 +119,16 @@ test('orders rows by event time first and keeps WHERE in the window', () => {
   );
 });
 
-test('sends empty windows only without WHERE and GROUP BY columns', () => {
+test('sends empty windows only without GROUP BY columns, in event time without WHERE, too', () => {
   const sendsEmpty = (sql: string) => shown(sql).includes('send empty');
   assert.ok(sendsEmpty('SELECT count(*) FROM demo GROUP BY TUMBLINGWINDOW(ss, 1)'));
   assert.ok(sendsEmpty('SELECT a FROM demo GROUP BY TUMBLINGWINDOW(ss, 1) FILTER (WHERE a > 1)'));
-  assert.not(sendsEmpty('SELECT count(*) FROM demo WHERE a > 1 GROUP BY TUMBLINGWINDOW(ss, 1)'));
+  assert.ok(sendsEmpty('SELECT count(*) FROM demo WHERE a > 1 GROUP BY TUMBLINGWINDOW(ss, 1)'));
+  assert.not(
+    shown('SELECT count(*) FROM timed WHERE k > 1 GROUP BY TUMBLINGWINDOW(ss, 1)', { isEventTime: true }).includes(
+      'send empty',
+    ),
+  );
   assert.not(sendsEmpty('SELECT count(*) FROM demo GROUP BY a, TUMBLINGWINDOW(ss, 1)'));
 });
 
