@@ -9,6 +9,7 @@ const defaultSlowMs = 5000;
 export class EventStream {
   readonly #listeners = new Set<ServerResponse>();
   #isClosed = false;
+  #note = '';
 
   constructor(private readonly slowMs = defaultSlowMs) {}
 
@@ -25,6 +26,7 @@ export class EventStream {
       return;
     }
     this.#listeners.add(response);
+    if (this.#note !== '') response.write(this.#note);
     response.on('close', () => this.#listeners.delete(response));
   }
 
@@ -39,6 +41,12 @@ export class EventStream {
     await Promise.all(slow);
   }
 
+  /** Tells all listeners, and those that come later, something that is no event: a comment, which clients leave out. */
+  note(text: string): void {
+    this.#note = text === '' ? '' : commentOf(text);
+    for (const listener of this.#listeners) if (listener.writableLength < maxUnreadBytes) listener.write(this.#note);
+  }
+
   /** Ends the stream of every listener. */
   close(): void {
     this.#isClosed = true;
@@ -49,6 +57,13 @@ export class EventStream {
     }
     this.#listeners.clear();
   }
+}
+
+function commentOf(text: string): string {
+  return `${text
+    .split(/\r\n|\n|\r/)
+    .map((line) => `: ${line}\n`)
+    .join('')}\n`;
 }
 
 /** An event has one data line for each line of its payload. */

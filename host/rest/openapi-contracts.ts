@@ -119,7 +119,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /metadata/resources': gives(objectOfAnything),
   'GET /metadata/resource': gives(objectOfAnything, { sourceType: 'what the property sourceType of a key says' }),
   'POST /rules': made(ref('Rule')),
-  'GET /rules': gives(ref('RuleList')),
+  'GET /rules': gives(ref('RuleList'), { trouble: 'true adds what is wrong with each rule now' }),
   'POST /rules/validate': { request: ref('Rule'), answers: { 200: ref('Validation'), 422: text } },
   'GET /rules/status/all': gives(ref('RuleStates')),
   'GET /rules/usage/cpu': gives(either(map(integer), string)),

@@ -83,6 +83,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       version: string,
       trace: boolean,
       tags: orNull(list(string)),
+      'trouble?': list(string),
     }),
   ),
   RuleStatus: {

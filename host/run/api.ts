@@ -87,6 +87,8 @@ export interface RuleStatus {
   nextStartTimestamp: number;
   /** Totals and per-operator metrics, names as the interface has them, in order. */
   metrics: Record<string, number | string>;
+  /** What is wrong with a running rule now, a sentence each. */
+  troubles: readonly string[];
 }
 
 /** State of a rule and its latest failure. */
@@ -96,6 +98,8 @@ export interface RuleSummary {
   /** Of the operator that failed last, empty when none did. */
   readonly lastException: string;
   readonly exceptionsTotal: number;
+  /** What is wrong with it now, a sentence each: why it was stopped by an error, what it waits for, what fails. */
+  readonly troubles: readonly string[];
 }
 
 /** What the engine needs to know of stored definitions. */

@@ -14,8 +14,8 @@ import type { Heartbeat } from './heartbeat.js';
 import { HoldWatch, holdMessage } from './holds.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { memoryOf } from './memory.js';
-import { failureOf, metricsOf, refreshSinks } from './metrics.js';
-import type { Failure, Metrics, Report, RuleStart, RunStatus, SourceSpec } from './protocol.js';
+import { metricsOf, refreshSinks } from './metrics.js';
+import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { endParts } from './rule-end.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
@@ -23,6 +23,7 @@ import { SourceRun } from './source-run.js';
 import type { TableRow } from './tables.js';
 import type { TraceStrategy } from './trace.js';
 import { TraceRecorder } from './trace-recorder.js';
+import { troubleOfAll, troublesOf } from './trouble.js';
 
 export interface PlaneOptions {
   /** Makes the kernel, which hands its output to `calls`. */
@@ -49,8 +50,6 @@ const maxTimerMs = 2 ** 31 - 1;
 const maxOperatorLists = 100;
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
-/** Runs looked at in one turn of the event loop when all are asked for. */
-const statusSlice = 500;
 
 export class DataPlane implements HostCalls {
   declare kernel: Kernel;
@@ -156,7 +155,7 @@ export class DataPlane implements HostCalls {
   status(run: number): RunStatus | undefined {
     const rule = this.#rules.get(run);
     if (rule === undefined || rule.isEnding) return undefined;
-    return { metrics: metricsOf(rule), message: holdMessage(rule) };
+    return { metrics: metricsOf(rule), message: holdMessage(rule), troubles: troublesOf(rule, this.#errors) };
   }
 
   /** What the tables of a run hold; undefined when it does not run. */
@@ -165,17 +164,9 @@ export class DataPlane implements HostCalls {
     return rule === undefined || rule.isEnding || this.#isBroken ? undefined : rule.tableRows();
   }
 
-  /** The latest failure of each run that had one; looked at a few runs at a time, data goes on meanwhile. */
-  async failures(): Promise<[run: number, failure: Failure][]> {
-    const found: [number, Failure][] = [];
-    let count = 0;
-    for (const rule of [...this.#all]) {
-      if (this.#isBroken) break;
-      const failure = rule.isEnding ? undefined : failureOf(rule);
-      if (failure !== undefined) found.push([rule.run, failure]);
-      if (++count % statusSlice === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    return found;
+  /** What went wrong in each run, and is wrong now. */
+  failures(): Promise<[run: number, trouble: RunTrouble][]> {
+    return troubleOfAll([...this.#all], this.#errors, () => this.#isBroken);
   }
 
   /** Follows the input of a run from now on, or no longer. */

@@ -6,6 +6,7 @@ import { isSecretName, maskByName, maskText } from '../base/secrets.js';
 import { rowFailuresOf } from './metrics.js';
 import type { RuleRun } from './rule-run.js';
 import type { SourceRun } from './source-run.js';
+import type { RecentFailures } from './trouble.js';
 
 /** Different texts of an operator that are written in full within a minute. */
 const maxInFull = 3;
@@ -31,6 +32,8 @@ interface Told {
   /** Failures since the last line. */
   more: number;
   last: string;
+  /** New failures at the looks of the last minute, oldest first; `at` in ms of performance.now(). */
+  recent: { at: number; count: number }[];
 }
 
 export class ErrorLog {
@@ -61,6 +64,18 @@ export class ErrorLog {
     this.#told.delete(rule);
   }
 
+  /** Failures of a rule in the last minute, as far as they were looked at. */
+  recent(rule: RuleRun): RecentFailures {
+    let count = 0;
+    let last = '';
+    for (const told of this.#told.get(rule)?.values() ?? []) {
+      const news = recentOf(told).reduce((sum, look) => sum + look.count, 0);
+      count += news;
+      if (news > 0) last = told.last;
+    }
+    return { count, last };
+  }
+
   close(): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#minute);
@@ -88,7 +103,7 @@ export class ErrorLog {
       }
       let told = operators.get(operator);
       if (told === undefined) {
-        told = { count: 0, inFull: new Set(), more: 0, last: '' };
+        told = { count: 0, inFull: new Set(), more: 0, last: '', recent: [] };
         operators.set(operator, told);
       }
       if (count === told.count) continue;
@@ -99,6 +114,8 @@ export class ErrorLog {
 
   #tell(rule: RuleRun, operator: string, told: Told, news: number, text: string): void {
     told.last = text;
+    told.recent = recentOf(told);
+    told.recent.push({ at: performance.now(), count: news });
     told.more += news;
     this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     if (told.inFull.has(text) || told.inFull.size >= maxInFull || this.#lines >= maxLines) return;
@@ -129,6 +146,11 @@ export class ErrorLog {
       this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     }
   }
+}
+
+function recentOf({ recent }: Told): Told['recent'] {
+  const since = performance.now() - minuteMs;
+  return recent.filter(({ at }) => at >= since);
 }
 
 /** The begin of the messages in a piece of input, with what looks like a secret masked. */

@@ -72,12 +72,21 @@ export interface RunStatus {
   readonly metrics: Metrics;
   /** What keeps it waiting, and whom it keeps waiting; empty when nothing does. */
   readonly message: string;
+  /** What is wrong with it now, a sentence each. */
+  readonly troubles: readonly string[];
 }
 
 /** Why an operator failed last, and how often it has. */
 export interface Failure {
   reason: string;
   total: number;
+}
+
+/** What went wrong in a run, and what is wrong now. */
+export interface RunTrouble {
+  readonly failure: Failure | undefined;
+  /** A sentence each. */
+  readonly troubles: readonly string[];
 }
 
 export type Report =
@@ -91,8 +100,8 @@ export type Report =
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
   /** Bytes that each run holds. */
   | { kind: 'memory'; seq: number; bytes: [run: number, bytes: number][] }
-  /** The latest failure of each run that had one. */
-  | { kind: 'failures'; seq: number; failures: [run: number, failure: Failure][] }
+  /** Of each run that has or had any. */
+  | { kind: 'failures'; seq: number; failures: [run: number, trouble: RunTrouble][] }
   | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }
   /** What the scan tables of a run hold. */
   | { kind: 'tables'; seq: number; rows: TableRow[] | undefined }

@@ -56,6 +56,7 @@ const done = 'done';
 const expired = 'duration terminated';
 const outOfSchedule = 'schedule terminated';
 const waiting: RuleState = 'stopped: waiting for next schedule.';
+const none: readonly string[] = [];
 
 export class Rules implements Engine {
   readonly #entries = new Map<string, Entry>();
@@ -172,6 +173,7 @@ export class Rules implements Engine {
       lastStopTimestamp: entry.stoppedAt,
       nextStartTimestamp: entry.nextStartAt || this.#nextScheduled(entry),
       metrics: entry.metrics,
+      troubles: isCurrent ? live.troubles : none,
     };
   }
 
@@ -184,12 +186,14 @@ export class Rules implements Engine {
   async summaries(): Promise<RuleSummary[]> {
     const found = await this.#made?.failures();
     const failures = found === undefined ? undefined : new Map(found);
-    return [...this.#entries].map(([id, { state, run, metrics, redact }]) => {
+    return [...this.#entries].map(([id, { state, run, metrics, redact, message }]) => {
       // A run that ended has left its figures here.
       const isLive = failures !== undefined && state === 'running';
-      const failure = isLive ? failures.get(run) : failureIn(metrics);
+      const live = isLive ? failures.get(run) : undefined;
+      const failure = isLive ? live?.failure : failureIn(metrics);
       const { reason, total } = failure ?? { reason: '', total: 0 };
-      return { id, status: state, lastException: redact(reason), exceptionsTotal: total };
+      const troubles = state === 'stopped by error' ? [message] : (live?.troubles ?? none);
+      return { id, status: state, lastException: redact(reason), exceptionsTotal: total, troubles };
     });
   }
 

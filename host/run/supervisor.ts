@@ -9,7 +9,7 @@ import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { Heartbeat } from './heartbeat.js';
 import type { RuleLatencies } from './latencies.js';
-import type { Control, Failure, Report, RunStatus, WorkerSettings } from './protocol.js';
+import type { Control, Report, RunStatus, RunTrouble, WorkerSettings } from './protocol.js';
 import type { TableRow } from './tables.js';
 import type { TraceRecord } from './trace.js';
 
@@ -92,8 +92,8 @@ export class Supervisor {
     return this.#ask((seq) => ({ kind: 'tables', seq, run }));
   }
 
-  /** Asks for the latest failure of all runs that had one; undefined as above. */
-  failures(): Promise<[run: number, failure: Failure][] | undefined> {
+  /** Asks what went wrong in all runs, and is wrong now; undefined as above. */
+  failures(): Promise<[run: number, trouble: RunTrouble][] | undefined> {
     return this.#ask((seq) => ({ kind: 'failures', seq }));
   }
 

@@ -96,6 +96,7 @@ export class EngineDouble implements Engine {
       lastStopTimestamp: 0,
       nextStartTimestamp: 0,
       metrics,
+      troubles: [],
     };
   }
 
@@ -105,6 +106,7 @@ export class EngineDouble implements Engine {
       status: state,
       lastException: 'bad row',
       exceptionsTotal: 2,
+      troubles: [],
     }));
   }
 

@@ -103,6 +103,13 @@ function ruleBody(call: Call): Record<string, unknown> {
 
 const ruleDefinition = { args: [nameArg, { ...jsonArg, isRest: true }], flags: [fileFlag], body: ruleBody };
 
+/** A sentence of a table. */
+function shortened(text: string): string {
+  return text.length > maxCell ? `${text.slice(0, maxCell)}…` : text;
+}
+
+const maxCell = 160;
+
 const ruleCommands: Command[] = [
   request('create rule', 'create a rule and start it', 'POST', '/rules', ruleDefinition),
   request('validate rule', 'check a rule without creating it', 'POST', '/rules/validate', ruleDefinition),
@@ -111,16 +118,21 @@ const ruleCommands: Command[] = [
   request('drop rule', 'drop a rule', 'DELETE', rulePath, { args: [nameArg] }),
   {
     path: 'show rules',
-    doc: 'list the rules with their states',
+    doc: 'list the rules with their states and what is wrong with them',
     run: async (call) => {
-      const answer = await call.client.send('GET', '/rules');
+      // Servers that do not know the question answer with the plain list.
+      const answer = await call.client.send('GET', '/rules?trouble=true');
       const rows = Array.isArray(answer.json) ? answer.json : [];
       if (call.isJson || rows.length === 0) call.print(answer);
       else
         call.io.out(
           table(
-            rows.map((rule) => ({ ...rule, tags: rule.tags?.join(', ') })),
-            ['id', 'name', 'status', 'tags'],
+            rows.map((rule) => ({
+              ...rule,
+              tags: rule.tags?.join(', '),
+              trouble: rule.trouble?.map(shortened).join('; '),
+            })),
+            ['id', 'name', 'status', 'tags', ...(rows.some((rule) => rule.trouble !== undefined) ? ['trouble'] : [])],
           ),
         );
       return 0;

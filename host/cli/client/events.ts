@@ -12,9 +12,14 @@ export interface EventStream {
 
 /**
  * Opens an event stream. Resolves once the request has been sent: the head of the answer may come with the first event
- * only. `take` gets the data of each event.
+ * only. `take` gets the data of each event, `note` the comments: what the server says besides.
  */
-export function openEvents(url: string, token: string | undefined, take: (data: string) => void): Promise<EventStream> {
+export function openEvents(
+  url: string,
+  token: string | undefined,
+  take: (data: string) => void,
+  note: (text: string) => void = () => {},
+): Promise<EventStream> {
   return new Promise((opened, failed) => {
     const headers: Record<string, string> = { accept: 'text/event-stream' };
     if (token !== undefined) headers.authorization = token;
@@ -33,7 +38,7 @@ export function openEvents(url: string, token: string | undefined, take: (data: 
           response.resume();
           return fail(`status ${response.statusCode}`);
         }
-        read(response, take);
+        read(response, take, note);
         response.on('end', resolve);
         response.on('error', (error) => fail(reasonOf(error)));
       });
@@ -54,7 +59,7 @@ export function openEvents(url: string, token: string | undefined, take: (data: 
 }
 
 /** Collects data lines until the blank line that ends an event. */
-function read(response: IncomingMessage, take: (data: string) => void): void {
+function read(response: IncomingMessage, take: (data: string) => void, note: (text: string) => void): void {
   let rest = '';
   let data: string[] = [];
   response.setEncoding('utf8');
@@ -63,6 +68,7 @@ function read(response: IncomingMessage, take: (data: string) => void): void {
     rest = lines.pop() as string;
     for (const line of lines) {
       if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      else if (line.startsWith(':') && line.length > 1) note(line.slice(1).trim());
       else if (line === '' && data.length > 0) {
         take(data.join('\n'));
         data = [];

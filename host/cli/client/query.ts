@@ -139,7 +139,8 @@ async function select(call: Call, sql: string, limit: number): Promise<boolean> 
   const release = io.onInterrupt(stop);
   try {
     const base = call.flag('events-url')?.replace(/\/+$/, '') ?? eventBase(client.base, json);
-    const events = await openEvents(`${base}/test/${id}`, client.token, take);
+    const note = (text: string) => io.err(`${text}\n`);
+    const events = await openEvents(`${base}/test/${id}`, client.token, take, note);
     try {
       await client.send('POST', `/ruletest/${id}/start`);
       await Promise.race([stopped, events.ended]);

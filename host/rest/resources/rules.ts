@@ -8,7 +8,12 @@ export const rules = defineRoutes(
     status: 201,
     handle: (request, { rules }) => rules.create(request.json()),
   },
-  { method: 'GET', path: '/rules', doc: 'All rules with their states', handle: (_request, { rules }) => rules.list() },
+  {
+    method: 'GET',
+    path: '/rules',
+    doc: 'All rules with their states',
+    handle: (request, { rules }) => (request.flag('trouble') ? rules.listWithTrouble() : rules.list()),
+  },
   {
     method: 'POST',
     path: '/rules/validate',

@@ -17,6 +17,9 @@ import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
 const lifetimeMs = 10 * 60_000;
+/** How soon after its start, and how often, listeners are told whether the sources are connected. */
+const firstLookMs = 300;
+const lookMs = 1000;
 /** Test rules at once; each holds an event stream and a rule. */
 const maxTests = 100;
 
@@ -33,6 +36,10 @@ interface Test {
   readonly channel: BroadcastChannel;
   readonly path: string;
   expiry: Timer | undefined;
+  /** Next look at how the rule does. */
+  watch: Timer | undefined;
+  /** What its listeners were told last. */
+  trouble: string;
   /** Rows that a run reads; undefined when it goes on and on. */
   readonly rows: number | undefined;
 }
@@ -88,7 +95,24 @@ export class RuleTestService {
         Number((await engine.status(rule)).metrics.sourceRecordsInTotal ?? 0) >= rows;
       if (isThrough) await engine.restart(rule);
       else engine.start(rule);
+      this.#watch(test, firstLookMs);
       return `Test rule ${id} was started`;
+    });
+  }
+
+  /** Tells listeners why nothing comes: which source is not connected, and when it is. */
+  #watch(test: Test, delayMs: number): void {
+    const { engine, clock } = this.#options;
+    test.watch?.close();
+    test.watch = clock.after(delayMs, async () => {
+      if (engine.state(test.rule) === undefined) return;
+      const { status, message, troubles } = await engine.status(test.rule);
+      const connections = troubles.filter((text) => text.startsWith('source '));
+      const trouble = status === 'stopped by error' ? `the query has ended: ${message}` : connections.join('; ');
+      if (trouble !== test.trouble) test.events.note(trouble === '' ? 'all sources are connected' : trouble);
+      test.trouble = trouble;
+      const isOver = status.startsWith('stopped') || this.#tests.get(testIdOf(test.rule)) !== test;
+      if (!isOver) this.#watch(test, lookMs);
     });
   }
 
@@ -134,7 +158,7 @@ export class RuleTestService {
     const given = Object.values(rule.test?.mocks ?? {});
     const isBounded = given.every(({ loop }) => !loop) && sources.every((name) => rule.test?.mocks[name] !== undefined);
     const rows = isBounded ? given.reduce((sum, { data }) => sum + data.length, 0) : undefined;
-    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined, rows };
+    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined, watch: undefined, trouble: '', rows };
     this.#tests.set(id, test);
     try {
       engine.define(rule);
@@ -156,6 +180,7 @@ export class RuleTestService {
     this.#tests.delete(id);
     const { engine, dataServer, log } = this.#options;
     test.expiry?.close();
+    test.watch?.close();
     dataServer.remove('GET', test.path);
     // Listeners are let go first: one that does not read must not hold up the end of the rule.
     test.events.close();
@@ -173,6 +198,10 @@ const testPrefix = '$test:';
 
 function engineId(id: string): string {
   return testPrefix + id;
+}
+
+function testIdOf(engineId: string): string {
+  return engineId.slice(testPrefix.length);
 }
 
 /** Tells whether the engine knows a rule test by this name. */

@@ -26,6 +26,8 @@ export interface RuleListItem {
   readonly version: string;
   readonly trace: boolean;
   readonly tags: readonly string[] | null;
+  /** What is wrong with it now, where it was asked for: a sentence each. */
+  readonly trouble?: readonly string[];
 }
 
 /** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
@@ -116,6 +118,15 @@ export class RuleService {
         trace: this.#engine.isTraced(id),
         tags: json.tags ?? null,
       };
+    });
+  }
+
+  /** The list with what is wrong with each rule. */
+  async listWithTrouble(): Promise<RuleListItem[]> {
+    const troubles = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary.troubles]));
+    return this.list().map((item) => {
+      const refused = this.#refused.get(item.id);
+      return { ...item, trouble: refused === undefined ? (troubles.get(item.id) ?? []) : [refused] };
     });
   }
 
@@ -229,7 +240,7 @@ export class RuleService {
   status(id: string): Promise<Record<string, string | number>> {
     return inContext('get rule status error', async () => {
       if (!this.#rules.has(id)) throw notFound(id);
-      const { metrics, status, ...head } = await this.#status(id);
+      const { metrics, status, troubles: _shownInList, ...head } = await this.#status(id);
       return { status: stateTexts[status], ...head, ...metrics };
     });
   }
@@ -438,6 +449,7 @@ export class RuleService {
       lastStopTimestamp: 0,
       nextStartTimestamp: 0,
       metrics: {},
+      troubles: [],
     };
   }
 }

@@ -165,7 +165,7 @@ test('finds the server by flag, environment and client.yaml, in this order', asy
   assert.is((await run(server.base, ['show', 'rules'], { env: { KuiperBaseKey: '/nosuch' } })).code, 0);
   assert.equal(
     server.asked.map(({ path }) => path),
-    ['/rules', '/rules', '/rules'],
+    ['/rules?trouble=true', '/rules?trouble=true', '/rules?trouble=true'],
   );
   for (const [content, reason] of [
     ['basic:\n  port: much\n', 'basic.port must be a port number'],

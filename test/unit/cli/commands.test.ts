@@ -69,7 +69,7 @@ const cases: readonly Case[] = [
   { argv: ['describe', 'rule', 'a b/c'], asks: 'GET /rules/a%20b%2Fc' },
   simple('explain rule r1', 'GET /rules/r1/explain'),
   simple('drop rule r1', 'DELETE /rules/r1'),
-  simple('show rules', 'GET /rules'),
+  simple('show rules', 'GET /rules?trouble=true'),
   simple('start rule r1', 'POST /rules/r1/start'),
   simple('stop rule r1', 'POST /rules/r1/stop'),
   simple('restart rule r1', 'POST /rules/r1/restart'),

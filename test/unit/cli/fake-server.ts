@@ -97,6 +97,8 @@ export interface RunOptions {
   readonly input?: string;
   /** Gets what presses Ctrl-C each time a command begins to listen for it. */
   readonly onListen?: (interrupt: () => void) => void;
+  /** Gets what is printed as an error, as it comes. */
+  readonly onErr?: (text: string) => void;
 }
 
 /** Runs a command line against a server and collects what it prints. */
@@ -111,6 +113,7 @@ export async function run(base: string, argv: readonly string[], options: RunOpt
     },
     err: (text) => {
       err += text;
+      options.onErr?.(text);
     },
     env: { HAUMEA_URL: base, ...options.env },
     input,

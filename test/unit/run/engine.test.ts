@@ -88,11 +88,21 @@ test('one question tells state and latest failure of all rules, running and stop
   await opened.reach('good', 'running');
   await opened.figure('bad', 'sink_mqtt_0_0_exceptions_total', (count) => count > 0);
   const summaryOf = async (id: string) => (await opened.engine.summaries()).find((summary) => summary.id === id);
-  assert.equal(await summaryOf('good'), { id: 'good', status: 'running', lastException: '', exceptionsTotal: 0 });
+  assert.equal(await summaryOf('good'), {
+    id: 'good',
+    status: 'running',
+    lastException: '',
+    exceptionsTotal: 0,
+    troubles: [],
+  });
   const running = await summaryOf('bad');
   assert.is(running?.status, 'running');
   assert.match(running?.lastException ?? '', /ECONNREFUSED/);
   assert.ok(running !== undefined && running.exceptionsTotal > 0);
+  assert.match(
+    running.troubles.join(),
+    /sink mqtt is not connected to tcp:\/\/127\.0\.0\.1:1: .*ECONNREFUSED.*, still trying/,
+  );
   await opened.engine.stop('bad');
   const { metrics } = await opened.engine.status('bad');
   assert.equal(await summaryOf('bad'), {
@@ -100,6 +110,7 @@ test('one question tells state and latest failure of all rules, running and stop
     status: 'stopped',
     lastException: metrics.sink_mqtt_0_0_last_exception,
     exceptionsTotal: metrics.sink_mqtt_0_0_exceptions_total,
+    troubles: [],
   });
   await opened.engine.remove('good');
   await opened.engine.remove('bad');

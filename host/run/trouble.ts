@@ -1,0 +1,70 @@
+/** What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows. */
+import { maskWithin } from '../base/secrets.js';
+import type { Connection } from './connection.js';
+import type { ErrorLog } from './error-log.js';
+import { holdMessage } from './holds.js';
+import { failureOf } from './metrics.js';
+import type { RunTrouble } from './protocol.js';
+import type { RuleRun } from './rule-run.js';
+import type { Redact } from './secret-props.js';
+
+/** A connection that is being made is no trouble before, ms. */
+const patienceMs = 2000;
+/** Rules looked at in one turn of the event loop. */
+const slice = 500;
+
+/** Failures of rows and messages in the last minute. */
+export interface RecentFailures {
+  readonly count: number;
+  readonly last: string;
+}
+
+/** Lists the troubles of a rule; empty when it does well. */
+export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
+  const { redact } = rule;
+  const recent = errors.recent(rule);
+  const hold = holdMessage(rule);
+  return [
+    ...[...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact))),
+    ...rule.sinks.flatMap((sink) => connectionTrouble(sink, redact)),
+    ...(hold === '' ? [] : [hold]),
+    ...(recent.count === 0
+      ? []
+      : [`${recent.count.toLocaleString('en')} errors in the last minute, the last one: ${redact(recent.last)}`]),
+  ];
+}
+
+/** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */
+export async function troubleOfAll(
+  rules: readonly RuleRun[],
+  errors: ErrorLog,
+  isBroken: () => boolean,
+): Promise<[run: number, trouble: RunTrouble][]> {
+  const found: [number, RunTrouble][] = [];
+  for (const [i, rule] of rules.entries()) {
+    if (isBroken()) break;
+    if (rule.isEnding) continue;
+    const failure = failureOf(rule);
+    const troubles = troublesOf(rule, errors);
+    if (failure !== undefined || troubles.length > 0) found.push([rule.run, { failure, troubles }]);
+    if (i % slice === slice - 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return found;
+}
+
+interface Part {
+  readonly label: string;
+  readonly connection: Connection;
+  readonly spec: { readonly props: Readonly<Record<string, unknown>> };
+}
+
+function connectionTrouble({ label, connection, spec }: Part, redact: Redact): string[] {
+  const { status, lastMessage, lastTryAt } = connection;
+  if (status === 1) return [];
+  const isTrying = lastMessage === '' && Date.now() - lastTryAt < patienceMs;
+  if (isTrying) return [];
+  const { server, url, servers } = spec.props;
+  const address = [server, url, servers].find((text) => typeof text === 'string' && text !== '');
+  const where = address === undefined ? '' : ` to ${redact(maskWithin(String(address)))}`;
+  return [`${label} is not connected${where}: ${lastMessage || 'no answer yet'}, still trying`];
+}
