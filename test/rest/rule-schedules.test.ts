@@ -1,13 +1,34 @@
 /** Rules with times: cron, duration and periods in every combination, and what orders do to rules that wait. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer, type TestServer } from '../harness.js';
+import { eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
 
 let server: TestServer;
 const waiting = 'Stopped: waiting for next schedule.';
 
+/** The clock of the server is ahead by so much, ms. */
+let ahead = 0;
+const clock = join(temporaryFolder(), 'clock');
+const env = {
+  KUIPER__BASIC__RULEPATROLINTERVAL: '100ms',
+  NODE_OPTIONS: `--import ${new URL('../fault/moved-clock.mjs', import.meta.url).href}`,
+  MOVED_CLOCK: clock,
+};
+
+/** What the clock of the server says, epoch ms. */
+const now = () => Date.now() + ahead;
+
+/** Moves the clock of the server, which goes on from there. */
+function moveTo(time: number): void {
+  ahead = time - Date.now();
+  writeFileSync(clock, String(ahead));
+}
+
 test.before(async () => {
-  server = await startServer({ env: { KUIPER__BASIC__RULEPATROLINTERVAL: '100ms' } });
+  moveTo(Date.now());
+  server = await startServer({ env });
   const sql = 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")';
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
 });
@@ -36,12 +57,15 @@ function reach(id: string, state: string, message?: string) {
 }
 
 /** A period from now plus `begin` to now plus `end`, ms. */
-const period = (begin: number, end: number) => ({
-  beginTimestamp: Date.now() + begin,
-  endTimestamp: Date.now() + end,
-});
+const period = (begin: number, end: number) => ({ beginTimestamp: now() + begin, endTimestamp: now() + end });
 const past = { begin: '2020-01-01 00:00:00', end: '2020-01-02 00:00:00' };
-const hour = 3_600_000;
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** For ten seconds of every minute. */
+const eachMinute = { cron: '@every 1m', duration: '10s' };
+/** The next minute that is not about to begin. */
+const nextMinute = () => Math.ceil((now() + 5 * second) / minute) * minute;
 
 test('a cron time without a duration has no effect', async () => {
   await create('cron', { cron: '0 0 1 1 *' });
@@ -50,29 +74,45 @@ test('a cron time without a duration has no effect', async () => {
 });
 
 test('a period with a duration: the rule runs once in the period, for its duration', async () => {
-  await create('once', { cronDatetimeRange: [period(-1000, 1200)], duration: '250ms' });
+  await create('once', { cronDatetimeRange: [period(-1000, hour)], duration: '250ms' });
   const { lastStartTimestamp } = await reach('once', 'Running');
   const ended = await reach('once', 'Stopped', 'duration terminated');
   assert.ok(ended.lastStopTimestamp - lastStartTimestamp >= 240);
-  // The period ends.
+  moveTo(now() + hour);
   const found = await reach('once', waiting);
   assert.is(found.lastStartTimestamp, lastStartTimestamp, 'not started a second time');
   assert.is(found.nextStartTimestamp, 0);
 });
 
 test('cron times count only in the period', async () => {
-  const twoRuns = period(0, 2300);
-  await create('both', { cron: '@every 1s', duration: '200ms', cronDatetimeRange: [twoRuns] });
-  await reach('both', 'Running');
-  const paused = await reach('both', waiting, 'schedule terminated');
-  assert.ok(paused.nextStartTimestamp > paused.lastStopTimestamp - 1000);
-  const over = await eventually('the end of the period', async () => {
-    const found = await status('both');
-    return found.status === waiting && Date.now() > twoRuns.endTimestamp + 50 ? found : undefined;
-  });
-  assert.is(over.nextStartTimestamp, 0);
-  await new Promise((resolve) => setTimeout(resolve, 1200));
-  assert.is((await status('both')).lastStartTimestamp, over.lastStartTimestamp, 'no run after the period');
+  const first = nextMinute();
+  const range = { beginTimestamp: first, endTimestamp: first + 2 * minute };
+  await create('both', { ...eachMinute, cronDatetimeRange: [range] });
+  await create('always', eachMinute);
+  for (const [start, next] of [
+    [first, first + minute],
+    [first + minute, 0],
+  ] as const) {
+    moveTo(start + second);
+    const { lastStartTimestamp } = await reach('both', 'Running');
+    assert.ok(lastStartTimestamp >= start && lastStartTimestamp < start + 10 * second);
+    moveTo(start + 11 * second);
+    const paused = await reach('both', waiting, 'schedule terminated');
+    assert.is(paused.nextStartTimestamp, next);
+  }
+  const { lastStartTimestamp } = await status('both');
+  const afterPeriod = first + 3 * minute;
+  moveTo(afterPeriod + second);
+  await eventually('a run without a period', async () => (await status('always')).lastStartTimestamp >= afterPeriod);
+  // Not even an order to start makes it run now.
+  assert.is((await server.request('POST', '/rules/both/restart')).status, 200);
+  const over = await status('both');
+  assert.equal(
+    [over.status, over.lastStartTimestamp, over.nextStartTimestamp],
+    [waiting, lastStartTimestamp, 0],
+    'no run after the period',
+  );
+  assert.is((await server.request('DELETE', '/rules/always')).status, 200);
 });
 
 test('before its period a rule knows the first cron time in it', async () => {
@@ -85,13 +125,16 @@ test('before its period a rule knows the first cron time in it', async () => {
 });
 
 test('of several periods the rule runs in each', async () => {
-  await create('several', { cronDatetimeRange: [past, period(0, 500), period(900, hour)] });
+  const later = period(2 * minute, hour);
+  await create('several', { cronDatetimeRange: [past, period(0, minute), later] });
   const first = await reach('several', 'Running');
+  moveTo(now() + minute);
   const between = await reach('several', waiting, 'schedule terminated');
-  assert.ok(between.nextStartTimestamp > between.lastStopTimestamp);
-  const second = await reach('several', 'Running');
-  assert.ok(second.lastStartTimestamp >= between.nextStartTimestamp - 20);
-  assert.ok(second.lastStartTimestamp > first.lastStartTimestamp);
+  assert.is(between.nextStartTimestamp, later.beginTimestamp);
+  moveTo(later.beginTimestamp);
+  const again = await reach('several', 'Running');
+  assert.ok(again.lastStartTimestamp >= later.beginTimestamp);
+  assert.ok(again.lastStartTimestamp > first.lastStartTimestamp);
 });
 
 test('orders to a rule that waits: stop, start, restart, in bulk, trace', async () => {
@@ -105,7 +148,7 @@ test('orders to a rule that waits: stop, start, restart, in bulk, trace', async 
     assert.is((await order(`/rules/idle/${again}`)).status, 200);
     const found = await status('idle');
     assert.equal([found.status, found.lastStartTimestamp], [waiting, 0]);
-    assert.ok(found.nextStartTimestamp > Date.now());
+    assert.ok(found.nextStartTimestamp > now());
   }
   assert.equal((await order('/rules/bulkstart', { tags: ['idle'] })).json, [{ ruleId: 'idle', success: true }]);
   assert.is((await status('idle')).status, waiting);
@@ -113,8 +156,13 @@ test('orders to a rule that waits: stop, start, restart, in bulk, trace', async 
 });
 
 test('a rule that is not triggered follows no schedule', async () => {
-  await create('untriggered', { cron: '@every 1s', duration: '500ms' }, { triggered: false });
-  await new Promise((resolve) => setTimeout(resolve, 1200));
+  await create('untriggered', eachMinute, { triggered: false });
+  await create('triggered', eachMinute);
+  const start = nextMinute();
+  moveTo(start + second);
+  await reach('triggered', 'Running');
+  moveTo(start + 11 * second);
+  await reach('triggered', waiting);
   const { status: state, message, lastStartTimestamp, nextStartTimestamp } = await status('untriggered');
   assert.equal([state, message, lastStartTimestamp, nextStartTimestamp], ['Stopped', '', 0, 0]);
 });
@@ -139,7 +187,7 @@ test('after a restart rules wait, run and stay stopped as their schedules and or
   await server.request('POST', '/rules/kept-stopped/stop');
   const { data } = server;
   await server.stop('SIGKILL');
-  server = await startServer({ data });
+  server = await startServer({ data, env });
   await reach('kept-running', 'Running');
   await reach('idle', waiting);
   await reach('kept-stopped', 'Stopped');
