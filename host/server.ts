@@ -1,5 +1,5 @@
 /** Composition root: the only file that wires modules together. */
-import type { Server as HttpServer } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { systemClock } from './base/clock.js';
@@ -10,7 +10,7 @@ import { unusedIn } from './base/field.js';
 import { makeFolderSync } from './base/folder.js';
 import { Gate } from './base/gate.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
-import { createAuthenticator } from './base/jwt.js';
+import { type Authenticator, createAuthenticator } from './base/jwt.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
 import { Log, type Logger, mainLogFile, NotedLog } from './base/log.js';
 import { LogTree } from './base/log-tree.js';
@@ -29,9 +29,10 @@ import { SourceRepository } from './meta/sources.js';
 import type { Store } from './meta/store.js';
 import { createApp } from './rest/app.js';
 import { audit, auditParts } from './rest/audit.js';
-import { requireToken } from './rest/auth.js';
+import { dataRefusal, requireToken } from './rest/auth.js';
 import { DataServer } from './rest/data-server.js';
 import { createMetricsServer } from './rest/metrics-server.js';
+import { guardOrigins } from './rest/origin-guard.js';
 import { PushGateway } from './rest/push-gateway.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
 import { ConfigsService, levelOf } from './rest/services/configs.js';
@@ -49,6 +50,7 @@ import { SourceService } from './rest/services/sources.js';
 import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
 import { TaskService } from './rest/services/tasks.js';
+import { TicketService } from './rest/services/tickets.js';
 import { TraceService } from './rest/services/traces.js';
 import { UserFunctions } from './rest/services/user-functions.js';
 import { type Access, accessOf, defaultStoreFile, lockFileName } from './run/access.js';
@@ -156,9 +158,10 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const storedRules = new RuleRepository(store);
   const rules = new RuleService(storedRules, engine, config.rule, log);
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
-  const dataServer = new DataServer({ ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
+  const door = doorOf(options, log);
+  const dataServer = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
-  const push = new PushGateway(dataServer, log);
+  const push = new PushGateway(dataServer, log, config.source.openPush);
   const exporter = await openExporter(config, log);
   engine.traces.listener = (trace) => exporter.add(trace);
   const files = resourceFiles(config, folders.data, access);
@@ -219,6 +222,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       }),
       rules,
       ruleTests,
+      tickets: door.tickets,
       traces: new TraceService(storedRules, engine, exporter),
       metrics,
       configs: new ConfigsService({
@@ -247,10 +251,10 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     },
     (step) => store.together(step),
     log,
-    guards(options, log),
+    guards(config, door, log),
     config.basic.enableRestAuditLog ? auditParts(log) : undefined,
   );
-  const { url, ports } = await openPorts(app, metrics, options, log).catch(async (error: unknown) => {
+  const { url, ports } = await openPorts(app, metrics, options, door, log).catch(async (error: unknown) => {
     await engine.close(0);
     throw error;
   });
@@ -305,13 +309,15 @@ async function openPorts(
   app: ReturnType<typeof createApp>,
   metrics: MetricsService,
   options: ServerOptions,
+  { guard }: Door,
   log: Log,
 ): Promise<OpenPorts> {
   const { restIp, restPort, restTls, prometheus, prometheusPort } = options.config.basic;
-  const http = createHttpServer(app.callback(), { tls: readTls(restTls, 'basic.restTls'), limits: options.limits });
+  const tls = readTls(restTls, 'basic.restTls');
+  const http = createHttpServer(guard(app.callback()), { tls, limits: options.limits });
   const url = await listen(http, restIp, restPort, 'REST');
   if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
-  const own = createMetricsServer(metrics);
+  const own = createMetricsServer(metrics, guard);
   try {
     log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
   } catch (error) {
@@ -360,23 +366,46 @@ function openLog({ basic }: Config, folder: string): Log {
   });
 }
 
+/** Who may ask, at all ports. */
+interface Door {
+  /** Stands before every request: which web pages may ask. */
+  readonly guard: (handle: RequestListener) => RequestListener;
+  /** Checks tokens; without it none are asked for. */
+  readonly authenticate?: Authenticator;
+  readonly tickets: TicketService;
+  /** Why a request of the data server may not be answered. */
+  readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
+}
+
+function doorOf({ config, folders }: ServerOptions, log: Logger): Door {
+  const { authentication, corsOrigins, allowedHosts, restIp } = config.basic;
+  const hosts = [...allowedHosts, restIp, config.source.httpServerIp];
+  const rules = { origins: corsOrigins, hosts, hasTokens: authentication, log };
+  const door = { guard: (handle: RequestListener) => guardOrigins(rules, handle), tickets: new TicketService() };
+  if (!authentication) return door;
+  const authenticate = createAuthenticator({ folder: join(folders.etc, 'mgmt') });
+  return { ...door, authenticate, refusal: dataRefusal(authenticate, door.tickets) };
+}
+
 /** What a request passes before its route. */
-function guards({ config, folders }: ServerOptions, log: Logger): Middleware[] {
-  const { authentication, enableRestAuditLog } = config.basic;
+function guards({ basic }: Config, { authenticate }: Door, log: Logger): Middleware[] {
   return [
-    ...(enableRestAuditLog ? [audit(log)] : []),
-    ...(authentication ? [requireToken(createAuthenticator({ folder: join(folders.etc, 'mgmt') }))] : []),
+    ...(basic.enableRestAuditLog ? [audit(log)] : []),
+    ...(authenticate === undefined ? [] : [requireToken(authenticate)]),
   ];
 }
 
 /** What the owner of the configuration should know: doors that are open, settings that do nothing. */
 function warningsOf(config: Config): string[] {
-  const { restIp, restPort, authentication } = config.basic;
+  const { restIp, restPort, authentication, corsOrigins } = config.basic;
   const isLocal = restIp === 'localhost' || restIp === '::1' || restIp.startsWith('127.');
   return [
     ...(isLocal || authentication
       ? []
       : [`REST is open to the network on ${restIp}:${restPort} without authentication`]),
+    ...(authentication || !corsOrigins.includes('*')
+      ? []
+      : ['basic.corsOrigins lets every web page command the server without authentication']),
     ...unusedIn(configSpec, config).map((name) => `the setting ${name} has no effect`),
   ];
 }

@@ -156,6 +156,14 @@ const basic = {
     .bool()
     .default(false)
     .doc('Fetch plugins, schemas and uploads from loopback and private addresses, too'),
+  corsOrigins: field
+    .list(field.string().check(originReason))
+    .default([])
+    .doc('Web pages that may send requests, by their origin such as https://plant.example:8443; * for all'),
+  allowedHosts: field
+    .list(field.string())
+    .default([])
+    .doc('Names by which clients may call the server without a token, besides addresses, localhost and plain names'),
   allowExternalFileAccess: field
     .bool()
     .default(false)
@@ -205,6 +213,7 @@ const source = {
     .default(10_081)
     .doc('Port of the data server, which opens when it is first needed'),
   httpServerTls: tls().doc('TLS of the data server'),
+  openPush: field.bool().default(false).doc('Take pushed data without a token although basic.authentication is on'),
 };
 
 const store = {
@@ -275,6 +284,13 @@ export const configSpec = {
   security: field.object(security).doc('Encryption').unused(),
   openTelemetry: field.object(openTelemetry).doc('Tracing'),
 };
+
+/** Says why a text can't be the origin of a page. */
+function originReason(origin: string): string | undefined {
+  if (origin === '*') return undefined;
+  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin.toLowerCase();
+  return isOrigin ? undefined : `must be an origin such as https://plant.example:8443, not ${JSON.stringify(origin)}`;
+}
 
 /** Says why a text can't be a folder of the configuration that holds wherever the server is started. */
 function absoluteReason(path: string): string | undefined {

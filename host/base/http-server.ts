@@ -220,7 +220,7 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /** Answers a request that no handler sees, and ends the connection. */
-function refuse(response: ServerResponse, status: number, message: string): void {
+export function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { Connection: 'close', 'Content-Type': json }).end(envelopeOf(message));
 }
 

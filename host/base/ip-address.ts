@@ -1,5 +1,6 @@
 /** Kinds of IP addresses: which ones are reachable from everywhere, and what the others are for. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 
 /** What an address that is not public is; `undefined` stands for a public one. */
 export type AddressKind =
@@ -63,62 +64,25 @@ const carriers: readonly (readonly [prefix: string, bits: number, at: number])[]
   ['2002::', 16, 2],
 ];
 
-interface Network {
-  readonly bytes: Uint8Array;
-  readonly bits: number;
-  readonly kind: AddressKind;
-}
-
-const networks4 = blocks4.map(toNetwork);
-const networks6 = blocks6.map(toNetwork);
-const carrierNetworks = carriers.map(([prefix, bits, at]) => ({ bytes: parseAddress(prefix) as Uint8Array, bits, at }));
+const networks4 = blocks4.map(([address, bits, kind]) => [ipaddr.IPv4.parse(address), bits, kind] as const);
+const networks6 = blocks6.map(([address, bits, kind]) => [ipaddr.IPv6.parse(address), bits, kind] as const);
+const carrierNetworks = carriers.map(([prefix, bits, at]) => [ipaddr.IPv6.parse(prefix), bits, at] as const);
 
 /** Returns the kind of an address, `undefined` for a public one; a text that is no address counts as reserved. */
 export function addressKind(text: string): AddressKind | undefined {
-  const bytes = parseAddress(text);
-  if (bytes === undefined) return 'reserved';
-  return bytes.length === 4 ? kindIn(networks4, bytes) : kindOf6(bytes);
+  // The library reads octal and shortened forms, too: what the system would not connect to is no address.
+  if (isIP(text) === 0) return 'reserved';
+  const address = ipaddr.parse(text.split('%', 1)[0] as string);
+  return address.kind() === 'ipv4' ? kindOf4(address as IPv4) : kindOf6(address as IPv6);
 }
 
-/** Reads an IPv4 address in dotted form into 4 bytes or an IPv6 address into 16; a zone such as %eth0 is dropped. */
-export function parseAddress(text: string): Uint8Array | undefined {
-  if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number);
-  if (!isIPv6(text)) return undefined;
-  let address = text.split('%', 1)[0] as string;
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address);
-  if (dotted !== null) {
-    const [a, b, c, d] = (dotted[2] as string).split('.').map(Number) as [number, number, number, number];
-    address = `${dotted[1]}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
-  }
-  const [head = '', tail] = address.split('::');
-  const front = groupsOf(head);
-  const back = tail === undefined ? [] : groupsOf(tail);
-  const groups = [...front, ...new Array<number>(8 - front.length - back.length).fill(0), ...back];
-  return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
+function kindOf4(address: IPv4): AddressKind | undefined {
+  return networks4.find(([network, bits]) => address.match(network, bits))?.[2];
 }
 
-function groupsOf(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
-}
-
-function kindOf6(bytes: Uint8Array): AddressKind | undefined {
-  const own = kindIn(networks6, bytes);
+function kindOf6(address: IPv6): AddressKind | undefined {
+  const own = networks6.find(([network, bits]) => address.match(network, bits))?.[2];
   if (own !== undefined) return own;
-  const carrier = carrierNetworks.find(({ bytes: prefix, bits }) => startsWith(bytes, prefix, bits));
-  return carrier === undefined ? undefined : kindIn(networks4, bytes.subarray(carrier.at, carrier.at + 4));
-}
-
-function kindIn(networks: readonly Network[], bytes: Uint8Array): AddressKind | undefined {
-  return networks.find((network) => startsWith(bytes, network.bytes, network.bits))?.kind;
-}
-
-function startsWith(bytes: Uint8Array, prefix: Uint8Array, bits: number): boolean {
-  const whole = bits >> 3;
-  for (let i = 0; i < whole; i++) if (bytes[i] !== prefix[i]) return false;
-  const rest = bits & 7;
-  return rest === 0 || (((bytes[whole] as number) ^ (prefix[whole] as number)) & (0xff << (8 - rest)) & 0xff) === 0;
-}
-
-function toNetwork([address, bits, kind]: Block): Network {
-  return { bytes: parseAddress(address) as Uint8Array, bits, kind };
+  const at = carrierNetworks.find(([prefix, bits]) => address.match(prefix, bits))?.[2];
+  return at === undefined ? undefined : kindOf4(new ipaddr.IPv4(address.toByteArray().slice(at, at + 4)));
 }

@@ -2,12 +2,14 @@
  * Authentication of requests by JSON web tokens, RS256 only. The issuer (`iss`) is the name of a public key file in the
  * key folder, `aud` contains `eKuiper`; `exp`, `nbf` and `iat` are optional and hold when given.
  *
- * The work for a request is bounded whatever the token says: its length is limited, one listing of the folder and the
- * keys are cached, and no other algorithm is ever tried. Claims are judged only after the signature has been verified.
+ * Tokens are read and verified by jose; here are the folder of keys and what this interface adds. The work for a request
+ * is bounded whatever the token says: its length is limited, one listing of the folder and the keys are cached, and no
+ * other algorithm is ever tried. Claims are judged only after the signature has been verified.
  */
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JWTPayload } from 'jose';
 import { type Clock, systemClock } from './clock.js';
 import { reasonOf } from './errors.js';
 
@@ -22,7 +24,11 @@ const issuedAheadMs = 60_000;
 const maxKeyBytes = 64 * 1024;
 /** Age from which a folder's time of change tells it from every later change. */
 const settledMs = 2000;
-const base64url = /^[A-Za-z0-9_-]+$/;
+/** Shorter keys are not to be used for RS256. */
+const minKeyBits = 2048;
+/** The parts of a token as they are written; an unsigned one has an empty last part. */
+const partForms = [/^[\w-]+$/, /^[\w-]+$/, /^[\w-]*$/];
+const partNames = ['header', 'claims', 'signature'];
 
 export interface Claims {
   readonly iss: string;
@@ -38,7 +44,7 @@ export type AuthResult =
 export type Authenticator = (
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   path: string,
-) => AuthResult;
+) => Promise<AuthResult>;
 
 export interface AuthOptions {
   /** Folder with the public keys (PEM), `etc/mgmt`. */
@@ -49,12 +55,12 @@ export interface AuthOptions {
 /** Makes the check of requests: headers with lower-case names, path without query. The open paths need no token. */
 export function createAuthenticator({ folder, clock = systemClock }: AuthOptions): Authenticator {
   const keys = new KeyFolder(folder);
-  return (headers, path) => {
+  return async (headers, path) => {
     if (openPaths.has(path)) return { ok: true };
     const header = headers.authorization;
     if (typeof header !== 'string' || header.trim() === '') return refuse('missing_token');
     try {
-      return { ok: true, claims: verifyToken(header.trim().replace(/^Bearer +/i, ''), keys, clock.now()) };
+      return { ok: true, claims: await verifyToken(header.trim().replace(/^Bearer +/i, ''), keys, clock.now()) };
     } catch (error) {
       if (error instanceof TokenError) return refuse(error.message);
       throw error;
@@ -72,79 +78,72 @@ function invalid(reason: string): TokenError {
   return new TokenError(`validate token error: ${reason}`);
 }
 
-function verifyToken(token: string, keys: KeyFolder, now: number): Claims {
-  if (token.length > maxTokenLength) throw invalid(`token is malformed: more than ${maxTokenLength} characters`);
-  const parts = token.split('.', 4);
-  if (parts.length !== 3) throw invalid('token is malformed: token contains an invalid number of segments');
-  const [head, body, signature] = parts as [string, string, string];
-  const header = readObject(head, 'header');
-  const claims = readObject(body, 'claims');
-  if (header.alg !== 'RS256')
-    throw invalid(`token signature is invalid: signing method ${show(header.alg)} is invalid`);
-  if (header.crit !== undefined) throw invalid('token is unverifiable: critical extensions are not supported');
-  const { iss } = claims;
-  if (typeof iss !== 'string' || iss === '') throw unverifiable('issuer field not exist in jwt payload');
-  const key = keys.get(iss);
-  if (!base64url.test(signature)) throw invalid('token is malformed: could not base64 decode signature');
-  if (!verify('RSA-SHA256', Buffer.from(`${head}.${body}`), key, Buffer.from(signature, 'base64url'))) {
-    throw invalid('token signature is invalid: verification error');
-  }
-  checkTimes(claims, now);
-  const aud = textsOf(claims.aud);
-  if (!aud.includes(audience)) {
-    throw new TokenError(`audience field should contain ${audience}, but got [${aud.join(' ').slice(0, 200)}]`);
-  }
-  return { iss, aud, sub: textOf(claims.sub), jti: textOf(claims.jti) };
+function malformed(reason: string): TokenError {
+  return invalid(`token is malformed: ${reason}`);
 }
 
 function unverifiable(reason: string): TokenError {
   return invalid(`token is unverifiable: error while executing keyfunc: ${reason}`);
 }
 
-function checkTimes(claims: Readonly<Record<string, unknown>>, now: number): void {
-  const exp = timeOf(claims, 'exp');
-  if (exp !== undefined && now >= exp) throw invalid('token has invalid claims: token is expired');
-  const nbf = timeOf(claims, 'nbf');
-  if (nbf !== undefined && now < nbf) throw invalid('token has invalid claims: token is not valid yet');
-  const iat = timeOf(claims, 'iat');
-  if (iat !== undefined && now + issuedAheadMs < iat) {
+async function verifyToken(token: string, keys: KeyFolder, now: number): Promise<Claims> {
+  if (token.length > maxTokenLength) throw malformed(`more than ${maxTokenLength} characters`);
+  const parts = token.split('.', 4);
+  if (parts.length !== 3) throw malformed('token contains an invalid number of segments');
+  for (const [i, form] of partForms.entries()) {
+    if (!form.test(parts[i] as string)) throw malformed(`could not base64 decode ${partNames[i]}`);
+  }
+  // Loaded when the first token comes: most servers at the edge have none.
+  const jose = await import('jose');
+  const keyOf = () => {
+    const { iss } = jose.decodeJwt(token);
+    if (typeof iss !== 'string' || iss === '') throw unverifiable('issuer field not exist in jwt payload');
+    return keys.get(iss);
+  };
+  const checks = { algorithms: ['RS256'], audience, currentDate: new Date(now) };
+  const { payload } = await jose.jwtVerify(token, keyOf, checks).catch((error: unknown) => {
+    throw error instanceof jose.errors.JOSEError
+      ? refusalOf(error, () => jose.decodeProtectedHeader(token).alg)
+      : error;
+  });
+  const { iss = '', iat, aud = [], sub, jti } = payload;
+  // The library bounds the age of a token, not how far ahead it was made.
+  if (iat !== undefined && now + issuedAheadMs < iat * 1000) {
     throw invalid('token has invalid claims: token used before issued');
   }
-}
-
-/** Reads a claim in seconds since the epoch; returns milliseconds. */
-function timeOf(claims: Readonly<Record<string, unknown>>, name: string): number | undefined {
-  const value = claims[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'number') throw invalid(`token is malformed: ${name} is not a number`);
-  return value * 1000;
-}
-
-function readObject(part: string, what: string): Record<string, unknown> {
-  if (!base64url.test(part)) throw invalid(`token is malformed: could not base64 decode ${what}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url')));
-  } catch {
-    throw invalid(`token is malformed: could not JSON decode ${what}`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(`token is malformed: ${what} is not an object`);
-  }
-  return value as Record<string, unknown>;
-}
-
-function textsOf(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : [value];
-  return list.filter((item) => typeof item === 'string');
+  return { iss, aud: [aud].flat(), sub: textOf(sub), jti: textOf(jti) };
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function show(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 20) : 'unspecified';
+/** What the library finds wrong, in the words of this interface. */
+function refusalOf(
+  error: Error & { code: string; claim?: string; payload?: JWTPayload },
+  alg: () => unknown,
+): TokenError {
+  const { code, message, claim, payload } = error;
+  switch (code) {
+    case 'ERR_JOSE_ALG_NOT_ALLOWED':
+      return invalid(`token signature is invalid: signing method ${String(alg()).slice(0, 20)} is invalid`);
+    case 'ERR_JOSE_NOT_SUPPORTED':
+      return invalid('token is unverifiable: critical extensions are not supported');
+    case 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED':
+      return invalid('token signature is invalid: verification error');
+    case 'ERR_JWT_EXPIRED':
+      return invalid('token has invalid claims: token is expired');
+    case 'ERR_JWT_CLAIM_VALIDATION_FAILED':
+      if (claim === 'aud') {
+        const given = [payload?.aud ?? []].flat().join(' ').slice(0, 200);
+        return new TokenError(`audience field should contain ${audience}, but got [${given}]`);
+      }
+      return message.includes('must be a number')
+        ? malformed(`${claim} is not a number`)
+        : invalid('token has invalid claims: token is not valid yet');
+    default:
+      return malformed(message);
+  }
 }
 
 interface CachedKey {
@@ -212,5 +211,7 @@ function readKey(pem: string): KeyObject {
     throw new Error('this is no public key in PEM form');
   }
   if (key.asymmetricKeyType !== 'rsa') throw new Error(`this is a key for ${key.asymmetricKeyType}, not for RSA`);
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < minKeyBits)
+    throw new Error(`it has fewer than ${minKeyBits} bits`);
   return key;
 }

@@ -6,7 +6,6 @@ import type { Logger } from '../base/log.js';
 import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import type { AuditPart } from './audit.js';
-import { crossOrigin } from './auth.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
 import { openApiRoute } from './openapi.js';
@@ -47,7 +46,6 @@ export function createApp(
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     router[method](route.path, (ctx) => run(route, ctx, services));
   }
-  app.use(crossOrigin);
   for (const guard of guards) app.use(guard);
   app.use((ctx, next) => answer(ctx, next, log));
   app.use(router.routes());

@@ -1,9 +1,15 @@
 /** The data server: a port of its own for event streams and pushed data. It listens from its first user on. */
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { reasonOf } from '../base/errors.js';
 import { closeHttp, createHttpServer, listen, type Pem } from '../base/http-server.js';
 import type { Logger } from '../base/log.js';
 
 export type DataHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface DataRoute {
+  readonly handle: DataHandler;
+  readonly isOpen: boolean;
+}
 
 export interface DataServerOptions {
   readonly ip: string;
@@ -12,6 +18,10 @@ export interface DataServerOptions {
   /** Without it the server speaks plain HTTP. */
   readonly tls: Pem | undefined;
   readonly log: Logger;
+  /** Stands before every request. */
+  readonly guard?: (handle: RequestListener) => RequestListener;
+  /** Why a request may not be answered; undefined when it may. Without it all may. */
+  readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
 }
 
 /** Event streams are answers that go on; they are bounded by what they belong to. */
@@ -19,7 +29,7 @@ const limits = { answerMs: 0 };
 
 export class DataServer {
   readonly #options: DataServerOptions;
-  readonly #routes = new Map<string, DataHandler>();
+  readonly #routes = new Map<string, DataRoute>();
   #http: HttpServer | undefined;
   #listening: Promise<void> | undefined;
 
@@ -36,10 +46,11 @@ export class DataServer {
   /**
    * Serves requests of one method and path, and starts to listen if nobody did before.
    * Rejects when the port can't be had.
+   * @param isOpen asks for no token
    */
-  async serve(method: string, path: string, handle: DataHandler): Promise<void> {
+  async serve(method: string, path: string, handle: DataHandler, isOpen = false): Promise<void> {
     await this.#listen();
-    this.#routes.set(`${method} ${path}`, handle);
+    this.#routes.set(`${method} ${path}`, { handle, isOpen });
   }
 
   /** Takes a path back. */
@@ -64,29 +75,39 @@ export class DataServer {
   }
 
   async #open(): Promise<void> {
-    const { ip, port, tls, log } = this.#options;
-    const http = createHttpServer((request, response) => this.#handle(request, response), { tls, limits });
+    const { ip, port, tls, log, guard = (handle) => handle } = this.#options;
+    const listener = guard((request, response) => void this.#handle(request, response));
+    const http = createHttpServer(listener, { tls, limits });
     const url = await listen(http, ip, port, 'the data server');
     this.#http = http;
     log.info(`data server listens at ${url}`);
   }
 
-  #handle(request: IncomingMessage, response: ServerResponse): void {
-    response.setHeader('Access-Control-Allow-Origin', '*');
-    if (request.method === 'OPTIONS') {
-      response.setHeader('Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE, HEAD');
-      response.setHeader('Access-Control-Allow-Headers', request.headers['access-control-request-headers'] ?? '*');
-      response.writeHead(204).end();
-      return;
-    }
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-    const route = this.#routes.get(`${request.method} ${path}`);
-    if (route !== undefined) {
-      route(request, response);
+    const key = `${request.method} ${path}`;
+    const refusal = this.#routes.get(key)?.isOpen ? undefined : await this.#refusal(request);
+    if (refusal !== undefined) {
+      const head = { 'Content-Type': 'text/plain; charset=utf-8', 'WWW-Authenticate': 'Bearer', Connection: 'close' };
+      response.writeHead(401, head).end(refusal);
       return;
     }
-    const isKnown = [...this.#routes.keys()].some((key) => key.endsWith(` ${path}`));
+    const route = this.#routes.get(key);
+    if (route !== undefined) {
+      route.handle(request, response);
+      return;
+    }
+    const isKnown = [...this.#routes.keys()].some((known) => known.endsWith(` ${path}`));
     response.writeHead(isKnown ? 405 : 404, { 'Content-Type': 'text/plain; charset=utf-8' });
     response.end(isKnown ? '' : '404 page not found\n');
+  }
+
+  async #refusal(request: IncomingMessage): Promise<string | undefined> {
+    try {
+      return await this.#options.refusal?.(request);
+    } catch (error) {
+      this.#options.log.error(`a token can't be checked: ${reasonOf(error)}`);
+      return 'the token can not be checked now';
+    }
   }
 }

@@ -1,11 +1,14 @@
 /** A port of its own for the metrics document, where monitoring must not reach the rest of REST. */
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createHttpServer } from '../base/http-server.js';
 import type { MetricsService } from './services/metrics.js';
 
-/** Makes a server that knows one path. */
-export function createMetricsServer(metrics: MetricsService): Server {
-  return createHttpServer((request, response) => {
+/** Makes a server that knows one path; `guard` stands before every request. */
+export function createMetricsServer(
+  metrics: MetricsService,
+  guard: (handle: RequestListener) => RequestListener = (handle) => handle,
+): Server {
+  const handle: RequestListener = (request, response) => {
     const isKnown = request.url?.split('?', 1)[0] === '/metrics';
     const isGet = request.method === 'GET' || request.method === 'HEAD';
     if (!isKnown || !isGet) {
@@ -20,5 +23,6 @@ export function createMetricsServer(metrics: MetricsService): Server {
       },
       () => response.writeHead(500).end(),
     );
-  });
+  };
+  return createHttpServer(guard(handle));
 }

@@ -207,6 +207,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
     request: ref('RuleTest'),
     answers: { 200: new Media(text, ref('RuleTestCreated')), 400: ref('RuleTestRefused') },
   },
+  'POST /tickets': { answers: { 201: object({ ticket: string, expiresIn: integer }) } },
   'POST /ruletest/:id/start': orMissing(done),
   'DELETE /ruletest/:id': done,
 };

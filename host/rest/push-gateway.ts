@@ -27,7 +27,12 @@ export class PushGateway {
   readonly #waiting = new Map<number, { left: Set<string>; done: () => void }>();
   #lastSeq = 0;
 
-  constructor(server: DataServer, log: Logger) {
+  /** @param isOpen clients may send without a token */
+  constructor(
+    server: DataServer,
+    log: Logger,
+    private readonly isOpen = false,
+  ) {
     this.#server = server;
     this.#log = log;
     this.#channel.unref();
@@ -68,7 +73,9 @@ export class PushGateway {
     }
     const { sources } = route;
     sources.set(id, thread);
-    await this.#server.serve(method, path, (request, response) => void this.#receive(request, response, sources));
+    const receive = (request: IncomingMessage, response: ServerResponse) =>
+      void this.#receive(request, response, sources);
+    await this.#server.serve(method, path, receive, this.isOpen);
   }
 
   async #receive(

@@ -19,4 +19,12 @@ export const ruleTests = defineRoutes(
     doc: 'Ends a test rule and its event stream',
     handle: (request, { ruleTests }) => ruleTests.remove(request.id()),
   },
+  {
+    method: 'POST',
+    path: '/tickets',
+    doc: 'Makes a ticket that opens one event stream, for browsers: `?ticket=` in its address stands for the token',
+    status: 201,
+    gate: 'none',
+    handle: (_request, { tickets }) => tickets.issue(),
+  },
 );

@@ -14,6 +14,7 @@ import type { SourceService } from './sources.js';
 import type { StoredServices } from './stored.js';
 import type { SystemService } from './system.js';
 import type { TaskService } from './tasks.js';
+import type { TicketService } from './tickets.js';
 import type { TraceService } from './traces.js';
 import type { TransferService } from './transfer.js';
 
@@ -34,5 +35,6 @@ export interface Services extends StoredServices {
   readonly transfer: TransferService;
   readonly tasks: TaskService;
   readonly ruleTests: RuleTestService;
+  readonly tickets: TicketService;
   readonly traces: TraceService;
 }

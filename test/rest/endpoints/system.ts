@@ -183,6 +183,7 @@ const ruleTests: readonly Case[] = [
     ['/ruletest', { ...testRule, mockSource: { s: { data: [], loop: 'yes' } } }, 400, 'loop must be true or false'],
     ['/ruletest', { ...testRule, sinkProps: 'x' }, 400, 'sinkProps must be an object'],
   ),
+  ...cases('POST /tickets', [], ['/tickets', undefined, 201, '"expiresIn":30']),
   ...cases('POST /ruletest/{id}/start', tested, ['/ruletest/tr/start', undefined, 200, 'Test rule tr was started']),
   ...cases(
     'POST /ruletest/{id}/start',

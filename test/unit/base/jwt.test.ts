@@ -30,9 +30,13 @@ function setup(folder = temporaryFolder()) {
 }
 
 const good = { iss: 'app.pub', aud: 'eKuiper' };
-const textOf = (result: AuthResult) => (result.ok ? 'accepted' : `${result.status} ${result.text}`);
+const textOf = async (asked: Promise<AuthResult>) => {
+  const result = await asked;
+  return result.ok ? 'accepted' : `${result.status} ${result.text}`;
+};
+const isIn = async (asked: Promise<AuthResult>) => (await asked).ok;
 
-test('accepts a token, with Bearer too, and tells its claims', () => {
+test('accepts a token, with Bearer too, and tells its claims', async () => {
   const { check } = setup();
   const claims = {
     ...good,
@@ -44,20 +48,20 @@ test('accepts a token, with Bearer too, and tells its claims', () => {
     jti: '1',
   };
   const expected = { ok: true, claims: { iss: 'app.pub', aud: ['x', 'eKuiper'], sub: 'me', jti: '1' } };
-  assert.equal(check(token(claims)), expected);
-  assert.equal(check(`Bearer ${token(claims)}`), expected);
-  assert.ok(check(token({ ...good, iss: 'APP.pub' })).ok, 'issuers match in any letter case');
+  assert.equal(await check(token(claims)), expected);
+  assert.equal(await check(`Bearer ${token(claims)}`), expected);
+  assert.ok(await isIn(check(token({ ...good, iss: 'APP.pub' }))), 'issuers match in any letter case');
 });
 
-test('leaves / and /ping open and nothing else', () => {
+test('leaves / and /ping open and nothing else', async () => {
   const { check } = setup();
-  assert.ok(check(undefined, '/').ok);
-  assert.ok(check('nonsense', '/ping').ok);
+  assert.ok(await isIn(check(undefined, '/')));
+  assert.ok(await isIn(check('nonsense', '/ping')));
   for (const path of ['/ping/', '//', '/Ping', '/rules', ''])
-    assert.is(textOf(check(undefined, path)), '401 missing_token');
+    assert.is(await textOf(check(undefined, path)), '401 missing_token');
 });
 
-test('says what is wrong with a token', () => {
+test('says what is wrong with a token', async () => {
   const { check } = setup();
   const reasons: [string, string][] = [
     ['', 'missing_token'],
@@ -65,8 +69,8 @@ test('says what is wrong with a token', () => {
     ['a.b', 'validate token error: token is malformed: token contains an invalid number of segments'],
     ['a.b.c.d', 'validate token error: token is malformed: token contains an invalid number of segments'],
     ['a!.b.c', 'validate token error: token is malformed: could not base64 decode header'],
-    ['YQ.e30.c', 'validate token error: token is malformed: could not JSON decode header'],
-    [`${part([])}.e30.c`, 'validate token error: token is malformed: header is not an object'],
+    ['YQ.e30.c', 'validate token error: token is malformed: JWS Protected Header is invalid'],
+    [`${part([])}.e30.c`, 'validate token error: token is malformed: JWS Protected Header is invalid'],
     [
       token({ aud: 'eKuiper' }),
       'validate token error: token is unverifiable: error while executing keyfunc: issuer field not exist in jwt payload',
@@ -85,84 +89,91 @@ test('says what is wrong with a token', () => {
     [token({ iss: 'app.pub', aud: ['a', 'b'] }), 'audience field should contain eKuiper, but got [a b]'],
     ['x'.repeat(20_000), 'validate token error: token is malformed: more than 16384 characters'],
   ];
-  for (const [text, reason] of reasons) assert.is(textOf(check(text)), `401 ${reason}`);
+  for (const [text, reason] of reasons) assert.is(await textOf(check(text)), `401 ${reason}`);
 });
 
-test('accepts no other algorithm, in particular none and the public key as a shared secret', () => {
+test('accepts no other algorithm, in particular none and the public key as a shared secret', async () => {
   const { check } = setup();
   const hs = `${part({ alg: 'HS256' })}.${part(good)}`;
   const forged = `${hs}.${createHmac('sha256', pemOf(pair.publicKey)).update(hs).digest('base64url')}`;
   for (const text of [
     forged,
     `${part({ alg: 'none' })}.${part(good)}.`,
-    `${part({})}.${part(good)}.AA`,
     token(good, pair.privateKey, { alg: 'RS512' }),
-    token(good, pair.privateKey, { alg: ['RS256'] }),
+    token(good, pair.privateKey, { alg: 'PS256' }),
   ]) {
-    assert.match(textOf(check(text)), /401 validate token error: token signature is invalid: signing method/);
+    assert.match(await textOf(check(text)), /401 validate token error: token signature is invalid: signing method/);
   }
-  assert.match(textOf(check(token(good, pair.privateKey, { alg: 'RS256', crit: ['x'] }))), 'critical extensions');
+  for (const text of [`${part({})}.${part(good)}.AA`, token(good, pair.privateKey, { alg: ['RS256'] })]) {
+    assert.match(await textOf(check(text)), /401 validate token error: token is malformed: .*"alg"/);
+  }
+  assert.match(await textOf(check(token(good, pair.privateKey, { alg: 'RS256', crit: ['x'] }))), 'critical extensions');
 });
 
-test('claims of an unsigned token have no influence on the answer', () => {
+test('claims of an unsigned token have no influence on the answer', async () => {
   const { check } = setup();
   assert.is(
-    textOf(check(token({ ...good, exp: 1, aud: 'x' }, other.privateKey))),
+    await textOf(check(token({ ...good, exp: 1, aud: 'x' }, other.privateKey))),
     '401 validate token error: token signature is invalid: verification error',
   );
 });
 
-test('a token ends at its time', () => {
+test('a token ends at its time', async () => {
   const { check, clock } = setup();
   const text = token({ ...good, exp: seconds + 10 });
-  assert.ok(check(text).ok);
+  assert.ok(await isIn(check(text)));
   clock.advance(9999);
-  assert.ok(check(text).ok);
+  assert.ok(await isIn(check(text)));
   clock.advance(1);
-  assert.not.ok(check(text).ok);
+  assert.not.ok(await isIn(check(text)));
 });
 
-test('sees keys that are added, replaced and removed', () => {
+test('sees keys that are added, replaced and removed', async () => {
   const { check, folder } = setup();
   const late = token({ ...good, iss: 'late.pub' }, other.privateKey);
-  assert.not.ok(check(late).ok);
+  assert.not.ok(await isIn(check(late)));
   writeFileSync(join(folder, 'late.pub'), pemOf(other.publicKey));
-  assert.ok(check(late).ok);
+  assert.ok(await isIn(check(late)));
   writeFileSync(join(folder, 'late.new'), pemOf(pair.publicKey));
   renameSync(join(folder, 'late.new'), join(folder, 'late.pub'));
-  assert.not.ok(check(late).ok, 'the old key has no more effect');
+  assert.not.ok(await isIn(check(late)), 'the old key has no more effect');
   rmSync(join(folder, 'late.pub'));
-  assert.match(textOf(check(late)), 'not found target key file late.pub');
+  assert.match(await textOf(check(late)), 'not found target key file late.pub');
 });
 
-test('refuses files that are no public RSA key', () => {
+test('refuses files that are no public RSA key', async () => {
   const { check, folder } = setup();
   writeFileSync(join(folder, 'text.pub'), 'hello');
   writeFileSync(join(folder, 'private.pem'), pair.privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(join(folder, 'ec.pub'), pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey));
   mkdirSync(join(folder, 'folder'));
   const reason = (iss: string) => textOf(check(token({ ...good, iss })));
-  assert.match(reason('text.pub'), 'key file text.pub: this is no public key in PEM form');
-  assert.match(reason('private.pem'), 'this is a private key');
-  assert.match(reason('ec.pub'), 'this is a key for ec, not for RSA');
-  assert.match(reason('folder'), 'this is no key file');
+  assert.match(await reason('text.pub'), 'key file text.pub: this is no public key in PEM form');
+  assert.match(await reason('private.pem'), 'this is a private key');
+  assert.match(await reason('ec.pub'), 'this is a key for ec, not for RSA');
+  writeFileSync(join(folder, 'short.pub'), pemOf(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey));
+  assert.match(await reason('short.pub'), 'it has fewer than 2048 bits');
+  assert.match(await reason('folder'), 'this is no key file');
 });
 
-test('lets nobody in when the folder is missing', () => {
+test('lets nobody in when the folder is missing', async () => {
   const authenticate = createAuthenticator({ folder: '/nosuch/mgmt', clock: new ManualClock(now) });
-  assert.match(textOf(authenticate({ authorization: token(good) }, '/rules')), 'not found target key file app.pub');
+  assert.match(
+    await textOf(authenticate({ authorization: token(good) }, '/rules')),
+    'not found target key file app.pub',
+  );
 });
 
-test('survives any header', () => {
+test('survives any header', async () => {
   const { check } = setup();
   const json = fc.jsonValue().map((value) => part(value));
   const anything = fc.oneof(
     fc.string(),
     fc.tuple(json, json, fc.base64String()).map((parts) => parts.join('.')),
   );
-  fc.assert(
-    fc.property(anything, (text) => {
-      assert.not.ok(check(text).ok);
+  await fc.assert(
+    fc.asyncProperty(anything, async (text) => {
+      assert.not.ok(await isIn(check(text)));
     }),
     { numRuns: 500 },
   );
