@@ -136,6 +136,11 @@ const basic = {
       .default(180_000)
       .doc('How long a connection is retried')
       .unused(),
+    maxReconnectInterval: field
+      .duration()
+      .min(100)
+      .default(5000)
+      .doc('Longest time between two attempts to reach a broker, file or other side that is away'),
   }),
   ResourceProfileConfig: field.object({
     enable: field

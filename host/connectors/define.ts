@@ -48,6 +48,8 @@ export interface SourceContext {
 }
 
 export interface Source {
+  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  readonly peer?: string;
   /**
    * Connects; called again after `disconnected` or a failed attempt. Throws HaumeaError `config` for what no repetition
    * can cure: the rule stops.
@@ -78,6 +80,8 @@ export interface SinkChunk extends OutputChunk {
 }
 
 export interface Sink {
+  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  readonly peer?: string;
   /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
   open(): Promise<void>;
   /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */

@@ -1,25 +1,23 @@
 /** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { Reconnects, type Waiting } from './reconnects.js';
 import type { Redact } from './secret-props.js';
 
-const firstDelayMs = 200;
-const maxDelayMs = 30_000;
-const jitter = 0.1;
 /** A connection that held this long starts the series of delays anew. */
 const steadyMs = 5000;
 
-/** Delay before attempt number `attempt` (from 1), ms. */
-export function backoffMs(attempt: number): number {
-  const delay = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt - 1, 20));
-  return delay * (1 + jitter * (Math.random() * 2 - 1));
-}
+const ownPolicy = new Reconnects();
 
 /** Whose connection it is. */
 export interface ConnectionOwner {
   /** Names the owner in the log. */
   readonly label: string;
   readonly log: Logger;
+  /** See `Source.peer`. */
+  readonly peer?: string;
+  /** The policy it shares with others; without it it has one of its own. */
+  readonly reconnects?: Reconnects;
   /** Connects once; see `Source.open`. */
   connect(): Promise<void>;
   /** A failure that no repetition can cure. */
@@ -28,7 +26,7 @@ export interface ConnectionOwner {
   attemptFailed(reason: string): void;
 }
 
-export class Connection {
+export class Connection implements Waiting {
   /** 1 connected, 0 connecting, -1 disconnected. */
   status: 1 | 0 | -1 = 0;
   /** Epoch ms, 0 never. */
@@ -40,6 +38,8 @@ export class Connection {
   downSince = Date.now();
   #attempt = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** When the next attempt is due, as `performance.now` says. */
+  #dueAt = 0;
   #isStopped = false;
   #lostWhileTrying: string | undefined;
   /** Why it is down, as the log has it. */
@@ -70,11 +70,28 @@ export class Connection {
 
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    this.#endWait();
     this.status = -1;
   }
 
+  hurry(ms: number): void {
+    if (performance.now() + ms < this.#dueAt) this.#tryIn(ms);
+  }
+
+  #tryIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#dueAt = performance.now() + ms;
+    this.#timer = setTimeout(() => this.#try(), ms);
+  }
+
+  #endWait(): void {
+    const { peer, reconnects } = this.owner;
+    clearTimeout(this.#timer);
+    if (peer !== undefined) reconnects?.forget(peer, this);
+  }
+
   #try(): void {
+    this.#endWait();
     this.status = 0;
     this.lastTryAt = Date.now();
     this.#lostWhileTrying = undefined;
@@ -108,10 +125,13 @@ export class Connection {
     this.lastConnectedAt = Date.now();
     if (this.#loggedReason !== undefined) this.owner.log.info(`${this.owner.label} is connected`);
     this.#loggedReason = undefined;
+    const { peer, reconnects } = this.owner;
+    if (peer !== undefined) reconnects?.reached(peer);
   }
 
   #failed(reason: string): void {
     // Attempts that fail alike are one line.
+    const wasUp = this.status === 1 || this.#lostWhileTrying !== undefined;
     if (this.status === 1) this.downSince = Date.now();
     if (reason !== this.#loggedReason) this.owner.log.warn(`${this.owner.label} is disconnected: ${reason}`);
     this.#loggedReason = reason;
@@ -119,6 +139,9 @@ export class Connection {
     this.lastMessage = reason;
     this.lastDisconnectedAt = Date.now();
     this.#attempt++;
-    this.#timer = setTimeout(() => this.#try(), backoffMs(this.#attempt));
+    const { peer, reconnects = ownPolicy } = this.owner;
+    this.#tryIn(reconnects.delayMs(this.#attempt));
+    // One that was up does not hurry: two that end each other (by an equal client id) would never stop.
+    if (peer !== undefined && !wasUp) reconnects.wait(peer, this);
   }
 }

@@ -16,6 +16,7 @@ import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { memoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
+import { Reconnects } from './reconnects.js';
 import { endParts } from './rule-end.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
@@ -39,6 +40,8 @@ export interface PlaneOptions {
   measuresAll?: boolean;
   coalesceMs: number;
   flushTimeoutMs: number;
+  /** Longest time between two attempts to connect, ms. */
+  maxReconnectMs?: number;
   /** Files that connectors may open; any without it. */
   paths?: AllowedPaths;
   /** The kernel broke: nothing in it can be trusted any more. */
@@ -92,8 +95,11 @@ export class DataPlane implements HostCalls {
 
   readonly paths: AllowedPaths;
 
+  readonly reconnects: Reconnects;
+
   private constructor(readonly options: PlaneOptions) {
     this.paths = options.paths ?? AllowedPaths.any();
+    this.reconnects = new Reconnects(options.maxReconnectMs);
   }
 
   static async open(options: PlaneOptions): Promise<DataPlane> {

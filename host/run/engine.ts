@@ -10,6 +10,7 @@ import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule } from '../plan/index.js';
 import { freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
+import { defaultMaxDelayMs } from './reconnects.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -74,6 +75,7 @@ export function createEngine(options: EngineOptions): Rules {
       new Supervisor({
         log,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
+        maxReconnectMs: options.config?.basic.connection.maxReconnectInterval ?? defaultMaxDelayMs,
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,

@@ -117,6 +117,8 @@ export interface WorkerSettings {
   coalesceMs: number;
   /** How long a stopping rule waits for its sinks, ms. */
   flushTimeoutMs: number;
+  /** Longest time between two attempts to connect, ms. */
+  maxReconnectMs: number;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
   /** Times all work for histograms; otherwise a sample is timed. */

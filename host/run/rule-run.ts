@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import type { RuleStart } from './protocol.js';
+import type { Reconnects } from './reconnects.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
@@ -19,6 +20,7 @@ export interface RuleHost {
   now(): number;
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
+  readonly reconnects: Reconnects;
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
   readonly paths: AllowedPaths;
@@ -184,6 +186,10 @@ export class RuleRun implements SinkHost {
 
   get measuresAll(): boolean {
     return this.host.measuresAll;
+  }
+
+  get reconnects(): Reconnects {
+    return this.host.reconnects;
   }
 
   get log(): Logger {

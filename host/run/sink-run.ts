@@ -10,6 +10,7 @@ import type { Connector, Sink, SinkContext } from '../connectors/define.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
+import type { Reconnects } from './reconnects.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
 import { SinkTransform } from './sink-transform.js';
 
@@ -22,6 +23,7 @@ export interface SinkHost {
   debug(line: () => string): void;
   /** Times are measured for histograms. */
   readonly measuresAll?: boolean;
+  readonly reconnects?: Reconnects;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
@@ -229,6 +231,14 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   get ruleId(): string {
     return this.host.id;
+  }
+
+  get peer(): string | undefined {
+    return this.#sink.peer;
+  }
+
+  get reconnects(): Reconnects | undefined {
+    return this.host.reconnects;
   }
 
   get label(): string {

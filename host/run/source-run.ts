@@ -12,6 +12,7 @@ import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
 import type { Gathering } from './gathering.js';
 import type { SourceSpec } from './protocol.js';
+import type { Reconnects } from './reconnects.js';
 import type { RuleRun } from './rule-run.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
 
@@ -25,6 +26,7 @@ export interface SourceHost {
   readonly kernel: Kernel;
   readonly log: Logger;
   readonly coalesceMs: number;
+  readonly reconnects: Reconnects;
   /** Time of rows and windows: epoch ms that never go back. */
   now(): number;
   readonly paths: AllowedPaths;
@@ -163,6 +165,14 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   get name(): string {
     return this.spec.name;
+  }
+
+  get peer(): string | undefined {
+    return this.#source.peer;
+  }
+
+  get reconnects(): Reconnects {
+    return this.host.reconnects;
   }
 
   get label(): string {

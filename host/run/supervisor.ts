@@ -18,6 +18,8 @@ export interface SupervisorOptions {
   coalesceMs: number;
   flushTimeoutMs: number;
   /** See `WorkerSettings`. */
+  maxReconnectMs: number;
+  /** See `WorkerSettings`. */
   maxMemoryBytes: number;
   /** See `WorkerSettings`. */
   measuresAll: boolean;
@@ -126,11 +128,12 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxMemoryBytes, measuresAll, paths, log } = this.options;
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxMemoryBytes, measuresAll, paths, log } = this.options;
     const settings: WorkerSettings = {
       heartbeat: memory,
       coalesceMs,
       flushTimeoutMs,
+      maxReconnectMs,
       maxMemoryBytes,
       measuresAll,
       paths,

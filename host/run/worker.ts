@@ -68,6 +68,7 @@ const plane = DataPlane.open({
   paths: new AllowedPaths(settings.paths),
   coalesceMs: settings.coalesceMs,
   flushTimeoutMs: settings.flushTimeoutMs,
+  maxReconnectMs: settings.maxReconnectMs,
   // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
   broken: (error) =>
     setImmediate(() => {

@@ -46,6 +46,10 @@ export class FileSink implements Sink {
     this.#writer = this.#writers.take(this.#path, conf, context.paths);
   }
 
+  get peer(): string {
+    return `file ${this.#path}`;
+  }
+
   open(): Promise<void> {
     return this.#writer.open();
   }

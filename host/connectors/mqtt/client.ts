@@ -27,6 +27,12 @@ const connectTimeoutMs = 10_000;
 /** A broker that does not answer must not hold up the end of a rule. */
 const endTimeoutMs = 500;
 
+/** The broker, whatever the connection is otherwise. */
+export function peerOf({ server }: ConnectionConf): string {
+  const { host, port } = addressOf(server);
+  return `mqtt ${host}:${port}`;
+}
+
 /** Protocol level of a version as configured. */
 export function protocolLevel(version: string): 3 | 4 | 5 {
   return version === '5' ? 5 : version === '3.1' ? 3 : 4;
@@ -117,11 +123,15 @@ export async function endClient(client: MqttClient): Promise<void> {
   });
 }
 
-async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {
-  const url = new URL(conf.server.includes('://') ? conf.server : `tcp://${conf.server}`);
+function addressOf(server: string): { host: string; port: number; isTls: boolean } {
+  const url = new URL(server.includes('://') ? server : `tcp://${server}`);
   const isTls = ['ssl:', 'tls:', 'mqtts:'].includes(url.protocol);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const port = url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port);
+  return { host, port: url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port), isTls };
+}
+
+async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {
+  const { host, port, isTls } = addressOf(conf.server);
   if (!isTls) return { host, port };
   const load = async (path: string, raw: string) => {
     if (raw !== '') return Buffer.from(raw, 'base64');

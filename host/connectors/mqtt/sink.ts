@@ -6,7 +6,7 @@ import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
 import type { OutputChunk, Sink, SinkContext } from '../define.js';
 import { MessageCutter } from '../frames.js';
-import { type ConnectionConf, protocolLevel } from './client.js';
+import { type ConnectionConf, peerOf, protocolLevel } from './client.js';
 import { PublishEncoder } from './encode.js';
 import { ClientPool, type SharedClient } from './pool.js';
 
@@ -50,6 +50,10 @@ export class MqttSink implements Sink {
     const pool = context.shared('mqtt.clients', () => new ClientPool());
     this.#client = pool.take(conf);
     this.#encoder = new PublishEncoder(conf.topic, conf.retained, protocolLevel(conf.protocolVersion), conf.properties);
+  }
+
+  get peer(): string {
+    return peerOf(this.conf);
   }
 
   async open(): Promise<void> {

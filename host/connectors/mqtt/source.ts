@@ -6,7 +6,7 @@ import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
-import { type ConnectionConf, connectOnce, endClient, makeClient, protocolLevel } from './client.js';
+import { type ConnectionConf, connectOnce, endClient, makeClient, peerOf, protocolLevel } from './client.js';
 import { Gathering } from './gather.js';
 import type { Transport } from './transport.js';
 
@@ -49,6 +49,10 @@ export class MqttSource implements Source {
       this.#transport?.destroy();
     });
     context.onAcknowledge((packetIds) => this.#acknowledge(packetIds));
+  }
+
+  get peer(): string {
+    return peerOf(this.conf);
   }
 
   async open(): Promise<void> {
