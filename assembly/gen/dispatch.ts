@@ -4,7 +4,7 @@ import { compareEq, compareNe, compareLt, compareLe, compareGt, compareGe, compa
 import { arithAdd, arithSub, arithMul, arithDiv, arithMod, arithBitAnd, arithBitOr, arithBitXor, arithNeg } from '../ops/arith/index';
 import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent } from '../ops/logic/index';
 import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge, nestedConcat } from '../ops/nested/index';
-import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea } from '../ops/cast/index';
+import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea, castToType } from '../ops/cast/index';
 import { callHost } from '../ops/call/index';
 import { mathAbs, mathSign, mathCeil, mathFloor, mathRound, mathTrunc, mathMod, mathPower, mathSqrt, mathExp, mathLn, mathLog, mathSin, mathCos, mathTan, mathCot, mathAsin, mathAcos, mathAtan, mathAtan2, mathSinh, mathCosh, mathTanh, mathRadians, mathDegrees, mathPi, mathBitAnd, mathBitOr, mathBitXor, mathBitNot } from '../ops/math/index';
 import { stringUpper, stringLower, stringTrim, stringLtrim, stringRtrim, stringReverse, stringLength, stringNumbytes, stringSubstring, stringIndexOf, stringStartsWith, stringEndsWith, stringConcat, stringLpad, stringRpad, stringSplitValue } from '../ops/string/index';
@@ -57,6 +57,7 @@ export function dispatch(op: usize): void {
     case 99: castToBoolean(op); break;
     case 100: castToDatetime(op); break;
     case 101: castToBytea(op); break;
+    case 102: castToType(op); break;
     case 112: callHost(op); break;
     case 128: mathAbs(op); break;
     case 129: mathSign(op); break;

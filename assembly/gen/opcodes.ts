@@ -45,6 +45,7 @@ export namespace Op {
   export const CAST_TO_BOOLEAN: u32 = 99;
   export const CAST_TO_DATETIME: u32 = 100;
   export const CAST_TO_BYTEA: u32 = 101;
+  export const CAST_TO_TYPE: u32 = 102;
   export const CALL_HOST: u32 = 112;
   export const MATH_ABS: u32 = 128;
   export const MATH_SIGN: u32 = 129;

@@ -232,13 +232,9 @@ export function literalOf(expr: Expr): LiteralArg {
   }
 }
 
-/** A LIKE pattern must be a text, in which brackets (character classes) are closed. */
+/** A LIKE pattern must be a text. */
 function checkPattern(pattern: Expr): void {
   const literal = literalOf(pattern);
   if (literal === undefined) return;
   if (typeof literal !== 'string') throw refuse('the pattern of LIKE must be a text', pattern.span);
-  const open = literal.lastIndexOf('[');
-  if (open >= 0 && literal[open - 1] !== '\\' && !literal.includes(']', open)) {
-    throw refuse('the pattern of LIKE has a [ without ]', pattern.span);
-  }
 }

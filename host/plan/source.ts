@@ -37,8 +37,6 @@ export class Source {
     this.timestamp = options.timestamp;
     this.isBinary = options.format === 'binary';
     this.timeFormat = options.timestampFormat;
-    const fault = this.timeFormat === null ? undefined : formatFault(this.timeFormat);
-    if (fault !== undefined) throw refuse(`option TIMESTAMP_FORMAT of stream ${definition.name}: ${fault}`);
     this.formatted = new Set(formattedColumns(definition));
     const declared = fields === null || fields.length === 0 ? null : fields;
     if (this.isBinary) {
@@ -114,6 +112,8 @@ export class Source {
 
   private parsed(column: Value): Value {
     if (this.timeFormat === null) return column;
+    const fault = formatFault(this.timeFormat);
+    if (fault !== undefined) throw refuse(`option TIMESTAMP_FORMAT of stream ${this.name}: ${fault}`);
     const args = [column, this.values.text(this.timeFormat)];
     const parse = resolveFunction('parse_time', [undefined, this.timeFormat]);
     return this.values.op('call.host', [], args, hostNumber(parse));

@@ -40,7 +40,8 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
   switch (special) {
     case 'cast': {
       const [value, type] = call.args;
-      if (value === undefined || type?.kind !== 'string') throw refuse('cast needs a type in quotes', call.span);
+      if (value === undefined || type === undefined) throw refuse('cast needs a value and a type', call.span);
+      if (type.kind !== 'string') return values.op('cast.toType', [bind(value), bind(type)]);
       const op = casts[type.value];
       if (op === undefined) throw refuse(`cast to ${type.value} is not known`, call.span);
       return values.op(op, [bind(value)]);
@@ -96,10 +97,16 @@ function onlySource(call: Call, { scope }: SpecialContext): Source {
   return source;
 }
 
-/** `meta(key)`, `meta(stream.key)`, `meta("key")`, `meta(key->member)`, `meta(*)`. */
+/** What MQTT messages alone have, of which `mqtt` tells. */
+const mqttKeys = new Set(['topic', 'messageid']);
+
+/** `meta(key)`, `meta(stream.key)`, `meta(key->member)`, `meta(*)`; `mqtt(topic)`, `mqtt(messageid)`. */
 function bindMeta(call: Call, context: SpecialContext): Value {
   const [arg] = call.args;
   if (arg === undefined) throw refuse(`${call.name} needs a key`, call.span);
+  if (call.name.toLowerCase() === 'mqtt' && !(arg.kind === 'column' && mqttKeys.has(arg.name.toLowerCase()))) {
+    throw refuse('the argument of mqtt must be topic or messageid', arg.span);
+  }
   return metaOf(arg, call, context);
 }
 
@@ -113,8 +120,6 @@ function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
       return arg.qualifier === null
         ? firstMeta((source) => source.allMeta())
         : sourceNamed(arg.qualifier, arg, scope).allMeta();
-    case 'string':
-      return firstMeta((source) => source.meta(arg.value));
     case 'column': {
       const { qualifier, name } = arg;
       if (qualifier === null) return firstMeta((source) => source.meta(name));
@@ -124,18 +129,12 @@ function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
     }
     case 'member':
       return values.op('nested.member', [metaOf(arg.object, call, context), values.text(arg.name)]);
-    case 'index':
-      if (arg.index.kind === 'string' || arg.index.kind === 'integer') {
-        const index =
-          arg.index.kind === 'string'
-            ? values.text(arg.index.value)
-            : values.constant({ tag: 'i64', value: arg.index.value });
-        return values.op('nested.index', [metaOf(arg.object, call, context), index]);
-      }
-      break;
     default:
   }
-  throw refuse(`the argument of ${call.name.toLowerCase()} must be the name of a metadata key`, arg.span);
+  throw refuse(
+    `the argument of ${call.name.toLowerCase()} must be the name of a metadata key, without quotes`,
+    arg.span,
+  );
 }
 
 function sourceNamed(name: string, arg: Expr, scope: Scope): Source {

@@ -23,6 +23,8 @@ export interface Token {
 export const MAX_SQL_LENGTH = 4 * 1024 * 1024;
 
 const SYMBOLS_2 = new Set(['->', '<=', '>=', '<>', '!=', '==']);
+/** Operators that may be written apart (`> =`): the first character, and what follows behind white space. */
+const APART: Readonly<Record<string, string>> = { '<': '=', '>': '=', '!': '=', '-': '>' };
 const SYMBOLS_1 = new Set('+-*/%&|^=<>()[],.:;#');
 const UNICODE_WORD_START = /^\p{L}$/u;
 const UNICODE_WORD_PART = /^[\p{L}\p{N}\p{M}]$/u;
@@ -96,6 +98,15 @@ export class Lexer {
     const two = text.slice(pos, pos + 2);
     if (SYMBOLS_2.has(two)) return this.symbol(two, pos);
     const one = text.charAt(pos);
+    const second = APART[one];
+    if (second !== undefined) {
+      this.pos = pos + 1;
+      this.skipBlank();
+      if (text.charAt(this.pos) === second) {
+        this.pos++;
+        return this.token('symbol', one + second, '', pos);
+      }
+    }
     if (SYMBOLS_1.has(one)) return this.symbol(one, pos);
     if (code > 127 && UNICODE_WORD_START.test(this.characterAt(pos))) return this.word(pos);
     throw this.error(pos, `found ${quoteFragment(this.characterAt(pos))}, which has no meaning here`);

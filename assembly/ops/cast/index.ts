@@ -1,60 +1,67 @@
 // cast(a, type). Null gives null, and so do empty arrays and objects.
 import * as ctx from '../../flow/context';
-import { Tag, lenOf, offOf } from '../../mem/layout';
+import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesOf } from '../../text/base64';
 import { timeMicros, timeNanos } from '../../text/time';
+import { valueError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
 import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
 import { textBegin, textTake } from '../../value/text';
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
-import { give, giveBool, giveF64, giveI64, giveNull, map1 } from '../rows';
+import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../rows';
 
 const MICROS_PER_MS: i64 = 1000;
 /** Years 0000 to 9999, which is all that RFC 3339 can write, in microseconds. */
 const FIRST_TIME: i64 = -62167219200000000;
 const LAST_TIME: i64 = 253402300799999999;
 
+function giveBigint(tag: u8, val: u64): void {
+  if (tag == Tag.I64) give(tag, val);
+  else if (tag == Tag.F64) giveI64(truncateF64(reinterpret<f64>(val)));
+  else if (tag == Tag.BOOL) giveI64(<i64>val);
+  else if (tag == Tag.TIME) giveI64(timeMicros(<i64>val) / MICROS_PER_MS);
+  else if (isAbsent(tag, val)) giveNull();
+  else if (tag == Tag.STR && readInteger(offOf(val), lenOf(val))) giveI64(intValue);
+  else giveRefusal(tag, val, 'int');
+}
+
 export function castToBigint(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.I64) give(tag, val);
-    else if (tag == Tag.F64) giveI64(truncateF64(reinterpret<f64>(val)));
-    else if (tag == Tag.BOOL) giveI64(<i64>val);
-    else if (tag == Tag.TIME) giveI64(timeMicros(<i64>val) / MICROS_PER_MS);
-    else if (isAbsent(tag, val)) giveNull();
-    else if (tag == Tag.STR && readInteger(offOf(val), lenOf(val))) giveI64(intValue);
-    else giveRefusal(tag, val, 'int');
-  });
+  map1(op, giveBigint);
+}
+
+function giveFloat(tag: u8, val: u64): void {
+  if (tag == Tag.F64) give(tag, val);
+  else if (tag == Tag.I64) giveF64(<f64>(<i64>val));
+  else if (tag == Tag.BOOL) giveF64(<f64>val);
+  else if (tag == Tag.TIME) giveF64(<f64>timeMicros(<i64>val) / 1000 + <f64>timeNanos(<i64>val) / 1000000);
+  else if (isAbsent(tag, val)) giveNull();
+  else if (tag == Tag.STR && readFloat(offOf(val), lenOf(val))) giveF64(floatValue);
+  else giveRefusal(tag, val, 'float64');
 }
 
 export function castToFloat(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.F64) give(tag, val);
-    else if (tag == Tag.I64) giveF64(<f64>(<i64>val));
-    else if (tag == Tag.BOOL) giveF64(<f64>val);
-    else if (tag == Tag.TIME) giveF64(<f64>timeMicros(<i64>val) / 1000 + <f64>timeNanos(<i64>val) / 1000000);
-    else if (isAbsent(tag, val)) giveNull();
-    else if (tag == Tag.STR && readFloat(offOf(val), lenOf(val))) giveF64(floatValue);
-    else giveRefusal(tag, val, 'float64');
-  });
+  map1(op, giveFloat);
+}
+
+function giveString(tag: u8, val: u64): void {
+  if (tag == Tag.STR || tag == Tag.BYTES) {
+    give(Tag.STR, val);
+    return;
+  }
+  if (isAbsent(tag, val)) {
+    giveNull();
+    return;
+  }
+  textBegin();
+  if (tag == Tag.F64) putFloatPlain(reinterpret<f64>(val));
+  else printValue(tag, val);
+  give(Tag.STR, textTake());
 }
 
 export function castToString(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.STR || tag == Tag.BYTES) {
-      give(Tag.STR, val);
-      return;
-    }
-    if (isAbsent(tag, val)) {
-      giveNull();
-      return;
-    }
-    textBegin();
-    if (tag == Tag.F64) putFloatPlain(reinterpret<f64>(val));
-    else printValue(tag, val);
-    give(Tag.STR, textTake());
-  });
+  map1(op, giveString);
 }
 
 /** 1 or 0 for the texts that stand for a boolean, -1 for others. */
@@ -79,37 +86,66 @@ function booleanOf(at: usize, len: u32): i32 {
   return -1;
 }
 
+function giveBoolean(tag: u8, val: u64): void {
+  if (tag == Tag.BOOL) give(tag, val);
+  else if (tag == Tag.I64 || tag == Tag.F64) giveBool(toF64(tag, val) != 0);
+  else if (isAbsent(tag, val)) giveNull();
+  else {
+    const truth = tag == Tag.STR ? booleanOf(offOf(val), lenOf(val)) : -1;
+    if (truth < 0) giveRefusal(tag, val, 'bool');
+    else giveBool(truth != 0);
+  }
+}
+
 export function castToBoolean(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.BOOL) give(tag, val);
-    else if (tag == Tag.I64 || tag == Tag.F64) giveBool(toF64(tag, val) != 0);
-    else if (isAbsent(tag, val)) giveNull();
-    else {
-      const truth = tag == Tag.STR ? booleanOf(offOf(val), lenOf(val)) : -1;
-      if (truth < 0) giveRefusal(tag, val, 'bool');
-      else giveBool(truth != 0);
-    }
-  });
+  map1(op, giveBoolean);
+}
+
+function giveDatetime(tag: u8, val: u64): void {
+  if (tag == Tag.TIME) give(tag, val);
+  else if (isAbsent(tag, val)) giveNull();
+  else {
+    const time = timeOf(tag, val);
+    const micros = time == i64.MIN_VALUE ? time : timeMicros(time);
+    if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
+    else give(Tag.TIME, <u64>time);
+  }
 }
 
 export function castToDatetime(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.TIME) give(tag, val);
-    else if (isAbsent(tag, val)) giveNull();
-    else {
-      const time = timeOf(tag, val);
-      const micros = time == i64.MIN_VALUE ? time : timeMicros(time);
-      if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
-      else give(Tag.TIME, <u64>time);
-    }
-  });
+  map1(op, giveDatetime);
+}
+
+function giveBytea(tag: u8, val: u64): void {
+  if (tag == Tag.BYTES) give(tag, val);
+  else if (tag == Tag.STR) give(Tag.BYTES, bytesOf(offOf(val), lenOf(val), ctx.scratch));
+  else if (isAbsent(tag, val)) giveNull();
+  else giveRefusal(tag, val, 'bytea');
 }
 
 export function castToBytea(op: usize): void {
-  map1(op, (tag: u8, val: u64): void => {
-    if (tag == Tag.BYTES) give(tag, val);
-    else if (tag == Tag.STR) give(Tag.BYTES, bytesOf(offOf(val), lenOf(val), ctx.scratch));
-    else if (isAbsent(tag, val)) giveNull();
-    else giveRefusal(tag, val, 'bytea');
+  map1(op, giveBytea);
+}
+
+/** The text is the literal, which is in ASCII. */
+function isType(type: u64, name: string): bool {
+  if (lenOf(type) != <u32>name.length) return false;
+  for (let i: u32 = 0; i < lenOf(type); i++) {
+    if (<u16>load<u8>(offOf(type) + i) != load<u16>(changetype<usize>(name) + (<usize>i << 1))) return false;
+  }
+  return true;
+}
+
+export function castToType(op: usize): void {
+  map2(op, (tag: u8, val: u64, typeTag: u8, type: u64): void => {
+    if (isAbsent(tag, val) || isNull(typeTag)) giveNull();
+    else if (typeTag != Tag.STR) give(Tag.ERROR, valueError('cast needs the name of a type, not ', typeTag, type));
+    else if (isType(type, 'bigint')) giveBigint(tag, val);
+    else if (isType(type, 'float')) giveFloat(tag, val);
+    else if (isType(type, 'string')) giveString(tag, val);
+    else if (isType(type, 'boolean')) giveBoolean(tag, val);
+    else if (isType(type, 'datetime')) giveDatetime(tag, val);
+    else if (isType(type, 'bytea')) giveBytea(tag, val);
+    else give(Tag.ERROR, valueError('cast to bigint, float, string, boolean, datetime and bytea only, not to ', typeTag, type));
   });
 }

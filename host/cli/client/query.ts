@@ -6,7 +6,7 @@ import { openEvents } from './events.js';
 import { isObject } from './print.js';
 import { RequestError } from './rest-client.js';
 
-const helpText = `A statement is one line; a backslash at its end continues it.
+const helpText = `A statement is one line; a backslash at its end continues it. Several are separated by semicolons.
 
   SELECT …                            run a query, its rows are printed as JSON; Ctrl-C ends it
   CREATE | DROP | DESCRIBE STREAM …   the same for TABLE
@@ -30,7 +30,7 @@ export const queryCommand: Command = {
   run: async (call) => {
     const limit = limitOf(call.flag('limit'));
     const sql = call.arg('sql');
-    if (sql !== '') return (await statement(call, sql, limit)) ? 0 : 1;
+    if (sql !== '') return (await statements(call, sql, limit)) ? 0 : 1;
     return interactive(call, limit);
   },
 };
@@ -94,7 +94,7 @@ async function interactive(call: Call, limit: number): Promise<number> {
 
 async function attempt(call: Call, text: string, limit: number): Promise<boolean> {
   try {
-    return await statement(call, text, limit);
+    return await statements(call, text, limit);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     call.io.err(`${error.message}\n`);
@@ -102,11 +102,29 @@ async function attempt(call: Call, text: string, limit: number): Promise<boolean
   }
 }
 
+/** Runs the statements one after the other; false when a query has failed while it ran, what follows is not run then. */
+async function statements(call: Call, text: string, limit: number): Promise<boolean> {
+  for (const sql of splitStatements(text)) {
+    if (!(await statement(call, sql, limit))) return false;
+  }
+  return true;
+}
+
+/** Cuts the text at the semicolons that stand neither in quotes nor in comments. */
+function splitStatements(text: string): string[] {
+  const piece = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\/|[\s\S]/g;
+  const found = [''];
+  for (const [part] of text.matchAll(piece)) {
+    if (part === ';') found.push('');
+    else found[found.length - 1] += part;
+  }
+  return found.map((sql) => sql.trim()).filter((sql) => sql !== '');
+}
+
 /** Runs one statement; false when the query has failed while it ran. */
-async function statement(call: Call, text: string, limit: number): Promise<boolean> {
-  const sql = text.trim().replace(/;\s*$/, '');
+async function statement(call: Call, sql: string, limit: number): Promise<boolean> {
   if (/^(select|with)\b/i.test(sql)) return select(call, sql, limit);
-  const isTable = /^\s*(create|drop|describe)\s+table\b|^\s*show\s+tables\b/i.test(sql);
+  const isTable = /^(?:\s|--.*|\/\*[\s\S]*?\*\/)*(create|drop|describe)\s+table\b|^\s*show\s+tables\b/i.test(sql);
   call.print(await call.client.send('POST', isTable ? '/tables' : '/streams', { sql }));
   return true;
 }

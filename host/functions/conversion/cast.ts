@@ -11,9 +11,11 @@ export default defineFunction({
   ],
   returns: 'any',
   nulls: 'propagate',
-  doc: 'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted.',
+  doc: 'The value as bigint, float, string, boolean, datetime or bytea; an error when it cannot be converted. The type may come with the row.',
   example: 'cast(temp, "bigint")',
   check: ([, type]) =>
-    typeof type === 'string' && types.includes(type) ? undefined : `argument 2 must be one of ${types.join(', ')}`,
+    type === undefined || type === null || types.includes(String(type))
+      ? undefined
+      : `argument 2 must be one of ${types.join(', ')}`,
   special: 'cast',
 });

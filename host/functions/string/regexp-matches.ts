@@ -1,6 +1,6 @@
-import { defineFunction } from '../define.js';
+import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printed.js';
-import { pattern, perRowWithPattern } from '../regexp.js';
+import { pattern, patternFault } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_matches',
@@ -13,8 +13,9 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'True when the regular expression matches anywhere in the text; false for null.',
   example: "regexp_matches(text, '^a.*b$')",
-  call: perRowWithPattern('handles', (text, source) => {
+  check: ([, source]) => (typeof source === 'string' ? patternFault(source) : undefined),
+  call: perRow('handles', (text, source) => {
     if (text === null || text === undefined || source === null || source === undefined) return false;
-    return pattern(printed(source)).test(printed(text));
+    return pattern(printed(source)).occursIn(printed(text));
   }),
 });

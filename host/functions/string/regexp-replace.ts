@@ -1,9 +1,35 @@
-import { defineFunction } from '../define.js';
+import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printed.js';
-import { pattern, perRowWithPattern } from '../regexp.js';
+import { type Pattern, pattern, patternFault } from '../regexp.js';
 
 /** A reference to a group: `$1`, `${1}`, `$name`, `${name}`, or `$$` for the sign itself. */
-const reference = /\$(?:\$|(\w+)|\{(\w+)\})/g;
+const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
+
+/** The text with all matches replaced; an empty match right behind another is none. */
+function replaceAll(text: string, expression: Pattern, template: string): string {
+  let result = '';
+  let copied = 0;
+  for (let at = 0; at <= text.length; ) {
+    const found = expression.find(text, at);
+    if (found === undefined) break;
+    const { start, end } = found;
+    result += text.slice(copied, start);
+    if (end > copied || start === 0) result += filled(template, text.slice(start, end), found.groups, expression);
+    copied = end;
+    at = end > at ? end : at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
+  }
+  return result + text.slice(copied);
+}
+
+function filled(template: string, whole: string, groups: readonly (string | undefined)[], expression: Pattern): string {
+  if (!template.includes('$')) return template;
+  return template.replace(reference, (_, plain?: string, braced?: string) => {
+    const key = plain ?? braced;
+    if (key === undefined) return '$';
+    const number = /^(?:0|[1-9]\d*)$/.test(key) ? Number(key) : expression.groupNamed(key);
+    return (number === 0 ? whole : groups[(number ?? 0) - 1]) ?? '';
+  });
+}
 
 export default defineFunction({
   name: 'regexp_replace',
@@ -17,20 +43,8 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Replaces all matches of the regular expression; $1 or $name in the replacement stands for a group.',
   example: "regexp_replace(text, '[0-9]+', '#')",
-  call: perRowWithPattern('propagate', (text, source, replacement) => {
-    const template = printed(replacement);
-    const expression = pattern(printed(source));
-    if (!template.includes('$')) return printed(text).replace(expression, () => template);
-    return printed(text).replace(expression, (...found: unknown[]) => {
-      const names = found.at(-1);
-      const groups = typeof names === 'object' && names !== null ? (names as Record<string, string | undefined>) : {};
-      const count = found.length - (typeof names === 'object' ? 3 : 2);
-      return template.replace(reference, (whole, plain?: string, braced?: string) => {
-        const key = plain ?? braced;
-        if (key === undefined) return whole === '$$' ? '$' : whole;
-        const value = /^\d+$/.test(key) ? (Number(key) < count ? found[Number(key)] : '') : groups[key];
-        return value === undefined ? '' : String(value);
-      });
-    });
-  }),
+  check: ([, source]) => (typeof source === 'string' ? patternFault(source) : undefined),
+  call: perRow('propagate', (text, source, replacement) =>
+    replaceAll(printed(text), pattern(printed(source)), printed(replacement)),
+  ),
 });

@@ -1,6 +1,6 @@
-import { defineFunction } from '../define.js';
+import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printed.js';
-import { pattern, perRowWithPattern } from '../regexp.js';
+import { pattern, patternFault } from '../regexp.js';
 
 export default defineFunction({
   name: 'regexp_substr',
@@ -13,5 +13,10 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'First match of the regular expression in the text; empty when there is none.',
   example: "regexp_substr(text, '[0-9]+')",
-  call: perRowWithPattern('propagate', (text, source) => pattern(printed(source)).exec(printed(text))?.[0] ?? ''),
+  check: ([, source]) => (typeof source === 'string' ? patternFault(source) : undefined),
+  call: perRow('propagate', (text, source) => {
+    const searched = printed(text);
+    const found = pattern(printed(source)).find(searched);
+    return found === undefined ? '' : searched.slice(found.start, found.end);
+  }),
 });

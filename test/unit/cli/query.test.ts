@@ -77,6 +77,23 @@ test('reads statements line by line', async () => {
   );
 });
 
+test('runs statements that semicolons separate, those in quotes and comments do not', async () => {
+  server.on('POST /streams', { status: 201, body: 'done' });
+  server.on('POST /tables', { status: 201, body: 'done' });
+  const sql = `CREATE STREAM s (a STRING) WITH (DATASOURCE="a;\\";b"); -- one; two
+    DROP TABLE \`t;u\` /* three; four */;; DROP STREAM s;`;
+  const { code, err } = await run(server.base, ['query', sql]);
+  assert.equal([code, err], [0, '']);
+  assert.equal(
+    server.asked.map(({ path, body }) => [path, JSON.parse(body).sql]),
+    [
+      ['/streams', 'CREATE STREAM s (a STRING) WITH (DATASOURCE="a;\\";b")'],
+      ['/tables', '-- one; two\n    DROP TABLE `t;u` /* three; four */'],
+      ['/streams', 'DROP STREAM s'],
+    ],
+  );
+});
+
 test('goes on after a failed statement and ends with exit code 1', async () => {
   server.on('POST /streams', { status: 400, body: { error: 3000, message: 'bad stream' } });
   server.on('POST /tables', { body: ['t'] });

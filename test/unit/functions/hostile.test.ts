@@ -29,13 +29,8 @@ test('deep and multiplying JSON paths are refused', () => {
   assert.throws(() => findPath(deep, `${'!'.repeat(5000)}$`), /more than 64 levels/);
 });
 
-test('a regular expression that would search forever fails in time', () => {
-  const started = performance.now();
-  for (let i = 0; i < 50; i++) {
-    assert.throws(() => occursIn('^(a+)+$', `${'a'.repeat(40)}!`), /\^\(a\+\)\+\$ takes too long/);
-  }
-  // The thread is not kept busy by a pattern that fails again and again.
-  assert.ok(performance.now() - started < 2500);
+test('a regular expression takes time linear in the text, whatever it is', () => {
+  assert.not.ok(occursIn('^(a+)+$', `${'a'.repeat(10_000)}!`));
   assert.ok(occursIn('^(?:ab?)+$', 'aba'));
   assert.throws(() => occursIn('(', 'a'), /bad regular expression \(/);
 });
