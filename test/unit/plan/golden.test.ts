@@ -12,6 +12,9 @@ import type { Catalog } from '../../../host/run/api.js';
 import { catalogOf, noFold, ruleOf, streams } from './rules.js';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/sql/', import.meta.url));
+/** Cases where we differ on purpose, below their reasons. */
+const listFile = fileURLToPath(new URL('../../sql/unsupported.json', import.meta.url));
+const different = new Set(Object.values(JSON.parse(readFileSync(listFile, 'utf8')) as Record<string, string[]>).flat());
 const areas = ['errors', 'operators', 'jsonpath', 'aggregate', 'window', 'sink', 'scalar', 'analytic', 'srf', 'join'];
 /** Areas where nothing but unfinished functions may be missing. */
 const complete = ['operators', 'jsonpath', 'aggregate', 'window', 'sink'];
@@ -60,7 +63,7 @@ for (const area of isMissing ? [] : areas) {
       const outcome = outcomeOf(one);
       if ('fields' in outcome) {
         counts.planned++;
-        if (one.quirk) continue;
+        if (one.quirk || different.has(one.id)) continue;
         assert.is.not(one.error?.stage, 'create', `${one.id} must be refused: ${one.sql}`);
         checkFields(one, outcome.fields);
         continue;
