@@ -51,7 +51,7 @@ export interface Resolved<T> {
 }
 
 /**
- * Returns a copy of properties with the references in secret ones resolved. Throws a `config` error that names the
+ * Returns properties with the references in secret ones resolved, the same object when there are none. Throws a `config` error that names the
  * property and the reference, also for a reference in a property that is not secret.
  */
 export function resolveSecrets<T extends Readonly<Record<string, unknown>>>(
@@ -79,18 +79,20 @@ class Resolver {
     private readonly found: Set<string>,
   ) {}
 
-  object(spec: Spec, props: Readonly<Record<string, unknown>>, path: string): Record<string, unknown> {
+  object(spec: Spec, props: Readonly<Record<string, unknown>>, path: string): Readonly<Record<string, unknown>> {
+    let isChanged = false;
     const entries = Object.entries(props).map(([name, value]) => {
       const at = path === '' ? name : `${path}.${name}`;
       const declared = findField(spec, name)?.declared;
-      if (declared?.isSecret) return [name, this.#copy(value, at)] as const;
-      if (declared?.fields !== undefined && isObject(value)) {
-        return [name, this.object(declared.fields, value, at)] as const;
-      }
-      if (declared !== undefined && typeof value === 'string') this.#refuseReference(value, at);
-      return [name, value] as const;
+      let resolved = value;
+      if (declared?.isSecret) resolved = this.#copy(value, at);
+      else if (declared?.fields !== undefined && isObject(value)) resolved = this.object(declared.fields, value, at);
+      else if (declared !== undefined && typeof value === 'string') this.#refuseReference(value, at);
+      isChanged ||= resolved !== value;
+      return [name, resolved] as const;
     });
-    return Object.fromEntries(entries);
+    // Thousands of rules have no secrets: they share what was given.
+    return isChanged ? Object.fromEntries(entries) : props;
   }
 
   /** A file URI that is the whole text may be meant as it stands, as the address of a file. */

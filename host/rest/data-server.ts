@@ -86,7 +86,8 @@ export class DataServer {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const key = `${request.method} ${path}`;
-    const refusal = this.#routes.get(key)?.isOpen ? undefined : await this.#refusal(request);
+    const isOpen = this.#options.refusal === undefined || this.#routes.get(key)?.isOpen === true;
+    const refusal = isOpen ? undefined : await this.#refusal(request);
     if (refusal !== undefined) {
       const head = { 'Content-Type': 'text/plain; charset=utf-8', 'WWW-Authenticate': 'Bearer', Connection: 'close' };
       response.writeHead(401, head).end(refusal);

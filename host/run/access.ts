@@ -46,6 +46,17 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
   };
 }
 
+/** Properties with the paths in them absolute, the same object when there are none; throws as `checkFiles`. */
+export function withFiles<T extends Readonly<Record<string, unknown>>>(
+  props: T,
+  files: Readonly<Record<string, string>> | undefined,
+  access: Access,
+  where: string,
+): T {
+  const checked = checkFiles(files, access, where);
+  return Object.keys(checked).length === 0 ? props : { ...props, ...checked };
+}
+
 /**
  * Checks the paths that properties name; throws a `config` error that names the property. Returns them absolute, those
  * that are set.

@@ -6,7 +6,7 @@ import { isInternalSink, loadedConnector, unknownConnector } from '../connectors
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
-import { checkFiles, freeAccess } from './access.js';
+import { checkFiles, freeAccess, withFiles } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
@@ -50,7 +50,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const { value, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props, access.secrets);
   redacts.push(redact);
   checkResolved(connector.source, value, redact);
-  const props = { ...value, ...checkFiles(connector.files?.(value), access, `stream ${name}`) };
+  const props = withFiles(value, connector.files?.(value), access, `stream ${name}`);
   checkFiles(connector.source.files?.(props, options.datasource), access, `stream ${name}`);
   return {
     name,
@@ -80,9 +80,12 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const { value, secrets, redact } = resolveProps(given, where, connector.sink.props, access.secrets);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
-    const checked = checkFiles(connector.files?.(value), access, where);
     checkFiles(connector.sink.files?.(value), access, where);
-    return { type, props: { ...value, ...checked }, ...(secrets.length === 0 ? {} : { secrets }) };
+    return {
+      type,
+      props: withFiles(value, connector.files?.(value), access, where),
+      ...(secrets.length === 0 ? {} : { secrets }),
+    };
   });
 }
 

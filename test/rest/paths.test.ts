@@ -76,6 +76,12 @@ test('no resource takes a file from elsewhere', async () => {
   assert.is(readFileSync(join(data, 'uploads/n'), 'utf8'), '{"a":1}\n{"a":2}\n');
 });
 
+test('uploads are not stored where a link in their folder leads', async () => {
+  symlinkSync(outside, join(data, 'uploads/away'));
+  refused(await server.request('POST', '/config/uploads', { name: 'away/new', content: 'x' }), 'away/new');
+  assert.equal(readdirSync(outside), ['hidden']);
+});
+
 /** Creates a stream over a file; returns the answer to a rule that reads it. */
 async function read(id: string, dataSource: string, key: object): Promise<Answer> {
   await server.request('PUT', `/metadata/sources/file/confKeys/${id}`, { fileType: 'lines', ...key });

@@ -6,7 +6,7 @@ import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import { nothingToUndo } from '../../meta/store.js';
-import { type Access, checkFiles } from '../../run/access.js';
+import { type Access, checkFiles, withFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
@@ -243,7 +243,7 @@ export class ConnectionService {
   #resolve(connector: Connector, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
     const resolved = resolveProps(props, where, connector.connection, this.#access.secrets);
     const { value } = resolved;
-    return { ...resolved, value: { ...value, ...checkFiles(connector.files?.(value), this.#access, where) } };
+    return { ...resolved, value: withFiles(value, connector.files?.(value), this.#access, where) };
   }
 
   async #connector(type: string): Promise<Connector | undefined> {

@@ -122,7 +122,7 @@ export class UploadService implements Exportable {
 
   async #write(name: string, bytes: Buffer): Promise<string> {
     checkName(name);
-    const path = join(this.#files.uploads, name);
+    const path = this.#files.paths.check(join(this.#files.uploads, name));
     return this.#serial.run(topOf(name), async () => {
       checkPlace(name, await this.#names());
       await writeDurable(path, bytes);
