@@ -91,6 +91,29 @@ test('names bad values', async () => {
   assert.match(await refusal(join(folder, 'absent.yaml')), /can't be read/);
 });
 
+test('doors: closed by default, lists from the environment, entries that mean nothing are named', async () => {
+  const { config } = await loadConfig({ env: { KuiperBaseKey: folder } });
+  const { allowExternalFileAccess, allowedPaths, secrets, corsOrigins, allowedHosts } = config.basic;
+  assert.equal([allowExternalFileAccess, allowedPaths, corsOrigins, allowedHosts], [false, [], [], []]);
+  assert.equal(secrets, { variables: ['HAUMEA_SECRET_*'], folders: ['/run/secrets'] });
+  assert.is(config.source.openPush, false);
+  const env = {
+    KuiperBaseKey: folder,
+    KUIPER__BASIC__ALLOWEDPATHS: '/srv/in,/srv/out',
+    KUIPER__BASIC__SECRETS__VARIABLES: 'A',
+  };
+  const { basic } = (await loadConfig({ env })).config;
+  assert.equal([basic.allowedPaths, basic.secrets.variables], [['/srv/in', '/srv/out'], ['A']]);
+  for (const [name, value, reason] of [
+    ['ALLOWEDPATHS', 'in', 'basic.allowedPaths[0] must be an absolute path, not "in"'],
+    ['SECRETS__FOLDERS', '/a,b', 'basic.secrets.folders[1] must be an absolute path, not "b"'],
+    ['CORSORIGINS', 'plant.example', 'basic.corsOrigins[0] must be an origin such as https://plant.example:8443'],
+    ['CORSORIGINS', 'http://a/b', 'basic.corsOrigins[0] must be an origin'],
+  ] as const) {
+    assert.match(await refusal(undefined, { [`KUIPER__BASIC__${name}`]: value }), reason);
+  }
+});
+
 test('collects configuration keys of sources from the environment', () => {
   const env = {
     MQTT_SOURCE__DEFAULT__SERVER: 'tcp://h:1',
