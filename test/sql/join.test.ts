@@ -1,4 +1,4 @@
-/** Joins of streams through a real server: SQL in, rows out. */
+/** Joins of streams through a real server: status, shared streams, refusals; `cases/joins/streams.case` has what comes out. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -65,72 +65,7 @@ async function create(sql: string, options: object = {}): Promise<{ id: string; 
   };
 }
 
-/** Messages of a rule in event time once the window of the given number of messages is closed. */
-async function eventTime(sql: string, messages = 1): Promise<Row[][]> {
-  const rule = await create(sql, { isEventTime: true, lateTolerance: 0 });
-  await eventually(`messages of ${sql}`, () => rule.messages().length >= messages || undefined);
-  const found = rule.messages();
-  await accepted('DELETE', `/rules/${rule.id}`);
-  return found;
-}
-
 const window = 'GROUP BY TUMBLINGWINDOW(ss, 10)';
-
-const kinds: [kind: string, rows: Row[]][] = [
-  [
-    'INNER',
-    [
-      { x: 1, a: 'p', b: 20 },
-      { x: 1, a: 'p', b: 30 },
-      { x: 2, a: 'q', b: 10 },
-    ],
-  ],
-  [
-    'LEFT',
-    [
-      { x: 1, a: 'p', b: 20 },
-      { x: 1, a: 'p', b: 30 },
-      { x: 2, a: 'q', b: 10 },
-      { x: 3, a: null },
-    ],
-  ],
-  ['RIGHT', [{ x: 2, a: 'q', b: 10 }, { x: 1, a: 'p', b: 20 }, { x: 1, a: 'p', b: 30 }, { b: 40 }]],
-  ['FULL', [{ x: 1, a: 'p', b: 20 }, { x: 1, a: 'p', b: 30 }, { x: 2, a: 'q', b: 10 }, { x: 3, a: null }, { b: 40 }]],
-];
-
-for (const [kind, rows] of kinds) {
-  test(`${kind} JOIN pairs the rows of a window in event time`, async () => {
-    const [message] = await eventTime(`SELECT l.id AS x, l.a, r.b FROM l ${kind} JOIN r ON l.id = r.id ${window}`);
-    assert.equal(message, rows);
-  });
-}
-
-test('CROSS JOIN pairs every row with every other', async () => {
-  const [message] = await eventTime(`SELECT l.id AS x, r.b FROM l CROSS JOIN r WHERE l.id < 3 ${window}`);
-  assert.equal(
-    message?.map(({ x, b }) => [x, b]),
-    [1, 2].flatMap((x) => [10, 20, 30, 40].map((b) => [x, b])),
-  );
-});
-
-test('aggregates see joined rows, grouped by a column, in order', async () => {
-  const sql = `SELECT l.id AS k, count(*) AS n, sum(r.b) AS s, window_end() AS e FROM l INNER JOIN r ON l.id = r.id
-    GROUP BY l.id, TUMBLINGWINDOW(ss, 10) ORDER BY k DESC`;
-  assert.equal(await eventTime(sql), [
-    [
-      { k: 2, n: 1, s: 10, e: 10_000 },
-      { k: 1, n: 2, s: 50, e: 10_000 },
-    ],
-  ]);
-});
-
-test('* of streams without schema brings the members of both, of equal names those of the left stream', async () => {
-  const [message] = await eventTime(`SELECT * FROM l LEFT JOIN r ON l.id = r.id ${window}`);
-  assert.equal(message?.[0], { a: 'p', b: 20, id: 1, ts: 1000 });
-  assert.equal(message?.at(-1), { a: null, id: 3, ts: 3000 });
-  const [right] = await eventTime(`SELECT * FROM l RIGHT JOIN r ON l.id = r.id ${window}`);
-  assert.equal(right?.[0], { a: 'q', b: 10, id: 2, ts: 1500 });
-});
 
 test('a stream joined with itself under aliases, shown by them', async () => {
   const rule = await create(`SELECT p.id AS x, q.id AS y FROM l AS p INNER JOIN l AS q ON p.id + 1 = q.id ${window}`, {
