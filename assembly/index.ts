@@ -8,6 +8,7 @@ export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourc
 export { gatheredBatch } from './flow/gather';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
+export { setHashSeed } from './value/bytes';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { nextDeadline } from './flow/timers';

@@ -65,6 +65,7 @@ export interface KernelExports {
   bytesInUse(): bigint;
   bytesOfWorkspace(): bigint;
   setMemoryLimit(bytes: number): void;
+  setHashSeed(a: number, b: number, c: number, d: number, e: number, f: number): void;
   nodeAdd(
     kind: number,
     parent: number,

@@ -116,6 +116,8 @@ class WasmKernel implements Kernel {
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
     this.access = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size) >>> 0);
+    const seed = crypto.getRandomValues(new Uint32Array(6));
+    this.exports.setHashSeed(...(seed as unknown as [number, number, number, number, number, number]));
     if (options.maxMemoryBytes !== undefined) this.exports.setMemoryLimit(options.maxMemoryBytes);
     if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
     if (options.measuresAll === true) this.exports.measureAll(1);

@@ -13,7 +13,7 @@ import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
   S_KEYS, S_KEEPS, S_ENTRY_SIZE, S_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt,
 } from './spec';
-import { bytesEqual } from '../value/bytes';
+import { bytesEqual, hashLong, hashShort } from '../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
 
 export const SET_SIZE: u32 = 112;
@@ -103,27 +103,6 @@ export function setError(set: usize, payload: u64): void {
   store<u32>(set, lenOf(reason), SET_ERROR_LEN);
 }
 
-// @ts-ignore: decorator
-@inline function mix(lo: u64, hi: u64, len: u32): u32 {
-  let h = (lo ^ <u64>len) * 0x9e3779b97f4a7c15 + rotl<u64>(hi * 0xc2b2ae3d27d4eb4f, 29);
-  h ^= h >> 32;
-  h *= 0xd6e8feb86659fd93;
-  return <u32>(h >> 32);
-}
-
-function hashLong(off: usize, len: u32): u32 {
-  let lo: u64 = 0x51;
-  let hi: u64 = 0xa7;
-  const end = off + len - 16;
-  for (let at = off; at < end; at += 16) {
-    lo = (lo ^ load<u64>(at)) * 0x9e3779b97f4a7c15;
-    hi = (hi ^ load<u64>(at, 8)) * 0xc2b2ae3d27d4eb4f;
-    lo ^= lo >> 29;
-    hi ^= hi >> 31;
-  }
-  return mix(lo ^ load<u64>(end), hi ^ load<u64>(end, 8), len);
-}
-
 function grow(set: usize): bool {
   const old = <usize>load<u32>(set, TABLE);
   const slots = old ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS;
@@ -183,7 +162,7 @@ export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize 
   let hash: u32;
   if (len <= SHORT) {
     key = v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
-    hash = mix(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
+    hash = hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
   } else hash = hashLong(off, len);
   const table = <usize>load<u32>(set, TABLE);
   if (table) {

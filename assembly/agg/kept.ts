@@ -4,7 +4,7 @@ import {
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import * as ctx from '../flow/context';
-import { bytesCompare } from '../value/bytes';
+import { bytesCompare, bytesHash } from '../value/bytes';
 import { Agg } from '../gen/aggregates';
 import { G_C, NO_INPUT } from './spec';
 import { parameterError } from './error';
@@ -99,9 +99,7 @@ export function dedupe(agg: usize, list: usize, parameterTag: u8): void {
 
 function isUnseen(table: usize, mask: u32, slot: usize): bool {
   keyText(load<u8>(slot, SLOT_TAG), load<u64>(slot));
-  let hash: u32 = 0x811c9dc5;
-  for (let i: u32 = 0; i < keyLen; i++) hash = (hash ^ load<u8>(keyOff + i)) * 0x01000193;
-  hash ^= hash >> 16;
+  let hash = bytesHash(keyOff, keyLen);
   let entry = table + (<usize>(hash & mask) << 3);
   while (load<u32>(entry)) {
     if (load<u32>(entry, 4) == keyLen && memory.compare(<usize>load<u32>(entry), keyOff, keyLen) == 0) return false;

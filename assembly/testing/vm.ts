@@ -39,3 +39,4 @@ export function registerAt(i: u32): usize {
 }
 export { groupKeyHash, groupKeyEquals, orderCompare } from '../value/key';
 export { compareValues, equalValues } from '../value/compare';
+export { bytesHash, hashLong, hashShort, hashU64, setHashSeed } from '../value/bytes';

@@ -42,34 +42,70 @@ export function bytesCompare(a: usize, aLen: u32, b: usize, bLen: u32): i32 {
   return aLen < bLen ? -1 : aLen > bLen ? 1 : 0;
 }
 
-const K0: u64 = 0x9e3779b97f4a7c15;
-const K1: u64 = 0xbf58476d1ce4e5b9;
-const K2: u64 = 0x94d049bb133111eb;
+// ---- hashes ---------------------------------------------------------------------------------------------------
+// Keys of groups, joins and tables come from whoever sends messages, so hashes depend on a secret that each kernel gets at
+// its start: without it, keys of one hash could be made beforehand, and a table of such keys is a list. Both halves of a
+// word are added to secret numbers and multiplied with each other: two different words have one product for one secret in
+// 2^32. Nothing that leaves the kernel may depend on a hash; tables keep the order of their rows beside it.
 
-/** Spreads a 64-bit number over 32 bits. */
+let secret0: u32 = 0x9e3779b9;
+let secret1: u32 = 0x7f4a7c15;
+let secret2: u32 = 0xbf58476d;
+let secret3: u32 = 0x1ce4e5b9;
+/** Odd, so that spreading loses nothing. */
+let factor: u64 = 0x94d049bb133111eb;
+
+/** Sets the secret of all hashes from random numbers; to be called before the first hash. */
+export function setHashSeed(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32): void {
+  secret0 = a;
+  secret1 = b;
+  secret2 = c;
+  secret3 = d;
+  factor = <u64>e | (<u64>f << 32) | 1;
+}
+
+// @ts-ignore: decorator
+@inline function product(x: u64, a: u32, b: u32): u64 {
+  return <u64>(<u32>x + a) * <u64>(<u32>(x >> 32) + b);
+}
+
+// @ts-ignore: decorator
+@inline function spread(h: u64): u32 {
+  return <u32>(((h ^ (h >> 32)) * factor) >> 32);
+}
+
+/** Hash of a number of 64 bits. */
 // @ts-ignore: decorator
 @inline export function hashU64(x: u64): u32 {
-  x = (x ^ (x >> 32)) * K1;
-  x = (x ^ (x >> 29)) * K2;
-  return <u32>(x >> 32);
+  return spread(product(x, secret0, secret1));
+}
+
+/** Hash of at most 16 bytes, filled up with zeros. */
+// @ts-ignore: decorator
+@inline export function hashShort(lo: u64, hi: u64, len: u32): u32 {
+  return spread(product(lo, secret0, secret1) + product(hi, secret2, secret3) + len);
+}
+
+/** Hash of 16 bytes or more. */
+export function hashLong(at: usize, len: u32): u32 {
+  let h: u64 = len;
+  const last = at + len - 16;
+  for (let p = at; p < last; p += 16) h = step(h, load<u64>(p), load<u64>(p, 8));
+  return spread(step(h, load<u64>(last), load<u64>(last, 8)));
+}
+
+// @ts-ignore: decorator
+@inline function step(h: u64, lo: u64, hi: u64): u64 {
+  return product(lo ^ h, secret0, secret1) + product(hi, secret2, secret3) + rotl(h, 29);
 }
 
 /** Hash of the bytes. */
 export function bytesHash(at: usize, len: u32): u32 {
-  let h: u64 = <u64>len * K0;
-  let i: u32 = 0;
-  while (i + 8 <= len) {
-    h = rotl(h ^ load<u64>(at + i), 29) * K0;
-    i += 8;
-  }
-  let tail: u64 = 0;
-  const left = len - i;
-  if (left >= 4) {
-    tail = <u64>load<u32>(at + i) | (<u64>load<u32>(at + len - 4) << 32);
-  } else if (left > 0) {
-    tail = <u64>load<u8>(at + i) | (<u64>load<u8>(at + i + (left >> 1)) << 8) | (<u64>load<u8>(at + len - 1) << 16);
-  }
-  return hashU64((h ^ tail) * K1);
+  if (len >= 16) return hashLong(at, len);
+  if (len >= 8) return hashShort(load<u64>(at), load<u64>(at + len - 8), len);
+  if (len >= 4) return hashShort(<u64>load<u32>(at) | (<u64>load<u32>(at + len - 4) << 32), 0, len);
+  if (len == 0) return hashShort(0, 0, 0);
+  return hashShort(<u64>load<u8>(at) | (<u64>load<u8>(at + (len >> 1)) << 8) | (<u64>load<u8>(at + len - 1) << 16), 0, len);
 }
 
 /** First position of the needle at or after `from`, or -1. An empty needle stands at `from`. */
