@@ -2,6 +2,7 @@
 export { alloc, bytesInUse, bytesOfWorkspace, free, setMemoryLimit } from './mem/alloc';
 export { programFree, programNew } from './ops/vm';
 export { hostScratch } from './ops/call/index';
+export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
@@ -9,6 +10,7 @@ export { gatheredBatch } from './flow/gather';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
+export { eventTimeAhead, eventTimeDropped } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { nextDeadline } from './flow/timers';

@@ -65,6 +65,9 @@ export interface KernelExports {
   bytesInUse(): bigint;
   bytesOfWorkspace(): bigint;
   setMemoryLimit(bytes: number): void;
+  eventTimeDropped(node: number): bigint;
+  eventTimeAhead(node: number): bigint;
+  setValueLimit(bytes: number): void;
   setHashSeed(a: number, b: number, c: number, d: number, e: number, f: number): void;
   nodeAdd(
     kind: number,
@@ -89,7 +92,7 @@ export interface KernelExports {
   programNew(at: number, len: number, account: number): number;
   programFree(program: number): void;
   registerAt(index: number): number;
-  hostScratch(size: number): number;
+  hostScratch(size: number, isCounted: boolean | number): number;
   inletNew(): number;
   inletFree(inlet: number): void;
   inletAt(inlet: number): number;

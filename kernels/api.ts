@@ -58,6 +58,10 @@ export interface HostCalls {
   onPacket(stream: StreamHandle, packet: Uint8Array): void;
   /** QoS 1 messages taken over: packet ids to acknowledge once the results are accepted. */
   onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
+  /** The node had to keep something and memory is exhausted: it takes nothing in and sends nothing any more. */
+  onExhausted?(node: NodeHandle): void;
+  /** A first row of the eventTime node lies too far ahead of the clock; its error is the last exception of the node. */
+  onAhead?(node: NodeHandle): void;
   /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. */
   onTick?(host: number): void;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
@@ -66,6 +70,8 @@ export interface HostCalls {
 
 /** Argument columns of a host call and the column to fill. */
 export interface HostColumns {
+  /** Name of the function, for its errors. */
+  name?: string;
   readonly count: number;
   readonly argCount: number;
   /** Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined` when missing. */
@@ -166,14 +172,16 @@ export interface Kernel {
   /** Exceptions of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
+  /** Of an eventTime node: rows dropped because they came too late, and refused because they lay too far ahead. */
+  timeliness(node: NodeHandle): { late: number; ahead: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;
   /**
-   * Bytes held by all kernel objects; the part of them that all share for the batch under way, which grows to what the
-   * largest batch needed and stays; size of the Wasm memory.
+   * Bytes held by all kernel objects; the part of them that all share for the batch under way, of which what common batches
+   * need is kept; size of the Wasm memory, and its bound.
    */
-  memory(): { inUse: number; workspace: number; total: number };
+  memory(): { inUse: number; workspace: number; total: number; max: number };
 
   /** Evaluates a program without columns on one row and returns the operand's value (constant folding). */
   evaluate(program: Program, result: number): { value: ConstValue } | { error: string };

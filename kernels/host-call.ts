@@ -3,7 +3,7 @@
  * into its result column, texts and nested values into scratch memory that lives as long as the batch.
  */
 import type { HostColumns } from './api.js';
-import { Tag, type Value, type ValueAccess, ValueError } from './value.js';
+import { NoRoomError, Tag, type Value, type ValueAccess, ValueError } from './value.js';
 
 const argumentSize = 16;
 
@@ -42,6 +42,7 @@ export function hostCallImport(
 }
 
 class Columns implements HostColumns {
+  name = '';
   private readonly done: Uint8Array;
 
   constructor(
@@ -68,12 +69,28 @@ class Columns implements HostColumns {
   set(k: number, value: unknown): void {
     this.check(k < this.count, 'result', 0, k);
     const row = this.access.view().getUint32(this.sel + k * 4, true);
+    const at = this.vals + row * 8;
     let tag: number = Tag.null;
     try {
-      tag = this.access.write(this.vals + row * 8, (value === undefined ? null : value) as Value);
+      tag = this.write(at, (value === undefined ? null : value) as Value);
     } finally {
       this.access.view().setUint8(this.tags + row, tag);
       this.done[k] = 1;
+    }
+  }
+
+  /** A value without room becomes an error, an error without room one that says nothing but that. */
+  private write(at: number, value: Value): number {
+    try {
+      return this.access.write(at, value);
+    } catch (error) {
+      if (!(error instanceof NoRoomError)) throw error;
+      if (!(value instanceof ValueError)) {
+        const name = this.name === '' ? '' : `${this.name}: `;
+        return this.write(at, new ValueError(`${name}${error.message}`));
+      }
+      this.access.view().setBigUint64(at, 0n, true);
+      return Tag.error;
     }
   }
 

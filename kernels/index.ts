@@ -51,9 +51,14 @@ interface StreamEntry {
 export interface KernelOptions {
   /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
   maxMemoryBytes?: number;
+  /** Length of the longest value that functions and aggregates may make, bytes; a longer one is an error. Default: 16 MiB. */
+  maxValueBytes?: number;
   /** Times every batch and keeps histograms; otherwise a sample is timed. */
   measuresAll?: boolean;
 }
+
+const defaultMaxValueBytes = 2 ** 24;
+const mostMemoryBytes = 2 ** 32;
 
 /** Makes a kernel instance; `module` as compiled by `kernelModule`, of another thread maybe. */
 export function createKernel(
@@ -68,6 +73,7 @@ class WasmKernel implements Kernel {
   private readonly exports: KernelExports;
   private readonly arena: Arena;
   private readonly access: ValueAccess;
+  private readonly maxMemoryBytes: number;
   private readonly streams = new Map<StreamHandle, StreamEntry>();
   private readonly nodes = new Map<NodeHandle, NodeEntry>();
   private readonly shared = new Map<string, NodeHandle>();
@@ -100,6 +106,8 @@ class WasmKernel implements Kernel {
         acknowledge: guarded((stream: number, ids: number, count: number) =>
           this.host.onAcknowledge(stream, this.arena.u16s(ids, count)),
         ),
+        exhausted: guarded((node: number) => this.host.onExhausted?.(node >>> 0)),
+        ahead: guarded((node: number) => this.host.onAhead?.(node >>> 0)),
         tick: guarded((host: number) => this.host.onTick?.(host)),
         clock: () => performance.now() * 1000,
         call: hostCallImport(
@@ -115,10 +123,17 @@ class WasmKernel implements Kernel {
     });
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
-    this.access = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size) >>> 0);
+    const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
+    this.exports.setValueLimit(maxValueBytes);
+    this.access = new ValueAccess(
+      this.exports.memory,
+      (size, isCounted) => this.exports.hostScratch(size, isCounted),
+      maxValueBytes,
+    );
     const seed = crypto.getRandomValues(new Uint32Array(6));
     this.exports.setHashSeed(...(seed as unknown as [number, number, number, number, number, number]));
-    if (options.maxMemoryBytes !== undefined) this.exports.setMemoryLimit(options.maxMemoryBytes);
+    this.maxMemoryBytes = options.maxMemoryBytes ?? mostMemoryBytes;
+    this.exports.setMemoryLimit(this.maxMemoryBytes);
     if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
     if (options.measuresAll === true) this.exports.measureAll(1);
   }
@@ -293,6 +308,14 @@ class WasmKernel implements Kernel {
     return this.readCounters(node);
   }
 
+  timeliness(node: NodeHandle): { late: number; ahead: number } {
+    this.node(node);
+    return {
+      late: Number(this.exports.eventTimeDropped(node)),
+      ahead: Number(this.exports.eventTimeAhead(node)),
+    };
+  }
+
   latencies(of: NodeHandle | StreamHandle): Histogram | null {
     if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
     const { arena } = this;
@@ -327,12 +350,13 @@ class WasmKernel implements Kernel {
     };
   }
 
-  memory(): { inUse: number; workspace: number; total: number } {
+  memory(): { inUse: number; workspace: number; total: number; max: number } {
     const { exports } = this;
     return {
       inUse: Number(exports.bytesInUse()),
       workspace: Number(exports.bytesOfWorkspace()),
       total: exports.memory.buffer.byteLength,
+      max: this.maxMemoryBytes,
     };
   }
 

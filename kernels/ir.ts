@@ -193,6 +193,8 @@ export type NodePlan =
       program?: Program | null;
       timestamp: Operand;
       lateToleranceMs: number;
+      /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
+      maxFutureSkewMs?: number;
       columns: number;
       name: string;
     }

@@ -69,18 +69,27 @@ export type Value =
 
 const utf8 = new TextEncoder();
 
+/** A value has no room in the kernel. */
+export class NoRoomError extends RangeError {}
+
 /** Reads and writes values in one Wasm memory; views are renewed when the memory grows. */
 export class ValueAccess {
   private buffer: Buffer;
   private data: DataView;
+  /** Scratch bytes of the value that is being written. */
+  private taken = 0;
+  private isError = false;
 
   /**
    * @param memory memory of the kernel
-   * @param alloc returns the address of scratch bytes (8-byte aligned, valid for the batch), 0 when memory is exhausted
+   * @param alloc returns the address of scratch bytes (8-byte aligned, valid for the batch), 0 when memory is exhausted or
+   *   the values of the batch take more than they may; `isCounted` is false for messages of errors
+   * @param maxBytes length of the longest value that can be written
    */
   constructor(
     private readonly memory: WebAssembly.Memory,
-    private readonly alloc: (size: number) => number,
+    private readonly alloc: (size: number, isCounted: boolean) => number,
+    private readonly maxBytes = Number.POSITIVE_INFINITY,
   ) {
     this.buffer = Buffer.from(memory.buffer);
     this.data = new DataView(memory.buffer);
@@ -166,8 +175,17 @@ export class ValueAccess {
     return this.buffer.toString('utf8', off, off + len);
   }
 
-  /** Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. */
+  /**
+   * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws NoRoomError when
+   * there is no room for it.
+   */
   write(at: number, value: Value): number {
+    this.taken = 0;
+    this.isError = value instanceof ValueError;
+    return this.put(at, value);
+  }
+
+  private put(at: number, value: Value): number {
     this.renew();
     if (value === undefined) return this.plain(at, Tag.missing, 0n);
     if (value === null) return this.plain(at, Tag.null, 0n);
@@ -191,7 +209,7 @@ export class ValueAccess {
       const off = this.take(value.length * slotSize);
       value.forEach((item, i) => {
         const slot = off + i * slotSize;
-        const tag = this.write(slot, item);
+        const tag = this.put(slot, item);
         this.data.setUint32(slot + 8, tag, true);
         this.data.setUint32(slot + 12, 0, true);
       });
@@ -209,7 +227,7 @@ export class ValueAccess {
     members.forEach(({ key, item }, i) => {
       const member = off + i * memberSize;
       const keyOff = this.copy(key);
-      const tag = this.write(member, item);
+      const tag = this.put(member, item);
       this.data.setUint32(member + 8, tag, true);
       this.data.setUint32(member + 12, key.length, true);
       this.data.setUint32(member + 16, keyOff, true);
@@ -240,8 +258,13 @@ export class ValueAccess {
   }
 
   private take(size: number): number {
-    const off = this.alloc(size);
-    if (off === 0) throw new RangeError('the memory of the kernel is exhausted');
+    this.taken += size;
+    if (this.taken > this.maxBytes && !this.isError) {
+      throw new NoRoomError(`the result is longer than a value may be: ${this.maxBytes} bytes (maxValueBytes)`);
+    }
+    const off = this.alloc(size, !this.isError) >>> 0;
+    if (off === 0)
+      throw new NoRoomError('memory is exhausted, or the values computed for one batch of rows take too much');
     this.renew();
     return off;
   }

@@ -149,20 +149,21 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
  * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there. `streams`:
  * branches of the merge node above, whose rows it keeps apart for the watermark.
  *
- *     timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | u16[columns] operands
+ *     timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | maxFutureSkewMs f64 | u16[columns] operands
  */
 export function encodeEventTime(
   plan: Extract<NodePlan, { kind: 'eventTime' }>,
   columnMap: readonly number[] | null,
   streams = 1,
 ): Uint8Array {
-  const bytes = new Uint8Array((16 + 2 * plan.columns + 3) & ~3);
+  const bytes = new Uint8Array((24 + 2 * plan.columns + 3) & ~3);
   const view = new DataView(bytes.buffer);
   view.setUint16(0, plan.timestamp, true);
   view.setUint16(2, plan.columns, true);
   view.setUint32(4, streams, true);
   view.setFloat64(8, plan.lateToleranceMs, true);
-  for (let i = 0; i < plan.columns; i++) view.setUint16(16 + 2 * i, col(columnMap?.[i] ?? i), true);
+  view.setFloat64(16, plan.maxFutureSkewMs ?? 0, true);
+  for (let i = 0; i < plan.columns; i++) view.setUint16(24 + 2 * i, col(columnMap?.[i] ?? i), true);
   return bytes;
 }
 

@@ -10,7 +10,8 @@
 // The tag byte of an aggregate is MISSING until a value was seen, so a group starts as zeros. A value that it cannot take
 // makes it ERROR for good, with the reason in the place of its state: other aggregates and groups go on.
 import { Agg } from '../gen/aggregates';
-import { BATCH_ROWS, Tag, lenOf, offOf } from '../mem/layout';
+import { BATCH_ROWS, SLOT_SIZE, Tag, lenOf, offOf } from '../mem/layout';
+import { refusals } from '../mem/alloc';
 import { copyValue, poolAlloc } from '../mem/pool';
 import { compareValues, Cmp } from '../value/compare';
 import {
@@ -19,7 +20,8 @@ import {
 } from './spec';
 import { SET_ROWS, SET_VALUES, assignGroups, keepReason, separateGroups, setLose } from './group';
 import { listPush } from './list';
-import { kindError } from './error';
+import { tooLong, valueLength, valueLimit } from '../ops/result';
+import { functionName, kindError } from './error';
 
 const GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);
@@ -98,9 +100,6 @@ export function takeExtreme(set: usize, fn: u32, state: usize, tagAt: usize, tag
   store<u8>(tagAt, tag);
 }
 
-/** Set when a value could not be kept. */
-let isExhausted = false;
-
 /**
  * Takes the rows `sel[0 … n)` of the bound inputs into the set. Returns false when memory is exhausted: the set has lost
  * its content then, so that its memory serves others and no message is sent that leaves values out. A value that fails
@@ -120,18 +119,18 @@ export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
 }
 
 function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
+  const before = refusals;
   if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
-  isExhausted = false;
   takeRows(spec, set, sel, n);
-  return !isExhausted;
+  return refusals == before;
 }
 
 /** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own. */
 export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32): bool {
+  const before = refusals;
   if (!separateGroups(spec, set, sel, n, GROUPS)) return false;
-  isExhausted = false;
   takeRows(spec, set, sel, n);
-  return !isExhausted;
+  return refusals == before;
 }
 
 function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
@@ -252,18 +251,32 @@ function keepValue(set: usize, agg: usize, fn: u32, state: usize, tagAt: usize, 
   if (tag <= Tag.NULL && fn != Agg.COLLECT && fn != Agg.DEDUPLICATE) return;
   if (fn == Agg.MERGE_AGG && tag != Tag.OBJECT) return;
   const pool = set + SET_VALUES;
+  const isValue = fn == Agg.COLLECT || fn == Agg.MERGE_AGG || fn == Agg.DEDUPLICATE;
+  if (isValue && !measure(set, fn, state, tagAt, tag, payload)) return;
   keep(pool, state, tag, payload);
   const c = load<u16>(agg, G_C);
   if (fn == Agg.DEDUPLICATE && c != NO_INPUT) {
     const rowTag = bindTag(bindOf(c), row);
-    keep(pool, state, rowTag, bindVal(bindOf(c), row));
+    const rowVal = bindVal(bindOf(c), row);
+    if (measure(set, fn, state, tagAt, rowTag, rowVal)) keep(pool, state, rowTag, rowVal);
   }
 }
 
+/** Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then. */
+function measure(set: usize, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
+  if (load<u8>(tagAt) == Tag.ERROR) return false;
+  const limit = valueLimit();
+  const len = <u64>load<u32>(list, 12) + SLOT_SIZE + (tag >= Tag.STR ? valueLength(tag, payload, limit) : 0);
+  if (len > limit) {
+    failAggregate(set, list, tagAt, tooLong(functionName(fn), 0));
+    return false;
+  }
+  store<u32>(list, <u32>len, 12);
+  return true;
+}
+
 function keep(pool: usize, list: usize, tag: u8, payload: u64): void {
-  const copy = copyValue(pool, tag, payload);
-  const isLost = copy == 0 && tag >= Tag.STR && tag != Tag.TIME && lenOf(payload) != 0;
-  if (isLost || !listPush(pool, list, tag, copy)) isExhausted = true;
+  listPush(pool, list, tag, copyValue(pool, tag, payload));
 }
 
 // ---- whole columns of doubles -------------------------------------------------------------------------------

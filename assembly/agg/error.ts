@@ -5,7 +5,7 @@ import { textBegin, textLiteral, textTake } from '../value/text';
 import { kindName, putKind } from '../value/error';
 
 /** Name of the aggregate in SQL. */
-function sqlName(fn: u32): string {
+export function functionName(fn: u32): string {
   switch (fn) {
     case Agg.SUM: return 'sum';
     case Agg.AVG: return 'avg';
@@ -19,6 +19,8 @@ function sqlName(fn: u32): string {
     case Agg.PERCENTILE_CONT: return 'percentile_cont';
     case Agg.PERCENTILE_DISC: return 'percentile_disc';
     case Agg.DEDUPLICATE: return 'deduplicate';
+    case Agg.COLLECT: return 'collect';
+    case Agg.MERGE_AGG: return 'merge_agg';
     default: return 'aggregate';
   }
 }
@@ -26,7 +28,7 @@ function sqlName(fn: u32): string {
 function begin(fn: u32): void {
   textBegin();
   textLiteral('call func ');
-  textLiteral(sqlName(fn));
+  textLiteral(functionName(fn));
   textLiteral(' error: ');
 }
 

@@ -7,6 +7,8 @@ import * as ctx from '../flow/context';
 import { bytesCompare, bytesHash } from '../value/bytes';
 import { Agg } from '../gen/aggregates';
 import { G_C, NO_INPUT } from './spec';
+import { noMemory } from '../ops/result';
+import { textFails } from '../value/text';
 import { parameterError } from './error';
 import { keyLen, keyOff, keyText } from './key';
 import { giveResult } from './finish';
@@ -28,12 +30,29 @@ export function mergeObjects(list: usize): void {
   const slots = <usize>load<u32>(list);
   let off = offOf(load<u64>(slots));
   let count = lenOf(load<u64>(slots));
+  // Two blocks take turns.
+  let taken: usize = 0;
+  let takenRoom: u32 = 0;
+  let spare: usize = 0;
+  let spareRoom: u32 = 0;
   for (let i: u32 = 1; i < n; i++) {
     const payload = load<u64>(slots + i * SLOT_SIZE);
-    const to = poolAlloc(ctx.scratch, (count + lenOf(payload)) * MEMBER_SIZE);
-    if (!to) break;
-    count = mergeMembers(off, count, offOf(payload), lenOf(payload), to);
-    off = to;
+    const need = count + lenOf(payload);
+    if (need > spareRoom) {
+      spareRoom = need << 1;
+      spare = poolAlloc(ctx.scratch, spareRoom * MEMBER_SIZE);
+      if (!spare) {
+        giveResult(Tag.ERROR, noMemory('merge_agg'));
+        return;
+      }
+    }
+    count = mergeMembers(off, count, offOf(payload), lenOf(payload), spare);
+    off = spare;
+    const room = spareRoom;
+    spare = taken;
+    spareRoom = takenRoom;
+    taken = off;
+    takenRoom = room;
   }
   if (count == 0) giveResult(Tag.NULL, 0);
   else giveResult(Tag.OBJECT, span(off, count));
@@ -77,9 +96,10 @@ export function dedupe(agg: usize, list: usize, parameterTag: u8): void {
   const table = poolAlloc(ctx.scratch, (mask + 1) * 8);
   const result = poolAlloc(ctx.scratch, n * SLOT_SIZE);
   if (!table || !result) {
-    giveResult(Tag.NULL, 0);
+    giveResult(Tag.ERROR, noMemory('deduplicate'));
     return;
   }
+  isFull = false;
   memory.fill(table, 0, (mask + 1) * 8);
   let kept: u32 = 0;
   let isLastNew = false;
@@ -90,12 +110,16 @@ export function dedupe(agg: usize, list: usize, parameterTag: u8): void {
     memory.copy(result + kept * SLOT_SIZE, slot + (width - 1) * SLOT_SIZE, SLOT_SIZE);
     kept++;
   }
-  if (all) giveResult(Tag.ARRAY, span(result, kept));
+  if (isFull) giveResult(Tag.ERROR, noMemory('deduplicate'));
+  else if (all) giveResult(Tag.ARRAY, span(result, kept));
   else if (isLastNew) {
     const last = result + (kept - 1) * SLOT_SIZE;
     giveResult(load<u8>(last, SLOT_TAG), load<u64>(last));
   } else giveResult(Tag.NULL, 0);
 }
+
+/** Set when there was no memory for the text of a value. */
+let isFull: bool = false;
 
 function isUnseen(table: usize, mask: u32, slot: usize): bool {
   keyText(load<u8>(slot, SLOT_TAG), load<u64>(slot));
@@ -107,7 +131,10 @@ function isUnseen(table: usize, mask: u32, slot: usize): bool {
     entry = table + (<usize>(hash & mask) << 3);
   }
   const copy = poolAlloc(ctx.scratch, keyLen + 1);
-  if (!copy) return true;
+  if (!copy || textFails) {
+    isFull = true;
+    return true;
+  }
   memory.copy(copy, keyOff, keyLen);
   store<u32>(entry, <u32>copy);
   store<u32>(entry, keyLen, 4);

@@ -3,6 +3,7 @@
 import { Agg } from '../gen/aggregates';
 import { SLOT_SIZE, SLOT_TAG, Tag, isNumber } from '../mem/layout';
 import { alloc, free } from '../mem/alloc';
+import { noMemory } from '../ops/result';
 import { giveResult } from './finish';
 import { numberError, parameterError, rangeError } from './error';
 
@@ -29,7 +30,7 @@ function numbers(fn: u32, list: usize): usize {
   }
   const to = alloc(n << 3, 0);
   if (!to) {
-    giveResult(Tag.NULL, 0);
+    giveResult(Tag.ERROR, noMemory('aggregate'));
     return 0;
   }
   for (let i: u32 = 0; i < n; i++) store<f64>(to + (<usize>i << 3), asDouble(slots + i * SLOT_SIZE));

@@ -20,6 +20,8 @@ export let nowMs: f64 = 0;
 
 /** Text and nested values computed while the current batch is worked on; reset with each batch of a source. */
 export const scratch: usize = memory.data(32, 16);
+/** Bytes of the values that programs computed on the way from the source to the node at work (ops/result.ts). */
+export let computed: u64 = 0;
 /** Register file: REGISTER_COUNT column blocks. */
 export let registers: usize = 0;
 
@@ -30,6 +32,11 @@ export function contextInit(): void {
 
 export function scratchReset(): void {
   poolReset(scratch);
+  computed = 0;
+}
+
+export function setComputed(bytes: u64): void {
+  computed = bytes;
 }
 
 export function setBatch(newCols: usize, newRows: u32, newSel: usize, newSelLen: u32, newRowErrors: usize): void {

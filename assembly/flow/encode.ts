@@ -10,7 +10,7 @@ import {
   E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
-import { STATE_SIZE, dropBuffers, gatherRows, isLost } from './gather';
+import { STATE_SIZE, dropBuffers, gatherRows, isLost, loseMessage } from './gather';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush } from './selection';
 import { withoutErrors } from './filter';
@@ -61,13 +61,11 @@ export function encodePush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const isMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
   if (isMessage && isLost(state)) return;
-  if (!compute(node)) {
-    addException(node, failOff, failLen, ctx.selLen);
-    return;
-  }
-  if (!rowsPrepare(spec, <usize>load<u32>(node, N_PROGRAM))) {
+  if (!compute(node) || !rowsPrepare(spec, <usize>load<u32>(node, N_PROGRAM))) {
     failNoMemory();
-    addException(node, failOff, failLen, ctx.selLen);
+    addException(node, failOff, failLen, isMessage ? 1 : ctx.selLen);
+    if (isMessage) loseMessage(node, state);
+    else sendFailure(node, spec);
     return;
   }
   if (state) gatherRows(node, spec, state, isMessage);

@@ -5,6 +5,11 @@ export let failOff: usize = 0;
 export let failLen: u32 = 0;
 
 export function fail(off: usize, len: u32): void {
+  // The text of an error can be what memory was exhausted for.
+  if (len == 0) {
+    failNoMemory();
+    return;
+  }
   failOff = off;
   failLen = len;
 }

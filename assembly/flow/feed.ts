@@ -5,7 +5,7 @@ import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './
 import { isMeasured } from './latency';
 import { outFlush } from './output';
 import { identity } from './stage';
-import { emitRoot, flushBelow } from './tree';
+import { emitRoot, flushBelow, trim } from './tree';
 import { setBatch, setNow } from './context';
 import {
   ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
@@ -43,6 +43,7 @@ export function feed(root: usize, inlet: usize, length: u32, now: f64): u32 {
   const error = protocolError;
   const isKept = inletKeep(inlet, error ? end : stopped, end);
   outFlush();
+  trim();
   return error ? error : isKept ? 0 : FEED_LOST;
 }
 

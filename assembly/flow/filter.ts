@@ -7,7 +7,7 @@
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
 import * as ctx from './context';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage } from './node';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage, exhaust, keepFailure } from './node';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
 import { stageAcquire, stageRelease } from './stage';
 import { selectionPop, selectionPush } from './selection';
@@ -97,7 +97,7 @@ export function filterPush(node: usize): void {
   if (program) vmRun(program);
   const kept = selectionPush();
   if (!kept) {
-    noMemory(node, ctx.selLen);
+    noMemory(node);
     return;
   }
   const sel = ctx.sel;
@@ -156,23 +156,33 @@ function pushWhole(node: usize, program: usize, condition: u32): void {
 function failMessage(node: usize, tag: u8, val: u64): void {
   if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
   else failNotBoolean();
+  noteFailure(node);
+}
+
+/** Counts the failure of the message under way and keeps its reason until the message ends. */
+function noteFailure(node: usize): void {
   addException(node, failOff, failLen, 1);
+  keepFailure(node);
   const state = <usize>load<u32>(node, N_STATE);
   store<u32>(state, <u32>failOff, S_FAIL_OFF);
   store<u32>(state, failLen, S_FAIL_LEN);
 }
 
-/** Counts rows that are lost because there is no memory to narrow the batch. */
-function noMemory(node: usize, lost: u32): void {
+/** There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows. */
+function noMemory(node: usize): void {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
+    exhaust(node);
+    return;
+  }
   failNoMemory();
-  addException(node, failOff, failLen, lost);
+  noteFailure(node);
 }
 
 /** Rows that failed in an earlier step pass unseen; the others are judged. */
 function pushWithErrors(node: usize, program: usize, condition: u32): void {
   const clean = selectionPush();
   if (!clean) {
-    noMemory(node, ctx.selLen);
+    noMemory(node);
     return;
   }
   const sel = ctx.sel;
@@ -204,7 +214,7 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
   const kept = selectionPush();
   const marks = stageAcquire(1);
   if (!kept || !marks) {
-    noMemory(node, selLen);
+    noMemory(node);
     if (marks) stageRelease(1);
     if (kept) selectionPop();
     return;

@@ -11,7 +11,7 @@
 //   36   markLen u32, 40 markRows u32, 44 markEnds u32   where the message under way begins
 //   48   sent u32            times that the buffer was sent
 import * as ctx from './context';
-import { N_OUT, N_SPEC, N_STATE, accountOf, addException } from './node';
+import { N_OUT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
   E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
 } from './encode-row';
@@ -69,6 +69,14 @@ function rewind(state: usize): void {
   store<u32>(state, load<u32>(state, S_MARK_ENDS), S_ENDS_LEN);
 }
 
+/** The message under way is replaced by the reason in flow/failure.ts. */
+export function loseMessage(node: usize, state: usize): void {
+  keepFailure(node);
+  store<u32>(state, <u32>failOff, S_FAIL_OFF);
+  store<u32>(state, failLen, S_FAIL_LEN);
+  rewind(state);
+}
+
 export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bool): void {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
@@ -86,9 +94,7 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     }
     if (!isDone) {
       if (isMessage) {
-        store<u32>(state, <u32>failOff, S_FAIL_OFF);
-        store<u32>(state, failLen, S_FAIL_LEN);
-        rewind(state);
+        loseMessage(node, state);
         return;
       }
       sendFailure(node, spec);
@@ -223,7 +229,10 @@ function commit(node: usize, spec: usize, state: usize): void {
   if (isSingle && !rows) return;
   if (!isSingle && !close(node, spec, state)) {
     failNoMemory();
-    addException(node, failOff, failLen, 1);
+    addException(node, failOff, failLen, max(rows, 1));
+    dropBuffers(node, state);
+    store<u32>(state, 0, S_ROWS);
+    sendFailure(node, spec);
     return;
   }
   const buf = <usize>load<u32>(state, S_BUF);

@@ -20,6 +20,16 @@ export declare function hostAcknowledge(stream: usize, ids: usize, count: u32): 
 @external("host", "tick")
 export declare function hostTick(host: u32): void;
 
+/** Says that the state of a node can't grow any more: its rules must end. */
+// @ts-ignore: decorator
+@external("host", "exhausted")
+export declare function hostExhausted(node: usize): void;
+
+/** Says that a first row of an eventTime node lies too far ahead of the clock; its error is the last of the node. */
+// @ts-ignore: decorator
+@external("host", "ahead")
+export declare function hostAhead(node: usize): void;
+
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

@@ -25,8 +25,10 @@
 //   120  tickUs f64        of a root (stream or merge): time of all ticks below it, microseconds
 //   128  histogram u32     times of its work (flow/latency.ts), 0 none
 import { alloc, allocZeroed, free } from '../mem/alloc';
+import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import * as ctx from './context';
-import { hostClock } from './host';
+import { fail, failLen, failNoMemory, failOff } from './failure';
+import { hostClock, hostExhausted } from './host';
 import { pushTo, beginOf, endOf } from './kinds';
 import { isMeasured, note, noteFree } from './latency';
 
@@ -48,6 +50,8 @@ export namespace NodeFlag {
   export const SEND_ERROR: u32 = 1;
   /** The batches of this node are parts of messages (window results), bracketed by begin and end. */
   export const MESSAGES: u32 = 2;
+  /** Its state could not grow: it takes nothing in and sends nothing until its rules have ended. */
+  export const EXHAUSTED: u32 = 4;
 }
 
 /** The node at work, for the report when the kernel fails. */
@@ -194,14 +198,38 @@ function endTimed(node: usize, failedOff: usize, failedLen: u32): void {
   childrenUs = outer + took;
 }
 
+// @ts-ignore: decorator
+@inline export function isExhausted(node: usize): bool {
+  return (load<u32>(node, N_FLAGS) & NodeFlag.EXHAUSTED) != 0;
+}
+
+/**
+ * Gives the node up: it had to keep something and memory is exhausted. What it would send from now on would leave that out,
+ * so it sends nothing; the host ends its rules with that reason, which frees what they hold.
+ */
+export function exhaust(node: usize): void {
+  if (isExhausted(node)) return;
+  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.EXHAUSTED, N_FLAGS);
+  failNoMemory();
+  addException(node, failOff, failLen, 1);
+  hostExhausted(node);
+}
+
 /** Hands the current batch to one node. */
 // @ts-ignore: decorator
 @inline export function give(node: usize, count: u32): void {
+  if (isExhausted(node)) return;
   store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
   store<f64>(node, ctx.nowMs, N_LAST);
   current = node;
+  // What is computed below is of no use to others.
+  const chunk = poolChunk(ctx.scratch);
+  const filled = poolFilled(ctx.scratch);
+  const computed = ctx.computed;
   if (isSampled) pushTimed(node);
   else pushTo(node);
+  if (poolChunk(ctx.scratch) != chunk || poolFilled(ctx.scratch) != filled) poolReturn(ctx.scratch, chunk, filled);
+  ctx.setComputed(computed);
 }
 
 /** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
@@ -253,6 +281,21 @@ export function addException(node: usize, textOff: usize, textLen: u32, count: u
   failures += count;
   store<u64>(node, load<u64>(node, N_EXCEPTIONS) + count, N_EXCEPTIONS);
   store<f64>(node, ctx.nowMs, N_EXC_AT);
+  keepText(node, textOff, textLen);
+}
+
+/**
+ * Makes the reason in flow/failure.ts last longer than the work on its batch: until the node meets another one. Texts that
+ * are computed for a batch go with it, the message that they are the end of goes on.
+ */
+export function keepFailure(node: usize): void {
+  keepText(node, failOff, failLen);
+  const kept = <usize>load<u32>(node, N_EXC_OFF);
+  if (kept) fail(kept, load<u32>(node, N_EXC_LEN));
+  else failNoMemory();
+}
+
+function keepText(node: usize, textOff: usize, textLen: u32): void {
   let to = <usize>load<u32>(node, N_EXC_OFF);
   if (!to) {
     to = alloc(MAX_EXCEPTION_TEXT, 0);

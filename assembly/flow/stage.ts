@@ -1,10 +1,11 @@
 // Column blocks for batches that operators produce (released rows, window results, sorted rows). Such a batch lives
 // only while it is emitted, so all operators share one stack of blocks: acquire before filling, release after emit,
 // last in first out.
-import { alloc, WORKSPACE } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { BATCH_ROWS, COL_SIZE, COL_HAS_RAW, COL_UNIFORM, Tag } from '../mem/layout';
 
 const MAX_BLOCKS: u32 = 4096;
+const KEPT_BLOCKS: u32 = 256;
 let blocks: usize = 0;
 let made: u32 = 0;
 let used: u32 = 0;
@@ -38,6 +39,11 @@ export function stageAcquire(count: u32): usize {
     store<u8>(block, 0, COL_HAS_RAW);
   }
   return at;
+}
+
+/** Frees the blocks beyond those that most plans need; nothing must be in use. */
+export function stageTrim(): void {
+  while (made > KEPT_BLOCKS && made > used) free(<usize>load<u32>(blocks + (--made << 2)), COL_SIZE, WORKSPACE);
 }
 
 /** Gives back the blocks acquired last. */

@@ -1,5 +1,5 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
-import { accountOf, beginTick, current, emit, endTick, give, nextSample, nodeNew, nodeRelease, setCurrent } from './node';
+import { exhaust, accountOf, beginTick, current, emit, endTick, give, nextSample, nodeNew, nodeRelease, setCurrent } from './node';
 import { NodeFlag, NodeKind, N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
 import * as ctx from './context';
@@ -9,7 +9,9 @@ import { withoutErrors } from './filter';
 import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
 import { selectionPop, selectionPush } from './selection';
-import { identity, stageInit } from './stage';
+import { identity, stageInit, stageTrim } from './stage';
+import { stackTrim } from '../json/tree';
+import { textTrim } from '../value/text';
 import { clearDeadline, takeDue } from './timers';
 import { alloc, free } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
@@ -78,7 +80,10 @@ export function emitRoot(root: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const clean = selectionPush();
-  if (!clean) return;
+  if (!clean) {
+    for (let child = <usize>load<u32>(root, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) exhaust(child);
+    return;
+  }
   const cleanLen = withoutErrors(sel, n, errors, clean);
   store<u64>(root, load<u64>(root, N_OUT) + cleanLen, N_OUT);
   let child = <usize>load<u32>(root, N_CHILD);
@@ -93,6 +98,14 @@ export function emitRoot(root: usize): void {
     child = <usize>load<u32>(child, N_SIBLING);
   }
   selectionPop();
+}
+
+/** Gives memory back that the work at hand needed and most work does not. */
+export function trim(): void {
+  scratchReset();
+  textTrim();
+  stackTrim();
+  stageTrim();
 }
 
 /** Runs all nodes that are due and hands out what they wrote. */
@@ -110,6 +123,7 @@ export function tick(now: f64): void {
   }
   setCurrent(0);
   outFlush();
+  trim();
 }
 
 /** Sends what the node gathered. */

@@ -5,9 +5,8 @@
 //   spec of a merge   branches u32 | columns u32 | {first column u32, count u32}[branches]
 //   spec of a port    target u32 | branch u32 | timestamp u16 | columns u16 | operands u16[columns]
 import * as ctx from '../flow/context';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { withoutErrors } from '../flow/filter';
-import { N_IN, N_KIND, N_LAST, N_OUT, N_PROGRAM, N_SPEC, NodeKind, addException, emit } from '../flow/node';
+import { N_IN, N_KIND, N_LAST, N_OUT, N_PROGRAM, N_SPEC, NodeKind, emit, exhaust } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
@@ -28,7 +27,7 @@ export function portPush(node: usize): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   const n = ctx.selLen;
   if (program && !runProgram(program)) {
-    lose(node, n);
+    exhaust(node);
     return;
   }
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -38,7 +37,7 @@ export function portPush(node: usize): void {
   for (let i: u32 = 0; i < columns; i++) filled += <u32>isConst(operandAt(spec, i));
   const stage = stageAcquire(filled);
   if (!stage) {
-    lose(node, n);
+    exhaust(node);
     return;
   }
   const target = <usize>load<u32>(spec);
@@ -71,11 +70,6 @@ function runProgram(program: usize): bool {
   return true;
 }
 
-function lose(node: usize, count: u32): void {
-  failNoMemory();
-  addException(node, failOff, failLen, count);
-}
-
 let nextFilled: usize = 0;
 
 /** Block of an operand; a constant fills the next block of the stage. */
@@ -104,7 +98,7 @@ function giveToMerge(node: usize, spec: usize, target: usize, program: usize, st
   const first = load<u32>(merged + (<usize>branch << 3), 8);
   const blocks = poolAlloc(ctx.scratch, width << 2);
   if (!blocks) {
-    lose(node, ctx.selLen);
+    exhaust(node);
     return;
   }
   nextFilled = stage;
@@ -124,7 +118,7 @@ function giveToMerge(node: usize, spec: usize, target: usize, program: usize, st
 function giveToTable(node: usize, spec: usize, target: usize, program: usize, stage: usize, columns: u32): void {
   const blocks = poolAlloc(ctx.scratch, columns << 2);
   if (!blocks) {
-    lose(node, ctx.selLen);
+    exhaust(node);
     return;
   }
   nextFilled = stage;

@@ -8,6 +8,9 @@ import {
 
 const ORDER: usize = 20; // position in the text while sorting; 0 in finished members
 
+/** Entries that the stack keeps room for between two inputs. */
+const KEPT_CAPACITY: u32 = 16384;
+
 let stack: usize = 0;
 let capacity: u32 = 0;
 /** Entries on the stack. */
@@ -43,6 +46,14 @@ function growStack(): bool {
   stack = bigger;
   capacity = more;
   return true;
+}
+
+/** Gives the memory of a stack that was higher than most back. */
+export function stackTrim(): void {
+  if (capacity <= KEPT_CAPACITY || stacked) return;
+  free(stack, capacity * MEMBER_SIZE, WORKSPACE);
+  stack = 0;
+  capacity = 0;
 }
 
 /** Set by takeArray and takeObject. */

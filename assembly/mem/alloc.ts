@@ -23,6 +23,8 @@ const MAX_PAGES: i32 = 65535;
 let top: usize = (__heap_base + 63) & ~63;
 let limit: usize = <usize>memory.size() << 16;
 let inUse: u64 = 0;
+/** Requests that were refused, of all owners: who makes many requests in a row looks once whether one of them failed. */
+export let refusals: u32 = 0;
 /** Pages that the memory may have. */
 let maxPages: i32 = MAX_PAGES;
 
@@ -31,8 +33,25 @@ export function setMemoryLimit(bytes: f64): void {
   maxPages = <i32>min(bytes / 65536, <f64>MAX_PAGES);
 }
 
-function grow(pages: i32): bool {
-  return memory.size() + pages <= maxPages && memory.grow(pages) >= 0;
+/**
+ * The last part of the memory, a sixteenth and at most 16 MiB, is for the work under way: rules that are full must not keep
+ * others from handling their rows.
+ */
+const MAX_RESERVE: i32 = 256;
+
+function grow(pages: i32, acct: usize): bool {
+  const most = acct && acct != WORKSPACE ? maxPages - min(maxPages >> 4, MAX_RESERVE) : maxPages;
+  return memory.size() + pages <= most && memory.grow(pages) >= 0;
+}
+
+function refuse(): usize {
+  refusals++;
+  return 0;
+}
+
+/** Notes that something was refused for its size before it came to a request. */
+export function noteRefusal(): void {
+  refusals++;
 }
 
 /** Bytes handed out and not freed, all owners. */
@@ -71,7 +90,7 @@ export function roundedSize(size: u32): u32 {
  * (the caller turns that into an error of its rule).
  */
 export function alloc(size: u32, acct: usize): usize {
-  if (size > 0x7fffffff) return 0;
+  if (size > 0x7fffffff) return refuse();
   const cls = classOf(size);
   const real = classSize(cls);
   const list = FREE_LISTS + (<usize>cls << 2);
@@ -82,7 +101,7 @@ export function alloc(size: u32, acct: usize): usize {
     if (<u64>top + real > <u64>limit) {
       const want = (<u64>top + real - limit + PAGE - 1) >> 16;
       const pages = <i32>max(want, 16);
-      if (!grow(pages) && (want >= 16 || !grow(<i32>want))) return 0;
+      if (!grow(pages, acct) && (want >= 16 || !grow(<i32>want, acct))) return refuse();
       limit = <usize>memory.size() << 16;
     }
     ptr = top;

@@ -3,7 +3,7 @@
 //
 //   pool   first u32 | cur u32 | end u32 | nextSize u32 | acct u32 | bytes u32 (of all chunks)
 //   chunk  next u32 | size u32 | data …
-import { alloc, free } from './alloc';
+import { alloc, free, noteRefusal } from './alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
 
 export const POOL_SIZE: u32 = 32;
@@ -27,8 +27,9 @@ export function poolInit(pool: usize, firstChunk: u32, acct: usize): void {
 // @ts-ignore: decorator
 @inline export function poolAlloc(pool: usize, size: u32): usize {
   const cur = <usize>load<u32>(pool, CUR);
-  const next = (cur + size + 7) & ~7;
-  if (cur != 0 && next + 16 <= <usize>load<u32>(pool, END)) {
+  // In 64 bits: a long text behind a high address must not come round to a low one.
+  const next = (<u64>cur + size + 7) & ~7;
+  if (cur != 0 && next + 16 <= <u64>load<u32>(pool, END)) {
     store<u32>(pool, <u32>next, CUR);
     return cur;
   }
@@ -36,7 +37,10 @@ export function poolInit(pool: usize, firstChunk: u32, acct: usize): void {
 }
 
 function poolGrow(pool: usize, size: u32): usize {
-  if (size > 0x7fff0000) return 0;
+  if (size > 0x7fff0000) {
+    noteRefusal();
+    return 0;
+  }
   let want = load<u32>(pool, NEXT_SIZE);
   if (want < MAX_CHUNK) store<u32>(pool, want << 1, NEXT_SIZE);
   const need = size + CHUNK_HEAD + 32;
@@ -79,11 +83,48 @@ export function poolRewind(pool: usize): void {
   memory.copy(pool, MARK, POOL_SIZE);
 }
 
-/** Forgets the content; keeps the newest chunk when it is the only one, so that a steady state allocates nothing. */
+/** The chunk that is filled; with `poolFilled` what `poolReturn` needs to go back to. */
+// @ts-ignore: decorator
+@inline export function poolChunk(pool: usize): usize {
+  return <usize>load<u32>(pool, FIRST);
+}
+
+/** How far that chunk is filled. */
+// @ts-ignore: decorator
+@inline export function poolFilled(pool: usize): usize {
+  return <usize>load<u32>(pool, CUR);
+}
+
+/** Frees what was added since `poolChunk` and `poolFilled` gave these. */
+export function poolReturn(pool: usize, chunk: usize, filled: usize): void {
+  if (!chunk) {
+    poolReset(pool);
+    return;
+  }
+  const acct = <usize>load<u32>(pool, ACCT);
+  let at = <usize>load<u32>(pool, FIRST);
+  let bytes = load<u32>(pool, BYTES);
+  while (at != chunk) {
+    const next = <usize>load<u32>(at);
+    const size = load<u32>(at, 4);
+    free(at, size, acct);
+    bytes -= size;
+    at = next;
+  }
+  store<u32>(pool, bytes, BYTES);
+  store<u32>(pool, <u32>chunk, FIRST);
+  store<u32>(pool, <u32>filled, CUR);
+  store<u32>(pool, <u32>chunk + load<u32>(chunk, 4), END);
+}
+
+/**
+ * Forgets the content; keeps the newest chunk when it is the only one and of common size, so that a steady state allocates
+ * nothing.
+ */
 export function poolReset(pool: usize): void {
   const first = <usize>load<u32>(pool, FIRST);
   if (!first) return;
-  if (load<u32>(first) == 0) {
+  if (load<u32>(first) == 0 && load<u32>(first, 4) <= MAX_CHUNK) {
     store<u32>(pool, <u32>(first + CHUNK_HEAD), CUR);
     return;
   }
@@ -114,7 +155,8 @@ export function poolBytesCopy(pool: usize, off: usize, len: u32): usize {
 
 /**
  * Copies a value with everything it refers to into the pool and returns the payload of the copy. Nesting is bounded
- * by the decoder's depth limit. When memory is exhausted the copy is cut to empty; the caller checks the accounting.
+ * by the decoder's depth limit. When memory is exhausted the copy is cut to empty; the caller looks at
+ * `refusals` (mem/alloc.ts).
  */
 export function copyValue(pool: usize, tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return payload;

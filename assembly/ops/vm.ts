@@ -2,6 +2,11 @@
 import { alloc, free } from '../mem/alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_OFF, offOf, lenOf } from '../mem/layout';
 import { dispatch } from '../gen/dispatch';
+import * as ctx from '../flow/context';
+import { setAt, COL_HAS_RAW, COL_UNIFORM } from '../mem/layout';
+import { plainError } from '../value/error';
+import { textFound, textLost } from '../value/text';
+import { dstOf } from './rows';
 import { OP_SIZE, P_OPS, P_CONSTS, P_ARGS, P_SIZE, P_ACCT, program, setProgram } from './operand';
 
 /**
@@ -52,9 +57,21 @@ export function vmRun(made: usize): void {
   setProgram(made);
   let op = <usize>load<u32>(made, P_OPS);
   const end = op + load<u32>(made) * OP_SIZE;
+  textFound();
   while (op < end) {
     dispatch(op);
+    if (textLost) lose(op);
     op += OP_SIZE;
   }
   setProgram(outer);
+}
+
+/** A text that the op needed was not to be had: which of its results are right is not known. */
+function lose(op: usize): void {
+  const dst = dstOf(op);
+  const error = plainError('memory is exhausted');
+  for (let i: u32 = 0; i < ctx.selLen; i++) setAt(dst, load<u32>(ctx.sel + (<usize>i << 2)), Tag.ERROR, error);
+  store<u8>(dst, Tag.ERROR, COL_UNIFORM);
+  store<u8>(dst, 0, COL_HAS_RAW);
+  textFound();
 }

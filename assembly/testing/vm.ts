@@ -6,6 +6,7 @@ export { alloc, bytesInUse } from '../mem/alloc';
 export { contextInit, scratchReset } from '../flow/context';
 export { programNew, programFree, vmRun } from '../ops/vm';
 export { hostScratch } from '../ops/call/index';
+export { setValueLimit } from '../ops/result';
 
 /** Prepares `columns` column blocks and a selection as the current batch. */
 export function batchInit(columns: u32): void {

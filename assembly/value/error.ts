@@ -1,7 +1,7 @@
 // Texts of errors of values. They name the operation and the kinds of the operands, with the values cut to a length that
 // keeps a flood of errors cheap.
 import { Tag } from '../mem/layout';
-import { textBegin, textByte, textBytes, textCut, textLen, textLiteral, textTake } from './text';
+import { textBegin, textByte, textBytes, textCut, textLen, textLiteral, textTakeError } from './text';
 import { printValue } from './print';
 
 const MAX_VALUE_TEXT: u32 = 96;
@@ -47,7 +47,7 @@ export function operandError(tagA: u8, a: u64, name: string, tagB: u8, b: u64): 
     textLiteral(name);
     textLiteral(' is an invalid operation for ');
     textLiteral(kindName(tagA));
-    return textTake();
+    return textTakeError();
   }
   textLiteral('invalid operation ');
   putKind(tagA, a);
@@ -55,14 +55,14 @@ export function operandError(tagA: u8, a: u64, name: string, tagB: u8, b: u64): 
   textLiteral(name);
   textByte(0x20);
   putKind(tagB, b);
-  return textTake();
+  return textTakeError();
 }
 
 /** A fixed text. */
 export function plainError(text: string): u64 {
   textBegin();
   textLiteral(text);
-  return textTake();
+  return textTakeError();
 }
 
 /** A fixed text followed by a value. */
@@ -70,7 +70,7 @@ export function valueError(text: string, tag: u8, val: u64): u64 {
   textBegin();
   textLiteral(text);
   putShort(tag, val);
-  return textTake();
+  return textTakeError();
 }
 
 /** An error inside another: `text` before the message of `inner`. */
@@ -78,5 +78,5 @@ export function wrapError(text: string, inner: u64): u64 {
   textBegin();
   textLiteral(text);
   textBytes(<usize>(<u32>inner), <u32>(inner >> 32));
-  return textTake();
+  return textTakeError();
 }

@@ -6,18 +6,56 @@ import { span } from '../mem/layout';
 import * as ctx from '../flow/context';
 import { MAX_I64_TEXT, printI64 } from '../text/i64';
 
+/** Texts beyond could not be doubled in 32 bits. */
+const MAX_TEXT: u32 = 0x40000000;
+
 let buffer: usize = 0;
 let size: u32 = 0;
 /** Bytes in the buffer. */
 export let textLen: u32 = 0;
+/** A part of the text under way is not there: it would be too long, or memory is exhausted. */
+export let textFails: bool = false;
+/** Then: it is for its length. */
+export let textTooLong: bool = false;
+/** A text was taken of which a part is not there; what is computed with it is not right (ops/vm.ts). */
+export let textLost: bool = false;
+/** Bytes that the text may have. */
+let most: u32 = MAX_TEXT;
+
+/** A buffer larger than this is not kept for the next batch. */
+const KEEP_BUFFER: u32 = 65536;
+const LOST_SIZE: u32 = 19;
+const LOST: usize = memory.data(32);
 
 /** Starts a text. */
 export function textBegin(): void {
   textLen = 0;
+  textFails = false;
+  textTooLong = false;
+  most = MAX_TEXT;
   if (!buffer) {
     buffer = alloc(1024, WORKSPACE);
     size = buffer ? 1024 : 0;
   }
+}
+
+/** Bounds the text under way. */
+export function textMax(bytes: u32): void {
+  most = bytes;
+}
+
+/** Forgets that a text was lost. */
+export function textFound(): void {
+  textLost = false;
+}
+
+/** Gives the memory of a text that was longer than most back. */
+export function textTrim(): void {
+  if (size <= KEEP_BUFFER) return;
+  free(buffer, size, WORKSPACE);
+  buffer = 0;
+  size = 0;
+  textLen = 0;
 }
 
 /** Address of the text so far. */
@@ -30,18 +68,37 @@ export function textCut(len: u32): void {
   textLen = len;
 }
 
-/** Returns where `more` bytes can be written, 0 when memory is exhausted; `textGrow` counts them in. */
+/** Returns where `more` bytes can be written, 0 when the text fails; `textGrow` counts them in. */
 export function textRoom(more: u32): usize {
-  if (textLen + more > size) {
-    const grown = max(size << 1, (textLen + more + 1023) & ~1023);
-    const next = alloc(grown, WORKSPACE);
-    if (!next) return 0;
-    memory.copy(next, buffer, textLen);
-    free(buffer, size, WORKSPACE);
-    buffer = next;
-    size = grown;
-  }
+  const need = <u64>textLen + more;
+  if (need > size && !grow(need)) return 0;
   return buffer + textLen;
+}
+
+function grow(need: u64): bool {
+  if (textFails) return false;
+  // Writers of numbers ask for more than they write.
+  if (need > <u64>most + 1024) {
+    textFails = true;
+    textTooLong = true;
+    return false;
+  }
+  const wanted = <u32>max(<u64>size << 1, (need + 1023) & ~1023);
+  let next = alloc(wanted, WORKSPACE);
+  let got = wanted;
+  if (!next) {
+    got = <u32>need;
+    next = alloc(got, WORKSPACE);
+  }
+  if (!next) {
+    textFails = true;
+    return false;
+  }
+  memory.copy(next, buffer, textLen);
+  free(buffer, size, WORKSPACE);
+  buffer = next;
+  size = got;
+  return true;
 }
 
 // @ts-ignore: decorator
@@ -79,10 +136,25 @@ export function textI64(n: i64): void {
   if (to) textGrow(<u32>(printI64(to, n) - to));
 }
 
-/** The text as payload of a STR or ERROR value in scratch memory; the empty text when memory is exhausted. */
+/** The text as payload of a STR or ERROR value in scratch memory; `textLost` when it fails. */
 export function textTake(): u64 {
-  const to = poolAlloc(ctx.scratch, textLen);
-  if (!to) return 0;
+  const to: usize = textFails ? 0 : poolAlloc(ctx.scratch, textLen);
+  if (!to) return lost();
   memory.copy(to, buffer, textLen);
   return span(to, textLen);
+}
+
+/** As `textTake` for the text of an ERROR: one that is lost says so itself. */
+export function textTakeError(): u64 {
+  const before = textLost;
+  const taken = textTake();
+  textLost = before;
+  return taken;
+}
+
+function lost(): u64 {
+  textLost = true;
+  const text = 'memory is exhausted';
+  for (let i: u32 = 0; i < LOST_SIZE; i++) store<u8>(LOST + i, load<u8>(changetype<usize>(text) + (<usize>i << 1)));
+  return span(LOST, LOST_SIZE);
 }

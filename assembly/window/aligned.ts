@@ -1,10 +1,10 @@
 // Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/align.ts).
 import * as ctx from '../flow/context';
+import { exhaust } from '../flow/node';
 import { resume } from './batch';
 import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKind } from '../agg/spec';
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
-import { sendNoMemory } from './output';
 import { panesSend } from './panes';
 import { rowsDropBefore } from './rows';
 import { timeOfRow } from './times';
@@ -44,7 +44,10 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
     const end = load<f64>(state, W_END);
     let j = i + 1;
     while (j < n && timeOfRow(load<u32>(sel + (<usize>j << 2))) < end) j++;
-    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) sendNoMemory(node);
+    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
+      exhaust(node);
+      return;
+    }
     i = j;
   }
 }

@@ -4,6 +4,7 @@ import * as ctx from '../flow/context';
 import {
   NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_PARTITION, S_TRIGGER, bindOf, bindTag, bindVal, isTrue,
 } from '../agg/spec';
+import { exhaust, isExhausted } from '../flow/node';
 import { resume } from './batch';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
@@ -26,7 +27,10 @@ export function countPush(node: usize, spec: usize, state: usize): void {
   while (i < n) {
     const counter = load<u32>(state, W_COUNTER);
     const part = min(n - i, step - counter);
-    if (!takeIn(spec, state, sel + (<usize>i << 2), part)) sendNoMemory(node);
+    if (!takeIn(spec, state, sel + (<usize>i << 2), part)) {
+      exhaust(node);
+      return;
+    }
     i += part;
     const kept = load<u32>(state + W_ROWS, ROWS_COUNT);
     if (isSliding && kept > length) rowsDrop(state + W_ROWS, kept - length);
@@ -58,7 +62,7 @@ export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const partition = load<u32>(spec, S_PARTITION);
-  for (let i: u32 = 0; i < n; i++) {
+  for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const at = sel + (<usize>i << 2);
     if (partition == NO_INPUT) stateTake(node, spec, state, at);
     else stateTakePart(node, spec, <usize>load<u32>(state, W_PARTITIONS), partition, at);
@@ -73,7 +77,7 @@ function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, 
     if (!holds(load<u16>(spec, S_TRIGGER), row)) return;
     state = partitionNew(partitions);
     if (!state) {
-      sendNoMemory(node);
+      exhaust(node);
       return;
     }
   }
@@ -95,7 +99,10 @@ function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
     store<f64>(state, ms, W_START);
   }
   store<f64>(state, ms, W_LAST);
-  if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
+  if (!takeIn(spec, state, at, 1)) {
+    exhaust(node);
+    return;
+  }
   if (!isFirst && emit != NO_INPUT && holds(emit, row)) sendState(node, spec, state);
 }
 

@@ -1,17 +1,18 @@
 // Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of the
-// streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted.
+// streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted. Rows too far ahead of
+// the clock are errors: one of them would make all that follow late.
 //
-//   spec    timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | operands u16[columns]
-//   state   pending 64 (window/pending.ts) | 64 watermark f64 | dropped u64 | newest f64[streams]
+//   spec    timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | maxFutureSkewMs f64 | operands u16[columns]
+//   state   pending 64 (window/pending.ts) | 64 watermark f64 | dropped u64 | ahead u64 | newest f64[streams]
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
 import {
-  N_CHILD, N_FLAGS, N_KIND, N_PROGRAM, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit,
+  N_CHILD, N_FLAGS, N_KIND, N_PROGRAM, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit, exhaust, isExhausted,
 } from '../flow/node';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { hostAhead } from '../flow/host';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { allocZeroed, free } from '../mem/alloc';
@@ -20,6 +21,7 @@ import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { plainError, valueError } from '../value/error';
+import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
 import { noteUniform } from './output';
@@ -28,11 +30,15 @@ import { windowWatermark } from './window';
 const S_COLUMNS: usize = 2;
 const S_STREAMS: usize = 4;
 const S_TOLERANCE: usize = 8;
-const S_OPERANDS: usize = 16;
+const S_SKEW: usize = 16;
+const S_OPERANDS: usize = 24;
+/** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
+const FIRST_CLOCK: f64 = 1735689600000;
 
 const E_WATERMARK: usize = 64;
 const E_DROPPED: usize = 72;
-const E_NEWEST: usize = 80;
+const E_AHEAD: usize = 80;
+const E_NEWEST: usize = 88;
 const ENTRY: u32 = 24;
 
 const TIMES: usize = memory.data(8 * 1024, 16);
@@ -61,6 +67,11 @@ export function timeColumnOf(node: usize): u32 {
 /** Rows dropped because they came too late. */
 export function eventTimeDropped(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), E_DROPPED);
+}
+
+/** Rows refused because they lay too far ahead of the clock. */
+export function eventTimeAhead(node: usize): u64 {
+  return load<u64>(<usize>load<u32>(node, N_STATE), E_AHEAD);
 }
 
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
@@ -95,7 +106,7 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
   // The kept columns and room for the column of the times.
   const blocks = poolAlloc(ctx.scratch, (columns + 1) << 2);
   if (!accepted || !blocks) {
-    lose(node, n);
+    exhaust(node);
     if (accepted) selectionPop();
     return;
   }
@@ -103,15 +114,20 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
     store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), S_OPERANDS)));
   }
   const stamps = blockOf(load<u16>(spec));
+  const skew = load<f64>(spec, S_SKEW);
+  const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
-    const failure = errors && tagAt(errors, row) == Tag.ERROR ? valAt(errors, row) : readTime(stamps, row);
+    let failure = errors && tagAt(errors, row) == Tag.ERROR ? valAt(errors, row) : readTime(stamps, row);
+    const isAhead = failure == 0 && load<f64>(TIMES + (<usize>row << 3)) > latest;
+    if (isAhead) failure = aheadError(load<f64>(TIMES + (<usize>row << 3)), skew);
     if (failure) {
       // What came before the failure goes out before it.
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
       sendFailed(node, cols, row, failure);
+      if (isAhead) noteAhead(node, state);
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
@@ -127,9 +143,23 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
   selectionPop();
 }
 
-function lose(node: usize, count: u32): void {
-  failNoMemory();
-  addException(node, failOff, failLen, count);
+function aheadError(ms: f64, skew: f64): u64 {
+  textBegin();
+  textLiteral('the timestamp ');
+  textI64(<i64>ms);
+  textLiteral(' lies ');
+  textI64(<i64>((ms - ctx.nowMs) / 1000));
+  textLiteral(" s ahead of the server's clock, more than maxFutureSkew (");
+  textI64(<i64>(skew / 1000));
+  textLiteral(' s)');
+  return textTakeError();
+}
+
+/** Counts a row that lies too far ahead; the host hears of the first. */
+function noteAhead(node: usize, state: usize): void {
+  const count = load<u64>(state, E_AHEAD);
+  store<u64>(state, count + 1, E_AHEAD);
+  if (count == 0) hostAhead(node);
 }
 
 /** Reads the time of a row into TIMES; returns the payload of the error when it has none. */
@@ -168,19 +198,19 @@ function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
 
 /** Lets the accepted rows go on or wait, in order with those that wait, and tells the windows how far time has come. */
 function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
-  if (count == 0) return;
+  if (count == 0 || isExhausted(node)) return;
   const watermark = load<f64>(state, E_WATERMARK);
   const passes = passable(state, watermark, accepted, count);
   if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
   for (let i = passes; i < count; i++) {
     const row = load<u32>(accepted + (<usize>i << 2));
     if (!pendingAdd(state, blocks, row, load<f64>(TIMES + (<usize>row << 3)))) {
-      lose(node, count - i);
-      break;
+      exhaust(node);
+      return;
     }
   }
   releasePending(node, spec, state, watermark);
-  tellWindows(node, watermark);
+  if (!isExhausted(node)) tellWindows(node, watermark);
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
@@ -205,7 +235,7 @@ function passable(state: usize, watermark: f64, accepted: usize, count: u32): u3
 function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: usize, n: u32): void {
   const stage = stageAcquire(1);
   if (!stage) {
-    lose(node, n);
+    exhaust(node);
     return;
   }
   const times = <usize>load<u32>(stage);
@@ -223,12 +253,12 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
 /** Sends the waiting rows that the watermark has reached. */
 function releasePending(node: usize, spec: usize, state: usize, watermark: f64): void {
   const columns = load<u16>(spec, S_COLUMNS);
-  while (!pendingIsEmpty(state)) {
+  while (!pendingIsEmpty(state) && !isExhausted(node)) {
     let n: u32 = 0;
     while (n < BATCH_ROWS && pendingTake(state, watermark, TAKEN + n * ENTRY)) n++;
     if (n == 0) return;
     const stage = stageAcquire(columns + 1);
-    if (!stage) lose(node, n);
+    if (!stage) exhaust(node);
     else {
       for (let c: u32 = 0; c < columns; c++) {
         const block = <usize>load<u32>(stage + (<usize>c << 2));

@@ -3,7 +3,7 @@
 //
 //   panes   count u32 | capacity u32 | 0 u64 | group sets of 112 bytes, oldest first        (W_STACKS of the state)
 import { N_PROGRAM, accountOf } from '../flow/node';
-import { allocZeroed, free } from '../mem/alloc';
+import { allocZeroed, free, refusals } from '../mem/alloc';
 import { span } from '../mem/layout';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import {
@@ -76,8 +76,9 @@ export function panesSend(node: usize, spec: usize, state: usize, start: f64, en
   setInit(set, accountOf(node));
   bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
   let ok = true;
+  const before = refusals;
   for (let i: u32 = 0; i <= count && ok; i++) ok = join(spec, set, paneAt(panes, i));
-  if (ok) sendGroups(node, spec, set, start, end, end);
+  if (ok && refusals == before) sendGroups(node, spec, set, start, end, end);
   else sendNoMemory(node);
   setReset(set);
 }

@@ -8,7 +8,7 @@
 //            32 lastTime f64 | sequence u64 | columns u32 | acct u32
 //   entry    time f64 | page u32 | row u32 | sequence u64
 //   page     capacity u32 | to u32 | live u32 | bytes u32 | pool 32 | 48: payloads, then tags, of each column
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, refusals } from '../mem/alloc';
 import { copyValue, poolFree, poolInit, poolReset } from '../mem/pool';
 import { tagAt, valAt } from '../mem/layout';
 
@@ -98,6 +98,7 @@ function freePage(pending: usize, page: usize): void {
 
 /** Copies row `row` of the columns whose blocks stand at `blocks`; false when memory is exhausted. */
 export function pendingAdd(pending: usize, blocks: usize, row: u32, ms: f64): bool {
+  const before = refusals;
   let page = <usize>load<u32>(pending, PAGE);
   if (!page || load<u32>(page, P_TO) == load<u32>(page)) {
     page = newPage(pending);
@@ -124,7 +125,7 @@ export function pendingAdd(pending: usize, blocks: usize, row: u32, ms: f64): bo
   store<u64>(entry, sequence, E_SEQUENCE);
   if (isOrdered) store<f64>(pending, ms, LAST_TIME);
   else heapUp(pending);
-  return true;
+  return refusals == before;
 }
 
 function runPush(pending: usize): usize {

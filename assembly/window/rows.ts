@@ -6,7 +6,7 @@
 //           then for each input payloads u64[capacity], then for each input tags u8[capacity]
 //
 // Inputs that are constants are not stored. Pages grow from 16 to 1024 rows, so that small windows stay small.
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, refusals } from '../mem/alloc';
 import { copyValue, poolFree, poolInit } from '../mem/pool';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
@@ -61,6 +61,7 @@ function addPage(rows: usize, inputs: u32): usize {
 /** Keeps the bound rows `sel[0 … n)` with their times (window/times.ts); false when memory is exhausted. */
 export function rowsAppend(rows: usize, spec: usize, sel: usize, n: u32): bool {
   const inputs = load<u32>(spec, S_INPUTS);
+  const before = refusals;
   let done: u32 = 0;
   while (done < n) {
     let page = <usize>load<u32>(rows, LAST);
@@ -86,7 +87,7 @@ export function rowsAppend(rows: usize, spec: usize, sel: usize, n: u32): bool {
     done += part;
   }
   store<u32>(rows, load<u32>(rows, ROWS_COUNT) + n, ROWS_COUNT);
-  return true;
+  return refusals == before;
 }
 
 function storeColumn(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {

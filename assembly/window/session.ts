@@ -2,12 +2,12 @@
 // A session that lasts is cut at the second aligned end after its start (one longest duration at least), and what follows
 // the cut starts there.
 import * as ctx from '../flow/context';
+import { exhaust } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { S_FLAGS, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag } from '../agg/spec';
 import { alignedEnd } from './align';
 import { resume } from './batch';
 import { sendAll, takeIn } from './content';
-import { sendNoMemory } from './output';
 import { timeOfRow } from './times';
 import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from './state';
 
@@ -31,7 +31,10 @@ export function sessionPush(node: usize, spec: usize, state: usize): void {
       j++;
     }
     store<f64>(state, last, W_LAST);
-    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) sendNoMemory(node);
+    if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
+      exhaust(node);
+      return;
+    }
     i = j;
   }
 }

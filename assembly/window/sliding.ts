@@ -1,12 +1,11 @@
 // Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t]. With
 // a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
 import * as ctx from '../flow/context';
-import { accountOf } from '../flow/node';
+import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { NO_INPUT, S_FLAGS, S_LENGTH, S_STEP, S_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
 import { resume } from './batch';
 import { sendRange, takeIn } from './content';
-import { sendNoMemory } from './output';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
 import { rowsDropBefore } from './rows';
 import { stacksDropBefore, stacksSend, stacksTake } from './stacks';
@@ -33,7 +32,8 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
     const stacks = load<u32>(state, W_STACKS) != 0;
     if (stacks) stacksDropBefore(node, spec, state, oldest - length);
     else rowsDropBefore(state + W_ROWS, oldest - length);
-    if (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at))) sendNoMemory(node);
+    if (!isExhausted(node) && (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at)))) exhaust(node);
+    if (isExhausted(node)) return;
     if (!isTrigger) continue;
     if (stacks) {
       stacksSend(node, spec, state, ms - length, ms);
@@ -41,7 +41,10 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
       continue;
     }
     if (delay > 0) {
-      if (!queuePush(state, ms, accountOf(node))) sendNoMemory(node);
+      if (!queuePush(state, ms, accountOf(node))) {
+        exhaust(node);
+        return;
+      }
       continue;
     }
     sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);

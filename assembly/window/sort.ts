@@ -12,7 +12,7 @@ import {
 } from '../flow/node';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { copyValue, poolAlloc, poolBytesCopy, poolFree, poolInit, poolReset } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -84,6 +84,7 @@ export function sortPush(node: usize): void {
     failMemory(state);
     return;
   }
+  const before = refusals;
   const keys = load<u32>(spec, S_KEYS);
   const columns = load<u32>(spec, S_COLUMNS);
   const order = <usize>load<u32>(state, R_ORDER);
@@ -109,6 +110,7 @@ export function sortPush(node: usize): void {
     store<u32>(order + (<usize>(count + i) << 2), <u32>kept);
   }
   store<u32>(state, count + n, R_COUNT);
+  if (refusals != before) failMemory(state);
 }
 
 /** Keeps the value of a key; one that failed fails the message. */
@@ -207,13 +209,18 @@ export function sortEnd(node: usize, failedOff: usize, failedLen: u32): void {
     addException(node, off, len, 1);
   }
   beginMessage(node);
-  if (!off) sendSorted(node, spec, order, n);
+  if (!off && !sendSorted(node, spec, order, n)) {
+    addException(node, failOff, failLen, 1);
+    off = failOff;
+    len = failLen;
+  }
   endMessage(node, off, len);
   poolReset(state);
   store<u32>(state, 0, R_COUNT);
 }
 
-function sendSorted(node: usize, spec: usize, order: usize, n: u32): void {
+/** Sends the rows in order; false when memory is exhausted: the reason then stands in flow/failure.ts. */
+function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
   const keys = load<u32>(spec, S_KEYS);
   const columns = load<u32>(spec, S_COLUMNS);
   for (let done: u32 = 0; done < n; done += BATCH_ROWS) {
@@ -221,8 +228,7 @@ function sendSorted(node: usize, spec: usize, order: usize, n: u32): void {
     const cols = stageAcquire(columns);
     if (!cols) {
       failNoMemory();
-      addException(node, failOff, failLen, n - done);
-      return;
+      return false;
     }
     for (let c: u32 = 0; c < columns; c++) {
       const col = <usize>load<u32>(cols + (<usize>c << 2));
@@ -236,6 +242,7 @@ function sendSorted(node: usize, spec: usize, order: usize, n: u32): void {
     emit(node);
     stageRelease(columns);
   }
+  return true;
 }
 
 export function sortFree(node: usize): void {

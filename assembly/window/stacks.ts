@@ -4,8 +4,8 @@
 // the new front. Sums of doubles are therefore added in another order than row by row.
 //
 //   stacks  front set 112 | query set 112 | 224 list u32 (group of each row) | from u32 | count u32 | capacity u32
-import { N_PROGRAM, accountOf } from '../flow/node';
-import { alloc, allocZeroed, free } from '../mem/alloc';
+import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
+import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
@@ -76,7 +76,7 @@ export function stacksDropBefore(node: usize, spec: usize, state: usize, ms: f64
     store<u32>(stacks, from + dropped, FROM);
     return;
   }
-  if (!turn(node, spec, state, stacks)) sendNoMemory(node);
+  if (!turn(node, spec, state, stacks)) exhaust(node);
   resume();
 }
 
@@ -111,12 +111,13 @@ function turn(node: usize, spec: usize, state: usize, stacks: usize): bool {
     store<u32>(list + (<usize>i << 2), <u32>group);
     group = <usize>load<u32>(group, GROUP_NEXT);
   }
+  const before = refusals;
   for (let i = n - 1; i > 0; i--) {
     const later = list + (<usize>i << 2);
     mergeGroup(spec, stacks, <usize>load<u32>(later - 4), <usize>load<u32>(later));
   }
   store<u32>(stacks, n, COUNT);
-  return true;
+  return refusals == before;
 }
 
 function reserve(node: usize, stacks: usize, n: u32): bool {
@@ -144,7 +145,7 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
     }
     // The row that failed has left the window.
     if (!turn(node, spec, state, stacks)) {
-      sendNoMemory(node);
+      exhaust(node);
       return;
     }
   }
@@ -152,6 +153,7 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
   const front = hasFront ? <usize>load<u32>(<usize>load<u32>(stacks, LIST) + (<usize>load<u32>(stacks, FROM) << 2)) : 0;
   const back = load<u32>(state + W_SET, SET_COUNT) ? <usize>load<u32>(state + W_SET, SET_FIRST) : 0;
   if (front || back) {
+    const before = refusals;
     const group = findNullGroup(spec, query);
     if (!group) {
       sendNoMemory(node);
@@ -160,6 +162,11 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
     keepOf(spec, group, front ? front : back);
     if (front) mergeGroup(spec, query, group, front);
     if (back) mergeGroup(spec, query, group, back);
+    if (refusals != before) {
+      setReset(query);
+      sendNoMemory(node);
+      return;
+    }
   }
   sendGroups(node, spec, query, start, end, end);
   setReset(query);

@@ -1,7 +1,7 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, endMessage,
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, endMessage, exhaust, isExhausted,
 } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { withoutErrors } from '../flow/filter';
@@ -18,7 +18,6 @@ import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { timeColumnOf } from './event-time';
 import { messagePush } from './message';
-import { sendNoMemory } from './output';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { partitionsFree, partitionsNew } from './partitions';
 import { queueFree } from './queue';
@@ -97,7 +96,7 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
   const errors = ctx.rowErrors;
   const clean = selectionPush();
   if (!clean) {
-    sendNoMemory(node);
+    exhaust(node);
     return;
   }
   const n = withoutErrors(sel, selLen, errors, clean);
@@ -115,7 +114,7 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
       to++;
       continue;
     }
-    if (from < to) {
+    if (from < to && !isExhausted(node)) {
       ctx.setBatch(cols, rows, clean + (<usize>from << 2), to - from, 0);
       hold(spec, program);
       push(node, spec, state);
@@ -143,7 +142,7 @@ function push(node: usize, spec: usize, state: usize): void {
 
 /** Sets the deadline of a window of processing time. */
 function askForTick(node: usize, spec: usize, state: usize): void {
-  if (isEventTime(spec)) return;
+  if (isEventTime(spec) || isExhausted(node)) return;
   switch (load<u32>(spec, S_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
@@ -167,6 +166,7 @@ function passFailure(node: usize, text: u64): void {
 
 /** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
 export function windowTick(node: usize): void {
+  if (isExhausted(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   switch (load<u32>(spec, S_KIND)) {
@@ -184,6 +184,7 @@ export function windowTick(node: usize): void {
 
 /** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
 export function windowWatermark(node: usize, ms: f64): void {
+  if (isExhausted(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   switch (load<u32>(spec, S_KIND)) {

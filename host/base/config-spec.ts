@@ -38,6 +38,11 @@ export const ruleOptionSpec = {
   logFilename: field.string().default('').check(logFileReason).doc('File in the log folder for the lines of this rule'),
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
+  maxFutureSkew: field
+    .duration()
+    .min(0)
+    .default(2_592_000_000)
+    .doc("How far ahead of the server's clock the time stamp of an event may lie, else it is an error; 0 is no bound"),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
@@ -128,6 +133,12 @@ const basic = {
     .min(0)
     .default(0)
     .doc('Bound of the memory in which rules keep their state, bytes; 0 is the most there can be, 4 GiB'),
+  maxValueBytes: field
+    .int()
+    .min(1024)
+    .max(2 ** 30)
+    .default(2 ** 24)
+    .doc('Longest value that a function or an aggregate may make, bytes; a longer one is an error of its row'),
   gracefulShutdownTimeout: field.duration().min(0).default(10_000).doc('Longest time a stop of the server may take'),
   connection: field.object({
     backoffMaxElapsedDuration: field

@@ -8,6 +8,7 @@ import { plannedFunctions } from './planned.js';
 
 const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
+const hostNames: string[] = [];
 const hostNumbers = new Map<FunctionDefinition, number>();
 
 for (const definition of definitions) {
@@ -15,6 +16,7 @@ for (const definition of definitions) {
   if ('call' in definition.implementation) {
     hostNumbers.set(definition, hostCalls.length);
     hostCalls.push(definition.implementation.call);
+    hostNames.push(definition.name);
   }
 }
 
@@ -81,6 +83,7 @@ export function hostNumber(definition: FunctionDefinition): number {
 export function callHost(number: number, columns: HostColumns): void {
   const call = hostCalls[number];
   if (call === undefined) throw new Error(`no host function has number ${number}`);
+  columns.name = hostNames[number] ?? '';
   call(columns);
 }
 

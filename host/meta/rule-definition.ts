@@ -150,6 +150,7 @@ function readOptions(
   return {
     isEventTime: options.isEventTime,
     lateToleranceMs: options.lateTolerance,
+    maxFutureSkewMs: options.maxFutureSkew,
     concurrency: options.concurrency,
     bufferLength: options.bufferLength,
     sendMetaToSink: options.sendMetaToSink,

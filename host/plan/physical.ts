@@ -164,11 +164,20 @@ class Lowering {
     const builder = new ProgramBuilder(this.path);
     const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
     const program = builder.finishOrNull();
-    const { lateToleranceMs } = this.rule.options;
+    const { lateToleranceMs, maxFutureSkewMs } = this.rule.options;
     const { input, columns, columnValues } = this.path;
     const computes = program === null ? {} : { program };
     this.pushNew(
-      { kind: 'eventTime', input, ...computes, timestamp, lateToleranceMs, columns, name: 'watermark' },
+      {
+        kind: 'eventTime',
+        input,
+        ...computes,
+        timestamp,
+        lateToleranceMs,
+        maxFutureSkewMs,
+        columns,
+        name: 'watermark',
+      },
       'watermark',
       columnValues,
     );

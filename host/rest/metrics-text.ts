@@ -25,6 +25,8 @@ const kinds: Readonly<Record<string, string>> = { source: 'a source', op: 'an op
 const operatorFigures: Readonly<Record<string, { type: Family['type']; help: string }>> = {
   records_in_total: { type: 'counter', help: 'Records that came to' },
   records_out_total: { type: 'counter', help: 'Records that left' },
+  records_late_total: { type: 'counter', help: 'Records dropped because they came too late, at' },
+  records_ahead_total: { type: 'counter', help: 'Records refused because they lay too far ahead of the clock, at' },
   messages_processed_total: { type: 'counter', help: 'Messages processed by' },
   exceptions_total: { type: 'counter', help: 'Failures of' },
   process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },

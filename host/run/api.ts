@@ -13,6 +13,8 @@ import type { TraceStore, TraceStrategy } from './trace.js';
 export interface RuleOptions {
   isEventTime: boolean;
   lateToleranceMs: number;
+  /** How far ahead of the clock a time stamp may lie; 0 without bound. */
+  maxFutureSkewMs: number;
   concurrency: number;
   bufferLength: number;
   sendMetaToSink: boolean;

@@ -13,7 +13,7 @@ import type { Gathering } from './gathering.js';
 import type { Heartbeat } from './heartbeat.js';
 import { HoldWatch, holdMessage } from './holds.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
-import { memoryOf } from './memory.js';
+import { exhaustionOf, memoryOf, operatorOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { Reconnects } from './reconnects.js';
@@ -329,8 +329,12 @@ export class DataPlane implements HostCalls {
   /** Leaves the rules whose operator was at work in the heartbeat, which outlives this thread. */
   #accuse(error: unknown): void {
     const node = error instanceof KernelError ? error.node : 0;
-    const suspects = [...this.#all].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
+    const suspects = this.#usersOf(node);
     if (suspects[0] !== undefined) this.options.heartbeat.enter(suspects[0].run, suspects.length);
+  }
+
+  #usersOf(node: NodeHandle): RuleRun[] {
+    return [...this.#all].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
   }
 
   // What the kernel calls
@@ -353,6 +357,19 @@ export class DataPlane implements HostCalls {
 
   onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void {
     this.#byStream.get(stream)?.taken(packetIds);
+  }
+
+  /** Rules whose operator cannot keep what it must end with that reason, and give back what they hold. */
+  onExhausted(node: NodeHandle): void {
+    for (const rule of this.#usersOf(node)) this.failed(rule, exhaustionOf(rule, node));
+  }
+
+  /** The rows are counted in the status; a line for each would bury the others. */
+  onAhead(node: NodeHandle): void {
+    const reason = this.kernel.counters(node).lastException;
+    for (const rule of this.#usersOf(node)) {
+      rule.log.warn(`${operatorOf(rule, node)}: ${reason}; such rows are errors, more of them are only counted`);
+    }
   }
 
   /** A node that asks for a time is that of one rule. */

@@ -32,6 +32,8 @@ export interface EngineOptions {
   hangMs?: number;
   /** Bound of the memory in which all rules keep their state, bytes; 0 or nothing: 4 GiB. */
   maxMemoryBytes?: number;
+  /** Longest value that functions may make, bytes; by default as `basic.maxValueBytes` says. */
+  maxValueBytes?: number;
   /** Times all work of rules for histograms; by default as `basic.prometheus` says. */
   measuresAll?: boolean;
 }
@@ -45,15 +47,12 @@ const defaultHangMs = 10_000;
 /** Makes the engine. Its thread starts with the first rule. */
 export function createEngine(options: EngineOptions): Rules {
   const { catalog, log } = options;
+  const maxValueBytes = options.maxValueBytes ?? options.config?.basic.maxValueBytes;
   let folding: Kernel | undefined;
   // A kernel of its own on this thread computes constants, without streams; made when the first rule is planned.
   const fold: Fold = (program, result) => {
-    folding ??= createKernel({
-      onOutput: () => {},
-      onPacket: () => {},
-      onAcknowledge: () => {},
-      call: callHost,
-    });
+    const calls = { onOutput: () => {}, onPacket: () => {}, onAcknowledge: () => {}, call: callHost };
+    folding ??= createKernel(calls, undefined, { maxValueBytes });
     return folding.evaluate(program, result);
   };
   const planner = {
@@ -80,6 +79,7 @@ export function createEngine(options: EngineOptions): Rules {
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,
         paths: (catalog.access ?? freeAccess).paths.rules,
+        maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,
         report: (report) => rules.take(report),
         traced: (trace) => rules.traces.add(trace),

@@ -2,6 +2,7 @@
  * Memory of rules: what the kernel holds for their nodes and sources, to the byte, and output that sinks have not taken.
  * What rules share is divided among them.
  */
+import type { NodeHandle } from '../../kernels/api.js';
 import type { RuleRun } from './rule-run.js';
 
 /** Returns the bytes of each run that is not ending. */
@@ -19,4 +20,26 @@ export function memoryOf(rules: Iterable<RuleRun>): [run: number, bytes: number]
     for (const sink of sinks) bytes += sink.waitingBytes;
     return [run, Math.round(bytes)];
   });
+}
+
+/** Why a rule ends whose operator had no memory for what it must keep. */
+export function exhaustionOf(rule: RuleRun, node: NodeHandle): string {
+  const { kernel } = rule.host;
+  const held = kernel.counters(node).memoryBytes;
+  const { inUse, max } = kernel.memory();
+  return (
+    `memory is exhausted: operator ${operatorOf(rule, node)} holds ${inMb(held)} and can't keep more; ` +
+    `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`
+  );
+}
+
+/** Name of the operator that a node of the rule belongs to. */
+export function operatorOf(rule: RuleRun, node: NodeHandle): string {
+  const index = rule.nodes.findIndex(({ handle }) => handle === node);
+  const found = rule.operators.find(({ nodes, outputs }) => nodes.includes(index) || outputs?.includes(index) === true);
+  return found?.name ?? rule.nodes[index]?.kind ?? String(node);
+}
+
+function inMb(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }

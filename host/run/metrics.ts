@@ -21,6 +21,8 @@ interface Figures {
   connection?: Connection;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
+  /** Of event time. */
+  timeliness?: { late: number; ahead: number };
 }
 
 const nothing: Figures = {
@@ -45,7 +47,12 @@ interface RuleFigures {
 
 function figuresOf(rule: RuleRun): RuleFigures {
   const { kernel } = rule.host;
-  const nodes = rule.nodes.map((node) => ({ node, figures: nodeFigures(node, kernel.counters(node.handle)) }));
+  const nodes = rule.nodes.map((node) => {
+    const figures = nodeFigures(node, kernel.counters(node.handle));
+    // A node of event time is never shared with other rules.
+    if (node.kind === 'eventTime') figures.timeliness = kernel.timeliness(node.handle);
+    return { node, figures };
+  });
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
   // Nodes that write nothing call no sink: their rows are the sink's messages.
   for (const { node, figures } of nodes) {
@@ -291,7 +298,11 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection } = figures;
+  const { connection, timeliness } = figures;
+  if (timeliness !== undefined) {
+    metrics[`${prefix}records_late_total`] = timeliness.late;
+    metrics[`${prefix}records_ahead_total`] = timeliness.ahead;
+  }
   if (connection === undefined) return;
   metrics[`${prefix}connection_status`] = connection.status;
   metrics[`${prefix}connection_last_connected_time`] = connection.lastConnectedAt;

@@ -121,6 +121,8 @@ export interface WorkerSettings {
   maxReconnectMs: number;
   /** Bound of the kernel's memory; 0 for the most there can be. */
   maxMemoryBytes: number;
+  /** Length of the longest value that functions may make; that of the kernel without it. */
+  maxValueBytes?: number;
   /** Times all work for histograms; otherwise a sample is timed. */
   measuresAll: boolean;
   /** Files that connectors may open. */

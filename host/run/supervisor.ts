@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   /** See `WorkerSettings`. */
   maxMemoryBytes: number;
   /** See `WorkerSettings`. */
+  maxValueBytes?: number;
+  /** See `WorkerSettings`. */
   measuresAll: boolean;
   /** See `WorkerSettings`. */
   paths: PathRules;
@@ -128,13 +130,15 @@ export class Supervisor {
 
   #start(): Thread {
     const memory = Heartbeat.allocate();
-    const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxMemoryBytes, measuresAll, paths, log } = this.options;
+    const { coalesceMs, flushTimeoutMs, maxReconnectMs, maxMemoryBytes, maxValueBytes, measuresAll, paths, log } =
+      this.options;
     const settings: WorkerSettings = {
       heartbeat: memory,
       coalesceMs,
       flushTimeoutMs,
       maxReconnectMs,
       maxMemoryBytes,
+      maxValueBytes,
       measuresAll,
       paths,
     };

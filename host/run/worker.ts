@@ -57,6 +57,7 @@ const plane = DataPlane.open({
   kernel: (calls) =>
     createKernel(calls, undefined, {
       measuresAll: settings.measuresAll,
+      maxValueBytes: settings.maxValueBytes,
       ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
     }),
   call: callHost,

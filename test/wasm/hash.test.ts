@@ -91,10 +91,10 @@ for (const [name, hash] of kinds) {
 test('each kernel has a secret of its own', () => {
   const real = crypto.getRandomValues;
   const given: unknown[] = [];
-  crypto.getRandomValues = (array) => {
+  crypto.getRandomValues = ((array: Uint32Array<ArrayBuffer>) => {
     given.push(array);
     return real.call(crypto, array);
-  };
+  }) as typeof real;
   try {
     for (let i = 0; i < 2; i++) createKernel({ onOutput() {}, onPacket() {}, onAcknowledge() {}, call() {} });
   } finally {

@@ -10,7 +10,8 @@ interface Exports {
   memory: WebAssembly.Memory;
   alloc(size: number, acct: number): number;
   bytesInUse(): bigint;
-  hostScratch(size: number): number;
+  hostScratch(size: number, isCounted: boolean): number;
+  setValueLimit(bytes: number): void;
   contextInit(): void;
   scratchReset(): void;
   batchInit(columns: number): void;
@@ -42,7 +43,7 @@ export class VmKernel {
     this.exports = new WebAssembly.Instance(testModule('vm'), imports).exports as unknown as Exports;
     this.exports.contextInit();
     this.exports.batchInit(maxColumns);
-    this.values = new ValueAccess(this.exports.memory, (size) => this.exports.hostScratch(size));
+    this.values = new ValueAccess(this.exports.memory, (size, isCounted) => this.exports.hostScratch(size, isCounted));
   }
 
   /** Starts a batch of these columns; `selected` are the row numbers that count. `keep` leaves older texts in place. */

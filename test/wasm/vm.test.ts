@@ -236,7 +236,7 @@ test('group keys are equal when their printed values are', () => {
   fc.assert(
     fc.property(key, key, (a, b) => {
       kernel.setBatch([], 0, []);
-      const at = kernel.exports.hostScratch(16);
+      const at = kernel.exports.hostScratch(16, true);
       const tagA = kernel.values.write(at, a);
       const tagB = kernel.values.write(at + 8, b);
       const [x, y] = [kernel.values.view().getBigUint64(at, true), kernel.values.view().getBigUint64(at + 8, true)];

@@ -7,6 +7,7 @@ import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/lay
 import { poolAlloc } from '../../mem/pool';
 import { OP_ARGS, OP_ARG_COUNT, OP_IMM, P_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';
 import { dstOf } from '../rows';
+import { count } from '../result';
 
 const MAX_ARGS: u32 = 64;
 const TABLE: usize = memory.data(64 * 16, 16);
@@ -16,15 +17,18 @@ const TABLE: usize = memory.data(64 * 16, 16);
 @external("host", "call")
 declare function hostCall(fn: u32, table: usize, argCount: u32, sel: usize, rows: u32, vals: usize, tags: usize): void;
 
-/** Scratch memory for what the host writes; it lives as long as the batch. */
-export function hostScratch(size: u32): usize {
-  return poolAlloc(ctx.scratch, size);
+/**
+ * Scratch memory for what the host writes; it lives as long as the batch. 0 when memory is exhausted, or when the values of
+ * the batch take more than they may (ops/result.ts); messages of errors (`isCounted` 0) don't count.
+ */
+export function hostScratch(size: u32, isCounted: bool): usize {
+  return isCounted && !count(size) ? 0 : poolAlloc(ctx.scratch, size);
 }
 
 export function callHost(op: usize): void {
   const args = <usize>load<u32>(program, P_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
-  const count = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
-  for (let i: u32 = 0; i < count; i++) {
+  const argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
+  for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + (<usize>i << 1));
     const entry = TABLE + (<usize>i << 4);
     store<u32>(entry, <u32>valsOf(program, operand));
@@ -32,7 +36,7 @@ export function callHost(op: usize): void {
     store<u32>(entry, strideOf(operand), 8);
   }
   const dst = dstOf(op);
-  hostCall(load<u32>(op, OP_IMM), TABLE, count, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
+  hostCall(load<u32>(op, OP_IMM), TABLE, argCount, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
   store<u8>(dst, Tag.MIXED, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);
 }

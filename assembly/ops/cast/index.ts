@@ -7,9 +7,9 @@ import { valueError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
 import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from '../../value/number';
-import { textBegin, textTake } from '../../value/text';
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
+import { giveText, resultBegin } from '../result';
 import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../rows';
 
 const MICROS_PER_MS: i64 = 1000;
@@ -54,10 +54,10 @@ function giveString(tag: u8, val: u64): void {
     giveNull();
     return;
   }
-  textBegin();
+  resultBegin();
   if (tag == Tag.F64) putFloatPlain(reinterpret<f64>(val));
   else printValue(tag, val);
-  give(Tag.STR, textTake());
+  giveText('cast');
 }
 
 export function castToString(op: usize): void {

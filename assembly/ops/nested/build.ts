@@ -1,23 +1,17 @@
 // Making arrays and objects.
-import * as ctx from '../../flow/context';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span,
 } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
 import { bytesCompare } from '../../value/bytes';
-import { plainError, valueError } from '../../value/error';
+import { valueError } from '../../value/error';
 import { OP_IMM } from '../operand';
+import { charge, resultRoom, valueLength, valueLimit } from '../result';
 import { argCount, argIsConst, argTag, argVal, give, mapA, mapArgsStrict } from '../rows';
-
-export const NO_MEMORY: string = 'memory is exhausted';
 
 export function nestedArrayOf(op: usize): void {
   mapArgsStrict(op, (): void => {
-    const to = poolAlloc(ctx.scratch, argCount * SLOT_SIZE);
-    if (!to) {
-      give(Tag.ERROR, plainError(NO_MEMORY));
-      return;
-    }
+    const to = resultRoom('array', <u64>argCount * SLOT_SIZE);
+    if (!to || !chargeArgs('array', 1)) return;
     for (let i: u32 = 0; i < argCount; i++) {
       const slot = to + i * SLOT_SIZE;
       const tag = argTag(i);
@@ -29,6 +23,16 @@ export function nestedArrayOf(op: usize): void {
 }
 
 // ---- objects -------------------------------------------------------------------------------------------------
+
+/** Counts the values that arguments 0, by, 2 × by … (the last of each group) refer to; see `charge`. */
+function chargeArgs(name: string, by: u32): bool {
+  let len: u64 = 0;
+  for (let i = by - 1; i < argCount && len <= valueLimit(); i += by) {
+    const tag = argTag(i);
+    if (tag >= Tag.STR) len += valueLength(tag, argVal(i), valueLimit() - len);
+  }
+  return len == 0 || charge(name, len);
+}
 
 let members: usize = 0;
 let count: u32 = 0;
@@ -84,11 +88,8 @@ function removeMember(key: u64): void {
 /** Starts an object with `from` members copied and room for `more`. False when memory is exhausted. */
 function begin(from: u64, more: u32): bool {
   count = lenOf(from);
-  members = poolAlloc(ctx.scratch, (count + more) * MEMBER_SIZE);
-  if (!members) {
-    give(Tag.ERROR, plainError(NO_MEMORY));
-    return false;
-  }
+  members = resultRoom('object', (<u64>count + more) * MEMBER_SIZE);
+  if (!members || !chargeArgs('object', 2)) return false;
   memory.copy(members, offOf(from), count * MEMBER_SIZE);
   return true;
 }

@@ -1,11 +1,9 @@
 // Several objects as one.
-import * as ctx from '../../flow/context';
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
-import { poolAlloc } from '../../mem/pool';
 import { bytesCompare } from '../../value/bytes';
-import { plainError, valueError } from '../../value/error';
+import { valueError } from '../../value/error';
+import { resultRoom } from '../result';
 import { argCount, argTag, argVal, give, mapArgsStrict } from '../rows';
-import { NO_MEMORY } from './build';
 
 /** Negative, zero or positive as the key of member a stands before, with or after that of member b. */
 // @ts-ignore: decorator
@@ -42,7 +40,7 @@ function merge(at: usize, left: u64, right: u64): u64 {
 
 export function nestedConcat(op: usize): void {
   mapArgsStrict(op, (): void => {
-    let total: u32 = 0;
+    let total: u64 = 0;
     for (let i: u32 = 0; i < argCount; i++) {
       const tag = argTag(i);
       if (tag == Tag.OBJECT) total += lenOf(argVal(i));
@@ -61,11 +59,8 @@ export function nestedConcat(op: usize): void {
         result = argVal(i);
         continue;
       }
-      const to = spare ? spare : poolAlloc(ctx.scratch, total * MEMBER_SIZE);
-      if (!to) {
-        give(Tag.ERROR, plainError(NO_MEMORY));
-        return;
-      }
+      const to = spare ? spare : resultRoom('object_concat', total * MEMBER_SIZE);
+      if (!to) return;
       result = merge(to, result, argVal(i));
       spare = taken;
       taken = to;

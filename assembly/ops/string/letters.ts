@@ -2,6 +2,7 @@
 import * as ctx from '../../flow/context';
 import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
+import { charge, noMemory, resultRoom } from '../result';
 import { putCodePoint } from '../../text/utf8';
 import { plainError } from '../../value/error';
 import { isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
@@ -9,13 +10,13 @@ import { isAbsent } from '../numeric';
 import { give, giveNull, map2 } from '../rows';
 import { count, endOf, part, readCount, text1, textOf } from './text-of';
 
-const NO_MEMORY: string = 'memory is exhausted';
 const MAX_PADDING: i64 = 1 << 20;
 
-/** Result memory of `len` bytes; 0 and the error given when there is none. */
-function room(len: u32): usize {
-  const to = poolAlloc(ctx.scratch, len);
-  if (!to) give(Tag.ERROR, plainError(NO_MEMORY));
+/** Memory for each of `len` bytes to become three; 0 and the error given when there is none. */
+function wideRoom(name: string, len: u32): usize {
+  const size = <u64>len * 3;
+  const to: usize = size > 0x7fff0000 ? 0 : poolAlloc(ctx.scratch, <u32>size);
+  if (!to) give(Tag.ERROR, noMemory(name));
   return to;
 }
 
@@ -45,13 +46,14 @@ function room(len: u32): usize {
   const from = offOf(text);
   const len = lenOf(text);
   // A character can take one byte more in the other case (3 instead of 2), malformed ones become 3 bytes.
-  const to = room(len);
+  const name = isUpper ? 'upper' : 'lower';
+  const to = resultRoom(name, len);
   if (!to) return;
   if (asciiCase(to, from, len, isUpper ? 0x61 : 0x41)) {
     give(Tag.STR, span(to, len));
     return;
   }
-  const wide = room(len * 3);
+  const wide = wideRoom(name, len);
   if (!wide) return;
   const end = endOf(text);
   let out = wide;
@@ -59,7 +61,7 @@ function room(len: u32): usize {
     const c = runeAt(p, end);
     out = putCodePoint(out, isUpper ? upperOf(c) : lowerOf(c));
   }
-  give(Tag.STR, span(wide, <u32>(out - wide)));
+  if (charge(name, <u64>(out - wide))) give(Tag.STR, span(wide, <u32>(out - wide)));
 }
 
 export function stringUpper(op: usize): void {
@@ -73,7 +75,7 @@ export function stringLower(op: usize): void {
 export function stringReverse(op: usize): void {
   text1(op, (text: u64): void => {
     const len = lenOf(text);
-    const to = room(len * 3);
+    const to = wideRoom('reverse', len);
     if (!to) return;
     const end = endOf(text);
     let size: u32 = 0;
@@ -81,6 +83,7 @@ export function stringReverse(op: usize): void {
       const c = runeAt(p, end);
       size += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     }
+    if (!charge('reverse', size)) return;
     let out = to + size;
     for (let p = offOf(text); p < end; p += runeLen) {
       const c = runeAt(p, end);
@@ -140,7 +143,7 @@ function pad(tagA: u8, a: u64, tagB: u8, b: u64, isLeft: bool): void {
   }
   const text = textOf(tagA, a);
   const spaces = <u32>count;
-  const to = room(spaces + lenOf(text));
+  const to = resultRoom(isLeft ? 'lpad' : 'rpad', <u64>spaces + lenOf(text));
   if (!to) return;
   memory.fill(isLeft ? to : to + lenOf(text), 0x20, spaces);
   memory.copy(isLeft ? to + spaces : to, offOf(text), lenOf(text));

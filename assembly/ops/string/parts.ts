@@ -3,10 +3,11 @@ import { OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
 import { plainError } from '../../value/error';
 import { printValue } from '../../value/print';
-import { textBegin, textI64, textLiteral, textTake } from '../../value/text';
+import { textBegin, textFails, textI64, textLiteral, textTake } from '../../value/text';
 import { runeAt, runeCount, runeLen } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import { OP_C } from '../operand';
+import { giveText, resultBegin } from '../result';
 import { argCount, argTag, argVal, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict } from '../rows';
 import { count, isCount, part, readCount, textOf } from './text-of';
 
@@ -97,11 +98,11 @@ export function stringSubstring(op: usize): void {
 
 export function stringConcat(op: usize): void {
   mapArgsStrict(op, (): void => {
-    textBegin();
-    for (let i: u32 = 0; i < argCount; i++) {
+    resultBegin();
+    for (let i: u32 = 0; i < argCount && !textFails; i++) {
       if (!isNull(argTag(i))) printValue(argTag(i), argVal(i));
     }
-    give(Tag.STR, textTake());
+    giveText('concat');
   });
 }
 

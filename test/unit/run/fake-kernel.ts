@@ -125,6 +125,10 @@ export class FakeKernel implements Kernel {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }
 
+  timeliness(): { late: number; ahead: number } {
+    return { late: 0, ahead: 0 };
+  }
+
   latencies(): null {
     return null;
   }
@@ -134,8 +138,8 @@ export class FakeKernel implements Kernel {
     return { ...figures(messages), messages, bytes: 0, decodeErrors: 0, oversized: 0 };
   }
 
-  memory(): { inUse: number; workspace: number; total: number } {
-    return { workspace: 0, inUse: this.nodes.size + this.streams.size, total: 0 };
+  memory(): { inUse: number; workspace: number; total: number; max: number } {
+    return { workspace: 0, inUse: this.nodes.size + this.streams.size, total: 0, max: 0 };
   }
 
   evaluate(): { error: string } {
