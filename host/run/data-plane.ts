@@ -13,8 +13,10 @@ import type { Gathering } from './gathering.js';
 import type { Heartbeat } from './heartbeat.js';
 import { HoldWatch, holdMessage } from './holds.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
-import { exhaustionOf, memoryOf, operatorOf } from './memory.js';
+import { memoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
+import { endExhausted, logAhead, rulesWith } from './notices.js';
+import { OperatorLists } from './operator-lists.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { Reconnects } from './reconnects.js';
 import { endParts } from './rule-end.js';
@@ -50,7 +52,6 @@ export interface PlaneOptions {
 
 /** Longest delay a timer takes. */
 const maxTimerMs = 2 ** 31 - 1;
-const maxOperatorLists = 100;
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
 
@@ -65,7 +66,7 @@ export class DataPlane implements HostCalls {
   readonly #byStream = new Map<StreamHandle, SourceRun>();
   /** Sinks by the encode node that writes for them. */
   readonly #outputs = new Map<NodeHandle, Set<SinkRun>>();
-  readonly #operators = new Map<string, OperatorPlan[]>();
+  readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
   readonly #traces = new TraceRecorder(
     () => this.kernel,
@@ -303,13 +304,7 @@ export class DataPlane implements HostCalls {
   }
 
   sameOperators(operators: OperatorPlan[]): OperatorPlan[] {
-    const key = JSON.stringify(operators);
-    const known = this.#operators.get(key);
-    if (known !== undefined) return known;
-    // Rules of many shapes gain nothing from it: the table must not outgrow what it saves.
-    if (this.#operators.size >= maxOperatorLists) this.#operators.clear();
-    this.#operators.set(key, operators);
-    return operators;
+    return this.#operators.same(operators);
   }
 
   refused(source: SourceRun, reason: string): void {
@@ -329,12 +324,8 @@ export class DataPlane implements HostCalls {
   /** Leaves the rules whose operator was at work in the heartbeat, which outlives this thread. */
   #accuse(error: unknown): void {
     const node = error instanceof KernelError ? error.node : 0;
-    const suspects = this.#usersOf(node);
+    const suspects = rulesWith(node, this.#all);
     if (suspects[0] !== undefined) this.options.heartbeat.enter(suspects[0].run, suspects.length);
-  }
-
-  #usersOf(node: NodeHandle): RuleRun[] {
-    return [...this.#all].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
   }
 
   // What the kernel calls
@@ -359,17 +350,12 @@ export class DataPlane implements HostCalls {
     this.#byStream.get(stream)?.taken(packetIds);
   }
 
-  /** Rules whose operator cannot keep what it must end with that reason, and give back what they hold. */
   onExhausted(node: NodeHandle): void {
-    for (const rule of this.#usersOf(node)) this.failed(rule, exhaustionOf(rule, node));
+    endExhausted(node, this.#all);
   }
 
-  /** The rows are counted in the status; a line for each would bury the others. */
   onAhead(node: NodeHandle): void {
-    const reason = this.kernel.counters(node).lastException;
-    for (const rule of this.#usersOf(node)) {
-      rule.log.warn(`${operatorOf(rule, node)}: ${reason}; such rows are errors, more of them are only counted`);
-    }
+    logAhead(node, this.#all);
   }
 
   /** A node that asks for a time is that of one rule. */

@@ -23,21 +23,14 @@ export function memoryOf(rules: Iterable<RuleRun>): [run: number, bytes: number]
 }
 
 /** Why a rule ends whose operator had no memory for what it must keep. */
-export function exhaustionOf(rule: RuleRun, node: NodeHandle): string {
+export function exhaustionOf(rule: RuleRun, node: NodeHandle, operator: string): string {
   const { kernel } = rule.host;
   const held = kernel.counters(node).memoryBytes;
   const { inUse, max } = kernel.memory();
   return (
-    `memory is exhausted: operator ${operatorOf(rule, node)} holds ${inMb(held)} and can't keep more; ` +
+    `memory is exhausted: operator ${operator} holds ${inMb(held)} and can't keep more; ` +
     `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`
   );
-}
-
-/** Name of the operator that a node of the rule belongs to. */
-export function operatorOf(rule: RuleRun, node: NodeHandle): string {
-  const index = rule.nodes.findIndex(({ handle }) => handle === node);
-  const found = rule.operators.find(({ nodes, outputs }) => nodes.includes(index) || outputs?.includes(index) === true);
-  return found?.name ?? rule.nodes[index]?.kind ?? String(node);
 }
 
 function inMb(bytes: number): string {

@@ -1,0 +1,28 @@
+/** What the kernel says about a node, told to the rules that have it. */
+import type { NodeHandle } from '../../kernels/api.js';
+import { exhaustionOf } from './memory.js';
+import type { RuleRun } from './rule-run.js';
+
+export function rulesWith(node: NodeHandle, rules: Iterable<RuleRun>): RuleRun[] {
+  return [...rules].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
+}
+
+/** Rules whose operator cannot keep what it must end with that reason, and give back what they hold. */
+export function endExhausted(node: NodeHandle, rules: Iterable<RuleRun>): void {
+  for (const rule of rulesWith(node, rules)) rule.host.failed(rule, exhaustionOf(rule, node, operatorOf(rule, node)));
+}
+
+/** The first row that lies too far ahead of the clock is a line: one for each would bury the others. */
+export function logAhead(node: NodeHandle, rules: Iterable<RuleRun>): void {
+  for (const rule of rulesWith(node, rules)) {
+    const reason = rule.host.kernel.counters(node).lastException;
+    rule.log.warn(`${operatorOf(rule, node)}: ${reason}; such rows are errors, more of them are only counted`);
+  }
+}
+
+/** Name of the operator that a node of the rule belongs to. */
+export function operatorOf(rule: RuleRun, node: NodeHandle): string {
+  const index = rule.nodes.findIndex(({ handle }) => handle === node);
+  const found = rule.operators.find(({ nodes, outputs }) => nodes.includes(index) || outputs?.includes(index) === true);
+  return found?.name ?? rule.nodes[index]?.kind ?? String(node);
+}
