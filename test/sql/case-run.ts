@@ -26,6 +26,8 @@ export interface CaseRunner {
 }
 
 const atOnce = 40;
+/** For rules that hang, not for busy machines. */
+const patienceMs = 60_000;
 const ruleDefaults = parse(ruleOptionSpec, {});
 const confKey = 'rows';
 
@@ -55,10 +57,11 @@ export function openRunner(): CaseRunner {
       if (error instanceof CaseError) throw error;
       return [[`refused ${reasonOf(error)}`]];
     }
-    const state = await eventually(`the end of ${where(query)}`, () => {
+    const ended = () => {
       const now = engine.state(id);
       return now?.startsWith('stopped') ? now : undefined;
-    });
+    };
+    const state = await eventually(`the end of ${where(query)}`, ended, patienceMs);
     const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
     if (state !== 'stopped') lines.push(`stopped ${(await engine.status(id)).message}`);
     await engine.remove(id);
@@ -68,7 +71,7 @@ export function openRunner(): CaseRunner {
   return {
     run: async (query) => {
       if (query.steps.length > 0) return inKernel(query);
-      await eventually('the rules before', () => running < atOnce || undefined, 60_000);
+      await eventually('the rules before', () => running < atOnce || undefined, patienceMs);
       running++;
       try {
         return await inEngine(query);
