@@ -11,24 +11,32 @@ export interface EngineOptions {
   readonly folder: string;
   readonly restPort: number;
   readonly dataPort: number;
+  /** Settings as the user has them; what the demo needs otherwise is its own default. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+const loopback = '127.0.0.1';
 
 export class DemoEngine {
   readonly base: string;
   /** Rejects with what the process said last when it ends before `close`. */
   readonly crashed: Promise<never>;
   readonly #process: ChildProcess;
+  readonly #token: string | undefined;
   #isEnding = false;
 
-  constructor({ folder, restPort, dataPort }: EngineOptions) {
-    this.base = `http://127.0.0.1:${restPort}`;
+  constructor({ folder, restPort, dataPort, env }: EngineOptions) {
+    const ip = env.KUIPER__BASIC__RESTIP || loopback;
+    const host = ip === '0.0.0.0' || ip === '::' ? loopback : ip.includes(':') ? `[${ip}]` : ip;
+    this.base = `${env.KUIPER__BASIC__RESTTLS__CERTFILE ? 'https' : 'http'}://${host}:${restPort}`;
+    this.#token = env.HAUMEA_TOKEN;
     const args = [...process.execArgv, process.argv[1] as string, 'serve', '--data', folder];
     this.#process = spawn(process.execPath, args, {
       env: {
-        ...process.env,
-        KUIPER__BASIC__RESTIP: '127.0.0.1',
+        KUIPER__SOURCE__HTTPSERVERIP: loopback,
+        ...env,
+        KUIPER__BASIC__RESTIP: ip,
         KUIPER__BASIC__RESTPORT: String(restPort),
-        KUIPER__SOURCE__HTTPSERVERIP: '127.0.0.1',
         KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort),
         KUIPER__BASIC__CONSOLELOG: 'false',
       },
@@ -70,7 +78,7 @@ export class DemoEngine {
     const response = await fetch(this.base + path, {
       method,
       body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...(this.#token ? { authorization: this.#token } : {}) },
     });
     const text = await response.text();
     if (!response.ok) throw new HaumeaError('general', `${method} ${path}: ${text.trim()}`);

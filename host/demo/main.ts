@@ -39,12 +39,15 @@ export async function main(argv: string[]): Promise<number> {
   const { Aedes } = await import('aedes').catch((cause) => {
     throw new HaumeaError('connection', 'the demo needs the package "aedes" (npm install aedes)', { cause });
   });
+  const { env } = process;
+  const restPort = await freePort('REST', env.KUIPER__BASIC__RESTPORT, 9081);
+  const dataPort = await freePort('the data server', env.KUIPER__SOURCE__HTTPSERVERPORT, 10_081);
   const broker = await Aedes.createBroker();
   const brokerServer = createServer(broker.handle);
   await listen(brokerServer, 0);
   const brokerPort = (brokerServer.address() as AddressInfo).port;
   const folder = mkdtempSync(join(tmpdir(), 'haumea-demo-'));
-  const engine = new DemoEngine({ folder, restPort: await freePort(9081), dataPort: await freePort(10081) });
+  const engine = new DemoEngine({ folder, restPort, dataPort, env });
   const interrupted = interruption();
   let stopFleet = () => {};
   const run = async () => {
@@ -214,15 +217,20 @@ function listen(server: ReturnType<typeof createServer>, port: number): Promise<
   });
 }
 
-/** The wished port when it is free, else any. */
-async function freePort(wished: number): Promise<number> {
-  const server = createServer();
-  try {
-    await listen(server, wished);
-  } catch {
-    await listen(server, 0);
+/** The port that the environment names, or the usual one; another when it is in use, and says so. `what` needs it. */
+async function freePort(what: string, given: string | undefined, usual: number): Promise<number> {
+  const wished = given ? Number(given) : usual;
+  if (!(Number.isInteger(wished) && wished >= 0 && wished < 65_536)) {
+    throw new HaumeaError('config', `the port of ${what} must be a number up to 65535, not ${given}`);
   }
+  const server = createServer();
+  const isFree = await listen(server, wished).then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) await listen(server, 0);
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
+  if (!isFree) process.stdout.write(`port ${wished} is in use, ${what} takes ${port}\n`);
   return port;
 }

@@ -168,6 +168,11 @@ export interface Engine {
   /** Stops and forgets the rule. */
   remove(id: string): Promise<void>;
   state(id: string): RuleState | undefined;
+  /**
+   * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what is
+   * sent from now on reaches the rule. Undefined while one tries for the first time.
+   */
+  opening(id: string): readonly string[] | undefined;
   status(id: string): Promise<RuleStatus>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;

@@ -307,6 +307,10 @@ export class DataPlane implements HostCalls {
     return this.#operators.same(operators);
   }
 
+  tried(source: SourceRun): void {
+    for (const rule of source.users) rule.noteOpening(this.options.report);
+  }
+
   refused(source: SourceRun, reason: string): void {
     for (const rule of source.users) this.failed(rule, reason);
   }
@@ -396,6 +400,7 @@ export class DataPlane implements HostCalls {
     this.#startSources(rule, fresh);
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
+    rule.noteOpening(this.options.report);
     this.#arm();
   }
 

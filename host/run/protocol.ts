@@ -91,6 +91,8 @@ export interface RunTrouble {
 
 export type Report =
   | { kind: 'started'; run: number }
+  /** All sources have tried to connect; what is wrong with those that are not connected. */
+  | { kind: 'opened'; run: number; troubles: readonly string[] }
   /** All sources came to their end and the sinks are flushed. */
   | { kind: 'ended'; run: number; metrics: Metrics }
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }

@@ -32,6 +32,8 @@ export interface Entry {
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
+  /** What was wrong with its sources when all had tried to connect; undefined before. */
+  opening: readonly string[] | undefined;
   /** Restarts after failures in a row. */
   attempt: number;
   /** Figures of the last run that ended. */
@@ -65,6 +67,7 @@ export function entryOf(
     startedAt: 0,
     stoppedAt: 0,
     nextStartAt: 0,
+    opening: undefined,
     attempt: 0,
     log: undefined,
     connections: [],

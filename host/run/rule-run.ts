@@ -6,12 +6,13 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
-import type { RuleStart } from './protocol.js';
+import type { Report, RuleStart } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 import { type JoinedTable, joinedTables, rowsOf, type TableRow } from './tables.js';
+import { sourceTroubles } from './trouble.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost {
@@ -68,6 +69,7 @@ export class RuleRun implements SinkHost {
   /** Set when its end has begun, so that a second cause changes nothing. */
   isEnding = false;
   #isReleased = false;
+  #isOpen = false;
   #columns: readonly { source: SourceRun; indexes: number[] }[] = [];
 
   constructor(
@@ -113,6 +115,13 @@ export class RuleRun implements SinkHost {
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
     return this.sources.every((source) => source.isEnded || this.isTable(source));
+  }
+
+  /** Reports that its sources have tried to connect, once all have. */
+  noteOpening(report: (report: Report) => void): void {
+    if (this.#isOpen || this.isEnding || !this.sources.every(({ isTried, isEnded }) => isTried || isEnded)) return;
+    this.#isOpen = true;
+    report({ kind: 'opened', run: this.run, troubles: sourceTroubles(this) });
   }
 
   isTable(source: SourceRun): boolean {

@@ -159,6 +159,10 @@ export class Rules implements Engine {
     return this.#entries.get(id)?.state;
   }
 
+  opening(id: string): readonly string[] | undefined {
+    return this.#entries.get(id)?.opening;
+  }
+
   async status(id: string): Promise<RuleStatus> {
     const entry = this.#known(id);
     const { run } = entry;
@@ -290,6 +294,9 @@ export class Rules implements Engine {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
         return;
+      case 'opened':
+        entry.opening = report.troubles.map(entry.redact);
+        return;
       case 'ended':
         this.#ended(entry, 'stopped', done, report.metrics);
         return;
@@ -374,6 +381,7 @@ export class Rules implements Engine {
       return;
     }
     entry.state = 'starting';
+    entry.opening = undefined;
     entry.message = '';
     entry.startedAt = Date.now();
     const { durationMs } = definition.options;

@@ -33,6 +33,8 @@ export interface SourceHost {
   shared<T>(key: string, make: () => T): T;
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
   work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
+  /** The first attempt to connect is over, whatever came of it. */
+  tried(source: SourceRun): void;
   /** The source can't run at all. */
   refused(source: SourceRun, reason: string): void;
   ended(source: SourceRun): void;
@@ -60,6 +62,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   lastException = '';
   lastExceptionAt = 0;
   isEnded = false;
+  /** The first attempt to connect is over. */
+  isTried = false;
   /** Epoch ms, 0 never. */
   lastInputAt = 0;
   /** Time of all work for it, the rules' nodes included, µs. */
@@ -124,6 +128,14 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   async connect(): Promise<void> {
     await this.#source.open();
     for (const rule of this.users) rule.debug(() => `${this.label} is open`);
+    this.#noteAttempt();
+  }
+
+  #noteAttempt(): void {
+    if (this.isTried) return;
+    this.isTried = true;
+    // The state of the connection follows at once.
+    setImmediate(() => this.host.tried(this));
   }
 
   refused(reason: string): void {
@@ -132,6 +144,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   }
 
   attemptFailed(reason: string): void {
+    this.#noteAttempt();
     this.exception(reason);
   }
 

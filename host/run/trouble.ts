@@ -25,13 +25,19 @@ export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
   const recent = errors.recent(rule);
   const hold = holdMessage(rule);
   return [
-    ...[...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact))),
+    ...sourceTroubles(rule),
     ...rule.sinks.flatMap((sink) => connectionTrouble(sink, redact)),
     ...(hold === '' ? [] : [hold]),
     ...(recent.count === 0
       ? []
       : [`${recent.count.toLocaleString('en')} errors in the last minute, the last one: ${redact(recent.last)}`]),
   ];
+}
+
+/** Lists what is wrong with the connections of its sources. */
+export function sourceTroubles(rule: RuleRun): string[] {
+  const { redact } = rule;
+  return [...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact)));
 }
 
 /** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */

@@ -80,6 +80,10 @@ export class EngineDouble implements Engine {
     return this.#entries.get(id)?.state;
   }
 
+  opening(): [] {
+    return [];
+  }
+
   async status(id: string): Promise<RuleStatus> {
     const { state, wasStarted } = this.#entry(id);
     const message = state === 'stopped' ? 'canceled manually' : '';

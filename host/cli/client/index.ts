@@ -136,7 +136,13 @@ function flagHelp(flags: typeof globalFlags): string {
   return lines.map(([names, doc]) => `  ${names.padEnd(width)}  ${doc}\n`).join('');
 }
 
-function plainText({ text, json }: Answer): string {
+function plainText(answer: Answer): string {
+  // Some warnings are in the header alone.
+  const more = answer.warnings.filter((warning) => !answer.text.includes(warning));
+  return bodyText(answer) + more.map((warning) => `Warning: ${warning}\n`).join('');
+}
+
+function bodyText({ text, json }: Answer): string {
   // One object in each line, as explain answers, is no JSON as a whole and shown as it is.
   if (json !== undefined) return readable(json);
   return text === '' ? 'done\n' : text.endsWith('\n') ? text : `${text}\n`;

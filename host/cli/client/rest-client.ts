@@ -19,6 +19,8 @@ export interface Answer {
   readonly text: string;
   /** The body as JSON, or undefined when it is a plain text. */
   readonly json: unknown;
+  /** What the server remarks besides, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface ClientOptions {
@@ -53,6 +55,7 @@ export class RestClient {
     if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
     let status: number;
     let text: string;
+    let warnings: string[];
     try {
       const response = await fetch(this.base + path, {
         method,
@@ -62,12 +65,13 @@ export class RestClient {
       });
       status = response.status;
       text = await response.text();
+      warnings = warningsIn(response.headers.get('warning') ?? '');
     } catch (error) {
       throw new RequestError(this.silence(error, timeoutMs), undefined, undefined, { cause: error });
     }
     const json = jsonOf(text);
     if (status >= 400) throw refusalOf(status, text, json);
-    return { status, text, json };
+    return { status, text, json, warnings };
   }
 
   private silence(error: unknown, timeoutMs: number): string {
@@ -93,6 +97,11 @@ function refusalOf(status: number, text: string, json: unknown): RequestError {
     status,
     typeof error === 'number' ? error : undefined,
   );
+}
+
+/** Texts of a header Warning: `299 - "text", 299 - "text"`. */
+function warningsIn(header: string): string[] {
+  return [...header.matchAll(/299 \S+ ("(?:[^"\\]|\\.)*")/g)].map(([, quoted = '""']) => JSON.parse(quoted) as string);
 }
 
 function jsonOf(text: string): unknown {

@@ -44,6 +44,14 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
 const startWaitMs = 1000;
 const startPollMs = 1;
 
+const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
+
+/** What the answer to a change says besides. */
+interface Remarks {
+  readonly warnings: readonly string[];
+  readonly notes: readonly string[];
+}
+
 /** Kind of reset: the offset of a source. */
 const resetOffset = 1;
 
@@ -84,11 +92,11 @@ export class RuleService {
   create(body: unknown): Promise<string | Reply> {
     return inContext('create rule error', async () => {
       const { json, rule } = this.#read(body);
-      const warnings = await this.#serial.run(rule.id, () => {
+      const { warnings, notes } = await this.#serial.run(rule.id, () => {
         if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
         return this.#install(json, rule);
       });
-      return withWarnings(`Rule ${rule.id} was created successfully.`, warnings, idleTexts(json));
+      return withWarnings(`Rule ${rule.id} was created successfully.`, warnings, notes);
     });
   }
 
@@ -101,8 +109,8 @@ export class RuleService {
         if (old?.version && !((json.version ?? '') > old.version)) {
           throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
         }
-        const warnings = await this.#install(json, rule);
-        return withWarnings(`Rule ${id} was updated successfully.`, warnings, idleTexts(json));
+        const { warnings, notes } = await this.#install(json, rule);
+        return withWarnings(`Rule ${id} was updated successfully.`, warnings, notes);
       });
     });
   }
@@ -202,14 +210,13 @@ export class RuleService {
     );
   }
 
-  start(id: string): Promise<string> {
+  start(id: string): Promise<string | Reply> {
     return inContext('start rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, true, () => this.#follow(id));
         asRuleError(() => this.#engine.start(id));
-        await this.#started(id);
-        return `Rule ${id} was started`;
+        return withWarnings(`Rule ${id} was started`, [], await this.#started(id));
       }),
     );
   }
@@ -225,14 +232,13 @@ export class RuleService {
     );
   }
 
-  restart(id: string): Promise<string> {
+  restart(id: string): Promise<string | Reply> {
     return inContext('restart rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, true, () => this.#follow(id));
         await asRuleError(() => this.#engine.restart(id));
-        await this.#started(id);
-        return `Rule ${id} was restarted`;
+        return withWarnings(`Rule ${id} was restarted`, [], await this.#started(id));
       }),
     );
   }
@@ -338,7 +344,7 @@ export class RuleService {
    * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what the
    * user should know of it.
    */
-  async #install(json: RuleJson, rule: RuleDefinition): Promise<readonly string[]> {
+  async #install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
     const { id } = rule;
     const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
     const warnings = asRuleError(() => this.#engine.define(rule));
@@ -360,8 +366,7 @@ export class RuleService {
     if (!rule.triggered) await this.#engine.stop(id);
     else if (old === undefined) this.#engine.start(id);
     else await this.#engine.restart(id);
-    await this.#started(id);
-    return warnings;
+    return { warnings, notes: [...idleTexts(json), ...(await this.#started(id))] };
   }
 
   /** Brings the engine in line with the store after a change that was lost. */
@@ -370,13 +375,23 @@ export class RuleService {
     followed.catch((error: unknown) => this.#log.error(`rule ${id} after a change that was lost: ${reasonOf(error)}`));
   }
 
-  /** Resolves when the rule has left its start behind, at the latest after `startWaitMs`. */
-  async #started(id: string): Promise<void> {
+  /**
+   * Resolves when the rule has left its start behind and its sources have tried to connect, at the latest after
+   * `startWaitMs`: what a client sends after the answer reaches the rule. Otherwise it says why not, in notes: clients expect the
+   * usual text.
+   */
+  async #started(id: string): Promise<readonly string[]> {
     const end = performance.now() + startWaitMs;
+    const isOpening = () => {
+      const state = this.#engine.state(id);
+      return state === 'starting' || (state === 'running' && this.#engine.opening(id) === undefined);
+    };
     // The thread that runs the rule mostly answers within a turn or two of the event loop.
-    for (let turn = 0; this.#engine.state(id) === 'starting' && performance.now() < end; turn++) {
+    for (let turn = 0; isOpening() && performance.now() < end; turn++) {
       await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
     }
+    if (isOpening()) return [stillStarting];
+    return this.#engine.state(id) === 'running' ? (this.#engine.opening(id) ?? []) : [];
   }
 
   #bringUp(id: string): Promise<void> {
