@@ -35,6 +35,8 @@ export namespace WindowFlag {
   export const EVENT_TIME: u32 = 1;
   export const GROUPED: u32 = 2;
   export const SEND_EMPTY: u32 = 4;
+  /** Set by the window: rows of the same time come together (window/sliding.ts). */
+  export const JOINS_EQUAL: u32 = 8;
 }
 
 export const S_KIND: usize = 0;

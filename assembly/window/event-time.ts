@@ -64,6 +64,12 @@ export function timeColumnOf(node: usize): u32 {
   return load<u16>(<usize>load<u32>(node, N_SPEC), S_COLUMNS);
 }
 
+/** True when rows are held back, for late ones or for those of other streams: rows of the same time then go on together. */
+export function waitsForRows(node: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  return load<f64>(spec, S_TOLERANCE) > 0 || load<u32>(spec, S_STREAMS) > 1;
+}
+
 /** Rows dropped because they came too late. */
 export function eventTimeDropped(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), E_DROPPED);
@@ -224,10 +230,11 @@ function passable(state: usize, watermark: f64, accepted: usize, count: u32): u3
     last = ms;
     n++;
   }
-  // A later row of this batch may be older than one that would pass; it is accepted, so it must come first.
+  // A later row of this batch may be older than one that would pass; it is accepted, so it must come first. Rows of the
+  // same time go on together.
   let least: f64 = Infinity;
   for (let i = n; i < count; i++) least = min(least, load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>i << 2)) << 3)));
-  while (n > 0 && load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>(n - 1) << 2)) << 3)) > least) n--;
+  while (n > 0 && load<f64>(TIMES + (<usize>load<u32>(accepted + (<usize>(n - 1) << 2)) << 3)) >= least) n--;
   return n;
 }
 

@@ -1,5 +1,8 @@
 // Sliding windows: for each row (or each that OVER (WHEN …) takes) the rows of the time before it, [t - length, t]. With
 // a delay also those after it, [t - length, t + delay), sent when the time t + delay has come.
+//
+// Event time that waits for late rows or for other streams releases rows of the same time together: each is in the windows
+// of all of them.
 import * as ctx from '../flow/context';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
@@ -19,6 +22,8 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
   const length = load<f64>(spec, S_LENGTH);
   const delay = load<f64>(spec, S_STEP);
   const trigger = load<u16>(spec, S_TRIGGER);
+  const joinsEqual = (load<u32>(spec, S_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
     const row = load<u32>(at);
@@ -34,22 +39,24 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
     else rowsDropBefore(state + W_ROWS, oldest - length);
     if (!isExhausted(node) && (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at)))) exhaust(node);
     if (isExhausted(node)) return;
-    if (!isTrigger) continue;
-    if (stacks) {
-      stacksSend(node, spec, state, ms - length, ms);
-      resume();
-      continue;
+    if (isTrigger) triggers++;
+    if (joinsEqual && i + 1 < n && timeOfRow(load<u32>(at, 4)) == ms) continue;
+    for (; triggers > 0; triggers--) {
+      triggered(node, spec, state, ms);
+      if (isExhausted(node)) return;
     }
-    if (delay > 0) {
-      if (!queuePush(state, ms, accountOf(node))) {
-        exhaust(node);
-        return;
-      }
-      continue;
-    }
-    sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
-    resume();
   }
+}
+
+/** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
+function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
+  const length = load<f64>(spec, S_LENGTH);
+  if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms);
+  else if (load<f64>(spec, S_STEP) > 0) {
+    if (!queuePush(state, ms, accountOf(node))) exhaust(node);
+    return;
+  } else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
+  resume();
 }
 
 /** Sends the windows whose delay has passed at `ms`. */

@@ -16,7 +16,7 @@ import { hold } from './batch';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
-import { timeColumnOf } from './event-time';
+import { timeColumnOf, waitsForRows } from './event-time';
 import { messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { partitionsFree, partitionsNew } from './partitions';
@@ -40,7 +40,7 @@ import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 export function windowOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   specPrepare(spec);
-  if (isEventTime(spec)) useParsedTimes(node, spec);
+  if (isEventTime(spec)) followEventTime(node, spec);
   const acct = accountOf(node);
   const state = allocZeroed(W_SIZE, acct);
   if (!state) return false;
@@ -61,11 +61,16 @@ export function windowOpen(node: usize): bool {
   return true;
 }
 
-/** Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once. */
-function useParsedTimes(node: usize, spec: usize): void {
+/**
+ * Below an eventTime node its column of parsed times is the timestamp, whatever the plan names: texts are parsed once. It
+ * also says whether rows of the same time come together.
+ */
+function followEventTime(node: usize, spec: usize): void {
   let at = <usize>load<u32>(node, N_PARENT);
   while (at && load<u32>(at, N_KIND) != NodeKind.EVENT_TIME) at = <usize>load<u32>(at, N_PARENT);
-  if (at) store<u16>(spec, <u16>(OPERAND_COL + timeColumnOf(at)), S_TIMESTAMP);
+  if (!at) return;
+  store<u16>(spec, <u16>(OPERAND_COL + timeColumnOf(at)), S_TIMESTAMP);
+  if (waitsForRows(at)) store<u32>(spec, load<u32>(spec, S_FLAGS) | WindowFlag.JOINS_EQUAL, S_FLAGS);
 }
 
 /** Gives the current batch to the window. */

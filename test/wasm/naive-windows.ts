@@ -51,8 +51,31 @@ type Of<K extends WindowPlan['kind']> = Extract<WindowPlan, { kind: K }>;
 const first = (rows: Row[]): Row => rows[0] as Row;
 const last = (rows: Row[]): Row => rows.at(-1) as Row;
 
-/** Messages of a window over rows in order; units are seconds. With `watermark` Infinity all is over. */
-export function naiveWindows(window: WindowPlan, rows: Row[], watermark: number, sendEmpty: boolean): Sent[] {
+/**
+ * With which part of the input each row is released, when parts arrive one after the other. The rows of one time that are
+ * released together are in each other's sliding windows, if rows wait at all.
+ */
+export function releasesOf(parts: Row[][], tolerance: number): Map<Row, number> {
+  const releases = new Map<Row, number>();
+  const all: Row[] = [];
+  for (const [i, part] of parts.entries()) {
+    all.push(...part);
+    for (const row of naiveEventTime(all, tolerance).released) if (!releases.has(row)) releases.set(row, i);
+  }
+  return releases;
+}
+
+/**
+ * Messages of a window over rows in order; units are seconds. With `watermark` Infinity all is over.
+ * @param releases see `releasesOf`; without it rows of the same time come one after the other
+ */
+export function naiveWindows(
+  window: WindowPlan,
+  rows: Row[],
+  watermark: number,
+  sendEmpty: boolean,
+  releases?: ReadonlyMap<Row, number>,
+): Sent[] {
   const sent: Sent[] = [];
   const send: Send = (content, start, end) => {
     const kept = content.filter((row) => row.isIn);
@@ -66,7 +89,7 @@ export function naiveWindows(window: WindowPlan, rows: Row[], watermark: number,
       byTime(window.lengthMs, window.hopMs, rows, watermark, send);
       return sent;
     case 'sliding':
-      sliding(window, rows, watermark, send);
+      sliding(window, rows, watermark, send, releases);
       return sent;
     case 'session':
       sessions(window, rows, watermark, send);
@@ -106,11 +129,22 @@ function byTime(length: number, hop: number, rows: Row[], watermark: number, sen
   }
 }
 
-function sliding({ lengthMs, delayMs }: Of<'sliding'>, rows: Row[], watermark: number, send: Send): void {
+function sliding(
+  { lengthMs, delayMs }: Of<'sliding'>,
+  rows: Row[],
+  watermark: number,
+  send: Send,
+  releases?: ReadonlyMap<Row, number>,
+): void {
+  const isWith = (row: Row, trigger: Row): boolean =>
+    releases !== undefined && row.ts === trigger.ts && releases.get(row) === releases.get(trigger);
   for (const trigger of rows.filter((row) => row.starts)) {
     const from = trigger.ts - lengthMs;
     const end = trigger.ts + delayMs;
-    const seen = delayMs > 0 ? rows.filter((row) => row.ts < end) : rows.slice(0, rows.indexOf(trigger) + 1);
+    const seen =
+      delayMs > 0
+        ? rows.filter((row) => row.ts < end)
+        : rows.filter((row, i) => i <= rows.indexOf(trigger) || isWith(row, trigger));
     if (delayMs > 0 && end > watermark) continue;
     send(
       seen.filter((row) => row.ts >= from),

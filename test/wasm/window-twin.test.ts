@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
 import type { Value } from '../../kernels/value.js';
-import { naiveEventTime, naiveWindows, type Row, type Sent } from './naive-windows.js';
+import { naiveEventTime, naiveWindows, type Row, releasesOf, type Sent } from './naive-windows.js';
 import { type Message, WindowKernel } from './window-kernel.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
@@ -142,7 +142,8 @@ test('every kind of window sends what its definition says, in event time', () =>
         const node = kernel.add(plan, { parent: top });
         kernel.width = groups ? 8 : 5;
         const got: Message[] = [];
-        for (const part of cut(rows, sizes)) got.push(...kernel.push(top, part.map(toValues), { kind: 'eventTime' }));
+        const parts = cut(rows, sizes);
+        for (const part of parts) got.push(...kernel.push(top, part.map(toValues), { kind: 'eventTime' }));
         const dropped = Number(kernel.call('eventTimeDropped', top));
         kernel.remove(node);
         kernel.remove(top, 'eventTime');
@@ -153,7 +154,8 @@ test('every kind of window sends what its definition says, in event time', () =>
             ? all.map((row) => ({ ...row, starts: true }))
             : all;
         const naive = naiveEventTime(withTriggers, lateToleranceMs);
-        const expected = naiveWindows(window, naive.released, naive.watermark, sendEmpty);
+        const releases = lateToleranceMs > 0 ? releasesOf(cut(withTriggers, sizes), lateToleranceMs) : undefined;
+        const expected = naiveWindows(window, naive.released, naive.watermark, sendEmpty, releases);
         assert.is(dropped, naive.dropped);
         const width = groups ? 5 : 2;
         assert.equal(
