@@ -223,5 +223,6 @@ export const naive: Record<string, Operator> = {
 
 function inArray(wanted: boolean, a: Value, b: Value): Value {
   if (isError(a) || isError(b) || isNested(a)) return failed;
+  if (isNull(a) && !isNull(b)) return false;
   return Array.isArray(b) ? membership(wanted, a, b) : !wanted;
 }

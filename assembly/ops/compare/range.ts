@@ -110,7 +110,8 @@ export function compareNotIn(op: usize): void {
   mapA(op, (tag: u8, val: u64): void => giveIn(tag, val, false));
 }
 
-// What is no array is a set without elements, even for a null on the left.
+// What is no array is a set without elements; a null on the left is in no set and in no set's complement, unless there is
+// no value on the right at all.
 function giveInArray(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
   if (tagA == Tag.ERROR || tagB == Tag.ERROR) {
     give(Tag.ERROR, tagA == Tag.ERROR ? a : b);
@@ -120,12 +121,12 @@ function giveInArray(tagA: u8, a: u64, tagB: u8, b: u64, wanted: bool): void {
     give(Tag.ERROR, operandError(tagA, a, 'IN', tagB, b));
     return;
   }
-  if (tagB != Tag.ARRAY) {
-    giveBool(!wanted);
+  if (isNull(tagA) && !isNull(tagB)) {
+    giveBool(false);
     return;
   }
-  if (isNull(tagA)) {
-    giveBool(false);
+  if (tagB != Tag.ARRAY) {
+    giveBool(!wanted);
     return;
   }
   const off = offOf(b);
