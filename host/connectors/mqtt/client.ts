@@ -1,7 +1,7 @@
 /** Connection settings in the form of mqtt.js, and the client with our transport below it. */
-import { readFile } from 'node:fs/promises';
 import type { SecureVersion } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
+import { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { type Endpoint, Transport, type TransportTap } from './transport.js';
 
@@ -40,15 +40,16 @@ export function protocolLevel(version: string): 3 | 4 | 5 {
 
 /**
  * Makes a client that does not connect yet and never reconnects by itself: the engine decides about both.
- * The package is loaded here, so that a server without MQTT rules does not pay for it.
+ * The package is loaded here, so that a server without MQTT rules does not pay for it. `paths` opens its certificates.
  */
 export async function makeClient(
   conf: ConnectionConf,
   options: IClientOptions,
   tap: (transport: Transport) => TransportTap | undefined,
+  paths = AllowedPaths.any(),
 ): Promise<MqttClient> {
   const { default: mqtt } = await import('mqtt');
-  const endpoint = await endpointOf(conf);
+  const endpoint = await endpointOf(conf, paths);
   const level = protocolLevel(conf.protocolVersion);
   const build = () => {
     const transport = new Transport(endpoint);
@@ -130,14 +131,15 @@ function addressOf(server: string): { host: string; port: number; isTls: boolean
   return { host, port: url.port === '' ? (isTls ? 8883 : 1883) : Number(url.port), isTls };
 }
 
-async function endpointOf(conf: ConnectionConf): Promise<Endpoint> {
+async function endpointOf(conf: ConnectionConf, paths: AllowedPaths): Promise<Endpoint> {
   const { host, port, isTls } = addressOf(conf.server);
   if (!isTls) return { host, port };
   const load = async (path: string, raw: string) => {
     if (raw !== '') return Buffer.from(raw, 'base64');
     if (path === '') return undefined;
     try {
-      return await readFile(path);
+      const file = await paths.open(path, 'readNow');
+      return await file.readFile().finally(() => file.close());
     } catch (error) {
       throw new HaumeaError('config', `mqtt: ${reasonOf(error)}`, { cause: error });
     }

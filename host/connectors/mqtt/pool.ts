@@ -1,5 +1,6 @@
 /** MQTT clients of sinks: sinks with the same connection settings share one. */
 import type { MqttClient } from 'mqtt';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { reasonOf } from '../../base/errors.js';
 import { type ConnectionConf, connectOnce, endClient, makeClient } from './client.js';
 
@@ -7,11 +8,11 @@ export class ClientPool {
   readonly #clients = new Map<string, SharedClient>();
 
   /** Returns the client for these settings; each user gives it back. */
-  take(conf: ConnectionConf): SharedClient {
+  take(conf: ConnectionConf, paths: AllowedPaths): SharedClient {
     const key = keyOf(conf);
     let client = this.#clients.get(key);
     if (client === undefined) {
-      client = new SharedClient(conf, () => this.#clients.delete(key));
+      client = new SharedClient(conf, paths, () => this.#clients.delete(key));
       this.#clients.set(key, client);
     }
     client.users++;
@@ -29,6 +30,7 @@ export class SharedClient {
 
   constructor(
     readonly conf: ConnectionConf,
+    readonly paths: AllowedPaths,
     readonly onUnused: () => void,
   ) {}
 
@@ -53,7 +55,7 @@ export class SharedClient {
 
   async #connect(): Promise<void> {
     if (this.mqtt === undefined) {
-      this.mqtt = await makeClient(this.conf, { clean: true }, () => undefined);
+      this.mqtt = await makeClient(this.conf, { clean: true }, () => undefined, this.paths);
       this.mqtt.on('error', (error) => {
         this.#reason = reasonOf(error);
         this.mqtt?.stream?.destroy();

@@ -48,7 +48,7 @@ export class MqttSink implements Sink {
     readonly context: SinkContext,
   ) {
     const pool = context.shared('mqtt.clients', () => new ClientPool());
-    this.#client = pool.take(conf);
+    this.#client = pool.take(conf, context.paths);
     this.#encoder = new PublishEncoder(conf.topic, conf.retained, protocolLevel(conf.protocolVersion), conf.properties);
   }
 

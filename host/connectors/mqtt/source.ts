@@ -99,6 +99,7 @@ export class MqttSource implements Source {
         ...(isV5 && expiry > 0 ? { properties: { sessionExpiryInterval: expiry } } : {}),
       },
       (transport) => this.#tap(transport),
+      this.context.paths,
     );
     client.on('error', (error) => {
       this.#reason = reasonOf(error);
