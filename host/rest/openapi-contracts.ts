@@ -90,6 +90,8 @@ const importQuery = {
   atomic: '1 changes nothing when an item is refused',
 };
 
+const exportQuery = { secrets: 'omit leaves passwords and keys out' };
+
 export const contracts: Readonly<Record<string, Contract>> = {
   'GET /': gives(ref('Information')),
   'POST /': gives(ref('Information')),
@@ -192,12 +194,16 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /async/task/:id': orMissing(gives(ref('Task'))),
   'POST /async/task/:id/cancel': orMissing(done),
   'GET /data/import/status': gives(ref('ImportStatus')),
-  'GET /data/export': gives(asFile(ref('ExportDocument'))),
-  'POST /data/export': orMissing({ request: names, answers: { 200: asFile(ref('ExportDocument')) } }),
-  'GET /v2/data/export': gives(bytes),
+  'GET /data/export': gives(asFile(ref('ExportDocument')), exportQuery),
+  'POST /data/export': orMissing({
+    query: exportQuery,
+    request: names,
+    answers: { 200: asFile(ref('ExportDocument')) },
+  }),
+  'GET /v2/data/export': gives(bytes, exportQuery),
   'POST /v2/data/import': { ...importing, ...keptDone },
   'POST /ruleset/import': { ...importing, ...keptDone },
-  'POST /ruleset/export': gives(asFile(ref('Ruleset'))),
+  'POST /ruleset/export': gives(asFile(ref('Ruleset')), exportQuery),
   'POST /rules/:id/trace/start': { request: objectOfAnything, ...empty },
   'POST /rules/:id/trace/stop': empty,
   'GET /trace/rule/:id': gives(orNull(names), { limit: 'most ids given' }),

@@ -103,6 +103,8 @@ function ruleBody(call: Call): Record<string, unknown> {
 
 const ruleDefinition = { args: [nameArg, { ...jsonArg, isRest: true }], flags: [fileFlag], body: ruleBody };
 
+const secretsFlag = { name: 'no-secrets', doc: 'leave passwords and keys out' };
+
 /** A sentence of a table. */
 function shortened(text: string): string {
   return text.length > maxCell ? `${text.slice(0, maxCell)}…` : text;
@@ -248,12 +250,16 @@ const transferCommands: Command[] = [
     path: 'export ruleset',
     args: [{ name: 'file' }],
     doc: 'export streams, tables and rules, - is standard output',
+    flags: [secretsFlag],
     run: exportRuleset,
   },
   {
     path: 'export data',
     args: [{ name: 'file' }],
-    flags: [{ name: 'rules', short: 'r', value: 'IDS', doc: 'only these rules and what they need: ["a","b"] or a,b' }],
+    flags: [
+      { name: 'rules', short: 'r', value: 'IDS', doc: 'only these rules and what they need: ["a","b"] or a,b' },
+      secretsFlag,
+    ],
     doc: 'export the whole configuration, a .yaml file in the second form',
     run: exportData,
   },

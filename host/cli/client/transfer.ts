@@ -6,7 +6,7 @@ import { reasonOf } from '../../base/errors.js';
 import { type Call, UsageError } from './command.js';
 import { definition, named, readText } from './input.js';
 import { isObject, table } from './print.js';
-import { RequestError } from './rest-client.js';
+import { type Answer, RequestError } from './rest-client.js';
 import { importFailures } from './status.js';
 
 /** Imports start plugins and may take long. */
@@ -37,6 +37,7 @@ export async function importData(call: Call): Promise<number> {
     const answer = await long(call, 'importing', (limit) => call.client.send('POST', path, { content }, limit));
     if (call.isJson) call.print(answer);
     else call.io.out('imported\n');
+    for (const warning of missingIn(answer)) call.io.err(`haumea: ${warning}\n`);
     return 0;
   } catch (error) {
     const failures = error instanceof RequestError ? failuresIn(error.message) : [];
@@ -44,6 +45,12 @@ export async function importData(call: Call): Promise<number> {
     call.io.err(`haumea: some items were not imported\n${table(failures)}`);
     return 1;
   }
+}
+
+/** What the document did not hold. */
+function missingIn({ json, warnings }: Answer): readonly string[] {
+  const missing = isObject(json) && Array.isArray(json.MissingSecrets) ? json.MissingSecrets : [];
+  return [...warnings, ...missing.map((place) => `a secret of ${place} was left out of the file and is missing`)];
 }
 
 /** The message of a failed import is the JSON text of its status, perhaps behind a context. */
@@ -60,10 +67,10 @@ function failuresIn(message: string): ReturnType<typeof importFailures> {
 
 /** `export ruleset FILE`; returns the exit code. */
 export async function exportRuleset(call: Call): Promise<number> {
-  const { text } = await long(call, 'exporting', (limit) =>
-    call.client.send('POST', '/ruleset/export', undefined, limit),
+  const answer = await long(call, 'exporting', (limit) =>
+    call.client.send('POST', `/ruleset/export${secretsQuery(call)}`, undefined, limit),
   );
-  return save(call, text);
+  return save(call, answer);
 }
 
 /** `export data FILE [-r RULES]`, JSON or by its ending YAML; returns the exit code. */
@@ -71,12 +78,13 @@ export async function exportData(call: Call): Promise<number> {
   const rules = call.flag('rules');
   const isYaml = /\.ya?ml$/i.test(call.arg('file'));
   if (rules !== undefined && isYaml) throw new UsageError('-r needs a JSON file');
-  const { text } = await long(call, 'exporting', (limit) =>
+  const query = secretsQuery(call);
+  const answer = await long(call, 'exporting', (limit) =>
     rules === undefined
-      ? call.client.send('GET', isYaml ? '/v2/data/export' : '/data/export', undefined, limit)
-      : call.client.send('POST', '/data/export', idsOf(rules), limit),
+      ? call.client.send('GET', `${isYaml ? '/v2/data/export' : '/data/export'}${query}`, undefined, limit)
+      : call.client.send('POST', `/data/export${query}`, idsOf(rules), limit),
   );
-  return save(call, text);
+  return save(call, answer);
 }
 
 function idsOf(text: string): string[] {
@@ -94,8 +102,13 @@ function idsOf(text: string): string[] {
   throw new UsageError('-r needs an array of rule ids: ["a","b"] or a,b');
 }
 
-function save(call: Call, text: string): number {
+function secretsQuery(call: Call): string {
+  return call.flag('no-secrets') === 'true' ? '?secrets=omit' : '';
+}
+
+function save(call: Call, { text, warnings }: Answer): number {
   const file = call.arg('file');
+  for (const warning of warnings) call.io.err(`haumea: ${warning}\n`);
   if (file === '-') {
     call.io.out(text.endsWith('\n') ? text : `${text}\n`);
     return 0;

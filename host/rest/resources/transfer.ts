@@ -1,9 +1,19 @@
+import { HaumeaError } from '../../base/errors.js';
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
-import { type ImportRequest, readImport } from '../services/transfer.js';
+import { type ExportedDocument, type ImportRequest, readImport } from '../services/transfer.js';
+import { warningHeader } from '../services/warnings.js';
 
 /** A file for the client to keep. */
-function attachment(text: string): Reply {
-  return new Reply(text, 200, 'application/octet-stream', { 'Content-Disposition': 'Attachment' });
+function attachment({ text, warnings }: ExportedDocument): Reply {
+  const headers = { 'Content-Disposition': 'Attachment', ...warningHeader(warnings) };
+  return new Reply(text, 200, 'application/octet-stream', headers);
+}
+
+/** Whether an export is to be without secrets; anything but the known words is refused: nobody should get them by a typo. */
+function omitsSecrets({ query: { secrets } }: RestRequest): boolean {
+  if (secrets === undefined || secrets === '' || secrets === 'include') return false;
+  if (secrets === 'omit') return true;
+  throw new HaumeaError('general', `secrets is ${JSON.stringify(secrets)}, expected omit or include`);
 }
 
 function importRequest(request: RestRequest): ImportRequest {
@@ -20,14 +30,15 @@ export const transfer = defineRoutes(
     method: 'GET',
     path: '/data/export',
     doc: 'All definitions as JSON',
-    handle: async (_request, { transfer }) => attachment(await transfer.export()),
+    handle: async (request, { transfer }) => attachment(await transfer.export(omitsSecrets(request))),
   },
   {
     method: 'POST',
     path: '/data/export',
     doc: 'Some rules with all they need, as JSON',
     gate: 'none',
-    handle: async (request, { transfer }) => attachment(await transfer.exportRules(request.json())),
+    handle: async (request, { transfer }) =>
+      attachment(await transfer.exportRules(request.json(), omitsSecrets(request))),
   },
   {
     method: 'POST',
@@ -72,7 +83,7 @@ export const transfer = defineRoutes(
     method: 'GET',
     path: '/v2/data/export',
     doc: 'All definitions as YAML',
-    handle: async (_request, { transfer }) => attachment(await transfer.exportYaml()),
+    handle: async (request, { transfer }) => attachment(await transfer.exportYaml(omitsSecrets(request))),
   },
   {
     method: 'POST',
@@ -86,7 +97,7 @@ export const transfer = defineRoutes(
     path: '/ruleset/export',
     doc: 'Streams, tables and rules as JSON',
     gate: 'none',
-    handle: async (_request, { transfer }) => attachment(await transfer.exportRuleset()),
+    handle: async (request, { transfer }) => attachment(await transfer.exportRuleset(omitsSecrets(request))),
   },
   {
     method: 'POST',

@@ -1,8 +1,10 @@
 /** Rules as imports and exports see them, with their life in the engine. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import type { RuleJson } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { StoreChange } from '../../meta/store.js';
 import type { RuleItems } from '../../meta/transfer/import.js';
+import { unmaskRule } from './rule-secrets.js';
 import type { RuleService } from './rules.js';
 
 export class StoredRuleItems implements RuleItems {
@@ -38,9 +40,18 @@ export class StoredRuleItems implements RuleItems {
     } catch (error) {
       throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
     }
-    const rule = this.#service.checkDefinition(id, body);
+    const rule = this.#service.checkDefinition(id, unmaskRule(body, this.#stored(id)));
     if (rule.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
     return this.#rules.changes(id, rule);
+  }
+
+  /** The stored rule, whose secrets a masked one keeps. */
+  #stored(id: string): RuleJson | undefined {
+    try {
+      return this.#rules.get(id);
+    } catch {
+      return undefined;
+    }
   }
 
   removal(id: string): readonly StoreChange[] {

@@ -21,14 +21,25 @@ import {
   isClean,
   runImport,
 } from '../../meta/transfer/import.js';
-import { inContext } from '../route.js';
+import { missingIn, secretsIn, withoutSecrets } from '../../meta/transfer/secrets.js';
+import { inContext, type Reply } from '../route.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
+import { withWarnings } from './warnings.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
 export interface ImportResult {
   readonly ErrorMsg: string;
   readonly ConfigResponse: Record<SectionName, Record<string, string>>;
+  /** Items whose secrets were left out of the document and are not known here, where there are any. */
+  readonly MissingSecrets?: readonly string[];
+}
+
+/** A document for a client to keep. */
+export interface ExportedDocument {
+  readonly text: string;
+  /** What whoever keeps it should know, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface ImportRequest {
@@ -52,6 +63,8 @@ export interface TransferOptions {
 }
 
 const statusKey = 'last';
+/** Items named in a remark. */
+const maxPlaces = 20;
 const rulesetSections = ['streams', 'tables', 'rules'] as const;
 
 export class TransferService {
@@ -68,16 +81,21 @@ export class TransferService {
     const failures = await this.#run(items, { isReset: !isPartial, isStrict, isDryRun, signal });
     const response = documentOf(failures);
     if (!isClean(failures)) throw new HaumeaError('general', JSON.stringify(response));
+    const missing = isDryRun ? [] : await this.#missing(items);
     if (isStopping && !isDryRun) this.#options.stop();
-    return { ErrorMsg: '', ConfigResponse: response };
+    return { ErrorMsg: '', ConfigResponse: response, ...(missing.length === 0 ? {} : { MissingSecrets: missing }) };
+  }
+
+  async #missing(items: Items<unknown>): Promise<string[]> {
+    return missingIn(await exportAll(this.#options.target), items);
   }
 
   /** Imports a YAML document over what is there, all of it or nothing. */
-  importYaml(body: Body, isDryRun: boolean): Promise<string> {
+  importYaml(body: Body, isDryRun: boolean): Promise<string | Reply> {
     return inContext('import error', async () => {
       const items = await readYaml(await this.#content(body));
       const failures = await this.#run(items, { isReset: false, isStrict: true, isDryRun });
-      if (isClean(failures)) return 'success';
+      if (isClean(failures)) return withWarnings('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
       const reasons = [...failures].flatMap(([section, items]) =>
         [...items].map(([name, reason]) => `${section} ${name}: ${reason}`),
       );
@@ -91,33 +109,41 @@ export class TransferService {
     return text === undefined ? documentOf<string>(new Map()) : (JSON.parse(text) as ImportResult['ConfigResponse']);
   }
 
-  async export(): Promise<string> {
-    return JSON.stringify(documentOf(await exportAll(this.#options.target)));
+  /** Exports all definitions; secrets are in it as they are unless they are to be left out. */
+  async export(omitsSecrets: boolean): Promise<ExportedDocument> {
+    const { items, warnings } = forExport(await exportAll(this.#options.target), omitsSecrets);
+    return { text: JSON.stringify(documentOf(items)), warnings };
   }
 
   /** Exports some rules with all they need. */
-  exportRules(ids: unknown): Promise<string> {
+  exportRules(ids: unknown, omitsSecrets: boolean): Promise<ExportedDocument> {
     return inContext('export error', async () => {
       if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
         throw new HaumeaError('general', 'invalid body: a list of rule ids was expected');
       }
       const rules = new Map(ids.map((id: string) => [id, this.#options.rule(id)]));
       const all = await exportAll(this.#options.target);
-      return JSON.stringify(documentOf(itemsOfRules(all, rules, this.#options.lookup)));
+      const { items, warnings } = forExport(itemsOfRules(all, rules, this.#options.lookup), omitsSecrets);
+      return { text: JSON.stringify(documentOf(items)), warnings };
     });
   }
 
-  async exportYaml(): Promise<string> {
-    return writeYaml(await exportAll(this.#options.target));
+  async exportYaml(omitsSecrets: boolean): Promise<ExportedDocument> {
+    const { items, warnings } = forExport(await exportAll(this.#options.target), omitsSecrets);
+    return { text: warnings.map((text) => `# ${text}\n`).join('') + (await writeYaml(items)), warnings };
   }
 
-  async exportRuleset(): Promise<string> {
-    const document = documentOf(await exportAll(this.#options.target));
-    return JSON.stringify(Object.fromEntries(rulesetSections.map((section) => [section, document[section]])));
+  async exportRuleset(omitsSecrets: boolean): Promise<ExportedDocument> {
+    const all = await exportAll(this.#options.target);
+    const some = new Map([...all].filter(([section]) => (rulesetSections as readonly string[]).includes(section)));
+    const { items, warnings } = forExport(some, omitsSecrets);
+    const document = documentOf(items);
+    const text = JSON.stringify(Object.fromEntries(rulesetSections.map((section) => [section, document[section]])));
+    return { text, warnings };
   }
 
   /** Adds streams, tables and rules whose names are free; what can't be used is left out. */
-  importRuleset(body: Body): Promise<string> {
+  importRuleset(body: Body): Promise<string | Reply> {
     return inContext('import ruleset error', async () => {
       const given = readJson(await this.#content(body));
       const { gate, target } = this.#options;
@@ -127,7 +153,8 @@ export class TransferService {
         const failures = await runImport(target, fresh, options);
         return rulesetSections.map((section) => countOf(fresh, section) - countOf(failures, section));
       });
-      return `imported ${counts[0]} streams, ${counts[1]} tables and ${counts[2]} rules`;
+      const text = `imported ${counts[0]} streams, ${counts[1]} tables and ${counts[2]} rules`;
+      return withWarnings(text, missingTexts(await this.#missing(given)));
     });
   }
 
@@ -165,6 +192,20 @@ export class TransferService {
       ? textFromUtf8(await readResource(file, this.#options.files), `the content of ${file}`)
       : content;
   }
+}
+
+/** The items as they leave the server, and what is to be said about their secrets. */
+function forExport(items: Items<string>, omitsSecrets: boolean): { items: Items<string>; warnings: string[] } {
+  const places = secretsIn(items);
+  if (places.length === 0) return { items, warnings: [] };
+  const where = places.length > maxPlaces ? `${places.slice(0, maxPlaces).join(', ')} …` : places.join(', ');
+  return omitsSecrets
+    ? { items: withoutSecrets(items), warnings: [`secrets were left out: ${where}`] }
+    : { items, warnings: [`this export holds secrets as they are (${where}), secrets=omit leaves them out`] };
+}
+
+function missingTexts(places: readonly string[]): string[] {
+  return places.map((place) => `a secret of ${place} was left out of the document and is missing`);
 }
 
 /** Reads where an import takes its document from: exactly one of a text and a URI; the other is empty. */

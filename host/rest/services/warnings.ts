@@ -12,12 +12,17 @@ const maxHeaderLength = 4000;
 export function withWarnings(text: string, warnings: readonly string[], notes: readonly string[] = []): string | Reply {
   if (warnings.length + notes.length === 0) return text;
   const body = [...(text === '' ? [] : [text]), ...warnings.map((warning) => `Warning: ${warning}`)].join('\n');
+  return new Reply(body, undefined, undefined, warningHeader([...warnings, ...notes]));
+}
+
+/** The header `Warning` with these sentences, as far as they fit; none without any. */
+export function warningHeader(warnings: readonly string[]): { Warning?: string } {
   const headers: string[] = [];
-  for (const warning of [...warnings, ...notes]) {
+  for (const warning of warnings) {
     const header = `299 - ${JSON.stringify(ascii(warning))}`;
     if (headers.join(', ').length + header.length < maxHeaderLength) headers.push(header);
   }
-  return new Reply(body, undefined, undefined, { Warning: headers.join(', ') });
+  return headers.length === 0 ? {} : { Warning: headers.join(', ') };
 }
 
 /** Other characters have no place in a header. */

@@ -1,0 +1,98 @@
+/** Exports hold secrets, and say so; without them they can be shown around, and an import says what is missing. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { temporaryFolder } from '../harness.js';
+import { run } from '../unit/cli/fake-server.js';
+import { startControlPlane } from './control-plane.js';
+
+const plane = await startControlPlane();
+const other = await startControlPlane();
+test.after(async () => {
+  await plane.close();
+  await other.close();
+});
+
+const { request } = plane;
+const secrets = ['key-pass', 'conn-pass', 'rule-pass', 'extra-pass', 'MIIBfile'];
+await request('PUT', '/metadata/sources/mqtt/confKeys/k', { server: 'tcp://h', password: 'key-pass' });
+await request('POST', '/connections', {
+  id: 'c',
+  typ: 'mqtt',
+  props: { server: 'tcp://127.0.0.1:1', password: 'conn-pass' },
+});
+await request('POST', '/streams', { sql: 'CREATE STREAM plain () WITH (TYPE="memory", DATASOURCE="t")' });
+await request('POST', '/streams', {
+  sql: `CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", EXTRA='{"password":"extra-pass"}')`,
+});
+const actions = [{ mqtt: { server: 'tcp://h', topic: 'x', password: 'rule-pass' } }];
+await request('POST', '/rules', { id: 'r', sql: 'SELECT a FROM plain', actions, triggered: false });
+await request('POST', '/config/uploads', { name: 'k.pem', content: '-----BEGIN PRIVATE KEY-----\nMIIBfile\n' });
+
+const exports: [method: string, path: string, body: unknown, held: string[]][] = [
+  ['GET', '/data/export', undefined, secrets],
+  ['POST', '/data/export', ['r'], ['rule-pass']],
+  ['GET', '/v2/data/export', undefined, secrets],
+  ['POST', '/ruleset/export', undefined, ['rule-pass', 'extra-pass']],
+];
+
+for (const [method, path, body, held] of exports) {
+  test(`${method} ${path} says that it holds secrets, and leaves them out on request`, async () => {
+    const whole = await request(method, path, body);
+    assert.is(whole.status, 200);
+    for (const secret of held) assert.match(whole.text, secret);
+    assert.match(
+      whole.headers.get('warning') ?? '',
+      /holds secrets as they are \(.*rules r.*secrets=omit leaves them out/,
+    );
+    const omitted = await request(method, `${path}?secrets=omit`, body);
+    for (const secret of secrets) assert.not.match(omitted.text, secret);
+    assert.match(omitted.headers.get('warning') ?? '', /^299 - "secrets were left out: .*rules r/);
+    const wrong = await request(method, `${path}?secrets=ommit`, body);
+    assert.is(wrong.status, 400);
+    assert.match(wrong.json.message, /secrets is "ommit", expected omit or include/);
+  });
+}
+
+test('an import of such a document names what is missing; where it is known it stays', async () => {
+  const { text } = await request('GET', '/data/export?secrets=omit');
+  const elsewhere = await other.request('POST', '/data/import', { content: text });
+  assert.is(elsewhere.status, 200);
+  assert.equal(elsewhere.json.MissingSecrets, ['streams s', 'rules r', 'sourceConfig mqtt', 'connectionConfig mqtt']);
+  const ruleset = (await request('POST', '/ruleset/export?secrets=omit')).text;
+  await other.request('DELETE', '/rules/r');
+  const again = await other.request('POST', '/ruleset/import', { content: ruleset });
+  assert.match(
+    again.text,
+    /^imported 0 streams, 0 tables and 1 rules\n(Warning: .*\n)*Warning: a secret of rules r was left out/,
+  );
+  const here = await request('POST', '/data/import?partial=1', { content: text });
+  assert.equal(here.json.MissingSecrets, ['streams s'], 'a statement is replaced as a whole');
+  const kept = (await request('GET', '/data/export')).text;
+  for (const secret of ['key-pass', 'conn-pass', 'rule-pass']) assert.match(kept, secret);
+});
+
+test('an export without secrets says nothing', async () => {
+  const bare = await startControlPlane();
+  await bare.request('POST', '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="t")' });
+  for (const path of ['/data/export', '/data/export?secrets=omit']) {
+    assert.is((await bare.request('GET', path)).headers.get('warning'), null);
+  }
+  await bare.close();
+});
+
+test('the command line says the same', async () => {
+  const file = join(temporaryFolder(), 'all.json');
+  const whole = await run(plane.base, ['export', 'data', file]);
+  assert.match(whole.err, /^haumea: this export holds secrets as they are/);
+  assert.match(readFileSync(file, 'utf8'), 'key-pass');
+  const omitted = await run(plane.base, ['export', 'data', file, '--no-secrets']);
+  assert.match(omitted.err, /^haumea: secrets were left out/);
+  for (const secret of secrets) assert.not.match(readFileSync(file, 'utf8'), secret);
+  const imported = await run(other.base, ['import', 'data', '-f', file]);
+  assert.is(imported.code, 0);
+  assert.match(imported.err, /a secret of connectionConfig mqtt was left out of the file and is missing/);
+});
+
+test.run();
