@@ -141,7 +141,7 @@ export function stringSplitValue(op: usize): void {
       give(tagB, b);
       return;
     }
-    if (tagC == Tag.ERROR || isNull(tagC)) {
+    if (tagC == Tag.ERROR || isAbsent(tagC, c)) {
       give(tagC == Tag.ERROR ? tagC : Tag.NULL, c);
       return;
     }

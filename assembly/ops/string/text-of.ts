@@ -1,5 +1,5 @@
 // Arguments of text functions: any value is taken as the text it prints.
-import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { Tag, lenOf, offOf } from '../../mem/layout';
 import { printValue } from '../../value/print';
 import { truncateF64 } from '../../value/number';
 import { textBegin, textTake } from '../../value/text';
@@ -45,7 +45,7 @@ export function isCount(tag: u8, val: u64): bool {
 export function readCount(tag: u8, val: u64): bool {
   if (isCount(tag, val)) return true;
   if (tag == Tag.ERROR) give(tag, val);
-  else if (isNull(tag)) giveNull();
+  else if (isAbsent(tag, val)) giveNull();
   else giveRefusal(tag, val, 'int');
   return false;
 }
