@@ -33,6 +33,8 @@ export const node = {
   busyUs: 112,
   tickUs: 120,
   histogram: 128,
+  callUs: 136,
+  callRows: 144,
 } as const;
 
 /** Offsets within an output segment. */
@@ -65,6 +67,7 @@ export interface KernelExports {
   bytesInUse(): bigint;
   bytesOfWorkspace(): bigint;
   setMemoryLimit(bytes: number): void;
+  longestNode(): number;
   eventTimeDropped(node: number): bigint;
   eventTimeAhead(node: number): bigint;
   setValueLimit(bytes: number): void;

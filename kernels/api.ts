@@ -172,6 +172,8 @@ export interface Kernel {
   /** Exceptions of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
+  /** What took the most of the last `feed` or `tick`: a node below a stream, or one with a timer; null when none took much. */
+  longest(): { node: NodeHandle; us: number; rows: number } | null;
   /** Of an eventTime node: rows dropped because they came too late, and refused because they lay too far ahead. */
   timeliness(node: NodeHandle): { late: number; ahead: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */

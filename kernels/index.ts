@@ -308,6 +308,13 @@ class WasmKernel implements Kernel {
     return this.readCounters(node);
   }
 
+  longest(): { node: NodeHandle; us: number; rows: number } | null {
+    const node = this.exports.longestNode() >>> 0;
+    // A rule that was at work may have gone.
+    if (!this.nodes.has(node)) return null;
+    return { node, us: this.arena.f64(node + nodeAt.callUs), rows: this.arena.u32(node + nodeAt.callRows) };
+  }
+
   timeliness(node: NodeHandle): { late: number; ahead: number } {
     this.node(node);
     return {

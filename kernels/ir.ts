@@ -311,6 +311,8 @@ export interface RulePlan {
   operators: OperatorPlan[];
   /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
   outputFields: string[];
+  /** What the user should know of the statement although it runs, a sentence each. */
+  warnings?: string[];
 }
 
 /**

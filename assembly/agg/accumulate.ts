@@ -9,6 +9,7 @@
 //
 // The tag byte of an aggregate is MISSING until a value was seen, so a group starts as zeros. A value that it cannot take
 // makes it ERROR for good, with the reason in the place of its state: other aggregates and groups go on.
+import * as ctx from '../flow/context';
 import { Agg } from '../gen/aggregates';
 import { BATCH_ROWS, SLOT_SIZE, Tag, lenOf, offOf } from '../mem/layout';
 import { refusals } from '../mem/alloc';
@@ -119,6 +120,7 @@ export function accumulate(spec: usize, set: usize, sel: usize, n: u32): bool {
 }
 
 function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
+  ctx.addWork(n);
   const before = refusals;
   if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
   takeRows(spec, set, sel, n);

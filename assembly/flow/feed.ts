@@ -3,6 +3,7 @@ import { hostAcknowledge, hostClock, hostPacket } from './host';
 import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
 import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
 import { isMeasured } from './latency';
+import { longestBegin } from './longest';
 import { outFlush } from './output';
 import { identity } from './stage';
 import { emitRoot, flushBelow, trim } from './tree';
@@ -39,6 +40,7 @@ export function feed(root: usize, inlet: usize, length: u32, now: f64): u32 {
   const from = inletBegin(inlet);
   const end = inletAt(inlet) + length;
   setNow(now);
+  longestBegin();
   const stopped = run(root, from, end);
   const error = protocolError;
   const isKept = inletKeep(inlet, error ? end : stopped, end);

@@ -1,7 +1,7 @@
 // Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
 // steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts).
 //
-//   node (144 bytes)
+//   node (152 bytes)
 //   0    kind u32          NodeKind
 //   4    parent u32        node, or 0 for a root
 //   8    firstChild u32
@@ -24,6 +24,9 @@
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
 //   120  tickUs f64        of a root (stream or merge): time of all ticks below it, microseconds
 //   128  histogram u32     times of its work (flow/latency.ts), 0 none
+//   132  call u32          of a node at a root: the call of the host (flow/longest.ts) in which it took
+//   136  callUs f64        so much time
+//   144  callRows u32      for so many rows
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import * as ctx from './context';
@@ -31,6 +34,7 @@ import { fail, failLen, failNoMemory, failOff } from './failure';
 import { hostClock, hostExhausted } from './host';
 import { pushTo, beginOf, endOf } from './kinds';
 import { isMeasured, note, noteFree } from './latency';
+import { longestAdd, longestNote } from './longest';
 
 export namespace NodeKind {
   export const SOURCE: u32 = 1;
@@ -90,13 +94,14 @@ export function beginTick(): f64 {
 export function endTick(node: usize, start: f64): void {
   const took = hostClock() - start;
   charge(node, took);
+  longestAdd(node, took, 0);
   isSampled = false;
   let root = node;
   while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
   store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
 }
 
-export const NODE_SIZE: u32 = 144;
+export const NODE_SIZE: u32 = 152;
 export const N_KIND: usize = 0;
 export const N_PARENT: usize = 4;
 export const N_CHILD: usize = 8;
@@ -121,6 +126,9 @@ export const N_STATE_SIZE: usize = 108;
 export const N_BUSY: usize = 112;
 export const N_TICK: usize = 120;
 export const N_HIST: usize = 128;
+export const N_CALL: usize = 132;
+export const N_CALL_US: usize = 136;
+export const N_CALL_ROWS: usize = 144;
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 
@@ -241,9 +249,11 @@ export function emit(node: usize): void {
   const rows = ctx.rows;
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
+  const isRoot = load<u32>(node, N_PARENT) == 0;
   let child = <usize>load<u32>(node, N_CHILD);
   while (child) {
     give(child, n);
+    if (isRoot) longestNote(child, n);
     ctx.setBatch(cols, rows, sel, n, errors);
     child = <usize>load<u32>(child, N_SIBLING);
   }

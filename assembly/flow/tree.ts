@@ -10,6 +10,7 @@ import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
 import { selectionPop, selectionPush } from './selection';
 import { identity, stageInit, stageTrim } from './stage';
+import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
 import { clearDeadline, takeDue } from './timers';
@@ -95,6 +96,7 @@ export function emitRoot(root: usize): void {
       setBatch(cols, rows, clean, cleanLen, 0);
       if (cleanLen) give(child, cleanLen);
     }
+    longestNote(child, n);
     child = <usize>load<u32>(child, N_SIBLING);
   }
   selectionPop();
@@ -111,6 +113,7 @@ export function trim(): void {
 /** Runs all nodes that are due and hands out what they wrote. */
 export function tick(now: f64): void {
   setNow(now);
+  longestBegin();
   for (let node = takeDue(now); node; node = takeDue(now)) {
     scratchReset();
     setBatch(0, 0, 0, 0, 0);

@@ -73,6 +73,7 @@ function judgePairs(): void {
   const n = count;
   count = 0;
   if (n == 0 || failure) return;
+  ctx.addWork(n);
   const program = <usize>load<u32>(step, T_PROGRAM);
   const condition = load<u32>(step, T_CONDITION);
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);

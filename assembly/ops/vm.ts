@@ -58,6 +58,7 @@ export function vmRun(made: usize): void {
   let op = <usize>load<u32>(made, P_OPS);
   const end = op + load<u32>(made) * OP_SIZE;
   textFound();
+  ctx.addWork(ctx.selLen);
   while (op < end) {
     dispatch(op);
     if (textLost) lose(op);

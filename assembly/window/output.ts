@@ -175,6 +175,7 @@ export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigge
 
 /** Adds the kept values of the bound rows `sel[0 … n)`. */
 export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
+  ctx.addWork(n);
   let done: u32 = 0;
   while (done < n) {
     const part = min(n - done, BATCH_ROWS - rowCount);

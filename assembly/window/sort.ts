@@ -171,6 +171,7 @@ function mismatch(tagX: u8, x: u64, tagY: u8): u64 {
 /** Merge sort from below; returns the list that holds the result. */
 function mergeSort(a: usize, b: usize, n: u32): usize {
   for (let width: u32 = 1; width < n; width <<= 1) {
+    ctx.addWork(n);
     for (let from: u32 = 0; from < n; from += width << 1) {
       const middle = min(from + width, n);
       const end = min(middle + width, n);

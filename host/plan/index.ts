@@ -6,6 +6,7 @@ import { analyse, outputFieldsOf } from './analyse.js';
 import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
+import { growthWarnings } from './growth.js';
 import type { Root } from './logical.js';
 import { lower, type Physical } from './physical.js';
 import { filterBeforeJoin } from './rules/filter-before-join.js';
@@ -42,13 +43,19 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))],
+    warnings: warningsOf(roots),
   };
 }
 
-/** The plan as text, a line for each operator from the sinks down to the streams. */
+/** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */
 export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): string {
   const { roots, physical } = plan(rule, catalog, fold);
-  return roots.map(({ node }) => explainLines(node, physical.columns)).join('\n');
+  const warnings = warningsOf(roots).map((info) => JSON.stringify({ op: 'Warning', info }));
+  return [...roots.map(({ node }) => explainLines(node, physical.columns)), ...warnings].join('\n');
+}
+
+function warningsOf(roots: readonly Root[]): string[] {
+  return [...new Set(roots.flatMap(({ node }) => growthWarnings(node)))];
 }
 
 /** Names of the streams and tables that the statement reads, joins included. */

@@ -65,6 +65,11 @@ export class MetricsText {
       if (sample === undefined) continue;
       this.#families.get(sample.family)?.lines.push(`${sample.family}${rule}${sample.labels} ${value}\n`);
     }
+    const long = Number(metrics.longCallsTotal ?? 0);
+    const calls = 'kuiper_rule_long_calls_total';
+    this.#family(calls, 'counter', 'Calls of the kernel of a second and more for a rule').push(
+      `${calls}${rule}} ${long}\n`,
+    );
     const isRunning = state === 'running' || state === 'starting' || state === 'stopping';
     this.#states[isRunning ? 'running' : 'stop']++;
     const status = isRunning ? 1 : state === 'stopped by error' ? -1 : 0;

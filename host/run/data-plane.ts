@@ -13,6 +13,7 @@ import type { Gathering } from './gathering.js';
 import type { Heartbeat } from './heartbeat.js';
 import { HoldWatch, holdMessage } from './holds.js';
 import { latenciesOf, type RuleLatencies } from './latencies.js';
+import { longCallMs, noteLongCall } from './long-calls.js';
 import { memoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import { endExhausted, logAhead, rulesWith } from './notices.js';
@@ -247,7 +248,7 @@ export class DataPlane implements HostCalls {
     }
     this.#isWorking = true;
     this.#atWork = source;
-    const began = source === undefined ? 0 : performance.now();
+    const began = performance.now();
     try {
       const traced = this.#traces.isOn ? this.#traces.begin(whose, source, input) : undefined;
       call();
@@ -268,6 +269,8 @@ export class DataPlane implements HostCalls {
       if (source !== undefined) source.workUs += (performance.now() - began) * 1000;
     }
     if (this.#isBroken) return;
+    const tookMs = performance.now() - began;
+    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, this.log);
     heartbeat.leave();
     for (const gathering of this.#gathering) {
       gathering.settle();

@@ -83,6 +83,13 @@ export function metricsOf(rule: RuleRun): Metrics {
     bufferLength: sum(sinks.map((figures) => figures.waiting)),
     lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
   };
+  const { longCalls } = rule;
+  if (longCalls !== undefined) {
+    metrics.longCallsTotal = longCalls.count;
+    metrics.longestCallMs = longCalls.ms;
+    metrics.longestCallOperator = longCalls.operator;
+    metrics.longestCallRows = longCalls.rows;
+  }
   for (const operator of rule.operators) put(metrics, operator.name, shownFigures(operator, found));
   return metrics;
 }

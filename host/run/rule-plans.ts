@@ -50,7 +50,7 @@ export class RulePlans {
       // The rule is made all the same; its start fails.
       if (!(error instanceof MissingConnection)) throw error;
     }
-    return { plan, streams, warnings: sinkWarnings(rule) };
+    return { plan, streams, warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule)] };
   }
 
   explain(rule: RuleDefinition): string {

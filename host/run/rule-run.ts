@@ -6,7 +6,8 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
-import type { Report, RuleStart } from './protocol.js';
+import type { LongCalls } from './long-calls.js';
+import type { Report, RuleStart, RuleStart } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
@@ -68,6 +69,8 @@ export class RuleRun implements SinkHost {
   sourceLatencies: readonly (Histogram | null)[] = [];
   /** Set when its end has begun, so that a second cause changes nothing. */
   isEnding = false;
+  /** Set once a call of the kernel took long for it. */
+  longCalls: LongCalls | undefined;
   #isReleased = false;
   #isOpen = false;
   #columns: readonly { source: SourceRun; indexes: number[] }[] = [];

@@ -10,6 +10,8 @@ import { dstOf } from '../rows';
 import { count } from '../result';
 
 const MAX_ARGS: u32 = 64;
+/** A row of a function of the host may take as long as so many others. */
+const WORK_PER_ROW: u32 = 1000;
 const TABLE: usize = memory.data(64 * 16, 16);
 
 /** Function `fn` over `rows` row numbers at `sel`; results go to the values and tags at `vals` and `tags`. */
@@ -36,6 +38,7 @@ export function callHost(op: usize): void {
     store<u32>(entry, strideOf(operand), 8);
   }
   const dst = dstOf(op);
+  ctx.addWork(ctx.selLen * WORK_PER_ROW);
   hostCall(load<u32>(op, OP_IMM), TABLE, argCount, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
   store<u8>(dst, Tag.MIXED, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);

@@ -125,6 +125,10 @@ export class FakeKernel implements Kernel {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }
 
+  longest(): null {
+    return null;
+  }
+
   timeliness(): { late: number; ahead: number } {
     return { late: 0, ahead: 0 };
   }

@@ -1,0 +1,97 @@
+/** Statements whose work or output grows with the square of their input: fine for a few rows, a standstill for many. */
+import {
+  chainOf,
+  inputsOf,
+  type JoinSpec,
+  type Logical,
+  type OutputRow,
+  valuesOf,
+  type WindowNode,
+} from './logical.js';
+import type { Source } from './source.js';
+import { type AggregateValue, aggregatesIn, childrenOf, type Value } from './value.js';
+
+/** A row in so many windows is still an ordinary hopping window. */
+const usualOverlap = 10;
+
+/** Aggregates whose result is as long as their input, as functions are called. */
+const lists: Partial<Record<AggregateValue['fn'], string>> = {
+  collect: 'collect',
+  mergeAgg: 'merge_agg',
+  deduplicate: 'deduplicate',
+};
+
+/** Returns a sentence for each part of the plan that grows so. */
+export function growthWarnings(root: Logical): string[] {
+  const chain = chainOf(root);
+  const row = root.kind === 'project' ? root.row : null;
+  const found = chain.flatMap((node) => {
+    if (node.kind === 'window') return windowWarnings(node, chain, row);
+    return node.kind === 'join' ? node.steps.flatMap((step) => joinWarnings(step, node.sources)) : [];
+  });
+  return [...new Set(found)];
+}
+
+function windowWarnings(node: WindowNode, chain: readonly Logical[], row: OutputRow | null): string[] {
+  const overlap = overlapOf(node);
+  if (overlap === null) return [];
+  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) => lists[fn] ?? []);
+  const isJoined = chain.some((other) => other.kind === 'join' && inputsOf(other).includes(node));
+  const sends = isJoined
+    ? 'joins all its rows'
+    : !node.isGrouped && row !== null
+      ? 'sends all its rows'
+      : fns.length > 0
+        ? `sends all that ${[...new Set(fns)].join(' and ')} ${fns.length > 1 ? 'gather' : 'gathers'}`
+        : undefined;
+  if (sends === undefined) return [];
+  return [
+    `the ${node.window.kind} window ${sends} ${overlap}: its output grows with the square of its input; ` +
+      'an aggregate of fixed size, a shorter window or a condition for its trigger bounds it',
+  ];
+}
+
+/** How often a row goes out with the window; null when that is no matter. */
+function overlapOf({ window }: WindowNode): string | null {
+  switch (window.kind) {
+    case 'sliding':
+      return window.trigger === null ? 'with each row' : null;
+    case 'hopping':
+      return window.lengthMs / window.hopMs >= usualOverlap
+        ? `${Math.ceil(window.lengthMs / window.hopMs)} times`
+        : null;
+    case 'count':
+      return window.length / window.step >= usualOverlap ? `${Math.ceil(window.length / window.step)} times` : null;
+    default:
+      return null;
+  }
+}
+
+function joinWarnings({ type, source, condition }: JoinSpec, sources: readonly Source[]): string[] {
+  if (condition !== null && hasEquality(condition)) return [];
+  const name = sources.find(({ index }) => index === source)?.ownName ?? 'a stream';
+  return [
+    condition === null
+      ? `the ${type} join with ${name} makes a row of each pair of rows: its output grows with the square of its input`
+      : `the ${type} join with ${name} has no equality of its columns: it compares each pair of rows, so that its work ` +
+        'grows with the square of its input',
+  ];
+}
+
+/** One of the parts that must all hold is an equality between columns of two sources. */
+function hasEquality(condition: Value): boolean {
+  if (condition.kind !== 'op') return false;
+  const [left, right] = condition.operands;
+  if (left == null || right == null) return false;
+  if (condition.op === 'logic.and') return hasEquality(left) || hasEquality(right);
+  if (condition.op !== 'compare.eq') return false;
+  const [a, b] = [readBy(left), readBy(right)];
+  return a.size > 0 && b.size > 0 && [...a].every((source) => !b.has(source));
+}
+
+/** Sources whose columns the value reads. */
+function readBy(value: Value, found = new Set<number>()): Set<number> {
+  if (value.kind === 'column') found.add(value.source);
+  for (const child of childrenOf(value)) readBy(child, found);
+  return found;
+}

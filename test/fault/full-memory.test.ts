@@ -1,0 +1,77 @@
+/** Memory that is full: the rule whose operator can't keep more ends by name, and its neighbours lose nothing. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { RuleOptions } from '../../host/run/api.js';
+import { temporaryFolder } from '../harness.js';
+import { openEngine } from '../unit/run/engine-harness.js';
+
+const mb = 1 << 20;
+
+const texts = Array.from({ length: 50 }, (_, i) => ({ id: i, text: 'x'.repeat(1000) }));
+
+/** Rules that keep rows without end, each by an operator of its own. */
+const growing: [what: string, sql: string, options?: Partial<RuleOptions>][] = [
+  ['a tumbling window', 'SELECT * FROM flood GROUP BY TUMBLINGWINDOW(hh, 1)'],
+  ['a sliding window', 'SELECT id, text FROM flood GROUP BY SLIDINGWINDOW(hh, 1) OVER (WHEN id = 99)'],
+  ['a count window', 'SELECT id, text FROM flood GROUP BY COUNTWINDOW(10000000)'],
+  [
+    'a window behind a join',
+    'SELECT * FROM flood AS a INNER JOIN flood AS b ON a.id = b.id GROUP BY TUMBLINGWINDOW(hh, 1)',
+  ],
+  ['a group of each row', 'SELECT count(*) AS n FROM flood GROUP BY concat(text, newuuid()), TUMBLINGWINDOW(hh, 1)'],
+  [
+    'the rows that event time holds back',
+    'SELECT count(*) AS n FROM flood GROUP BY TUMBLINGWINDOW(ss, 1)',
+    { isEventTime: true, lateToleranceMs: 10_000_000 },
+  ],
+];
+
+for (const [what, sql, options] of growing) {
+  test(`${what} that finds no more memory ends its rule, named with what it holds, and harms no other`, async () => {
+    const opened = openEngine({ maxMemoryBytes: 48 * mb });
+    opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood", SHARED="true", TIMESTAMP="id")', {
+      interval: 0,
+      data: texts,
+    });
+    opened.stream('CREATE STREAM calm () WITH (TYPE="simulator", CONF_KEY="calm")', { interval: 2 });
+    opened.run('good', 'SELECT id FROM flood WHERE id > 10', [['nop', {}]]);
+    opened.run('calm', 'SELECT count(*) AS n FROM calm GROUP BY COUNTWINDOW(10)', [['nop', {}]]);
+    opened.run('bad', sql, [['nop', {}]], options);
+    const { message, metrics } = await opened.reach('bad', 'stopped by error', 30_000);
+    assert.match(message, /^memory is exhausted: operator \w+ holds [\d.]+ MiB and can't keep more; .* 48\.0 MiB/);
+    assert.ok(Number(metrics.exceptionsTotal) > 0);
+    for (const rule of ['good', 'calm']) {
+      const before = await opened.figure(rule, 'sinkRecordsOutTotal', () => true);
+      await opened.figure(rule, 'sinkRecordsOutTotal', (value) => value > before + 5);
+      assert.is((await opened.engine.status(rule)).metrics.exceptionsTotal, 0, rule);
+    }
+    await opened.close();
+  });
+}
+
+test('texts that double from column to column are errors of their rows, and cost the neighbour no row', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'rows'), `{"text":"${'x'.repeat(900)}"}\n`.repeat(4096));
+  const opened = openEngine();
+  opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="rows", CONF_KEY="s", SHARED="true")', {
+    fileType: 'lines',
+    path: folder,
+    interval: 3_600_000,
+  });
+  const levels = 'abcdefghij';
+  const columns = [...levels].map((name, i) => {
+    const before = i === 0 ? 'text' : levels[i - 1];
+    return `concat(${before}, ${before}) AS ${name}`;
+  });
+  opened.run('good', 'SELECT length(text) AS n FROM s', [['nop', {}]]);
+  opened.run('bad', `SELECT ${columns.join(', ')} FROM s`, [['nop', {}]]);
+  await opened.figure('bad', 'exceptionsTotal', (value) => value > 0, 15_000);
+  assert.is(await opened.figure('good', 'sinkRecordsOutTotal', (value) => value >= 4096, 15_000), 4096);
+  assert.is((await opened.engine.status('good')).metrics.exceptionsTotal, 0);
+  assert.is(opened.engine.state('bad'), 'running');
+  await opened.close();
+});
+
+test.run();
