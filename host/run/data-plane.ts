@@ -16,7 +16,7 @@ import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
 import { memoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
-import { endExhausted, logAhead, rulesWith } from './notices.js';
+import { accuse, endExhausted, logAhead } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { Reconnects } from './reconnects.js';
@@ -256,7 +256,7 @@ export class DataPlane implements HostCalls {
     } catch (error) {
       if (!(error instanceof KernelError) || error.isFatal) {
         this.#isBroken = true;
-        this.#accuse(error);
+        accuse(error, this.#all, heartbeat);
         this.options.broken(error);
       } else {
         // Out of memory: what was to be done was not done, everything else goes on.
@@ -326,13 +326,6 @@ export class DataPlane implements HostCalls {
         else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
       });
     }
-  }
-
-  /** Leaves the rules whose operator was at work in the heartbeat, which outlives this thread. */
-  #accuse(error: unknown): void {
-    const node = error instanceof KernelError ? error.node : 0;
-    const suspects = rulesWith(node, this.#all);
-    if (suspects[0] !== undefined) this.options.heartbeat.enter(suspects[0].run, suspects.length);
   }
 
   // What the kernel calls

@@ -1,5 +1,7 @@
 /** What the kernel says about a node, told to the rules that have it. */
 import type { NodeHandle } from '../../kernels/api.js';
+import { KernelError } from '../../kernels/error.js';
+import type { Heartbeat } from './heartbeat.js';
 import { exhaustionOf } from './memory.js';
 import type { RuleRun } from './rule-run.js';
 
@@ -25,4 +27,10 @@ export function operatorOf(rule: RuleRun, node: NodeHandle): string {
   const index = rule.nodes.findIndex(({ handle }) => handle === node);
   const found = rule.operators.find(({ nodes, outputs }) => nodes.includes(index) || outputs?.includes(index) === true);
   return found?.name ?? rule.nodes[index]?.kind ?? String(node);
+}
+
+/** Leaves the rules whose operator was at work in the heartbeat, which outlives this thread. */
+export function accuse(error: unknown, rules: Iterable<RuleRun>, heartbeat: Heartbeat): void {
+  const suspects = rulesWith(error instanceof KernelError ? error.node : 0, rules);
+  if (suspects[0] !== undefined) heartbeat.enter(suspects[0].run, suspects.length);
 }
