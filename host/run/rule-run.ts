@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.js';
 import { loadedConnector } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import type { LongCalls } from './long-calls.js';
-import type { Report, RuleStart, RuleStart } from './protocol.js';
+import type { Report, RuleStart } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
 import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
