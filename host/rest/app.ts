@@ -76,14 +76,16 @@ async function answer(ctx: Context, next: () => Promise<void>, log: Logger): Pro
   try {
     await next();
   } catch (error) {
-    if (ctx.req.destroyed && !ctx.req.complete) {
+    // A body that is refused ends its reading as well, but its client waits for the answer.
+    const isRefused = error instanceof BodyTooLarge || error instanceof TooManyBodies;
+    if (!isRefused && ctx.req.destroyed && !ctx.req.complete) {
       // Nobody is there to be answered.
       log.debug(`${ctx.method} ${ctx.path}: the client broke off: ${reasonOf(error)}`);
       ctx.respond = false;
       return;
     }
     // The rest of the body is not read: the connection can't be used again.
-    if (error instanceof BodyTooLarge || error instanceof TooManyBodies) ctx.set('Connection', 'close');
+    if (isRefused) ctx.set('Connection', 'close');
     send(ctx, answerOfFailure(error, `${ctx.method} ${ctx.path}`, log));
     return;
   }
