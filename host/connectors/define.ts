@@ -66,8 +66,11 @@ export interface SinkContext {
   accepted(bytes: number, messages: number): void;
   /** So many messages were lost for good; gives the credit back too. */
   failed(bytes: number, messages: number, reason: string): void;
-  /** The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. */
-  disconnected(reason: string): void;
+  /**
+   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule whose
+   * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
+   */
+  disconnected(reason: string, isPatient?: boolean): void;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;

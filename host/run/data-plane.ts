@@ -24,6 +24,7 @@ import { endParts } from './rule-end.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
+import { startSources } from './start-sources.js';
 import type { TableRow } from './tables.js';
 import type { TraceStrategy } from './trace.js';
 import { TraceRecorder } from './trace-recorder.js';
@@ -53,8 +54,6 @@ export interface PlaneOptions {
 
 /** Longest delay a timer takes. */
 const maxTimerMs = 2 ** 31 - 1;
-/** How long the streams of a rule wait for its tables to be read, ms. */
-const maxLoadMs = 5000;
 
 export class DataPlane implements HostCalls {
   declare kernel: Kernel;
@@ -320,12 +319,17 @@ export class DataPlane implements HostCalls {
 
   ended(source: SourceRun): void {
     for (const rule of source.users) {
-      if (rule.isEnding || !rule.isFinished) continue;
-      void this.#end(rule, true).then(({ metrics, reason }) => {
-        if (reason === undefined) this.options.report({ kind: 'ended', run: rule.run, metrics });
-        else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
-      });
+      if (!rule.isEnding && rule.isFinished) void this.#finish(rule);
     }
+  }
+
+  /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
+  async #finish(rule: RuleRun): Promise<void> {
+    await Promise.all(rule.sinks.map((sink) => sink.emptied()));
+    if (rule.isEnding || this.#isBroken) return;
+    const { metrics, reason } = await this.#end(rule, true);
+    if (reason === undefined) this.options.report({ kind: 'ended', run: rule.run, metrics });
+    else this.options.report({ kind: 'failed', run: rule.run, reason, metrics });
   }
 
   // What the kernel calls
@@ -393,26 +397,11 @@ export class DataPlane implements HostCalls {
     );
     this.options.report({ kind: 'started', run: rule.run });
     for (const sink of rule.sinks) sink.start();
-    this.#startSources(rule, fresh);
+    startSources(rule, fresh);
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
     rule.noteOpening(this.options.report);
     this.#arm();
-  }
-
-  /** Starts tables that are read from files before the streams, whose first rows are to find them complete. */
-  #startSources(rule: RuleRun, fresh: readonly SourceRun[]): void {
-    const tables = fresh.filter((source) => rule.isTable(source));
-    for (const table of tables) table.start();
-    const startStreams = () => {
-      for (const source of fresh) if (!tables.includes(source)) source.start();
-    };
-    const loading = tables.filter(({ endsSoon }) => endsSoon).map((table) => table.whenOver());
-    if (loading.length === 0) startStreams();
-    else {
-      const patience = new Promise<void>((resolve) => void setTimeout(resolve, maxLoadMs).unref());
-      void Promise.race([Promise.all(loading), patience]).then(startStreams);
-    }
   }
 
   /** Returns the source of a shared stream that runs already, or makes one. */

@@ -194,6 +194,11 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
+  /** Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough then. */
+  async emptied(): Promise<void> {
+    if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
+  }
+
   /** Resolves when everything is out; rejects when the sink can't get it out in time. */
   async flush(timeoutMs: number): Promise<void> {
     let timer: Timer | undefined;
@@ -271,13 +276,13 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     this.#credit(bytes);
   }
 
-  disconnected(given: string): void {
+  disconnected(given: string, isPatient = false): void {
     if (this.#isClosed) return;
     const reason = this.redact(given);
     this.exception(reason);
     this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
     this.#bytesOutAtLoss = this.#bytesOut;
-    if (this.#strikes > maxStrikes) this.host.sinkFailed(reason);
+    if (this.#strikes > maxStrikes && !isPatient) this.host.sinkFailed(reason);
     else this.connection.lost(reason);
   }
 

@@ -1,9 +1,18 @@
 /** Sinks that are slow, away or full: backpressure reaches the sender, nothing is lost, memory stays bounded. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { announceSkip, eventually, temporaryFolder } from '../harness.js';
@@ -198,37 +207,145 @@ test('a broker that does not read holds up both senders of a join; later every p
   for (const { close } of senders) close();
 });
 
-test('a full disk stops its rule with the reason; with room again the restarted rule goes on', async () => {
-  const folder = temporaryFolder();
-  const mounted = join(folder, 'small');
-  mkdirSync(mounted);
+/** A small file system of its own; undefined where none can be mounted. */
+function smallDisk(size: string): { path: string; grow(size: string): void; unmount(): void } | undefined {
+  const path = join(temporaryFolder(), 'small');
+  mkdirSync(path);
+  const mount = () => execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path], { stdio: 'ignore' });
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mounted], { stdio: 'ignore' });
+    mount();
   } catch {
     announceSkip('full disk', 'a file system of bounded size needs root');
-    return;
+    return undefined;
   }
+  return {
+    path,
+    grow: (larger) => void execFileSync('mount', ['-o', `remount,size=${larger}`, path]),
+    unmount: () => void execFileSync('umount', ['-l', path]),
+  };
+}
+
+const sinkStatus = 'sink_file_0_0_connection_status';
+
+test('a full disk is waited for with the reason in the status; with room again every row is there, once and in order', async () => {
+  const disk = smallDisk('1m');
+  if (disk === undefined) return;
   try {
     fileOfRows('src');
-    writeFileSync(join(mounted, 'ballast'), Buffer.alloc(512 * 1024));
-    const path = join(mounted, 'out');
+    writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(512 * 1024));
+    const path = join(disk.path, 'out');
     opened.stream('CREATE STREAM other () WITH (TYPE="simulator", CONF_KEY="other")', { interval: 5 });
     opened.run('other', 'SELECT temperature FROM other', [['nop', {}]]);
-    opened.run('r', 'SELECT id, device FROM src', [['file', { path }]]);
-    const status = await opened.reach('r', 'stopped by error', 15_000);
-    assert.match(status.message, /ENOSPC/);
-    assert.ok(Number(status.metrics.sinkRecordsFailedTotal) > 0, 'lost messages are counted');
+    opened.run('r', 'SELECT id, device FROM src', [['file', { path, sendSingle: true }]]);
+    await opened.figure('r', sinkStatus, (value) => value === -1);
+    // More attempts than a sink has that is given up.
+    await opened.figure('r', 'sink_file_0_0_exceptions_total', (value) => value > 4, 20_000);
+    const { status, metrics } = await opened.engine.status('r');
+    assert.is(status, 'running');
+    assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /ENOSPC/);
+    assert.is(metrics.sinkRecordsFailedTotal, 0);
+    // Each attempt may find a little room, and leaves a half line for a moment.
+    await eventually('whole lines', () => /\}\n$/.test(readFileSync(path, 'utf8')));
     const before = await opened.figure('other', 'sinkRecordsOutTotal', () => true);
     await opened.figure('other', 'sinkRecordsOutTotal', (value) => value > before);
-    execFileSync('mount', ['-o', 'remount,size=64m', mounted]);
-    writeFileSync(path, '');
-    opened.engine.start('r');
-    await opened.reach('r', 'stopped');
-    assertAll(idsIn(path).slice(-rows));
+    disk.grow('64m');
+    await opened.reach('r', 'stopped', 20_000);
+    assertAll(idsIn(path));
   } finally {
     await opened.engine.remove('r').catch(() => {});
-    execFileSync('umount', ['-l', mounted]);
+    disk.unmount();
   }
+});
+
+test('a rule that is stopped while its disk is full leaves whole lines, and goes on behind them', async () => {
+  const disk = smallDisk('256k');
+  if (disk === undefined) return;
+  try {
+    fileOfRows('src');
+    const path = join(disk.path, 'out');
+    opened.run('r', 'SELECT id, device FROM src', [['file', { path, sendSingle: true }]], { forceExitTimeoutMs: 100 });
+    await opened.figure('r', sinkStatus, (value) => value === -1);
+    await opened.engine.stop('r');
+    const ids = idsIn(path);
+    assert.ok(ids.length > 1000 && ids.every((id, i) => id === i));
+    disk.grow('64m');
+    opened.engine.start('r');
+    await opened.reach('r', 'stopped', 20_000);
+    assertAll(idsIn(path).slice(ids.length));
+  } finally {
+    await opened.engine.remove('r').catch(() => {});
+    disk.unmount();
+  }
+});
+
+test('a file system that goes away is waited for; nothing is written to the folder below it', async () => {
+  const disk = smallDisk('16m');
+  if (disk === undefined) return;
+  let isMounted = true;
+  try {
+    const path = join(disk.path, 'out');
+    opened.stream('CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="s")', { interval: 2 });
+    opened.run('r', 'SELECT temperature FROM s', [['file', { path, sendSingle: true }]]);
+    await opened.figure('r', 'sinkRecordsOutTotal', (value) => value > 10);
+    disk.unmount();
+    isMounted = false;
+    await opened.figure('r', sinkStatus, (value) => value === -1);
+    const { metrics } = await opened.engine.status('r');
+    assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /is not mounted any more/);
+    assert.not.ok(existsSync(path));
+    const written = Number(metrics.sinkRecordsOutTotal);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk.path]);
+    isMounted = true;
+    await opened.figure('r', sinkStatus, (value) => value === 1);
+    await opened.engine.stop('r');
+    const after = await opened.engine.status('r');
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n').length;
+    assert.is(lines, Number(after.metrics.sinkRecordsOutTotal) - written);
+    assert.is(after.metrics.sinkRecordsFailedTotal, 0);
+  } finally {
+    await opened.engine.remove('r').catch(() => {});
+    if (isMounted) disk.unmount();
+  }
+});
+
+for (const [name, leave] of Object.entries({
+  'moved away': (path: string, n: number) => renameSync(path, `${path}.${n}`),
+  'moved away with its folder': (path: string, n: number) => {
+    renameSync(dirname(path), `${dirname(path)}.${n}`);
+    mkdirSync(dirname(path));
+  },
+})) {
+  test(`a file that is ${name} under its sink is opened anew, and all files together have every row`, async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'logs', 'out');
+    const data = Array.from({ length: 4000 }, (_, id) => ({ id }));
+    opened.stream('CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="s")', { interval: 1, loop: false, data });
+    opened.run('r', 'SELECT id FROM s', [['file', { path, sendSingle: true }]]);
+    for (let n = 0; n < 3; n++) {
+      await eventually('lines in the file', () => existsSync(path) && statSync(path).size > 100);
+      leave(path, n);
+    }
+    await opened.reach('r', 'stopped', 30_000);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      basename(file).startsWith('out'),
+    );
+    assert.ok(files.length >= 3, files.join());
+    const ids = files.flatMap((file) => idsIn(join(folder, file))).sort((a, b) => a - b);
+    assert.equal(
+      ids,
+      Array.from({ length: data.length }, (_, id) => id),
+    );
+  });
+}
+
+test('a file that is deleted under its sink is opened anew', async () => {
+  const path = join(temporaryFolder(), 'out');
+  opened.stream('CREATE STREAM s () WITH (TYPE="simulator", CONF_KEY="s")', { interval: 2 });
+  opened.run('r', 'SELECT temperature FROM s', [['file', { path, sendSingle: true }]]);
+  await eventually('lines in the file', () => existsSync(path) && statSync(path).size > 100);
+  unlinkSync(path);
+  await eventually('lines in a new file', () => existsSync(path) && statSync(path).size > 100);
+  assert.is(opened.engine.state('r'), 'running');
 });
 
 test.run();

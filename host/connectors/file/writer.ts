@@ -1,12 +1,11 @@
 /**
  * Ordered asynchronous appends to one file. Output is copied once into pooled buffers; while one write is under way the
- * next buffers fill, so that many small outputs become few large writes. A failed write is kept and tried again.
+ * next buffers fill, so that many small outputs become few large writes. A failed write is a lost connection: the half line
+ * that it left is cut off, all that waits is kept, and each attempt to open the file writes the first of it.
  */
-import { type FileHandle, rename } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { makeFolder } from '../../base/folder.js';
+import { TargetFile } from './target.js';
 
 export interface WriterOptions {
   /** Size at which the file is put aside, bytes; 0 never. */
@@ -17,7 +16,8 @@ export interface WriterOptions {
 /** Who gets the credit for written bytes. */
 export interface WriterClient {
   accepted(bytes: number, messages: number): void;
-  disconnected(reason: string): void;
+  /** The file can't be written now; `open` is to be called after a while, however often. */
+  disconnected(reason: string, isPatient: boolean): void;
 }
 
 interface Share {
@@ -37,34 +37,63 @@ const blockBytes = 256 * 1024;
 const smallBytes = 32 * 1024;
 /** Longest wait of few bytes, ms. */
 const lingerMs = 2;
+const lineFeed = 0x0a;
 const pool: Buffer[] = [];
 const maxPooled = 16;
 
 export class FileWriter {
-  #file: FileHandle | undefined;
+  readonly #file: TargetFile;
   #opening: Promise<void> | undefined;
-  #size = 0;
   #queue: Block[] = [];
   #isWriting = false;
   #linger: NodeJS.Timeout | undefined;
   #isBroken = false;
+  /** Why it is broken. */
+  #reason = '';
+  /** Those who know that it is. */
+  readonly #told = new Set<WriterClient>();
+  /** Bytes of a line at the end of the file that were to be more, and must go before anything else is written. */
+  #half: Buffer | undefined;
   #isClosed = false;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
   constructor(
     readonly path: string,
     readonly options: WriterOptions,
-    readonly paths: AllowedPaths,
-  ) {}
+    paths: AllowedPaths,
+  ) {
+    this.#file = new TargetFile(path, paths);
+  }
 
-  /** Opens the file for appending, or goes on after a failed write. */
+  /** Opens the file for appending, or goes on after a failed write; rejects when what waits still can't be written. */
   async open(): Promise<void> {
-    this.#opening ??= this.#openFile().finally(() => {
+    this.#opening ??= this.#reopen().finally(() => {
       this.#opening = undefined;
     });
     await this.#opening;
-    this.#isBroken = false;
     this.#kick();
+  }
+
+  async #reopen(): Promise<void> {
+    // A handle of a file system that is gone would fail for ever.
+    if (this.#isBroken) await this.#file.close();
+    await this.#file.open();
+    // Closed while it was opened: nobody would close the file later.
+    if (this.#isClosed) return this.#file.close();
+    if (!this.#isBroken) return undefined;
+    this.#isWriting = true;
+    try {
+      await this.#endHalf();
+      await this.#writeFirst();
+      this.#isBroken = false;
+      this.#told.clear();
+    } catch (error) {
+      await this.#endHalf().catch(() => {});
+      throw new HaumeaError('connection', `file sink: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      this.#isWriting = false;
+    }
+    return undefined;
   }
 
   /** Copies the bytes; the client gets its credit when they are written. */
@@ -82,13 +111,13 @@ export class FileWriter {
     } else {
       block.shares.push({ client, bytes: bytes.length, messages });
     }
+    if (this.#isBroken) queueMicrotask(() => this.#tell(client));
     this.#kick();
   }
 
-  /** Resolves when all that was written so far is in the file; rejects when the file can't be written. */
+  /** Resolves when all that was written so far is in the file; rejects when it is closed before. */
   flush(): Promise<void> {
     if (this.#queue.length === 0) return Promise.resolve();
-    if (this.#isBroken) return Promise.reject(new Error(`${this.path} can't be written`));
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject });
       this.#kick();
@@ -98,25 +127,10 @@ export class FileWriter {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#opening !== undefined) await this.#opening.catch(() => {});
-    if (this.#file !== undefined) await this.flush().catch(() => {});
+    if (this.#file.isOpen && !this.#isBroken) await this.flush().catch(() => {});
     for (const block of this.#queue.splice(0)) recycle(block.buffer);
-    const file = this.#file;
-    this.#file = undefined;
-    await file?.close().catch(() => {});
-  }
-
-  async #openFile(): Promise<void> {
-    if (this.#file !== undefined) return;
-    try {
-      await makeFolder(dirname(this.paths.check(this.path)));
-      const file = await this.paths.open(this.path, 'append');
-      // Closed while it was opened: nobody would close the file later.
-      if (this.#isClosed) return void (await file.close());
-      this.#file = file;
-      this.#size = (await file.stat()).size;
-    } catch (error) {
-      throw new HaumeaError('config', `file sink: ${reasonOf(error)}`, { cause: error });
-    }
+    await this.#endHalf().catch(() => {});
+    await this.#file.close();
   }
 
   #addBlock(bytes: number): Block {
@@ -128,7 +142,7 @@ export class FileWriter {
 
   #kick(): void {
     const first = this.#queue[0];
-    if (this.#isWriting || this.#isBroken || this.#file === undefined || first === undefined) return;
+    if (this.#isWriting || this.#isBroken || !this.#file.isOpen || first === undefined) return;
     // A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end.
     if (first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0) {
       this.#linger ??= setTimeout(() => this.#begin(), lingerMs);
@@ -140,56 +154,70 @@ export class FileWriter {
   #begin(): void {
     clearTimeout(this.#linger);
     this.#linger = undefined;
-    if (this.#isWriting || this.#isBroken || this.#file === undefined || this.#queue.length === 0) return;
+    if (this.#isWriting || this.#isBroken || !this.#file.isOpen || this.#queue.length === 0) return;
     this.#isWriting = true;
     void this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#queue.length > 0 && this.#file !== undefined) {
-      const block = this.#queue[0]!;
-      try {
-        while (block.written < block.length) {
-          const left = block.length - block.written;
-          const { bytesWritten } = await this.#file.write(block.buffer, block.written, left);
-          block.written += bytesWritten;
-        }
-      } catch (error) {
-        this.#fail(reasonOf(error));
-        break;
+    let reason: string | undefined;
+    try {
+      while (this.#queue.length > 0) {
+        await this.#file.follow();
+        await this.#writeFirst();
+        const { rollingSize, rollingNamePattern } = this.options;
+        if (rollingSize > 0 && this.#file.size >= rollingSize)
+          await this.#file.putAside(rollingNamePattern === 'prefix');
       }
-      this.#queue.shift();
-      this.#size += block.length;
-      for (const share of block.shares) share.client.accepted(share.bytes, share.messages);
-      recycle(block.buffer);
-      if (this.options.rollingSize > 0 && this.#size >= this.options.rollingSize) await this.#roll();
+    } catch (error) {
+      reason = reasonOf(error);
+      await this.#endHalf().catch(() => {});
     }
     this.#isWriting = false;
-    if (this.#queue.length === 0) for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+    if (reason !== undefined) this.#fail(reason);
+    else for (const waiter of this.#waiters.splice(0)) waiter.resolve();
   }
 
-  /** Puts the full file aside under a name with the time. */
-  async #roll(): Promise<void> {
-    const file = this.#file;
-    this.#file = undefined;
-    const extension = extname(this.path);
-    const name = basename(this.path, extension);
-    const isPrefix = this.options.rollingNamePattern === 'prefix';
-    const aside = isPrefix ? `${Date.now()}-${name}${extension}` : `${name}-${Date.now()}${extension}`;
+  /** Writes the first block, if there is one, and gives its bytes back. */
+  async #writeFirst(): Promise<void> {
+    const block = this.#queue[0];
+    if (block === undefined) return;
     try {
-      await file?.close();
-      await rename(this.path, join(dirname(this.path), aside));
-      await this.#openFile();
+      while (block.written < block.length) {
+        block.written += await this.#file.write(block.buffer, block.written, block.length - block.written);
+      }
     } catch (error) {
-      this.#fail(reasonOf(error));
+      const whole = block.written === 0 ? 0 : block.buffer.lastIndexOf(lineFeed, block.written - 1) + 1;
+      if (whole < block.written) this.#half = Buffer.from(block.buffer.subarray(whole, block.written));
+      block.written = whole;
+      throw error;
     }
+    this.#queue.shift();
+    for (const share of block.shares) share.client.accepted(share.bytes, share.messages);
+    recycle(block.buffer);
+    if (this.#queue.length === 0 && this.#isBroken) for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+  }
+
+  /** Cuts a half line off; where somebody else has written behind it, it gets an end. */
+  async #endHalf(): Promise<void> {
+    const half = this.#half;
+    if (half === undefined) return;
+    // In a new file there is none.
+    if (!(await this.#file.cut(half)) && this.#file.size > 0) await this.#file.write(Buffer.of(lineFeed), 0, 1);
+    this.#half = undefined;
   }
 
   #fail(reason: string): void {
     this.#isBroken = true;
-    const clients = new Set(this.#queue.flatMap((block) => block.shares.map((share) => share.client)));
-    for (const client of clients) client.disconnected(reason);
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error(reason));
+    this.#reason = reason;
+    for (const block of this.#queue) for (const { client } of block.shares) this.#tell(client);
+    if (this.#isClosed) for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error(reason));
+  }
+
+  #tell(client: WriterClient): void {
+    if (!this.#isBroken || this.#told.has(client)) return;
+    this.#told.add(client);
+    client.disconnected(this.#reason, true);
   }
 }
 

@@ -1,0 +1,163 @@
+/**
+ * The file that a writer appends to. It is what has the name: a file that was moved away or deleted is left for a new one.
+ * A file system that goes away is waited for, nothing is written in the empty folder that it leaves.
+ */
+import type { Stats } from 'node:fs';
+import { type FileHandle, rename, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { makeFolder } from '../../base/folder.js';
+
+/** Least time between two looks whether the file still has its name, ms. */
+const lookMs = 250;
+
+/** Failures of a first opening that may pass; all others are a wrong path. Once a file was open, every failure may pass. */
+const passing =
+  'EAGAIN EBUSY EDQUOT EHOSTDOWN EINTR EIO EMFILE ENFILE ENODEV ENOMEM ENOSPC ENOTCONN ENXIO ESTALE ETIMEDOUT';
+
+export class TargetFile {
+  size = 0;
+  #file: FileHandle | undefined;
+  #opened: Stats | undefined;
+  #lookedAt = 0;
+  #wasOpen = false;
+  /** Device of what lies below the mount point of its folder; undefined where that is the root. */
+  #below: number | undefined;
+  #lastStamp = 0;
+
+  constructor(
+    readonly path: string,
+    readonly paths: AllowedPaths,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** Opens it, new if need be. Throws `config` when that can't be at all, `connection` when it may become possible. */
+  async open(): Promise<void> {
+    if (this.#file !== undefined) return;
+    try {
+      const folder = dirname(this.paths.check(this.path));
+      if (this.#wasOpen) await this.#checkMounted(folder);
+      else await makeFolder(folder);
+      const file = await this.paths.open(this.path, 'append');
+      this.#file = file;
+      this.#opened = await file.stat();
+      this.#lookedAt = performance.now();
+      this.size = this.#opened.size;
+      if (!this.#wasOpen) this.#below = await deviceBelow(folder).catch(() => undefined);
+      this.#wasOpen = true;
+    } catch (error) {
+      await this.close();
+      if (error instanceof HaumeaError) throw error;
+      const mayPass = this.#wasOpen || passing.split(' ').includes(codeOf(error));
+      throw new HaumeaError(mayPass ? 'connection' : 'config', `file sink: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+
+  /** Appends; returns how many bytes were written. */
+  async write(buffer: Buffer, from: number, length: number): Promise<number> {
+    if (this.#file === undefined) throw new HaumeaError('connection', `${this.path} is not open`);
+    const { bytesWritten } = await this.#file.write(buffer, from, length);
+    this.size += bytesWritten;
+    return bytesWritten;
+  }
+
+  /** Opens it anew when another file, or none, has its name now; looks a few times a second at most. */
+  async follow(): Promise<void> {
+    const now = performance.now();
+    if (this.#file !== undefined && now - this.#lookedAt < lookMs) return;
+    this.#lookedAt = now;
+    if (this.#file !== undefined && !(await this.#hasName())) await this.close();
+    await this.open();
+  }
+
+  async #hasName(): Promise<boolean> {
+    try {
+      const { dev, ino } = await stat(this.path);
+      return dev === this.#opened?.dev && ino === this.#opened.ino;
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return false;
+      throw error;
+    }
+  }
+
+  /** Takes back the end of the file, if it is still the given one; says whether it did. */
+  async cut(end: Buffer): Promise<boolean> {
+    const file = this.#file;
+    if (file === undefined || this.#opened?.isFile() !== true) return false;
+    const { size } = await file.stat();
+    const from = size - end.length;
+    const reader = await this.paths.open(this.path, 'read');
+    try {
+      const { dev, ino } = await reader.stat();
+      if (dev !== this.#opened.dev || ino !== this.#opened.ino) return false;
+      const found = Buffer.alloc(end.length);
+      if (from < 0 || (await reader.read(found, 0, end.length, from)).bytesRead < end.length) return false;
+      // Others may have appended since.
+      if (!found.equals(end)) return false;
+    } finally {
+      await reader.close();
+    }
+    await file.truncate(from);
+    this.size = from;
+    return true;
+  }
+
+  /** Puts the file aside under a name with the time, and goes on with a new one. */
+  async putAside(isPrefix: boolean): Promise<void> {
+    await this.close();
+    const extension = extname(this.path);
+    const name = basename(this.path, extension);
+    // No name twice, however fast files become full and wherever the clock goes.
+    let aside: string;
+    do {
+      const stamp = Math.max(Date.now(), this.#lastStamp + 1);
+      this.#lastStamp = stamp;
+      const base = isPrefix ? `${stamp}-${name}${extension}` : `${name}-${stamp}${extension}`;
+      aside = join(dirname(this.path), base);
+    } while (await isThere(aside));
+    try {
+      await rename(this.path, aside);
+    } catch (error) {
+      // Somebody else was faster.
+      if (codeOf(error) !== 'ENOENT') throw error;
+    }
+    await this.open();
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close().catch(() => {});
+  }
+
+  async #checkMounted(folder: string): Promise<void> {
+    const { dev } = await stat(folder);
+    if (this.#below === undefined || dev !== this.#below) return;
+    throw new HaumeaError('connection', `file sink: the file system of ${folder} is not mounted any more`);
+  }
+}
+
+/** The device below the mount point of a folder; undefined when there is none. */
+async function deviceBelow(folder: string): Promise<number | undefined> {
+  const { dev } = await stat(folder);
+  for (let at = folder; dirname(at) !== at; at = dirname(at)) {
+    const above = (await stat(dirname(at))).dev;
+    if (above !== dev) return above;
+  }
+  return undefined;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
