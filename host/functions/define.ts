@@ -124,7 +124,7 @@ export function setResult(columns: HostColumns, k: number, compute: () => unknow
 }
 
 /** Null, missing, or a list or object without content. */
-function isAbsent(value: unknown): boolean {
+export function isAbsent(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (typeof value !== 'object' || value instanceof Uint8Array || value instanceof Instant) return false;
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;

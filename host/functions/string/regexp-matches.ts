@@ -1,4 +1,4 @@
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction, isAbsent, perRow } from '../define.js';
 import { printed } from '../printed.js';
 import { pattern, patternFault } from '../regexp.js';
 
@@ -15,7 +15,7 @@ export default defineFunction({
   example: "regexp_matches(text, '^a.*b$')",
   check: ([, source]) => (typeof source === 'string' ? patternFault(source) : undefined),
   call: perRow('handles', (text, source) => {
-    if (text === null || text === undefined || source === null || source === undefined) return false;
+    if (isAbsent(text) || isAbsent(source)) return false;
     return pattern(printed(source)).occursIn(printed(text));
   }),
 });
