@@ -28,7 +28,8 @@ function leaves(spec, path = '', isUnused = false) {
   });
 }
 
-function valuesOf({ kind, values, item, fields, notYet }) {
+function valuesOf({ kind, values, item, fields, notYet, isSecret }) {
+  if (isSecret) return 'text, secret';
   if (values !== undefined) {
     return values.filter((value) => value !== '' && notYet?.(value) === undefined).join(', ');
   }
@@ -116,11 +117,16 @@ async function connectors() {
 Sources: ${of('source')}. Sinks: ${of('sink')}.
 
 Properties of a source are a configuration key, which a stream names by CONF_KEY; those of a sink are in the action of a
-rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Texts may refer to secrets:
-\`env://NAME\`, \`file://PATH\`, \`{{env://NAME}}\` within a text. Unknown properties are ignored and named in the answer, wrong values refused.
+rule. Both may name a connection instead of repeating its address (\`connectionSelector\`). Unknown
+properties are ignored and named in the answer, wrong values refused.
+
+Properties declared secret (marked so below), such as \`password\`, may refer to a secret instead of holding it:
+\`env://NAME\`, \`file://PATH\`, \`{{env://NAME}}\` within a text. NAME is a variable that \`basic.secrets.variables\` allows,
+those that begin with \`HAUMEA_SECRET_\` by default; PATH lies in \`secrets\` of the data folder or in a folder of
+\`basic.secrets.folders\`, \`/run/secrets\` by default. A reference in any other property is refused.
 
 \`\`\`
-curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d '{"server":"tcp://10.0.0.5:1883","password":"env://MQTT_PASSWORD"}'
+curl -X PUT localhost:9081/metadata/sources/mqtt/confKeys/plant -d '{"server":"tcp://10.0.0.5:1883","password":"env://HAUMEA_SECRET_MQTT"}'
 \`\`\`
 
 The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/sinks/NAME\`.

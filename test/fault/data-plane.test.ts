@@ -51,10 +51,20 @@ test('a failed rule comes back by its restart strategy when the cause is gone', 
   assert.match(readFileSync(path, 'utf8'), /"temperature":22.5/);
 });
 
-test('a full disk holds the rule, and then stops it with the reason', async () => {
-  opened.run('full', 'SELECT temperature FROM sim', [['file', { path: '/dev/full' }]]);
-  const status = await opened.reach('full', 'stopped by error', 30_000);
-  assert.match(status.message, /ENOSPC/);
+test('a disk that stays full holds its rule with the reason in the status, no other rule, and no stop', async () => {
+  opened.run('good', 'SELECT temperature FROM sim', [['nop', {}]]);
+  opened.run('full', 'SELECT temperature FROM sim', [['file', { path: '/dev/full' }]], { forceExitTimeoutMs: 100 });
+  // More attempts than a sink has that is given up.
+  await opened.figure('full', 'sink_file_0_0_exceptions_total', (value) => value > 4, 30_000);
+  const { status, metrics } = await opened.engine.status('full');
+  assert.is(status, 'running');
+  assert.is(metrics.sink_file_0_0_connection_status, -1);
+  assert.match(String(metrics.sink_file_0_0_connection_last_disconnected_message), /ENOSPC/);
+  assert.is(metrics.sinkRecordsOutTotal, 0);
+  const before = await opened.figure('good', 'sinkRecordsOutTotal', () => true);
+  await opened.figure('good', 'sinkRecordsOutTotal', (value) => value > before);
+  await opened.engine.stop('full');
+  assert.is(opened.engine.state('full'), 'stopped');
 });
 
 test('rules that come and go under full load leave nothing behind', async () => {
