@@ -63,7 +63,7 @@ const connectionGraceMs = 500;
 /** Stored rules are planned and started so long after REST is up. */
 const firstAnswersMs = 50;
 
-/** How long the process that had the data folder before may take to end, ms. */
+/** How long the process that had the data folder before may take to end, ms; one that is stopping has its own time besides. */
 const lockWaitMs = 3000;
 
 /** Part of the time of a stop that rules may take to flush; the rest is for writing the definitions. */
@@ -112,7 +112,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
   const lock = await lockFolder(join(folders.data, lockFileName), {
     waitMs: lockWaitMs,
-    onWait: (pid) => options.note?.(`waiting for process ${pid}, which has the data folder, to end`),
+    onWait: (pid, stopMs) => options.note?.(waitNote(pid, stopMs)),
   });
   const log = openLog(config, folders.log);
   let store: Store | undefined;
@@ -126,6 +126,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     lock.close();
     throw error;
   }
+}
+
+function waitNote(pid: number, stopMs: number | undefined): string {
+  const note = `waiting for process ${pid}, which has the data folder, to end`;
+  return stopMs === undefined ? note : `${note}: it is stopping and may take ${stopMs / 1000} s`;
 }
 
 interface Resources {
@@ -271,6 +276,11 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     });
   const close = async () => {
     log.info('stopping');
+    try {
+      lock.stopping(config.basic.gracefulShutdownTimeout);
+    } catch (error) {
+      log.warn(`the next server will not know that this one is stopping: ${reasonOf(error)}`);
+    }
     cpuUsage.close();
     await Promise.all(ports.map((port) => closeHttp(port, connectionGraceMs)));
     await ruleTests.close();

@@ -1,11 +1,14 @@
 /**
  * A lock on a folder: one process at a time, named by its pid; a lock left behind by a dead process is taken over. A process
- * that is dead but not yet collected by its parent (a zombie) holds nothing; one that is just ending is waited for.
+ * that is dead but not yet collected by its parent (a zombie) holds nothing; one that is just ending is waited for, for as long
+ * as it says in its lock that it may take.
  */
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { HaumeaError, reasonOf } from './errors.js';
 
 export interface FolderLock {
+  /** Says in the lock that this process is stopping and takes so long at most, ms: others may wait for it. */
+  stopping(maxMs: number): void;
   close(): void;
 }
 
@@ -13,13 +16,15 @@ interface Holder {
   readonly pid: number;
   /** When the process started, in the system's own form; tells a reused pid from the process that took the lock. */
   readonly started: string;
+  /** Set while it is stopping: how long that may take, ms. */
+  readonly stopMs?: number;
 }
 
 export interface LockOptions {
-  /** How long to wait for the process that holds it, ms. */
+  /** How long to wait for the process that holds it, ms; added to the time that one which is stopping may take. */
   readonly waitMs?: number;
-  /** Called once before waiting. */
-  readonly onWait?: (pid: number) => void;
+  /** Called once before waiting, and when the holder begins to stop, with the longest time that it may take, ms. */
+  readonly onWait?: (pid: number, stopMs?: number) => void;
 }
 
 /** Pause between two looks at the holder, ms. */
@@ -31,19 +36,23 @@ const lookMs = 50;
  */
 export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptions = {}): Promise<FolderLock> {
   const own: Holder = { pid: process.pid, started: statOf(process.pid).started };
-  const end = performance.now() + waitMs;
-  const text = JSON.stringify(own);
+  const begin = performance.now();
+  let text = JSON.stringify(own);
   const temporary = `${path}.${process.pid}`;
   try {
     writeFileSync(temporary, text);
-    let isTold = false;
+    let end = begin + waitMs;
+    let told: string | undefined;
     while (!linked(temporary, path)) {
       const holder = removeStale(path);
       if (holder === undefined) continue;
+      const { pid, stopMs } = holder;
+      const state = `${pid} ${stopMs}`;
+      if (stopMs !== undefined && state !== told) end = Math.max(end, performance.now() + stopMs + waitMs);
       // It may be us: nobody else would end it.
-      if (holder.pid === process.pid || performance.now() >= end) throw inUse(path, holder, waitMs);
-      if (!isTold) onWait?.(holder.pid);
-      isTold = true;
+      if (pid === process.pid || performance.now() >= end) throw inUse(path, holder, end - begin);
+      if (state !== told) onWait?.(pid, stopMs);
+      told = state;
       await new Promise((resolve) => setTimeout(resolve, lookMs));
     }
   } catch (error) {
@@ -53,6 +62,16 @@ export async function lockFolder(path: string, { waitMs = 0, onWait }: LockOptio
     rmSync(temporary, { force: true });
   }
   return {
+    stopping: (maxMs) => {
+      if (readLock(path)?.text !== text) return;
+      text = JSON.stringify({ ...own, stopMs: maxMs });
+      try {
+        writeFileSync(temporary, text);
+        renameSync(temporary, path);
+      } finally {
+        rmSync(temporary, { force: true });
+      }
+    },
     close: () => {
       if (readLock(path)?.text === text) rmSync(path, { force: true });
     },
@@ -71,7 +90,7 @@ function linked(from: string, to: string): boolean {
 }
 
 function inUse(path: string, { pid }: Holder, waitMs: number): HaumeaError {
-  const waited = waitMs > 0 ? `, which did not end within ${waitMs / 1000} s` : '';
+  const waited = waitMs > 0 ? `, which did not end within ${Number((waitMs / 1000).toFixed(1))} s` : '';
   return new HaumeaError('general', `the data folder is in use by process ${pid}${waited} (lock file ${path})`);
 }
 
@@ -104,8 +123,9 @@ function readLock(path: string): { text: string; holder: Holder | undefined } | 
     throw error;
   }
   try {
-    const { pid, started } = JSON.parse(text) as Partial<Holder>;
-    return { text, holder: typeof pid === 'number' && typeof started === 'string' ? { pid, started } : undefined };
+    const { pid, started, stopMs } = JSON.parse(text) as Partial<Holder>;
+    if (typeof pid !== 'number' || typeof started !== 'string') return { text, holder: undefined };
+    return { text, holder: { pid, started, ...(typeof stopMs === 'number' ? { stopMs } : {}) } };
   } catch {
     return { text, holder: undefined };
   }

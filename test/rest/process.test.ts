@@ -1,7 +1,7 @@
 /** The server as a process: command line, signals, refusals at start. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -169,6 +169,31 @@ test('starts while the server before it is still ending', async () => {
   const second = await startServer({ data: first.data });
   assert.is(await ended, 0);
   assert.is((await second.request('GET', '/metadata/sources/yaml/mqtt')).json.k.qos, 2);
+  await second.stop();
+});
+
+test('starts when the server before it takes its time to stop', async () => {
+  const first = await startServer();
+  const sql = 'CREATE STREAM s () WITH (TYPE="simulator", FORMAT="json")';
+  assert.is((await first.request('POST', '/streams', { sql })).status, 201);
+  const actions = [{ mqtt: { server: `tcp://127.0.0.1:${await freePort()}`, topic: 't' } }];
+  // What waits for the broker is kept until the time of the stop is nearly over.
+  assert.is((await first.request('POST', '/rules', { id: 'r', sql: 'SELECT * FROM s', actions })).status, 201);
+  await eventually('rows that wait', async () => {
+    const status = (await first.request('GET', '/rules/r/status')).json;
+    return status.source_s_0_records_out_total > 0;
+  });
+  const ended = first.stop();
+  await eventually('the lock of a server that stops', () =>
+    /"stopMs":10000/.test(readFileSync(join(first.data, 'haumea.lock'), 'utf8')),
+  );
+  const second = await startServer({ data: first.data });
+  assert.is(await ended, 0);
+  assert.match(
+    second.output(),
+    `waiting for process ${first.child.pid}, which has the data folder, to end: it is stopping`,
+  );
+  assert.equal((await second.request('GET', '/streams')).json, ['s']);
   await second.stop();
 });
 

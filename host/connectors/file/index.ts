@@ -66,7 +66,7 @@ export default defineConnector({
         .oneOf('lines', 'json', 'csv')
         .default('lines')
         .notYet((type) => (type === 'lines' ? undefined : `${type} is not supported yet`))
-        .doc('lines: a line feed after each message'),
+        .doc('lines: a line feed after each message; a last line without one, as a crash leaves it, gets it first'),
       rollingInterval: field
         .duration()
         .min(0)

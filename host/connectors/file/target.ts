@@ -1,6 +1,7 @@
 /**
  * The file that a writer appends to. It is what has the name: a file that was moved away or deleted is left for a new one.
- * A file system that goes away is waited for, nothing is written in the empty folder that it leaves.
+ * A file system that goes away is waited for, nothing is written in the empty folder that it leaves. A last line that has no
+ * end, as a killed process leaves it, gets one before anything is written behind it.
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
@@ -8,6 +9,8 @@ import { basename, dirname, extname, join } from 'node:path';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
+
+const lineFeed = Buffer.of(0x0a);
 
 /** Least time between two looks whether the file still has its name, ms. */
 const lookMs = 250;
@@ -25,6 +28,8 @@ export class TargetFile {
   /** Device of what lies below the mount point of its folder; undefined where that is the root. */
   #below: number | undefined;
   #lastStamp = 0;
+  /** The last line was open when the file was opened, and still is. */
+  #isLineOpen = false;
 
   constructor(
     readonly path: string,
@@ -38,19 +43,22 @@ export class TargetFile {
   /** Opens it, new if need be. Throws `config` when that can't be at all, `connection` when it may become possible. */
   async open(): Promise<void> {
     if (this.#file !== undefined) return;
+    let file: FileHandle | undefined;
     try {
       const folder = dirname(this.paths.check(this.path));
       if (this.#wasOpen) await this.#checkMounted(folder);
       else await makeFolder(folder);
-      const file = await this.paths.open(this.path, 'append');
-      this.#file = file;
+      file = await this.paths.open(this.path, 'append');
       this.#opened = await file.stat();
       this.#lookedAt = performance.now();
       this.size = this.#opened.size;
+      this.#isLineOpen = await this.#endsOpen(file);
       if (!this.#wasOpen) this.#below = await deviceBelow(folder).catch(() => undefined);
       this.#wasOpen = true;
+      // Last: from here on it is written to.
+      this.#file = file;
     } catch (error) {
-      await this.close();
+      await file?.close().catch(() => {});
       if (error instanceof HaumeaError) throw error;
       const mayPass = this.#wasOpen || passing.split(' ').includes(codeOf(error));
       throw new HaumeaError(mayPass ? 'connection' : 'config', `file sink: ${reasonOf(error)}`, { cause: error });
@@ -59,10 +67,40 @@ export class TargetFile {
 
   /** Appends; returns how many bytes were written. */
   async write(buffer: Buffer, from: number, length: number): Promise<number> {
+    if (this.#isLineOpen) {
+      await this.#append(lineFeed, 0, 1);
+      this.#isLineOpen = false;
+    }
+    return this.#append(buffer, from, length);
+  }
+
+  async #append(buffer: Buffer, from: number, length: number): Promise<number> {
     if (this.#file === undefined) throw new HaumeaError('connection', `${this.path} is not open`);
     const { bytesWritten } = await this.#file.write(buffer, from, length);
     this.size += bytesWritten;
     return bytesWritten;
+  }
+
+  /** Ends the last line, if it is open. */
+  async endLine(): Promise<void> {
+    if (this.#file !== undefined && (await this.#endsOpen(this.#file))) await this.#append(lineFeed, 0, 1);
+    this.#isLineOpen = false;
+  }
+
+  /** Says whether the last line has no end; no for what can't be read or has no end itself. */
+  async #endsOpen(file: FileHandle): Promise<boolean> {
+    const info = await file.stat();
+    if (!info.isFile() || info.size === 0) return false;
+    const reader = await this.paths.open(this.path, 'read').catch(() => undefined);
+    if (reader === undefined) return false;
+    try {
+      const { ino, dev } = await reader.stat();
+      if (ino !== info.ino || dev !== info.dev) return false;
+      const { bytesRead, buffer } = await reader.read(Buffer.alloc(1), 0, 1, info.size - 1);
+      return bytesRead === 1 && !buffer.equals(lineFeed);
+    } finally {
+      await reader.close();
+    }
   }
 
   /** Opens it anew when another file, or none, has its name now; looks a few times a second at most. */
@@ -103,6 +141,7 @@ export class TargetFile {
     }
     await file.truncate(from);
     this.size = from;
+    this.#isLineOpen = false;
     return true;
   }
 

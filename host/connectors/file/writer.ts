@@ -203,7 +203,7 @@ export class FileWriter {
     const half = this.#half;
     if (half === undefined) return;
     // In a new file there is none.
-    if (!(await this.#file.cut(half)) && this.#file.size > 0) await this.#file.write(Buffer.of(lineFeed), 0, 1);
+    if (!(await this.#file.cut(half))) await this.#file.endLine();
     this.#half = undefined;
   }
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ManualClock, SteadyTime } from '../../../host/base/clock.js';
@@ -119,6 +119,39 @@ onLinux('a process that is just ending is waited for, one that runs on is named'
   });
   (await taken).close();
   assert.equal(told, [holder.pid]);
+});
+
+onLinux('a process that says it is stopping is waited for as long as it may take', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  const holder = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  await once(holder, 'spawn');
+  const held = JSON.parse(lockOf(holder.pid!));
+  writeFileSync(path, JSON.stringify(held));
+  const told: unknown[] = [];
+  const taken = lockFolder(path, {
+    waitMs: 1000,
+    onWait: (pid, stopMs) => {
+      told.push([pid, stopMs]);
+      if (stopMs === undefined) writeFileSync(path, JSON.stringify({ ...held, stopMs: 10_000 }));
+      // Later than a running one would be waited for.
+      else setTimeout(() => holder.kill('SIGKILL'), 1500);
+    },
+  });
+  (await taken).close();
+  assert.equal(told, [
+    [holder.pid, undefined],
+    [holder.pid, 10_000],
+  ]);
+});
+
+test('a lock that says it is stopping is still its own', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  const lock = await lockFolder(path);
+  lock.stopping(5000);
+  assert.is(JSON.parse(readFileSync(path, 'utf8')).stopMs, 5000);
+  await refused(lockFolder(path), new RegExp(`in use by process ${process.pid}`));
+  lock.close();
+  assert.equal(readdirSync(dirname(path)), []);
 });
 
 test('a folder that takes no lock is told with the reason', async () => {

@@ -116,6 +116,28 @@ test('a file that reaches its size is put aside', async () => {
   await plane.close();
 });
 
+/** Runs a rule whose sink appends the lines to a file that is there already; returns what is in it then. */
+async function appended(before: string, lines: string): Promise<string> {
+  const { plane, report } = await openPlane();
+  const path = temporaryFolder();
+  const [input, out] = [join(path, 'in.txt'), join(path, 'out.txt')];
+  writeFileSync(input, lines);
+  writeFileSync(out, before);
+  const source = { type: 'file', dataSource: 'in.txt', props: { path, fileType: 'lines' } };
+  const rule = passRule(source, [{ type: 'file', props: { path: out } }]);
+  await plane.start(rule);
+  await report(rule.run, 'ended');
+  await plane.close();
+  return readFileSync(out, 'utf8');
+}
+
+test('half a line that a crash left stays as it is, and is ended before the next line', async () => {
+  assert.is(await appended('{"a":1}\n{"a":', '1\n2\n'), '{"a":1}\n{"a":\n1\n2\n');
+  assert.is(await appended('{"a":1}\n', '1\n2\n'), '{"a":1}\n1\n2\n');
+  assert.is(await appended('', '1\n'), '1\n');
+  assert.is(await appended('{"a":', ''), '{"a":', 'nothing written, nothing changed');
+});
+
 test('a sink path that is a folder fails the rule', async () => {
   const { plane, report } = await openPlane();
   mkdirSync(join(folder, 'occupied'));
