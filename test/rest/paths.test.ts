@@ -131,6 +131,45 @@ test('files are neither moved nor deleted elsewhere', async () => {
   await eventually('the move', () => existsSync(join(data, 'done/once.txt')) || undefined);
 });
 
+test('a file that is moved takes the place of no file of the server, nor of any other', async () => {
+  const names = ['sqliteKV.db', 'sqliteKV.db.changes-000000', 'sqliteKV.db-new', 'haumea.lock', 'secrets'];
+  const before = readFileSync(join(data, 'haumea.lock'), 'utf8');
+  mkdirSync(join(data, 'plant'));
+  for (const [i, name] of names.entries()) {
+    writeFileSync(join(data, 'plant', name), '{"a":6}\n');
+    const key = { path: 'plant', actionAfterRead: 2, moveTo: '.' };
+    await read(`one${i}`, name, key);
+    await eventually('the refusal', async () => {
+      const { text } = await server.request('GET', `/rules/one${i}/status`);
+      return text.includes('access is denied') || undefined;
+    });
+  }
+  // A folder: what may be moved is moved, what may not is told and stays.
+  const key = { path: '.', actionAfterRead: 2, moveTo: '.', interval: 20 };
+  writeFileSync(join(data, 'plant/free.txt'), '{"a":7}\n');
+  await read('plant', 'plant', key);
+  await eventually('the refusal', async () => {
+    const { text } = await server.request('GET', '/rules/plant/status');
+    return text.includes('access is denied') || undefined;
+  });
+  await server.request('POST', '/rules/plant/stop');
+  for (const name of names) assert.is(readFileSync(join(data, 'plant', name), 'utf8'), '{"a":6}\n', name);
+  assert.is(readFileSync(join(data, 'haumea.lock'), 'utf8'), before);
+  assert.not(existsSync(join(data, 'sqliteKV.db-new')));
+  assert.is(readFileSync(join(data, 'secrets/key'), 'utf8'), secretText);
+
+  for (const a of [8, 9]) {
+    writeFileSync(join(data, 'in/twice.txt'), `{"a":${a}}\n`);
+    await read(`twice${a}`, 'twice.txt', { path: 'in', actionAfterRead: 2, moveTo: 'both' });
+    await eventually('the move', () => !existsSync(join(data, 'in/twice.txt')) || undefined);
+  }
+  const kept = readdirSync(join(data, 'both')).sort();
+  assert.is(kept.length, 2);
+  assert.match(String(kept[0]), /^twice-\d+\.txt$/);
+  const texts = kept.map((name) => readFileSync(join(data, 'both', name), 'utf8'));
+  assert.equal(texts, ['{"a":9}\n', '{"a":8}\n']);
+});
+
 test('a link put there after the rule was made leads a sink and a source nowhere', async () => {
   mkdirSync(join(data, 'late'));
   writeFileSync(join(data, 'late/hidden'), '{"a":5}\n');

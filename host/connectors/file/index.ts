@@ -36,7 +36,10 @@ export default defineConnector({
         .notYet((kind) => (kind === 'zstd' ? 'zstd is not supported yet' : undefined))
         .doc('Compression of the files'),
       actionAfterRead: field.int().min(0).max(2).default(0).doc('0 keep the file, 1 delete it, 2 move it to moveTo'),
-      moveTo: field.string().default('').doc('Folder that takes files after reading'),
+      moveTo: field
+        .string()
+        .default('')
+        .doc('Folder that takes files after reading; a name that is there already gets the time behind it'),
       parallel: field
         .bool()
         .default(false)

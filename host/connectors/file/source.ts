@@ -1,6 +1,6 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
-import { readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, isAbsolute, join } from 'node:path';
+import { lstat, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, extname, isAbsolute, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
@@ -50,8 +50,12 @@ export class FileSource implements Source {
     const { paths, dataSource } = this.context;
     try {
       this.#path = paths.check(pathOf(conf.path, dataSource));
-      await stat(this.#path);
-      if (conf.actionAfterRead === 2) await makeFolder(paths.check(conf.moveTo));
+      const isFolder = (await stat(this.#path)).isDirectory();
+      if (conf.actionAfterRead === 2) {
+        await makeFolder(paths.check(conf.moveTo));
+        // A file that may not be moved is told before it is read; those of a folder as they come.
+        if (!isFolder) paths.check(join(conf.moveTo, basename(this.#path)));
+      }
     } catch (error) {
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
     }
@@ -180,8 +184,25 @@ export class FileSource implements Source {
     const { actionAfterRead, moveTo } = this.conf;
     const { paths } = this.context;
     if (actionAfterRead === 1) await rm(paths.check(path));
-    if (actionAfterRead === 2) await rename(paths.check(path), join(paths.check(moveTo), basename(path)));
+    if (actionAfterRead === 2) await this.#move(paths.check(path), paths.check(join(moveTo, basename(path))));
   }
+
+  /** What has the name there already stays: the new file gets the time in its name. */
+  async #move(path: string, wanted: string): Promise<void> {
+    const extension = extname(wanted);
+    let target = wanted;
+    for (let at = Date.now(); target !== path && (await isThere(target)); at++) {
+      target = this.context.paths.check(`${wanted.slice(0, wanted.length - extension.length)}-${at}${extension}`);
+    }
+    await rename(path, target);
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The chunks from behind the first lines on; none is empty. */

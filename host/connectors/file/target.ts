@@ -156,10 +156,10 @@ export class TargetFile {
       const stamp = Math.max(Date.now(), this.#lastStamp + 1);
       this.#lastStamp = stamp;
       const base = isPrefix ? `${stamp}-${name}${extension}` : `${name}-${stamp}${extension}`;
-      aside = join(dirname(this.path), base);
+      aside = this.paths.check(join(dirname(this.path), base));
     } while (await isThere(aside));
     try {
-      await rename(this.path, aside);
+      await rename(this.paths.check(this.path), aside);
     } catch (error) {
       // Somebody else was faster.
       if (codeOf(error) !== 'ENOENT') throw error;
