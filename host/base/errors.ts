@@ -6,6 +6,8 @@ export const errorTable = {
   general: { code: 1000, status: 400 },
   /** The resource is there, but not in the state that the request needs. */
   state: { code: 1001, status: 400 },
+  /** Whoever asks may not, whatever the state. */
+  forbidden: { code: 1000, status: 403 },
   notFound: { code: 1002, status: 404 },
   connection: { code: 1003, status: 400 },
   mediaType: { code: 1000, status: 415 },

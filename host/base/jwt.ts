@@ -106,6 +106,9 @@ async function verifyToken(token: string, keys: KeyFolder, now: number): Promise
       ? refusalOf(error, () => jose.decodeProtectedHeader(token).alg)
       : error;
   });
+  // The library overlooks bits that a last character has too many: a token could be written in several ways.
+  const inexact = parts.findIndex((part) => Buffer.from(part, 'base64url').toString('base64url') !== part);
+  if (inexact >= 0) throw malformed(`could not base64 decode ${partNames[inexact]}`);
   const { iss = '', iat, aud = [], sub, jti } = payload;
   // The library bounds the age of a token, not how far ahead it was made.
   if (iat !== undefined && now + issuedAheadMs < iat * 1000) {

@@ -37,6 +37,7 @@ export class Dispatcher {
       const wanted = method === 'HEAD' ? 'GET' : method;
       const found = fitting.find(({ route }) => route.method === wanted);
       if (found === undefined) return fitting.length === 0 ? unknownPath : wrongMethod;
+      if (method === 'HEAD' && found.route.isOrder) return wrongMethod;
       const params: Record<string, string> = {};
       found.parts.forEach((part, i) => {
         if (part.startsWith(':')) params[part.slice(1)] = decodeURIComponent(parts[i] as string);

@@ -26,8 +26,17 @@ const allowedMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const allowedHeaders = 'accept, accept-language, content-type, content-language, origin, authorization, traceparent';
 /** Browsers ask again after so many seconds. */
 const preflightAgeSeconds = '600';
-/** What changes something although it is only got: images and links of any page could ask for it. */
-const changingGets: ReadonlySet<string> = new Set(['/stop']);
+/** Requests that images and links of any page could have made, and the log that tells when one is an order. */
+const unproven = new WeakMap<IncomingMessage, Logger>();
+
+/** Why a request may not have an order carried out that is only got (`Route.isOrder`); undefined when it may. */
+export function orderRefusal(request: IncomingMessage): string | undefined {
+  const log = unproven.get(request);
+  log?.warn(`a request was refused: ${otherSites}`);
+  return log === undefined ? undefined : otherSites;
+}
+
+const otherSites = 'pages of other sites may not ask';
 
 /** Puts the check before a listener. */
 export function guardOrigins(rules: OriginRules, handle: RequestListener): RequestListener {
@@ -59,10 +68,10 @@ function refusalOf(request: IncomingMessage, rules: OriginRules): string | undef
     return `pages of ${shown(originOf(page) ?? page)} may not ask; basic.corsOrigins adds origins`;
   }
   if (page !== undefined || rules.origins.includes('*')) return undefined;
-  const path = request.url?.split('?', 1)[0] ?? '';
-  const isOrder = request.method === 'GET' && changingGets.has(path) && agent.startsWith('Mozilla/');
   const isOwnPage = site === 'same-origin' || site === 'none';
-  return site === 'cross-site' || (isOrder && !isOwnPage) ? 'pages of other sites may not ask' : undefined;
+  // Whether it is an order is for the router to say, which has read the path.
+  if (agent.startsWith('Mozilla/') && !isOwnPage) unproven.set(request, rules.log);
+  return site === 'cross-site' ? otherSites : undefined;
 }
 
 function answerPreflight(request: IncomingMessage, response: ServerResponse, isAllowed: boolean): void {
@@ -94,9 +103,12 @@ function mayAsk(page: string, { headers }: IncomingMessage, { origins }: OriginR
   return headers.host !== undefined && originOf(`${protocol}//${headers.host}`) === `${protocol}//${host}`;
 }
 
+/** The origin of a page that browsers got over HTTP; of no other: `blob:` and user names would show another's. */
 function originOf(page: string): string | undefined {
-  const origin = URL.canParse(page) ? new URL(page).origin : 'null';
-  return origin === 'null' ? undefined : origin;
+  if (!URL.canParse(page)) return undefined;
+  const { protocol, username, password, origin } = new URL(page);
+  const isWeb = protocol === 'http:' || protocol === 'https:';
+  return isWeb && username === '' && password === '' ? origin : undefined;
 }
 
 function isKnownHost(host: string, hosts: readonly string[]): boolean {

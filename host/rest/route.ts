@@ -19,6 +19,8 @@ export interface Route {
   readonly status?: number;
   /** `none`: goes on while an import replaces definitions. Reading always does, changes wait for the import otherwise. */
   readonly gate?: 'none';
+  /** Changes something although its method is GET: HEAD is refused, and so are requests that any web page may have made. */
+  readonly isOrder?: boolean;
   /** Bodies for the OpenAPI document, where the table of contracts has none. */
   readonly contract?: Contract;
   /** Returns the answer: a text goes as plain text, nothing as an empty body, everything else as JSON. */

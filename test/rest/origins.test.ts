@@ -1,5 +1,6 @@
 /** What web pages in the browser of a user may do with a server that the user's machine reaches. */
 import { request as requestHttp } from 'node:http';
+import { connect } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort, startServer, type TestServer } from '../harness.js';
@@ -78,6 +79,43 @@ test('requests without an origin are refused when a browser says that another si
   // An image of a page that hides where it comes from, at an address of which the browser says nothing.
   assert.is((await ask('GET', '/stop', { 'user-agent': 'Mozilla/5.0' })).status, 403);
   assert.is((await ask('GET', '/streams', { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'none' })).status, 200);
+});
+
+/** Sends the first line of a request as it stands; returns the status of the answer. */
+function askRaw(line: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(server.base).port), '127.0.0.1');
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+    socket.on('end', () => resolve(Number(text.split(' ')[1])));
+    socket.on('error', reject);
+    socket.write(`${line} HTTP/1.1\r\nHost: ${own()}\r\nUser-Agent: Mozilla/5.0\r\nConnection: close\r\n\r\n`);
+  });
+}
+
+test('no form of a request for the stop is an order that a page could give', async () => {
+  const browser = { 'user-agent': 'Mozilla/5.0' };
+  assert.is((await ask('HEAD', '/stop', browser)).status, 405);
+  assert.is((await ask('HEAD', '/stop')).status, 405);
+  assert.is((await ask('HEAD', '/ping', browser)).status, 200);
+  for (const target of ['/stop', '/stop#', '/stop?', '/stop#/ping', `http://${own()}/stop`, `HTTP://${own()}/stop?x`]) {
+    assert.is(await askRaw(`GET ${target}`), 403, target);
+    assert.is(await askRaw(`HEAD ${target}`), 405, target);
+  }
+  const head = await server.request('POST', '/batch/req', [{ method: 'HEAD', path: '/stop' }]);
+  assert.not.match(head.text, 'stop success');
+  assert.is((await ask('GET', '/ping')).status, 200);
+});
+
+test('an origin is one of the web, as browsers write it', async () => {
+  const host = own();
+  for (const origin of [`ftp://${host}`, `blob:http://${host}/x`, `http://evil.example@${host}`, `ws://${host}`]) {
+    for (const path of places) {
+      const to = path.startsWith('/test/') ? origin.replace(host, `127.0.0.1:${dataPort}`) : origin;
+      assert.is((await ask('GET', path, { origin: to })).status, 403, to);
+      assert.is((await ask('GET', path, { referer: to })).status, 403, to);
+    }
+  }
 });
 
 test('the server answers to its addresses and plain names, and to configured ones', async () => {

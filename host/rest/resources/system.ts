@@ -19,5 +19,11 @@ export const system = defineRoutes(
     gate: 'none',
     handle: (request, { configs }) => configs.change(request.object()),
   },
-  { method: 'GET', path: '/stop', doc: 'As POST', handle: (_request, { system }) => system.stop() },
+  {
+    method: 'GET',
+    path: '/stop',
+    doc: 'As POST',
+    isOrder: true,
+    handle: (_request, { system }) => system.stop(),
+  },
 );

@@ -53,6 +53,15 @@ test('accepts a token, with Bearer too, and tells its claims', async () => {
   assert.ok(await isIn(check(token({ ...good, iss: 'APP.pub' }))), 'issuers match in any letter case');
 });
 
+test('a token is written in one way: its last character has no bits of no meaning', async () => {
+  const { check } = setup();
+  const whole = token(good);
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const others = [...alphabet].filter((last) => last !== whole.at(-1)).map((last) => whole.slice(0, -1) + last);
+  assert.ok(await isIn(check(whole)));
+  for (const changed of others) assert.not(await isIn(check(changed)), changed.slice(-1));
+});
+
 test('leaves / and /ping open and nothing else', async () => {
   const { check } = setup();
   assert.ok(await isIn(check(undefined, '/')));
