@@ -166,7 +166,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const door = doorOf(options, log);
   const dataServer = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
   const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
-  const push = new PushGateway(dataServer, log, config.source.openPush);
+  const push = new PushGateway(dataServer, log, { isOpen: config.source.openPush });
   const exporter = await openExporter(config, log);
   engine.traces.listener = (trace) => exporter.add(trace);
   const files = resourceFiles(config, folders.data, access);

@@ -14,22 +14,36 @@ export class TooManyBodies extends Error {}
 
 let held = 0;
 
-/** Resolves with the whole body; rejects with `BodyTooLarge` as soon as the limit is passed. */
-export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer> {
-  const announced = Number(request.headers['content-length'] ?? 0);
+/**
+ * Resolves with the whole body; rejects with `BodyTooLarge` as soon as the limit is passed.
+ * @param grow is told of the bytes as they come; what it throws ends the reading
+ */
+export async function readBody(
+  request: IncomingMessage,
+  limit = maxBodyBytes,
+  grow: (bytes: number) => void = () => {},
+): Promise<Buffer> {
+  const announced = announcedBytes(request);
   if (announced > limit) throw new BodyTooLarge(`the body has ${announced} bytes, ${limit} are allowed`);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // The connection is needed for the answer to what is refused on the way.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       held += chunk.length;
       if (size > limit) throw new BodyTooLarge(`the body has more than ${limit} bytes`);
       if (held > maxHeldBytes) throw new TooManyBodies('too many large bodies at the same time, try again later');
+      grow(chunk.length);
       chunks.push(chunk);
     }
   } finally {
     held -= size;
   }
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+/** Length of the body as its head says, 0 when it doesn't. */
+export function announcedBytes(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
 }

@@ -4,37 +4,42 @@ import { BroadcastChannel } from 'node:worker_threads';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { type PushMessage, pushChannel } from '../connectors/httppush/channel.js';
-import { BodyTooLarge, readBody } from './body.js';
+import { announcedBytes, BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import type { DataServer } from './data-server.js';
+import { type PushOutcome, PushPath } from './push-path.js';
 
 /** Longest message of a stream. */
 const maxBodyBytes = 16 << 20;
 /** A client waits so long for full sinks. */
 const busyTimeoutMs = 30_000;
+/** Seconds after which a client that was turned away may try again. */
+const retryAfter = '1';
 
-interface Route {
-  readonly method: string;
-  readonly path: string;
-  /** Sources and the threads they run in. */
-  readonly sources: Map<string, number>;
+const answers: Readonly<Record<PushOutcome, [status: number, text: string]>> = {
+  taken: [200, 'ok'],
+  busy: [503, 'the rules of this path are busy\n'],
+  ended: [503, 'the rules of this path have ended\n'],
+  // The only answer that leaves open whether the message was delivered.
+  unknown: [504, 'the rules of this path do not answer, the message may have been taken\n'],
+};
+
+export interface PushOptions {
+  /** Clients may send without a token. */
+  readonly isOpen?: boolean;
+  readonly busyTimeoutMs?: number;
 }
 
 export class PushGateway {
   readonly #channel = new BroadcastChannel(pushChannel);
-  readonly #server: DataServer;
-  readonly #log: Logger;
-  readonly #routes = new Map<string, Route>();
-  readonly #waiting = new Map<number, { left: Set<string>; done: () => void }>();
-  #lastSeq = 0;
+  readonly #paths = new Map<string, PushPath>();
+  /** The path of each source. */
+  readonly #pathOf = new Map<string, PushPath>();
 
-  /** @param isOpen clients may send without a token */
   constructor(
-    server: DataServer,
-    log: Logger,
-    private readonly isOpen = false,
+    private readonly server: DataServer,
+    private readonly log: Logger,
+    private readonly options: PushOptions = {},
   ) {
-    this.#server = server;
-    this.#log = log;
     this.#channel.unref();
     this.#channel.onmessage = (event: unknown) => void this.#take((event as { data: PushMessage }).data);
   }
@@ -53,84 +58,97 @@ export class PushGateway {
       case 'close':
         this.#forget(message.id);
         return;
+      case 'flow':
+        this.#pathOf.get(message.id)?.flow(message.id, message.isFull);
+        return;
       case 'taken':
-        this.#taken(message.seq, message.id);
+        this.#pathOf.get(message.id)?.taken(message.id, message.seq);
         return;
       default:
     }
   }
 
-  async #open({ id, thread, method, path }: Extract<PushMessage, { kind: 'open' }>): Promise<void> {
-    // Thread ids rise and there is one data plane at a time: sources of an earlier one died with it.
-    for (const { sources } of [...this.#routes.values()]) {
-      for (const [known, of] of sources) if (of < thread) this.#forget(known);
-    }
+  async #open({ id, thread, method, path, isFull }: Extract<PushMessage, { kind: 'open' }>): Promise<void> {
     const key = `${method} ${path}`;
-    let route = this.#routes.get(key);
-    if (route === undefined) {
-      route = { method, path, sources: new Map() };
-      this.#routes.set(key, route);
+    let of = this.#paths.get(key);
+    if (of === undefined) {
+      of = new PushPath(method, path, (message) => this.#post(message));
+      this.#paths.set(key, of);
     }
-    const { sources } = route;
-    sources.set(id, thread);
-    const receive = (request: IncomingMessage, response: ServerResponse) =>
-      void this.#receive(request, response, sources);
-    await this.#server.serve(method, path, receive, this.isOpen);
-  }
-
-  async #receive(
-    request: IncomingMessage,
-    response: ServerResponse,
-    sources: ReadonlyMap<string, number>,
-  ): Promise<void> {
+    of.add(id, thread, isFull);
+    this.#pathOf.set(id, of);
+    // Thread ids rise and there is one data plane at a time: sources of an earlier one died with it.
+    for (const each of this.#paths.values()) each.removeBefore(thread);
+    this.#tidy();
+    const receive = (request: IncomingMessage, response: ServerResponse) => void this.#receive(request, response, of);
     try {
-      const body = await readBody(request, maxBodyBytes);
-      const isTaken = await this.#hand(body, request.headers.traceparent, sources);
-      response.writeHead(isTaken ? 200 : 503, { 'Content-Type': 'text/plain; charset=utf-8' });
-      response.end(isTaken ? 'ok' : 'the rules of this path are busy\n');
+      await this.server.serve(method, path, receive, this.options.isOpen);
     } catch (error) {
-      const isTooLarge = error instanceof BodyTooLarge;
-      if (!isTooLarge) this.#log.debug(`pushed data: ${reasonOf(error)}`);
-      if (response.destroyed) return;
-      response.writeHead(isTooLarge ? 413 : 400, { Connection: 'close' });
-      response.end(`${reasonOf(error)}\n`);
+      // It tries again, or never says anything more.
+      this.#forget(id);
+      throw error;
     }
   }
 
-  /** Resolves with true when all sources have taken the body, with false when it takes them too long. */
-  #hand(body: Buffer, traceparent: unknown, sources: ReadonlyMap<string, number>): Promise<boolean> {
-    const seq = ++this.#lastSeq;
-    return new Promise((resolve) => {
-      const finish = (isTaken: boolean) => {
-        clearTimeout(timer);
-        this.#waiting.delete(seq);
-        resolve(isTaken);
-      };
-      const timer = setTimeout(() => finish(false), busyTimeoutMs).unref();
-      this.#waiting.set(seq, { left: new Set(sources.keys()), done: () => finish(true) });
-      const context = typeof traceparent === 'string' ? traceparent : undefined;
-      for (const id of sources.keys()) this.#post({ kind: 'data', id, seq, body, traceparent: context });
-    });
-  }
-
-  #taken(seq: number, id: string): void {
-    const wait = this.#waiting.get(seq);
-    if (wait === undefined) return;
-    wait.left.delete(id);
-    if (wait.left.size === 0) wait.done();
-  }
-
-  /** A source is gone: nobody waits for it any more, and its path ends with its last source. */
   #forget(id: string): void {
-    for (const [key, { method, path, sources }] of this.#routes) {
-      if (!sources.delete(id) || sources.size > 0) continue;
-      this.#routes.delete(key);
-      this.#server.remove(method, path);
+    this.#pathOf.get(id)?.remove(id);
+    this.#pathOf.delete(id);
+    this.#tidy();
+  }
+
+  /** A path ends with its last source. */
+  #tidy(): void {
+    for (const [key, of] of this.#paths) {
+      if (of.isUsed) continue;
+      this.#paths.delete(key);
+      this.server.remove(of.method, of.path);
     }
-    for (const seq of [...this.#waiting.keys()]) this.#taken(seq, id);
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse, path: PushPath): Promise<void> {
+    let held = 0;
+    const hold = (bytes: number) => {
+      path.hold(bytes);
+      held += bytes;
+    };
+    try {
+      const announced = announcedBytes(request);
+      if (announced <= maxBodyBytes) hold(announced);
+      let received = 0;
+      const body = await readBody(request, maxBodyBytes, (bytes) => {
+        received += bytes;
+        if (received > held) hold(received - held);
+      });
+      const { traceparent } = request.headers;
+      const push = { body, traceparent: typeof traceparent === 'string' ? traceparent : undefined };
+      const timeoutMs = this.options.busyTimeoutMs ?? busyTimeoutMs;
+      const outcome = await path.hand(push, timeoutMs, (leave) => response.once('close', leave));
+      if (outcome === 'busy' && !response.destroyed) path.refuse('a pushed message waited too long and was refused');
+      answer(response, ...answers[outcome]);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (error instanceof TooManyBodies) {
+        path.refuse(`a pushed message was refused: ${reason}`);
+        // Clients hear the answer when they have sent everything.
+        request.resume();
+        answer(response, 503, `${reason}\n`);
+        return;
+      }
+      const isTooLarge = error instanceof BodyTooLarge;
+      if (!isTooLarge) this.log.debug(`pushed data: ${reason}`);
+      if (!response.destroyed) response.writeHead(isTooLarge ? 413 : 400, { Connection: 'close' }).end(`${reason}\n`);
+    } finally {
+      path.release(held);
+    }
   }
 
   #post(message: PushMessage): void {
     this.#channel.postMessage(message);
   }
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed) return;
+  const again = status === 503 ? { 'Retry-After': retryAfter } : {};
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...again }).end(text);
 }

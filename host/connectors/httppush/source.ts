@@ -1,4 +1,4 @@
-/** Takes bodies that the data server received; a client waits for its answer while the sinks are full. */
+/** Takes bodies that the data server received; they wait there, and their clients for an answer, while the sinks are full. */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 import type { Source, SourceContext } from '../define.js';
@@ -16,7 +16,12 @@ export class PushSource implements Source {
   constructor(
     readonly method: string,
     readonly context: SourceContext,
-  ) {}
+  ) {
+    context.onFlow(
+      () => this.#post({ kind: 'flow', id: this.#id, isFull: true }),
+      () => this.#post({ kind: 'flow', id: this.#id, isFull: false }),
+    );
+  }
 
   async open(): Promise<void> {
     this.#shut();
@@ -29,7 +34,8 @@ export class PushSource implements Source {
       this.#opened = resolve;
       timer = setTimeout(() => resolve('the data server does not answer'), openTimeoutMs);
       const path = pathOf(this.context.dataSource);
-      this.#post({ kind: 'open', id: this.#id, thread: threadId, method: this.method, path });
+      const { isFull } = this.context;
+      this.#post({ kind: 'open', id: this.#id, thread: threadId, method: this.method, path, isFull });
     });
     clearTimeout(timer);
     if (reason !== undefined) {
@@ -56,11 +62,12 @@ export class PushSource implements Source {
   #take(message: PushMessage): void {
     if (message.id !== this.#id) return;
     if (message.kind === 'opened') this.#opened(message.reason);
-    else if (message.kind === 'data') void this.#write(message);
+    else if (message.kind === 'data') this.#write(message);
+    else if (message.kind === 'refused') this.context.exception(message.reason);
   }
 
-  async #write({ seq, body, traceparent }: Extract<PushMessage, { kind: 'data' }>): Promise<void> {
-    if (this.context.isFull) await this.context.ready();
+  /** What comes while the sinks are full was on its way: the data server keeps it to little. */
+  #write({ seq, body, traceparent }: Extract<PushMessage, { kind: 'data' }>): void {
     this.#frames.add(body, traceparent === undefined ? undefined : Buffer.from(JSON.stringify({ traceparent })));
     this.context.write(this.#frames.bytes);
     this.#frames.clear();
