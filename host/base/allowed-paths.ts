@@ -5,7 +5,17 @@
  * A path is looked at twice: before the file is opened, and again when it is open, by what the system says it opened. So
  * a link put in its place in between gains nothing. A refusal is the same whether there is such a file or not.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { HaumeaError } from './errors.js';
@@ -24,8 +34,8 @@ export interface PathRules {
   readonly allowed?: string;
 }
 
-/** `readNow` does not wait for the other side of a pipe. */
-export type OpenMode = 'read' | 'readNow' | 'append';
+/** Neither waits for another side: pipes are refused. */
+export type OpenMode = 'read' | 'append';
 
 const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
 
@@ -49,6 +59,7 @@ export class AllowedPaths {
     const handle = await open(this.#real(this.#absolute(path), path), flagsOf[mode]);
     try {
       this.#checkOpened(handle.fd, path);
+      checkKind(await handle.stat(), path, mode);
     } catch (error) {
       await handle.close();
       throw error;
@@ -61,6 +72,7 @@ export class AllowedPaths {
     const descriptor = openSync(this.#real(this.#absolute(path), path), flagsOf[mode]);
     try {
       this.#checkOpened(descriptor, path);
+      checkKind(fstatSync(descriptor), path, mode);
     } catch (error) {
       closeSync(descriptor);
       throw error;
@@ -99,10 +111,24 @@ export class AllowedPaths {
 
 /** The last name of a path whose links were followed is no link, unless somebody has just put one there. */
 const flagsOf: Readonly<Record<OpenMode, number>> = {
-  read: constants.O_RDONLY | constants.O_NOFOLLOW,
-  readNow: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  append: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW,
+  read: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  append: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK,
 };
+
+/**
+ * Throws a `config` error for what is no file: reading a pipe or a terminal would wait in one of the few threads that
+ * all file access of the process goes through. Devices may be written to, and folders get the system's own refusal.
+ */
+function checkKind(info: Stats, path: string, mode: OpenMode): void {
+  const reason = kindReason(info, mode);
+  if (reason !== undefined) throw new HaumeaError('config', `${path} ${reason}`);
+}
+
+/** Why this can't be opened as a file; undefined when it can. */
+export function kindReason(info: Stats, mode: OpenMode): string | undefined {
+  if (info.isFile() || (mode === 'read' ? info.isDirectory() : info.isCharacterDevice())) return undefined;
+  return `is ${info.isDirectory() ? 'a folder' : info.isFIFO() ? 'a pipe' : 'no regular file'}, a file is needed`;
+}
 
 /** The path without links; undefined for a link that leads nowhere. */
 function realOf(absolute: string): string | undefined {

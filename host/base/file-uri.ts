@@ -44,7 +44,7 @@ export async function readUri(uri: string, options: FetchOptions & FilePolicy): 
 async function openFile(uri: string, paths: AllowedPaths): Promise<FileHandle> {
   const path = pathOf(uri);
   try {
-    return await paths.open(path, 'readNow');
+    return await paths.open(path, 'read');
   } catch (error) {
     if (error instanceof HaumeaError) throw failure(uri, error.message, error);
     const code = (error as NodeJS.ErrnoException).code;

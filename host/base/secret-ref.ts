@@ -153,7 +153,7 @@ class Resolver {
       const path = pathOf(reference);
       for (const allowed of isAbsolute(path) ? paths.slice(0, 1) : paths) {
         try {
-          handle = allowed.openSync(path, 'readNow');
+          handle = allowed.openSync(path, 'read');
           break;
         } catch (error) {
           if (!(error instanceof HaumeaError)) reason = `the file can't be read (${reasonCode(error)})`;

@@ -1,6 +1,7 @@
 /** What connectors may reach on this machine for those who write their properties: files, and secrets. */
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AllowedPaths } from '../base/allowed-paths.js';
+import { AllowedPaths, kindReason } from '../base/allowed-paths.js';
 import type { LoadedConfig } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
 import { mainLogFile } from '../base/log.js';
@@ -77,4 +78,22 @@ export function checkFiles(
       }
     }),
   );
+}
+
+/** Throws a `config` error that names the property when what has the path now is there and can't be written to as a file. */
+export function checkKinds(paths: Readonly<Record<string, string>>, where: string): void {
+  for (const [name, path] of Object.entries(paths)) {
+    const info = infoOf(path);
+    const reason = info && kindReason(info, 'append');
+    if (reason !== undefined) throw new HaumeaError('config', `${where}: property ${name}: ${path} ${reason}`);
+  }
+}
+
+/** What has the path now; undefined when nothing can be told: its opening says why. */
+function infoOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -6,7 +6,7 @@ import { isInternalSink, loadedConnector, unknownConnector } from '../connectors
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
-import { checkFiles, freeAccess, withFiles } from './access.js';
+import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
@@ -80,7 +80,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const { value, secrets, redact } = resolveProps(given, where, connector.sink.props, access.secrets);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
-    checkFiles(connector.sink.files?.(value), access, where);
+    checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
     return {
       type,
       props: withFiles(value, connector.files?.(value), access, where),

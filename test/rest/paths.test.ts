@@ -1,10 +1,11 @@
 /** Paths in requests lead into the data folder and the allowed ones, and nowhere else. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Answer, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { type Answer, announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
 
 const data = temporaryFolder();
 const allowed = temporaryFolder();
@@ -197,6 +198,55 @@ test('file sinks write nowhere else', async () => {
   }
   assert.equal(readdirSync(outside), ['hidden']);
 });
+
+test('a file sink needs a file: a folder, and no path at all, are refused with the rule', async () => {
+  for (const [path, reason] of [
+    ['', 'property path must not be empty'],
+    ['.', 'is a folder, a file is needed'],
+    ['uploads', 'is a folder, a file is needed'],
+    [join(allowed, '.'), 'is a folder, a file is needed'],
+  ]) {
+    const actions = [{ file: { path } }];
+    const answer = await server.request('POST', '/rules', { id: 'sink', sql: 'SELECT * FROM sim', actions });
+    assert.is(answer.status, 400, `${path}: ${answer.text}`);
+    assert.match(answer.text, String(reason));
+    assert.match(answer.text, 'property path');
+  }
+});
+
+if (process.platform === 'win32') announceSkip('pipes', 'there is no mkfifo');
+else {
+  test('pipes hold nobody up, neither to be read nor to be written to', async () => {
+    // As many as the process has threads for files, and some more.
+    const names = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
+    mkdirSync(join(data, 'pipes'));
+    execFileSync(
+      'mkfifo',
+      names.map((name) => join(data, 'pipes', name)),
+    );
+    for (const name of names) await read(name, name, { path: 'pipes' });
+    const pem = await server.request('POST', '/metadata/sinks/connection/mqtt', {
+      server: 'ssl://127.0.0.1:1',
+      rootCaPath: 'pipes/p1',
+    });
+    assert.match(pem.text, 'is a pipe, a file is needed');
+    const actions = [{ file: { path: 'pipes/p1' } }];
+    const sink = await server.request('POST', '/rules', { id: 'pipe', sql: 'SELECT * FROM sim', actions });
+    assert.is(sink.status, 400);
+    assert.match(sink.text, 'property path');
+    assert.match(sink.text, 'is a pipe, a file is needed');
+    assert.is((await server.request('POST', '/config/uploads', { name: 'after', content: 'x' })).status, 201);
+    for (const name of names) {
+      await eventually('the refusal', async () => {
+        const { text } = await server.request('GET', `/rules/${name}/status`);
+        return text.includes('is a pipe, a file is needed') || undefined;
+      });
+    }
+    writeFileSync(join(data, 'in/plain.txt'), '{"a":10}\n');
+    await read('plain', 'plain.txt', { path: 'in' });
+    await wrote(join(data, 'plain.out'), '[{"a":10}]\n');
+  });
+}
 
 test('certificates of clients lie in allowed folders', async () => {
   const wrong = { server: 'ssl://127.0.0.1:1', rootCaPath: join(outside, 'hidden') };

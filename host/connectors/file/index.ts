@@ -62,6 +62,7 @@ export default defineConnector({
       path: field
         .string()
         .required()
+        .check((path) => (path === '' ? 'must not be empty' : undefined))
         .notYet(noTemplate)
         .doc('File to write to, a relative path lies in the data folder; missing folders are made'),
       fileType: field

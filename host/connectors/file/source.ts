@@ -2,6 +2,7 @@
 import { lstat, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, extname, isAbsolute, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
+import { kindReason } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
 import type { Source, SourceContext } from '../define.js';
@@ -50,11 +51,13 @@ export class FileSource implements Source {
     const { paths, dataSource } = this.context;
     try {
       this.#path = paths.check(pathOf(conf.path, dataSource));
-      const isFolder = (await stat(this.#path)).isDirectory();
+      const info = await stat(this.#path);
+      const reason = kindReason(info, 'read');
+      if (reason !== undefined) throw new Error(`${this.#path} ${reason}`);
       if (conf.actionAfterRead === 2) {
         await makeFolder(paths.check(conf.moveTo));
         // A file that may not be moved is told before it is read; those of a folder as they come.
-        if (!isFolder) paths.check(join(conf.moveTo, basename(this.#path)));
+        if (!info.isDirectory()) paths.check(join(conf.moveTo, basename(this.#path)));
       }
     } catch (error) {
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });

@@ -138,7 +138,7 @@ async function endpointOf(conf: ConnectionConf, paths: AllowedPaths): Promise<En
     if (raw !== '') return Buffer.from(raw, 'base64');
     if (path === '') return undefined;
     try {
-      const file = await paths.open(path, 'readNow');
+      const file = await paths.open(path, 'read');
       return await file.readFile().finally(() => file.close());
     } catch (error) {
       throw new HaumeaError('config', `mqtt: ${reasonOf(error)}`, { cause: error });
