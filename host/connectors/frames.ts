@@ -3,7 +3,6 @@ import type { OutputChunk } from './define.js';
 
 const headerBytes = 8;
 const none = new Uint8Array(0);
-const lineFeed = Buffer.from('\n');
 
 /** Collects frames in one growing buffer, so that a batch of messages is one write. */
 export class FrameBuffer {
@@ -44,18 +43,17 @@ export class FrameBuffer {
   }
 }
 
-/** The payloads of frames, one in each line; the last frame may be cut off. */
-export function payloadsOf(frames: Uint8Array): Buffer {
+/** The payloads of frames; the last frame may be cut off. */
+export function payloadsOf(frames: Uint8Array): Uint8Array[] {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
-  const lines: Uint8Array[] = [];
+  const payloads: Uint8Array[] = [];
   for (let at = 0; at + headerBytes <= bytes.length; ) {
     const payload = at + headerBytes + bytes.readUInt32LE(at + 4);
     const end = payload + bytes.readUInt32LE(at);
-    if (lines.length > 0) lines.push(lineFeed);
-    lines.push(bytes.subarray(payload, end));
+    payloads.push(bytes.subarray(payload, end));
     at = end;
   }
-  return Buffer.concat(lines);
+  return payloads;
 }
 
 /** Cuts output chunks into messages; keeps the start of one that goes on in the next chunk. */

@@ -291,8 +291,8 @@ export class DataPlane implements HostCalls {
     this.#holdWatch.arm();
   }
 
-  noteFailure(): void {
-    this.#errors.noteFailure(undefined, undefined);
+  noteLoss(): void {
+    this.#errors.noteLoss();
   }
 
   failed(rule: RuleRun, reason: string): void {

@@ -20,9 +20,20 @@ const lookMs = 1000;
 const shareOfTime = 50;
 /** Rules looked at in one turn of the event loop. */
 const slice = 200;
-/** As much of the input as a line shows, characters; and as is looked at for it, bytes. */
+/** As much of the input as a line shows, characters; and the longest input that is looked at for it, bytes. */
 const maxExcerpt = 200;
-const excerptBytes = 2048;
+const maxLookedAt = 64 * 1024;
+
+/** What is known of the input of a source at whose rows something failed. */
+interface FailedInput {
+  /** The message, when there was only one. */
+  readonly only?: string;
+  /** How many messages are no JSON, and the last one of them. */
+  readonly broken: number;
+  readonly lastBroken?: string;
+}
+
+const nothingKnown: FailedInput = { broken: 0 };
 
 /** What was written about an operator. */
 interface Told {
@@ -38,8 +49,10 @@ interface Told {
 
 export class ErrorLog {
   readonly #told = new Map<RuleRun, Map<string, Told>>();
-  /** Input of sources at whose rows something failed since the last look. */
-  readonly #inputs = new Map<SourceRun, string>();
+  /** Of sources at whose rows something failed since the last look; nothing is known of several inputs. */
+  readonly #inputs = new Map<SourceRun, FailedInput>();
+  /** Something failed since the last look that was not about input. */
+  #hasOthers = false;
   #timer: NodeJS.Timeout | undefined;
   #minute: NodeJS.Timeout | undefined;
   #nextLookAt = 0;
@@ -48,11 +61,15 @@ export class ErrorLog {
   /** @param rules all that run */
   constructor(readonly rules: ReadonlySet<RuleRun>) {}
 
-  /** To be called when something failed while the kernel worked on the input. */
+  /** To be called when something failed while the kernel worked on the input, or on none. */
   noteFailure(source: SourceRun | undefined, input: Uint8Array | undefined): void {
-    if (source !== undefined && input !== undefined && !this.#inputs.has(source)) {
-      this.#inputs.set(source, excerptOf(source, input));
-    }
+    if (source === undefined || input === undefined) this.#hasOthers = true;
+    else this.#inputs.set(source, this.#inputs.has(source) ? nothingKnown : failedInput(source, input));
+    this.noteLoss();
+  }
+
+  /** To be called when a sink lost messages. */
+  noteLoss(): void {
     const wait = Math.max(firstLookMs, this.#nextLookAt - performance.now());
     this.#timer ??= setTimeout(() => void this.#look(), wait).unref();
   }
@@ -89,13 +106,14 @@ export class ErrorLog {
       if (++count % slice === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     this.#inputs.clear();
+    this.#hasOthers = false;
     this.#timer = undefined;
     const took = performance.now() - began;
     this.#nextLookAt = performance.now() + Math.max(lookMs, took * shareOfTime);
   }
 
   #lookAt(rule: RuleRun): void {
-    for (const { operator, count, last } of rowFailuresOf(rule)) {
+    for (const { operator, count, last, source } of rowFailuresOf(rule)) {
       let operators = this.#told.get(rule);
       if (operators === undefined) {
         operators = new Map();
@@ -107,12 +125,23 @@ export class ErrorLog {
         operators.set(operator, told);
       }
       if (count === told.count) continue;
-      this.#tell(rule, operator, told, count - told.count, last);
+      const news = count - told.count;
+      this.#tell(rule, operator, told, news, last, this.#inputOf(rule, source, news, last));
       told.count = count;
     }
   }
 
-  #tell(rule: RuleRun, operator: string, told: Told, news: number, text: string): void {
+  /** The message that made the last of `news` failures; undefined when it might be another one. */
+  #inputOf(rule: RuleRun, source: SourceRun | undefined, news: number, text: string): string | undefined {
+    if (source !== undefined) {
+      const { only, broken, lastBroken } = this.#inputs.get(source) ?? nothingKnown;
+      return only ?? (broken === news && text.startsWith(noJson) ? lastBroken : undefined);
+    }
+    const inputs = rule.sources.flatMap((one) => this.#inputs.get(one) ?? []);
+    return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
+  }
+
+  #tell(rule: RuleRun, operator: string, told: Told, news: number, text: string, input: string | undefined): void {
     told.last = text;
     told.recent = recentOf(told);
     told.recent.push({ at: performance.now(), count: news });
@@ -122,7 +151,6 @@ export class ErrorLog {
     this.#lines++;
     told.inFull.add(text);
     told.more--;
-    const input = rule.sources.map((source) => this.#inputs.get(source)).find((excerpt) => excerpt !== undefined);
     const redact = rule.redact;
     rule.log.warn(redact(`${operator} failed: ${text}`), input === undefined ? undefined : { input: redact(input) });
   }
@@ -153,15 +181,41 @@ function recentOf({ recent }: Told): Told['recent'] {
   return recent.filter(({ at }) => at >= since);
 }
 
-/** The begin of the messages in a piece of input, with what looks like a secret masked. */
-function excerptOf(source: SourceRun, input: Uint8Array): string {
-  const messages = source.shown(input.subarray(0, excerptBytes));
-  if (messages === undefined) return '';
-  const text = Buffer.from(messages).toString();
-  const [first = ''] = text.split('\n', 1);
+/** How the kernel begins the reason why a message is no JSON. */
+const noJson = 'invalid JSON';
+
+/**
+ * Looks at the input of a failure. The kernel says how many failed and why, but not which: that costs every row. So it is
+ * told of one message alone, and of the messages that are no JSON, which everybody finds.
+ */
+function failedInput(source: SourceRun, input: Uint8Array): FailedInput {
+  const messages = input.length > maxLookedAt ? undefined : source.messagesIn(input);
+  if (messages === undefined) return nothingKnown;
+  const texts = messages.map((message) => Buffer.from(message).toString());
+  const broken = texts.filter((text) => !isJson(text));
+  const [only] = texts.length === 1 ? texts : [];
+  const lastBroken = broken.at(-1);
+  return {
+    broken: broken.length,
+    ...(only === undefined ? {} : { only: excerptOf(only) }),
+    ...(lastBroken === undefined ? {} : { lastBroken: excerptOf(lastBroken) }),
+  };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The begin of a message, with what looks like a secret masked. */
+function excerptOf(text: string): string {
   let masked: string;
   try {
-    masked = JSON.stringify(maskByName(JSON.parse(first)));
+    masked = JSON.stringify(maskByName(JSON.parse(text)));
   } catch {
     masked = maskMembers(text);
   }

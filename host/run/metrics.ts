@@ -6,6 +6,7 @@ import { heldMs } from './holds.js';
 import type { Failure, Metrics } from './protocol.js';
 import type { RuleRun, RunningNode } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
+import type { SourceRun } from './source-run.js';
 
 /** Figures of one operator. */
 interface Figures {
@@ -112,6 +113,8 @@ export interface RowFailures {
   count: number;
   /** Text of the last one. */
   last: string;
+  /** Whose messages it could not read; undefined of other operators. */
+  source?: SourceRun | undefined;
 }
 
 /** Lists the operators of a rule that is linked which failed at rows or lost messages. */
@@ -130,7 +133,7 @@ export function rowFailuresOf(rule: RuleRun): RowFailures[] {
     if (source?.spec.isShared === true && [...source.users][0] !== rule) return [];
     const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
     const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
-    return count > 0 ? [{ operator: name, count, last: figures.lastException }] : [];
+    return count > 0 ? [{ operator: name, count, last: figures.lastException, source }] : [];
   });
 }
 

@@ -32,7 +32,7 @@ export interface RuleHost {
   removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
   failed(rule: RuleRun, reason: string): void;
   /** Something failed outside of the kernel that the log is to tell of. */
-  noteFailure(): void;
+  noteLoss(): void;
   /** Returns an equal list that other rules hold already, if there is one. */
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
@@ -226,7 +226,7 @@ export class RuleRun implements SinkHost {
   }
 
   messagesLost(): void {
-    this.host.noteFailure();
+    this.host.noteLoss();
   }
 
   sinkFailed(reason: string): void {

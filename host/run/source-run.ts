@@ -117,12 +117,13 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.connection = new Connection(this, this.redact);
   }
 
-  /** What people are shown of input: the messages without the frames around them; nothing of rows in the engine's own form. */
-  shown(input: Uint8Array): Uint8Array | undefined {
+  /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
+  messagesIn(input: Uint8Array): Uint8Array[] | undefined {
     const { format, framing, mqttVersion } = this.#form;
     if (format === 'rows') return undefined;
     if (framing === 'mqtt') return payloadsOfPackets(input, mqttVersion ?? 4);
-    return framing === 'frames' ? payloadsOf(input) : input;
+    if (framing === 'frames') return payloadsOf(input);
+    return framing === 'lines' ? linesOf(input) : [input];
   }
 
   async connect(): Promise<void> {
@@ -370,4 +371,15 @@ export class SourceRun implements SourceContext, ConnectionOwner {
       this.#resume();
     }
   }
+}
+
+function linesOf(input: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  for (let from = 0; from < input.length; ) {
+    const feed = input.indexOf(10, from);
+    const end = feed < 0 ? input.length : feed;
+    if (end > from) lines.push(input.subarray(from, end));
+    from = end + 1;
+  }
+  return lines;
 }

@@ -233,17 +233,21 @@ function chain(root: Step | undefined, parentId: string, startUs: number, endUs:
   return { ...spans(root, parentId, startUs), endUs };
 }
 
-/** The messages of input, in which the secrets of the rule are masked. */
+const lineFeed = Buffer.from('\n');
+
+/** The messages of input, one in each line, in which the secrets of the rule are masked. */
 function shownInput(
   input: Uint8Array | undefined,
   source: SourceRun | undefined,
   redact: Redact,
 ): Uint8Array | undefined {
-  const messages = input === undefined ? undefined : source?.shown(input);
-  if (messages === undefined || redact === nothingSecret) return messages;
-  const text = Buffer.from(messages).toString();
+  const messages = input === undefined ? undefined : source?.messagesIn(input);
+  if (messages === undefined) return undefined;
+  const joined = Buffer.concat(messages.flatMap((message, i) => (i === 0 ? [message] : [lineFeed, message])));
+  if (redact === nothingSecret) return joined;
+  const text = joined.toString();
   const masked = redact(text);
-  return masked === text ? messages : Buffer.from(masked);
+  return masked === text ? joined : Buffer.from(masked);
 }
 
 /** The spans with the secrets of the rule masked in what they show. */

@@ -59,13 +59,18 @@ test('an import of such a document names what is missing; where it is known it s
   const { text } = await request('GET', '/data/export?secrets=omit');
   const elsewhere = await other.request('POST', '/data/import', { content: text });
   assert.is(elsewhere.status, 200);
-  assert.equal(elsewhere.json.MissingSecrets, ['streams s', 'rules r', 'sourceConfig mqtt', 'connectionConfig mqtt']);
+  assert.equal(elsewhere.json.MissingSecrets, [
+    'streams s',
+    'rules r: actions.0.mqtt.password',
+    'sourceConfig mqtt: k.password',
+    'connectionConfig mqtt: c.password',
+  ]);
   const ruleset = (await request('POST', '/ruleset/export?secrets=omit')).text;
   await other.request('DELETE', '/rules/r');
   const again = await other.request('POST', '/ruleset/import', { content: ruleset });
   assert.match(
     again.text,
-    /^imported 0 streams, 0 tables and 1 rules\n(Warning: .*\n)*Warning: a secret of rules r was left out/,
+    /^imported 0 streams, 0 tables and 1 rules\n(Warning: .*\n)*Warning: a secret of rules r: actions\.0\.mqtt\.password was left out/,
   );
   const here = await request('POST', '/data/import?partial=1', { content: text });
   assert.equal(here.json.MissingSecrets, ['streams s'], 'a statement is replaced as a whole');
@@ -91,8 +96,8 @@ test('the command line says the same', async () => {
   assert.match(omitted.err, /^haumea: secrets were left out/);
   for (const secret of secrets) assert.not.match(readFileSync(file, 'utf8'), secret);
   const imported = await run(other.base, ['import', 'data', '-f', file]);
-  assert.is(imported.code, 0);
-  assert.match(imported.err, /a secret of connectionConfig mqtt was left out of the file and is missing/);
+  assert.is(imported.code, 1, 'it does not work without them');
+  assert.match(imported.err, /a secret of connectionConfig mqtt: c\.password was left out of the file and is missing/);
 });
 
 test.run();

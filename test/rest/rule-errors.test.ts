@@ -1,11 +1,11 @@
 /** What goes wrong with rows is in the status of the rule and in the log, where many failures are few lines. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, freePort, request, startServer } from '../harness.js';
+import { eventually, freePort, request, startServer, temporaryFolder } from '../harness.js';
 
 const dataPort = await freePort();
 const server = await startServer({
@@ -95,6 +95,28 @@ test('a payload that does not decode is told of once for all rules of a shared s
   await push('{bad');
   await eventually('the line', () => linesWith(/source_s failed/).length > 0 || undefined);
   assert.is(linesWith(/source_s failed: invalid JSON/).length, 1);
+});
+
+test('no line blames another message of those that came together', async () => {
+  const file = join(temporaryFolder(), 'mixed.jsonl');
+  writeFileSync(
+    file,
+    '{"device":"good","temp":33}\nBROKEN1\n{"device":"g2","temp":1}\n{"device":"odd","temp":"x"}\nBROKEN2\n',
+  );
+  await server.request('POST', '/streams', {
+    sql: `CREATE STREAM mixed () WITH (TYPE="file", DATASOURCE="${basename(file)}", CONF_KEY="mixed", FORMAT="json")`,
+  });
+  await server.request('PUT', '/metadata/sources/file/confKeys/mixed', { fileType: 'lines', path: dirname(file) });
+  await rule('mixed', 'SELECT temp * 2 AS t FROM mixed');
+  const lines = await eventually('both lines', () => {
+    const found = linesWith(/rule=mixed/).filter((line) => / failed: /.test(line));
+    return found.length > 1 ? found : undefined;
+  });
+  assert.ok(
+    lines.some((line) => /invalid JSON.* input=BROKEN2/.test(line)),
+    lines.join('\n'),
+  );
+  for (const line of lines) assert.not.match(line, /good|g2/);
 });
 
 test('a client that breaks off is no error', async () => {

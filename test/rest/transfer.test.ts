@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually } from '../harness.js';
+import { eventually, temporaryFolder } from '../harness.js';
+import { run } from '../unit/cli/fake-server.js';
 import { startControlPlane } from './control-plane.js';
 
 const plane = await startControlPlane();
@@ -440,6 +441,32 @@ test('of two functions of an import whose names differ in letter case one is ref
     assert.equal((await own.request('GET', '/udf/javascript')).json, ['twiceGiven']);
   } finally {
     await own.close();
+  }
+});
+
+test('a ruleset names what it did not take, with the reasons, to the command line as well', async () => {
+  const content = JSON.stringify({
+    streams: { a: stream('a'), c: 'CREATE STREAM c () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="none")' },
+    tables: {},
+    rules: {
+      bad1: rule('bad1', 'missing'),
+      bad2: JSON.stringify({ id: 'bad2', sql: 'selct * from a', actions: [{ nop: {} }] }),
+    },
+  });
+  const answer = await request('POST', '/ruleset/import', { content });
+  assert.is(answer.status, 200);
+  assert.match(answer.text, /^imported \d streams, 0 tables and 0 rules$/);
+  const warning = answer.headers.get('warning') ?? '';
+  assert.match(warning, /not imported: rules bad1: .*missing/);
+  assert.match(warning, /not imported: rules bad2: .*selct/);
+  const status = (await request('GET', '/data/import/status')).json;
+  assert.equal(Object.keys(status.rules), ['bad1', 'bad2']);
+  const file = join(temporaryFolder(), 'bad.json');
+  writeFileSync(file, content);
+  for (const flags of [[], ['--json']]) {
+    const { code, out, err } = await run(plane.base, ['import', 'ruleset', '-f', file, ...flags]);
+    assert.is(code, 1);
+    assert.match(out + err, /not imported: rules bad2: .*selct/);
   }
 });
 

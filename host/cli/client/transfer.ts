@@ -13,17 +13,18 @@ import { importFailures } from './status.js';
 const longMs = 600_000;
 const progressMs = 1000;
 
-/** `import ruleset -f FILE`; returns the exit code. */
+/** `import ruleset -f FILE`; returns the exit code, 1 when items were refused or secrets are missing. */
 export async function importRuleset(call: Call): Promise<number> {
   const content = readText(required(call));
   const answer = await long(call, 'importing', (limit) =>
     call.client.send('POST', '/ruleset/import', { content }, limit),
   );
   call.print(answer);
-  return 0;
+  if (call.isJson) warn(call, answer.warnings);
+  return answer.warnings.length === 0 ? 0 : 1;
 }
 
-/** `import data -f FILE`, JSON or YAML; lists the items that failed and then returns exit code 1. */
+/** `import data -f FILE`, JSON or YAML; lists the items that failed and the secrets that are missing, and then returns exit code 1. */
 export async function importData(call: Call): Promise<number> {
   const file = required(call);
   const content = readText(file);
@@ -37,14 +38,19 @@ export async function importData(call: Call): Promise<number> {
     const answer = await long(call, 'importing', (limit) => call.client.send('POST', path, { content }, limit));
     if (call.isJson) call.print(answer);
     else call.io.out('imported\n');
-    for (const warning of missingIn(answer)) call.io.err(`haumea: ${warning}\n`);
-    return 0;
+    const missing = missingIn(answer);
+    warn(call, missing);
+    return missing.length === 0 ? 0 : 1;
   } catch (error) {
     const failures = error instanceof RequestError ? failuresIn(error.message) : [];
     if (failures.length === 0 || call.isJson) throw error;
     call.io.err(`haumea: some items were not imported\n${table(failures)}`);
     return 1;
   }
+}
+
+function warn(call: Call, warnings: readonly string[]): void {
+  for (const warning of warnings) call.io.err(`haumea: ${warning}\n`);
 }
 
 /** What the document did not hold. */
@@ -108,7 +114,7 @@ function secretsQuery(call: Call): string {
 
 function save(call: Call, { text, warnings }: Answer): number {
   const file = call.arg('file');
-  for (const warning of warnings) call.io.err(`haumea: ${warning}\n`);
+  warn(call, warnings);
   if (file === '-') {
     call.io.out(text.endsWith('\n') ? text : `${text}\n`);
     return 0;

@@ -1,26 +1,24 @@
 /** Payloads of PUBLISH packets in raw bytes, for people to look at: the kernel cuts packets by itself. */
 
 const publish = 3;
-const lineFeed = Buffer.from('\n');
 
 /**
- * Returns the payloads in bytes that begin with a packet, one in each line; the last packet may be cut off. Bytes that go
+ * Returns the payloads in bytes that begin with a packet; the last packet may be cut off. Bytes that go
  * on with an earlier packet can't be told from others: what comes out of them means nothing.
  */
-export function payloadsOfPackets(packets: Uint8Array, version: 4 | 5): Buffer {
+export function payloadsOfPackets(packets: Uint8Array, version: 4 | 5): Uint8Array[] {
   const bytes = Buffer.from(packets.buffer, packets.byteOffset, packets.byteLength);
-  const lines: Uint8Array[] = [];
+  const payloads: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; ) {
     const kind = bytes[at] ?? 0;
     const { value: length, end: body } = varintAt(bytes, at + 1);
     const end = body + length;
     if (kind >> 4 === publish && body + 2 <= bytes.length) {
-      if (lines.length > 0) lines.push(lineFeed);
-      lines.push(bytes.subarray(payloadAt(bytes, body, kind, version), end));
+      payloads.push(bytes.subarray(payloadAt(bytes, body, kind, version), end));
     }
     at = end;
   }
-  return Buffer.concat(lines);
+  return payloads;
 }
 
 /** Offset of the payload of a PUBLISH packet: behind topic, packet id (QoS 1 and 2) and properties (MQTT 5). */

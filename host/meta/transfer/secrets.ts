@@ -21,12 +21,27 @@ export function secretsIn(items: Items<string>): string[] {
   return placesOf(items, (section, text) => maskedText(section, text) !== text);
 }
 
-/** Names the items in which a mask stands for a secret: those of an import that were left out and are not known here. */
+/**
+ * Names the secrets for which a mask stands, those of an import that were left out and are not known here:
+ * `sourceConfig mqtt: key.password`. Of a statement only its name.
+ */
 export function missingIn(stored: Items<string>, imported: Items<unknown>): string[] {
-  return placesOf(stored, (_section, text) => text.includes(maskText)).filter((place) => {
-    const [section = '', name = ''] = place.split(' ');
-    return imported.get(section as SectionName)?.has(name) === true;
-  });
+  return [...stored].flatMap(([section, values]) =>
+    [...values]
+      .filter(([name, text]) => text.includes(maskText) && imported.get(section)?.has(name) === true)
+      .flatMap(([name, text]) => {
+        const members = section === 'streams' || section === 'tables' ? [] : maskedMembers(JSON.parse(text));
+        return members.length === 0 ? [`${section} ${name}`] : members.map((path) => `${section} ${name}: ${path}`);
+      }),
+  );
+}
+
+/** Paths of the members whose value is the mask: `actions.0.mqtt.password`. */
+function maskedMembers(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    member === maskText ? [name] : maskedMembers(member).map((path) => `${name}.${path}`),
+  );
 }
 
 function placesOf(items: Items<string>, isOne: (section: SectionName, text: string) => boolean): string[] {

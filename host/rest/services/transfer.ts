@@ -96,10 +96,7 @@ export class TransferService {
       const items = await readYaml(await this.#content(body));
       const failures = await this.#run(items, { isReset: false, isStrict: true, isDryRun });
       if (isClean(failures)) return withWarnings('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
-      const reasons = [...failures].flatMap(([section, items]) =>
-        [...items].map(([name, reason]) => `${section} ${name}: ${reason}`),
-      );
-      throw new HaumeaError('general', reasons.join('; '));
+      throw new HaumeaError('general', reasonsOf(failures).join('; '));
     });
   }
 
@@ -147,14 +144,17 @@ export class TransferService {
     return inContext('import ruleset error', async () => {
       const given = readJson(await this.#content(body));
       const { gate, target } = this.#options;
-      const counts = await gate.exclusive(async () => {
+      const { counts, failures } = await gate.exclusive(async () => {
         const fresh = await this.#withoutExisting(given);
         const options = { isReset: false, isStrict: false, isDryRun: false };
         const failures = await runImport(target, fresh, options);
-        return rulesetSections.map((section) => countOf(fresh, section) - countOf(failures, section));
+        await target.store.put(kinds.importStatus, statusKey, JSON.stringify(documentOf(failures)));
+        const counts = rulesetSections.map((section) => countOf(fresh, section) - countOf(failures, section));
+        return { counts, failures };
       });
       const text = `imported ${counts[0]} streams, ${counts[1]} tables and ${counts[2]} rules`;
-      return withWarnings(text, missingTexts(await this.#missing(given)));
+      // Clients compare the text, so refused items stand in the header.
+      return withWarnings(text, missingTexts(await this.#missing(given)), failureTexts(failures));
     });
   }
 
@@ -202,6 +202,16 @@ function forExport(items: Items<string>, omitsSecrets: boolean): { items: Items<
   return omitsSecrets
     ? { items: withoutSecrets(items), warnings: [`secrets were left out: ${where}`] }
     : { items, warnings: [`this export holds secrets as they are (${where}), secrets=omit leaves them out`] };
+}
+
+function reasonsOf(failures: Failures): string[] {
+  return [...failures].flatMap(([section, items]) =>
+    [...items].map(([name, reason]) => `${section} ${name}: ${reason}`),
+  );
+}
+
+function failureTexts(failures: Failures): string[] {
+  return reasonsOf(failures).map((reason) => `not imported: ${reason}`);
 }
 
 function missingTexts(places: readonly string[]): string[] {

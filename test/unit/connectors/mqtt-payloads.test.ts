@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { payloadsOfPackets } from '../../../host/connectors/mqtt/payloads.js';
+import { payloadsOfPackets as payloadsIn } from '../../../host/connectors/mqtt/payloads.js';
+
+const payloadsOfPackets = (bytes: Buffer, version: 4 | 5) => payloadsIn(bytes, version).join('\n');
 
 /** Numbers of up to two bytes, as packets write lengths. */
 const varint = (value: number) => (value < 128 ? [value] : [(value & 0x7f) | 0x80, value >> 7]);
