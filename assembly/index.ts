@@ -13,6 +13,6 @@ export { setHashSeed } from './value/bytes';
 export { eventTimeAhead, eventTimeDropped } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
-export { longestNode } from './flow/longest';
+export { beginWork, timeInWork } from './flow/longest';
 export { nextDeadline } from './flow/timers';
 export { failureCount } from './flow/node';

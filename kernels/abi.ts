@@ -33,8 +33,8 @@ export const node = {
   busyUs: 112,
   tickUs: 120,
   histogram: 128,
-  callUs: 136,
-  callRows: 144,
+  workRows: 144,
+  workHostUs: 148,
 } as const;
 
 /** Offsets within an output segment. */
@@ -67,7 +67,8 @@ export interface KernelExports {
   bytesInUse(): bigint;
   bytesOfWorkspace(): bigint;
   setMemoryLimit(bytes: number): void;
-  longestNode(): number;
+  beginWork(): void;
+  timeInWork(node: number): number;
   eventTimeDropped(node: number): bigint;
   eventTimeAhead(node: number): bigint;
   setValueLimit(bytes: number): void;

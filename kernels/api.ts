@@ -80,6 +80,15 @@ export interface HostColumns {
   fail(k: number, message: string): void;
 }
 
+/** What a node took of a piece of work. */
+export interface TimeInWork {
+  readonly us: number;
+  /** The part of it in functions of the host, µs. */
+  readonly hostUs: number;
+  /** Rows that it was at work on meanwhile, as far as they were looked at. */
+  readonly rows: number;
+}
+
 export interface NodeCounters {
   recordsIn: number;
   recordsOut: number;
@@ -172,8 +181,10 @@ export interface Kernel {
   /** Exceptions of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
-  /** What took the most of the last `feed` or `tick`: a node below a stream, or one with a timer; null when none took much. */
-  longest(): { node: NodeHandle; us: number; rows: number } | null;
+  /** Begins a piece of work, of one call or several, whose time is told by `timeInWork`. */
+  beginWork(): void;
+  /** What a node or stream took of the work; nothing where that was too little to be measured. */
+  timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
   /** Of an eventTime node: rows dropped because they came too late, and refused because they lay too far ahead. */
   timeliness(node: NodeHandle): { late: number; ahead: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */

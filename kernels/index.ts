@@ -10,6 +10,7 @@ import type {
   StreamCounters,
   StreamHandle,
   StreamSpec,
+  TimeInWork,
 } from './api.js';
 import { Arena } from './arena.js';
 import { KernelError, ProtocolError } from './error.js';
@@ -308,11 +309,15 @@ class WasmKernel implements Kernel {
     return this.readCounters(node);
   }
 
-  longest(): { node: NodeHandle; us: number; rows: number } | null {
-    const node = this.exports.longestNode() >>> 0;
-    // A rule that was at work may have gone.
-    if (!this.nodes.has(node)) return null;
-    return { node, us: this.arena.f64(node + nodeAt.callUs), rows: this.arena.u32(node + nodeAt.callRows) };
+  beginWork(): void {
+    this.exports.beginWork();
+  }
+
+  timeInWork(of: NodeHandle | StreamHandle): TimeInWork {
+    if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
+    const us = this.exports.timeInWork(of);
+    if (us === 0) return { us, hostUs: 0, rows: 0 };
+    return { us, hostUs: this.arena.u32(of + nodeAt.workHostUs), rows: this.arena.u32(of + nodeAt.workRows) };
   }
 
   timeliness(node: NodeHandle): { late: number; ahead: number } {

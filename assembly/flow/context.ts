@@ -22,7 +22,7 @@ export let nowMs: f64 = 0;
 export const scratch: usize = memory.data(32, 16);
 /** Bytes of the values that programs computed on the way from the source to the node at work (ops/result.ts). */
 export let computed: u64 = 0;
-/** Rows that operators worked on since somebody looked at the clock last; a call of the host stands for many. */
+/** Rows that operators worked on since somebody looked at the clock last; long values stand for many. */
 export let worked: u32 = 0;
 /** Register file: REGISTER_COUNT column blocks. */
 export let registers: usize = 0;

@@ -3,11 +3,11 @@ import { hostAcknowledge, hostClock, hostPacket } from './host';
 import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
 import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
 import { isMeasured } from './latency';
-import { longestBegin } from './longest';
+import { longestBegin, longestNote } from './longest';
 import { outFlush } from './output';
 import { identity } from './stage';
 import { emitRoot, flushBelow, trim } from './tree';
-import { setBatch, setNow } from './context';
+import { addWork, setBatch, setNow } from './context';
 import {
   ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
   sourceFree, sourceInit, sourceReset,
@@ -28,6 +28,9 @@ export function streamClose(root: usize): void {
   sourceFree(root);
   nodeRelease(root);
 }
+
+/** So many bytes of input are as much work as a row. */
+const BYTES_PER_ROW: u32 = 64;
 
 /** Result of `feed`: 0, or FEED_LOST, or else what is wrong with the bytes (source/mqtt.ts, ProtocolError). */
 export const FEED_LOST: u32 = 256;
@@ -54,7 +57,10 @@ function run(root: usize, from: usize, end: usize): usize {
   do {
     setCurrent(root);
     const start = isMeasured ? hostClock() : 0;
+    const first = p;
     p = sourceFill(root, p, end);
+    addWork(<u32>(p - first) / BYTES_PER_ROW);
+    longestNote(root, filledRows);
     if (isMeasured) chargeRoot(root, start);
     const rows = filledRows;
     const isFull = fillMore;
@@ -85,6 +91,7 @@ function handOver(root: usize): void {
 /** The input is over: an unfinished last line is a message, any other rest is dropped; gathered output is sent. */
 export function endInput(root: usize, inlet: usize, now: f64): void {
   setNow(now);
+  longestBegin();
   const from = inletBegin(inlet);
   const end = inletAt(inlet);
   if (end > from && load<u8>(stateOf(root), S_FRAMING) == Framing.LINES) {

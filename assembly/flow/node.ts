@@ -24,9 +24,10 @@
 //   112  busyUs f64        time spent in this node without its children, microseconds, sampled
 //   120  tickUs f64        of a root (stream or merge): time of all ticks below it, microseconds
 //   128  histogram u32     times of its work (flow/latency.ts), 0 none
-//   132  call u32          of a node at a root: the call of the host (flow/longest.ts) in which it took
-//   136  callUs f64        so much time
-//   144  callRows u32      for so many rows
+//   132  work u32          the work of the host (flow/longest.ts) in which it took
+//   136  workUs f64        so much time
+//   144  workRows u32      for so many rows
+//   148  workHostUs u32    the part of it in functions of the host
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import * as ctx from './context';
@@ -34,7 +35,7 @@ import { fail, failLen, failNoMemory, failOff } from './failure';
 import { hostClock, hostExhausted } from './host';
 import { pushTo, beginOf, endOf } from './kinds';
 import { isMeasured, note, noteFree } from './latency';
-import { longestAdd, longestNote } from './longest';
+import { longestFrom, longestNote, longestUntil } from './longest';
 
 export namespace NodeKind {
   export const SOURCE: u32 = 1;
@@ -87,14 +88,17 @@ export function beginTick(): f64 {
   isSampled = true;
   sampleWeight = 1;
   childrenUs = 0;
-  return hostClock();
+  const now = hostClock();
+  longestFrom(now);
+  return now;
 }
 
 /** Ends the tick of a node that began at `start`. */
 export function endTick(node: usize, start: f64): void {
-  const took = hostClock() - start;
+  const now = hostClock();
+  const took = now - start;
   charge(node, took);
-  longestAdd(node, took, 0);
+  longestUntil(node, now, 0);
   isSampled = false;
   let root = node;
   while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
@@ -126,9 +130,10 @@ export const N_STATE_SIZE: usize = 108;
 export const N_BUSY: usize = 112;
 export const N_TICK: usize = 120;
 export const N_HIST: usize = 128;
-export const N_CALL: usize = 132;
-export const N_CALL_US: usize = 136;
-export const N_CALL_ROWS: usize = 144;
+export const N_WORK: usize = 132;
+export const N_WORK_US: usize = 136;
+export const N_WORK_ROWS: usize = 144;
+export const N_WORK_HOST: usize = 148;
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 

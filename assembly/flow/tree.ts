@@ -132,6 +132,7 @@ export function tick(now: f64): void {
 /** Sends what the node gathered. */
 export function flush(node: usize, now: f64): void {
   setNow(now);
+  longestBegin();
   setCurrent(node);
   flushOf(node);
   setCurrent(0);

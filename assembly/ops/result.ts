@@ -15,6 +15,9 @@ import { give } from './rows';
 /** A batch may compute so many times the length of one value, and at least MIN_BATCH bytes. */
 const VALUES_PER_BATCH: u64 = 8;
 const MIN_BATCH: u64 = 1 << 26;
+/** Longer values are work worth to be counted: so many bytes are as much as a row. */
+const LONG: u64 = 4096;
+const BYTES_PER_ROW: u32 = 64;
 /** Lengths above this could not be doubled in 32 bits. */
 const MAX_LIMIT: f64 = 1073741824;
 
@@ -79,6 +82,7 @@ export function charge(name: string, len: u64): bool {
 export function count(len: u64): bool {
   if (ctx.computed + len > max(maxValue * VALUES_PER_BATCH, MIN_BATCH)) return false;
   ctx.setComputed(ctx.computed + len);
+  if (len >= LONG) ctx.addWork(<u32>len / BYTES_PER_ROW);
   return true;
 }
 

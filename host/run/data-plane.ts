@@ -250,6 +250,7 @@ export class DataPlane implements HostCalls {
     const began = performance.now();
     try {
       const traced = this.#traces.isOn ? this.#traces.begin(whose, source, input) : undefined;
+      this.kernel.beginWork();
       call();
       if (traced !== undefined) this.#traces.finish(traced);
     } catch (error) {
@@ -269,7 +270,7 @@ export class DataPlane implements HostCalls {
     }
     if (this.#isBroken) return;
     const tookMs = performance.now() - began;
-    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, this.log);
+    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, source !== undefined, this.log);
     heartbeat.leave();
     for (const gathering of this.#gathering) {
       gathering.settle();

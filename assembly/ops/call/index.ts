@@ -3,6 +3,8 @@
 //
 //   argument   values u32 | tags u32 | stride u32 (1 a column, 0 a constant) | 0 u32
 import * as ctx from '../../flow/context';
+import { hostClock } from '../../flow/host';
+import { longestHost } from '../../flow/longest';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { OP_ARGS, OP_ARG_COUNT, OP_IMM, P_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';
@@ -10,8 +12,6 @@ import { dstOf } from '../rows';
 import { count } from '../result';
 
 const MAX_ARGS: u32 = 64;
-/** A row of a function of the host may take as long as so many others. */
-const WORK_PER_ROW: u32 = 1000;
 const TABLE: usize = memory.data(64 * 16, 16);
 
 /** Function `fn` over `rows` row numbers at `sel`; results go to the values and tags at `vals` and `tags`. */
@@ -38,8 +38,9 @@ export function callHost(op: usize): void {
     store<u32>(entry, strideOf(operand), 8);
   }
   const dst = dstOf(op);
-  ctx.addWork(ctx.selLen * WORK_PER_ROW);
+  const start = hostClock();
   hostCall(load<u32>(op, OP_IMM), TABLE, argCount, ctx.sel, ctx.selLen, dst + COL_VALS, dst + COL_TAGS);
+  longestHost(hostClock() - start, ctx.selLen);
   store<u8>(dst, Tag.MIXED, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);
 }

@@ -125,8 +125,10 @@ export class FakeKernel implements Kernel {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }
 
-  longest(): null {
-    return null;
+  beginWork(): void {}
+
+  timeInWork(): { us: number; hostUs: number; rows: number } {
+    return { us: 0, hostUs: 0, rows: 0 };
   }
 
   timeliness(): { late: number; ahead: number } {
