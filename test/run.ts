@@ -15,6 +15,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { isStale }: { isStale(): boolean } = await import(new URL('../tools/stamp.mjs', import.meta.url).href);
 const parallel = 2;
+/** A file that has told its results has closed what it opened; what is left open after a failure must not hold the rest up. */
+const endTimeoutMs = 10_000;
 /** A file runs in a few seconds; a hung one must not stop the rest. */
 const fileTimeoutMs = 120_000;
 const isCi = process.env.CI === 'true';
@@ -47,8 +49,14 @@ function runFile(file: string): Promise<Result> {
       env: { ...process.env, FORCE_COLOR: '0', HAUMEA_FROM_BUILD: isStale() ? '0' : '1' },
     });
     let output = '';
+    let endTimer: NodeJS.Timeout | undefined;
     const take = (chunk: Buffer) => {
       output += chunk.toString();
+      if (endTimer !== undefined || !/^ {2}Duration: /m.test(output)) return;
+      endTimer = setTimeout(() => {
+        output += `\nleft something open: stopped ${endTimeoutMs / 1000} s after its results\n`;
+        child.kill('SIGKILL');
+      }, endTimeoutMs);
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
@@ -58,6 +66,7 @@ function runFile(file: string): Promise<Result> {
     }, fileTimeoutMs);
     child.on('close', (code) => {
       clearTimeout(timer);
+      clearTimeout(endTimer);
       const counts = totals(output);
       const failed = counts.total - counts.passed - counts.skipped;
       resolve({

@@ -16,7 +16,7 @@ export interface ControlPlane {
 export async function startControlPlane(
   data = temporaryFolder(),
   more: Record<string, string> = {},
-  options: Pick<ServerOptions, 'limits'> = {},
+  options: Partial<Pick<ServerOptions, 'limits' | 'createEngine'>> = {},
 ): Promise<ControlPlane> {
   const env = {
     KuiperBaseKey: data,
@@ -30,10 +30,10 @@ export async function startControlPlane(
   let stopRequests = 0;
   const server = await startServer({
     ...(await loadConfig({ data, env })),
-    ...options,
     version: '0.0.0-test',
     env,
     createEngine: ({ catalog }) => new EngineDouble(catalog),
+    ...options,
     onStopRequest: () => {
       stopRequests++;
     },

@@ -5,9 +5,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RuleState } from '../../host/run/api.js';
 import { type Answer, eventually, freePort, request, startServer } from '../harness.js';
 import { run } from '../unit/cli/fake-server.js';
 import { connectClient, openBroker } from '../unit/connectors/broker.js';
+import { startControlPlane } from './control-plane.js';
+import { EngineDouble } from './engine-double.js';
 
 const dataPort = await freePort();
 const server = await startServer({ env: { KUIPER__SOURCE__HTTPSERVERPORT: String(dataPort) } });
@@ -72,6 +75,34 @@ test('the same after a start and a restart', async () => {
   await subscribed('rule0', await post('/rules/rule0/restart', {}), 'Rule rule0 was restarted');
   await client.publishAsync('t0', '{"a":"again"}');
   assert.equal(await linesOf('rule0', 3), ['{"a":0}', '{"a":"started"}', '{"a":"again"}']);
+});
+
+/** Its first rule waits for a thread that comes up slowly. */
+class ColdEngine extends EngineDouble {
+  #startedAt = 0;
+
+  override start(id: string): void {
+    super.start(id);
+    this.#startedAt = performance.now();
+  }
+
+  override state(id: string): RuleState | undefined {
+    return performance.now() - this.#startedAt < 1500 ? 'starting' : super.state(id);
+  }
+}
+
+test('the answer to the first rule waits for a thread that comes up slowly', async () => {
+  const cold = await startControlPlane(undefined, {}, { createEngine: ({ catalog }) => new ColdEngine(catalog) });
+  try {
+    const sql = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
+    assert.is((await cold.request('POST', '/streams', { sql })).status, 201);
+    const rule = { id: 'first', sql: 'SELECT a FROM s', actions: [{ nop: {} }] };
+    const { text, headers } = await cold.request('POST', '/rules', rule);
+    assert.is(text, 'Rule first was created successfully.');
+    assert.is(headers.get('warning'), null);
+  } finally {
+    await cold.close();
+  }
 });
 
 test('the answer says when it is not so', async () => {

@@ -1,6 +1,5 @@
 /** The server as a process: command line, signals, refusals at start. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -58,20 +57,29 @@ test('a demo whose reader goes away ends, with its engine', async () => {
     env: { ...process.env, TMPDIR: temporary },
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  let errors = '';
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const [text] = await within(20_000, 'the first lines', once(child.stdout, 'data'));
-  const engine = /engine at (http:\S+)/.exec(String(text))?.[1] ?? '';
-  assert.is((await request(engine, 'GET', '/ping')).status, 200);
-  child.stdout.destroy();
-  assert.is(await within(20_000, 'the end of the demo', ended), 0, errors);
-  assert.is(
-    await fetch(engine).then(
-      () => 'answers',
-      () => 'is gone',
-    ),
-    'is gone',
-  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  try {
+    // Lines about ports that are in use come first.
+    const engine = await eventually('the first lines', () => {
+      if (child.exitCode !== null) throw new Error(`the demo ended with code ${child.exitCode}: ${output}`);
+      return /engine at (http:\S+)\n/.exec(output)?.[1];
+    });
+    assert.is((await request(engine, 'GET', '/ping')).status, 200);
+    child.stdout.destroy();
+    assert.is(await within(20_000, 'the end of the demo', ended), 0, output);
+    assert.is(
+      await fetch(engine).then(
+        () => 'answers',
+        () => 'is gone',
+      ),
+      'is gone',
+    );
+  } finally {
+    // With SIGTERM, so that its engine ends with it.
+    child.kill();
+    await within(20_000, 'the end of the demo', ended).finally(() => child.kill('SIGKILL'));
+  }
   assert.not.ok(readdirSync(temporary).some((name) => name.startsWith('haumea-demo')));
 });
 

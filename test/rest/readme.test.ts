@@ -1,11 +1,11 @@
 /** The first rule of README, word by word but for addresses and the length of its window. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer } from '../harness.js';
+import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
 import { openBroker } from '../unit/connectors/broker.js';
 
 const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
@@ -32,15 +32,18 @@ if (missing !== undefined) {
       .replaceAll('TUMBLINGWINDOW(ss, 10)', 'TUMBLINGWINDOW(ss, 1)')
       .split('\n');
     const answers: string[] = [];
+    const warnings: string[] = [];
     for (const line of lines) {
       const child = await run(line);
       assert.is(child.code, 0, `${line}\n${child.text}`);
       answers.push(child.text);
+      warnings.push(...child.warnings);
     }
     assert.ok(lines.some((line) => line.startsWith('mosquitto_pub')));
     assert.equal(answers.slice(0, 3), ['', 'Stream telem is created.', 'Rule hot was created successfully.']);
     const file = join(server.data, 'hot.txt');
-    const text = await eventually('the result', () => {
+    const warned = warnings.length > 0 ? `, after the warnings ${warnings.join('; ')}` : '';
+    const text = await eventually(`the result${warned}`, () => {
       try {
         return readFileSync(file, 'utf8') || undefined;
       } catch {
@@ -52,13 +55,17 @@ if (missing !== undefined) {
 }
 
 /** Runs a line of the shell; not with spawnSync, since the broker lives in this process. */
-async function run(line: string): Promise<{ code: number | null; text: string }> {
+async function run(line: string): Promise<{ code: number | null; text: string; warnings: string[] }> {
   const { spawn } = await import('node:child_process');
-  const child = spawn('sh', ['-c', line.replace(/^curl /, 'curl -sS ')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const headers = join(temporaryFolder(), 'headers');
+  const child = spawn('sh', ['-c', line.replace(/^curl /, `curl -sS -D ${headers} `)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, text };
+  const head = existsSync(headers) ? readFileSync(headers, 'utf8') : '';
+  return { code, text, warnings: [...head.matchAll(/^warning: (.*?)\r?$/gim)].map(([, warning = '']) => warning) };
 }
 
 test.run();

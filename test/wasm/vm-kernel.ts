@@ -39,7 +39,10 @@ export class VmKernel {
         throw new Error(`abort in line ${line}`);
       },
     };
-    const imports = { env, host: { call: hostCallImport(() => this.values, call) } };
+    const imports = {
+      env,
+      host: { call: hostCallImport(() => this.values, call), clock: () => performance.now() * 1000 },
+    };
     this.exports = new WebAssembly.Instance(testModule('vm'), imports).exports as unknown as Exports;
     this.exports.contextInit();
     this.exports.batchInit(maxColumns);

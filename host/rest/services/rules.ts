@@ -40,8 +40,10 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
   'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
 };
 
-/** The answer to a start waits so long for the rule to run; its status tells what comes later. */
-const startWaitMs = 1000;
+/** The answer to a start waits so long for the sources to connect; the status tells what comes later. */
+const openWaitMs = 1000;
+/** And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds. */
+const runWaitMs = 5000;
 const startPollMs = 1;
 
 const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
@@ -376,14 +378,18 @@ export class RuleService {
   }
 
   /**
-   * Resolves when the rule has left its start behind and its sources have tried to connect, at the latest after
-   * `startWaitMs`: what a client sends after the answer reaches the rule. Otherwise it says why not, in notes: clients expect the
-   * usual text.
+   * Resolves when the rule has left its start behind and its sources have tried to connect: what a client sends after the
+   * answer reaches the rule. When that takes too long it says so, in notes: clients expect the usual text.
    */
   async #started(id: string): Promise<readonly string[]> {
-    const end = performance.now() + startWaitMs;
+    let end = performance.now() + runWaitMs;
+    let isRunning = false;
     const isOpening = () => {
       const state = this.#engine.state(id);
+      if (state === 'running' && !isRunning) {
+        isRunning = true;
+        end = performance.now() + openWaitMs;
+      }
       return state === 'starting' || (state === 'running' && this.#engine.opening(id) === undefined);
     };
     // The thread that runs the rule mostly answers within a turn or two of the event loop.
