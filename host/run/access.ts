@@ -6,15 +6,19 @@ import type { LoadedConfig } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
 import { mainLogFile } from '../base/log.js';
 import type { SecretSources } from '../base/secret-ref.js';
+import type { RuleDefinition } from './api.js';
 
 export interface Access {
   readonly paths: AllowedPaths;
+  /** Where rules have logs of their own. */
+  readonly logs: AllowedPaths;
   readonly secrets: SecretSources;
 }
 
 /** For an engine without a server around it: any file, and secrets of the default variables. */
 export const freeAccess: Access = {
   paths: AllowedPaths.any(),
+  logs: AllowedPaths.any(),
   secrets: { variables: ['HAUMEA_SECRET_*'], folders: [] },
 };
 
@@ -25,6 +29,9 @@ export const lockFileName = 'haumea.lock';
 /** Folder of secret files in the data folder. */
 const secretFolder = 'secrets';
 
+/** Files and folders of the folder `etc`. */
+const ofEtc = ['mgmt', 'kuiper.yaml', 'mqtt_source.yaml', 'sources', 'sinks', 'connections'];
+
 /** What the configuration allows. */
 export function accessOf({ config, folders }: LoadedConfig): Access {
   const { data, etc, log } = folders;
@@ -34,17 +41,29 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
   // The folder of keys and that of logs may be the data folder itself: then what is in them by name.
   const apart = (folder: string, ...files: string[]) =>
     `${data}/`.startsWith(`${folder}/`) ? files.map((file) => join(folder, file)) : [folder];
-  const own = [
-    `${store}*`,
-    `${join(data, lockFileName)}*`,
-    ...apart(etc, 'mgmt', 'kuiper.yaml'),
-    ...apart(log, `${mainLogFile}*`),
-    ...secretFolders,
-  ];
+  const ofData = [`${store}*`, `${join(data, lockFileName)}*`];
+  const own = [...ofData, ...apart(etc, 'mgmt', 'kuiper.yaml'), ...apart(log, `${mainLogFile}*`), ...secretFolders];
   return {
     paths: new AllowedPaths({ base: data, folders: allowedPaths, own, isOpen: allowExternalFileAccess }),
+    logs: new AllowedPaths({
+      base: log,
+      folders: [],
+      own: [...ofData, ...ofEtc.map((name) => join(etc, name)), ...secretFolders],
+      isOpen: true,
+    }),
     secrets: { variables: secrets.variables, folders: secretFolders },
   };
+}
+
+/** Throws a `config` error when the log of a rule would be one of the server's files: they may share a folder. */
+export function checkLogFile({ id, options: { logFilename } }: RuleDefinition, { logs }: Access): void {
+  if (logFilename === '') return;
+  try {
+    logs.check(logFilename);
+  } catch (error) {
+    const what = `rule ${id} options: property logFilename must not be ${logFilename}, a file of the server`;
+    throw new HaumeaError('config', what, { cause: error });
+  }
 }
 
 /** Properties with the paths in them absolute, the same object when there are none; throws as `checkFiles`. */

@@ -2,6 +2,7 @@
 import type { RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { StreamDefinition } from '../sql/source-def.js';
+import { checkLogFile, freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { RuleStart } from './protocol.js';
 import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
@@ -37,6 +38,7 @@ export class RulePlans {
   /** Plans a rule and checks its sources and sinks. */
   make(rule: RuleDefinition): PlannedRule {
     const catalog = catalogFor(rule, this.catalog);
+    checkLogFile(rule, catalog.access ?? freeAccess);
     const plan = this.planner.plan(rule, catalog);
     const streams = plan.sources.map(({ stream }) => catalog.source(stream));
     for (const definition of streams) {

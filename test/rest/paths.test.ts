@@ -285,6 +285,28 @@ test('secrets of the server can not be asked for by other properties or names', 
   assert.not.match(server.output(), 'Hidden');
 });
 
+test('the log of a rule is no file of the server, where logs lie among them', async () => {
+  const folder = temporaryFolder();
+  const mixed = await startServer({ data: folder, args: ['--log', folder, '--etc', folder] });
+  await mixed.request('POST', '/streams', { sql: 'CREATE STREAM sim () WITH (TYPE="simulator", FORMAT="json")' });
+  const rule = (id: string, logFilename: string) => ({
+    id,
+    sql: 'SELECT * FROM sim',
+    actions: [{ log: {} }],
+    options: { logFilename },
+  });
+  for (const name of ['haumea.lock', 'sqliteKV.db', 'sqliteKV.db.changes-000001', 'kuiper.yaml', 'secrets']) {
+    const answer = await mixed.request('POST', '/rules', rule('bad', name));
+    assert.is(answer.status, 400, `${name}: ${answer.text}`);
+    assert.match(answer.text, `rule bad options: property logFilename must not be ${name}, a file of the server`);
+    assert.is((await mixed.request('POST', '/rules/validate', rule('bad', name))).status, 422, name);
+  }
+  assert.not.match(readFileSync(join(folder, 'haumea.lock'), 'utf8'), 'level=');
+  assert.is((await mixed.request('POST', '/rules', rule('good', 'good.log'))).status, 201);
+  await eventually('the log', () => existsSync(join(folder, 'good.log')) || undefined);
+  await mixed.stop();
+});
+
 test('with basic.allowExternalFileAccess any path but those of the server', async () => {
   const open = await startServer({
     env: { KUIPER__BASIC__ALLOWEDPATHS: '', KUIPER__BASIC__ALLOWEXTERNALFILEACCESS: 'true' },
