@@ -19,8 +19,8 @@ export interface NativePattern {
   /** Texts up to this length are searched in a bounded number of steps. */
   quickLength: number;
   groupCount: number;
-  /** Number of each named group. */
-  names: ReadonlyMap<string, number>;
+  /** Numbers of the groups of each name. */
+  names: ReadonlyMap<string, readonly number[]>;
 }
 
 /** Steps of a search that nobody notices. */
@@ -63,7 +63,7 @@ class Translation {
   private counted = 0;
   private groups = 0;
   private depth = 0;
-  private readonly names = new Map<string, number>();
+  private readonly names = new Map<string, number[]>();
   private isFolding = false;
   private dotAll = false;
 
@@ -136,9 +136,9 @@ class Translation {
         const named = /P?<([A-Za-z_]\w*)>/y;
         named.lastIndex = this.at;
         const name = named.exec(this.source)?.[1];
-        if (name === undefined || this.names.has(name)) throw foreign;
+        if (name === undefined) throw foreign;
         this.at = named.lastIndex;
-        this.names.set(name, this.groups);
+        this.names.set(name, [...(this.names.get(name) ?? []), this.groups]);
       }
     }
     const { text, branches } = this.alternatives();

@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
+import { ownName, withOwnNames } from './regexp-names.js';
 import { type NativePattern, nativePattern } from './regexp-native.js';
 
 export interface Found {
@@ -51,6 +52,8 @@ export function occursIn(source: string, text: string): boolean {
 export class Pattern {
   private readonly native: NativePattern | undefined;
   private compiled: RE2JS | undefined;
+  /** Numbers of the groups of each name, once the port was asked. */
+  private names: ReadonlyMap<string, readonly number[]> | undefined;
 
   constructor(private readonly source: string) {
     if (source.length > maxPatternLength) {
@@ -77,9 +80,11 @@ export class Pattern {
     return { start: found.index, end: found.index + found[0].length, groups: found.slice(1) };
   }
 
-  /** Number of the group of this name. */
-  groupNamed(name: string): number | undefined {
-    return this.native === undefined ? this.port().namedGroups()[name] : this.native.names.get(name);
+  /** Numbers of the groups of this name, in their order. */
+  groupsNamed(name: string): readonly number[] {
+    if (this.native !== undefined) return this.native.names.get(name) ?? [];
+    this.port();
+    return this.names?.get(name) ?? [];
   }
 
   private quick(text: string): RegExp | undefined {
@@ -103,15 +108,38 @@ export class Pattern {
 
   private port(): RE2JS {
     if (this.compiled !== undefined) return this.compiled;
-    let made: RE2JS;
-    try {
-      made = library().RE2JS.compile(this.source);
-    } catch (error) {
-      throw new Error(`bad regular expression ${this.source}: ${reasonOf(error)}`);
-    }
+    const { made, names } = this.compile();
     if (made.programSize() > maxProgram) throw new Error(`regular expression ${this.source} is too large`);
     this.compiled = made;
+    this.names = names;
     return made;
+  }
+
+  private compile(): { made: RE2JS; names: Map<string, number[]> } {
+    const { RE2JS } = library();
+    try {
+      const made = RE2JS.compile(this.source);
+      return { made, names: new Map(Object.entries(made.namedGroups()).map(([name, group]) => [name, [group]])) };
+    } catch (error) {
+      if (!reasonOf(error).startsWith('duplicate capture group name')) throw this.fault(error);
+    }
+    const own = withOwnNames(this.source);
+    try {
+      const made = RE2JS.compile(own.source);
+      const groups = made.namedGroups();
+      const names = new Map<string, number[]>();
+      own.names.forEach((name, i) => {
+        const group = groups[ownName(i)];
+        if (group !== undefined) names.set(name, [...(names.get(name) ?? []), group]);
+      });
+      return { made, names };
+    } catch (error) {
+      throw this.fault(error);
+    }
+  }
+
+  private fault(error: unknown): Error {
+    return new Error(`bad regular expression ${this.source}: ${reasonOf(error)}`);
   }
 }
 

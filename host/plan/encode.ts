@@ -1,6 +1,7 @@
 /** What a rule's sinks get: one encode node for all that want the same. */
 import type { NodeInput, NodePlan, OutputPlan } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../run/api.js';
+import { absentSources } from './join.js';
 import type { Root } from './logical.js';
 import { type OutputSpec, outputSpec } from './output.js';
 import { type Path, ProgramBuilder } from './program.js';
@@ -17,6 +18,7 @@ export interface Output {
 /** Actions with equal wishes share one output. */
 export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values: Values): Output[] {
   const outputs = new Map<string, Output>();
+  const absent = absentSources(node.input);
   for (const i of actions) {
     const action = rule.actions[i];
     if (action === undefined) continue;
@@ -24,7 +26,7 @@ export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values:
     const key = JSON.stringify(wishes);
     const same = outputs.get(key);
     if (same !== undefined) same.actions.push(i);
-    else outputs.set(key, { spec: outputSpec(node.row, wishes, values), wishes, actions: [i] });
+    else outputs.set(key, { spec: outputSpec(node.row, absent, wishes, values), wishes, actions: [i] });
   }
   return [...outputs.values()];
 }

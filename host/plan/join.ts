@@ -4,7 +4,7 @@ import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Binder, Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
-import type { JoinSpec } from './logical.js';
+import { chainOf, type JoinSpec, type Logical } from './logical.js';
 import { Source } from './source.js';
 import { type ColumnValue, childrenOf, type Value, type Values } from './value.js';
 
@@ -100,6 +100,22 @@ export function bindJoins(
     const isLate = condition !== null && sourcesIn(condition).some((source) => indexes.indexOf(source) > i + 1);
     if (isLate) throw refuse('ON uses a stream that is joined later', table.span);
     return { type: types[kind], source: indexes[i + 1] ?? -1, condition };
+  });
+}
+
+/** Sources that rows of the plan may have no row of: those on the side of an outer join that need no partner. */
+export function absentSources(root: Logical): Source[] {
+  return chainOf(root).flatMap((node) => {
+    if (node.kind !== 'join') return [];
+    const { sources, steps } = node;
+    const joined = steps.map(({ source }) => source);
+    const absent = new Set<number>();
+    steps.forEach(({ type, source }, i) => {
+      if (type === 'left' || type === 'full') absent.add(source);
+      if (type !== 'right' && type !== 'full') return;
+      for (const { index } of sources) if (!joined.includes(index, i)) absent.add(index);
+    });
+    return sources.filter(({ index }) => absent.has(index));
   });
 }
 

@@ -22,6 +22,11 @@ export function ofPresent(values: Values, source: Source, value: Value): Value {
   return values.op('logic.case', [], [isThere, value, missing(values)]);
 }
 
+/** The column, null in rows of the source that have none, and missing where there is no row of the source. */
+export function nullOfPresent(values: Values, source: Source, column: Value): Value {
+  return values.op('logic.nullBeside', [column, source.arrival()]);
+}
+
 /** What a row has that has no value. */
 export function missing(values: Values): Value {
   return values.constant({ tag: 'missing' });

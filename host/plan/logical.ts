@@ -12,7 +12,7 @@ export interface OutputEntry {
   value: Value;
   /** A column named by itself: its null is sent as null. */
   isPlain: boolean;
-  /** A column that `*` brings: rows that have none go out without it, even where nulls are sent for absent columns. */
+  /** A column as `*` brings it: rows that have none go out without it, even where nulls are sent for absent columns. */
   isBrought: boolean;
   /** An expression without an alias: its null is never sent. */
   isUnnamed: boolean;

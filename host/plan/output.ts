@@ -1,7 +1,8 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
-import { joinedColumn } from './joined-row.js';
+import { joinedColumn, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
+import type { Source } from './source.js';
 import type { Value, Values } from './value.js';
 
 /** The shape of the messages, still with values in the place of operands. */
@@ -15,8 +16,11 @@ export interface OutputSpec {
   isFirstRowOnly: boolean;
 }
 
-/** Applies fields, excludeFields and dataField to the row. */
-export function outputSpec(row: OutputRow, wishes: SinkWishes, values: Values): OutputSpec {
+/**
+ * Applies fields, excludeFields and dataField to the row.
+ * @param absent streams that the row may have no row of
+ */
+export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: SinkWishes, values: Values): OutputSpec {
   const { sendNil, sendSingle } = wishes;
   if (wishes.dataField !== null) {
     const shape: ShapeSpec = { kind: 'object', value: pick(wishes.dataField, row, values) };
@@ -33,7 +37,20 @@ export function outputSpec(row: OutputRow, wishes: SinkWishes, values: Values): 
     // Listed columns are always there.
     return { shape: { kind: 'fields', fields: sorted(fields) }, sendNil: true, sendSingle, isFirstRowOnly: false };
   }
-  return { shape: wholeRow(row, wishes, values), sendNil, sendSingle, isFirstRowOnly: false };
+  const sent = sendNil ? withoutAbsent(row, absent, values) : row;
+  return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, isFirstRowOnly: false };
+}
+
+/** The row without the columns of streams that it has no row of: nobody knows whether they would be null. */
+function withoutAbsent(row: OutputRow, absent: readonly Source[], values: Values): OutputRow {
+  if (absent.length === 0) return row;
+  const entries = row.entries.map((entry): OutputEntry => {
+    const { value, isPlain, isBrought } = entry;
+    const owner = value.kind === 'column' && isPlain && !isBrought ? value.source : null;
+    const source = absent.find(({ index }) => index === owner);
+    return source === undefined ? entry : { ...entry, value: nullOfPresent(values, source, value), isBrought: true };
+  });
+  return { ...row, entries };
 }
 
 function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values: Values): ShapeSpec {

@@ -34,18 +34,22 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
         : scope.resolve(alias, clause.place, expr.span, (own) => binder.bind(own.expr, clause));
     if (item.invisible) continue;
     const name = names[i] ?? '';
+    const isNamed = expr.kind === 'column' && !isPick(expr, scope);
     const entry: OutputEntry = {
       name,
       value,
-      isPlain: alias === null && expr.kind === 'column' && isColumn(value),
+      isPlain: alias === null && isNamed && isColumn(value),
       isBrought: false,
-      isUnnamed: alias === null && expr.kind !== 'column',
+      isUnnamed: alias === null && !isNamed,
     };
     add(entry, row, named, expr);
   }
   if (wild.columns.size > 0) {
     const own = new Set(row.entries.map(({ name }) => name));
-    row.entries = [...[...wild.columns.values()].filter(({ name }) => !own.has(name)), ...row.entries];
+    const entries = row.entries.map((entry) =>
+      entry.isPlain && wild.columns.has(entry.name) ? { ...entry, isBrought: true } : entry,
+    );
+    row.entries = [...[...wild.columns.values()].filter(({ name }) => !own.has(name)), ...entries];
   }
   row.star = starOf(wild, scope);
   if (row.star !== null) {
@@ -58,6 +62,11 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
     star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name));
   }
   return row;
+}
+
+/** True for `o.x` where `o` is a column: a member of its value. */
+function isPick({ qualifier }: Extract<Expr, { kind: 'column' }>, scope: Scope): boolean {
+  return qualifier !== null && scope.sourceNamed(qualifier) === undefined;
 }
 
 function add(entry: OutputEntry, row: OutputRow, named: Set<string>, expr: Expr): void {

@@ -34,6 +34,7 @@ export const ops = {
   'logic.case': { code: 69, operands: ["args"], implemented: true, doc: "args: condition, value, condition, value, …, else; the first true condition wins; an error condition reached is the result" },
   'logic.coalesce': { code: 70, operands: ["args"], implemented: true, doc: "First argument that is not null." },
   'logic.present': { code: 71, operands: ["args"], implemented: true, doc: "First argument that is not missing, also null or an error; missing when all are" },
+  'logic.nullBeside': { code: 72, operands: ["a","b"], implemented: true, doc: "a; null where a is missing beside a b that is neither null nor missing" },
   'nested.member': { code: 80, operands: ["a","b"], implemented: true, doc: "a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays" },
   'nested.index': { code: 81, operands: ["a","b"], implemented: true, doc: "a[b]; negative counts from the end; string index on an object selects a member" },
   'nested.slice': { code: 82, operands: ["a","b","c"], implemented: true, doc: "a[b:c]; NONE for an open bound" },

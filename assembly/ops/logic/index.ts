@@ -113,3 +113,10 @@ export function logicPresent(op: usize): void {
     else give(Tag.MISSING, 0);
   });
 }
+
+export function logicNullBeside(op: usize): void {
+  map2Raw(op, (tagA: u8, a: u64, tagB: u8, _b: u64): void => {
+    if (tagA == Tag.MISSING && !isNull(tagB)) giveNull();
+    else give(tagA, a);
+  });
+}

@@ -26,8 +26,11 @@ function filled(template: string, whole: string, groups: readonly (string | unde
   return template.replace(reference, (_, plain?: string, braced?: string) => {
     const key = plain ?? braced;
     if (key === undefined) return '$';
-    const number = /^(?:0|[1-9]\d*)$/.test(key) ? Number(key) : expression.groupNamed(key);
-    return (number === 0 ? whole : groups[(number ?? 0) - 1]) ?? '';
+    const isNumber = /^(?:0|[1-9]\d*)$/.test(key);
+    if (isNumber) return (Number(key) === 0 ? whole : groups[Number(key) - 1]) ?? '';
+    // Of groups of one name the first that took part.
+    const numbers = expression.groupsNamed(key);
+    return numbers.map((number) => groups[number - 1]).find((text) => text !== undefined) ?? '';
   });
 }
 
