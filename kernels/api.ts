@@ -60,8 +60,6 @@ export interface HostCalls {
   onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void;
   /** The node had to keep something and memory is exhausted: it takes nothing in and sends nothing any more. */
   onExhausted?(node: NodeHandle): void;
-  /** A first row of the eventTime node lies too far ahead of the clock; its error is the last exception of the node. */
-  onAhead?(node: NodeHandle): void;
   /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. */
   onTick?(host: number): void;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
@@ -178,7 +176,7 @@ export interface Kernel {
    */
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
 
-  /** Exceptions of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
+  /** Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
   /** Begins a piece of work, of one call or several, whose time is told by `timeInWork`. */

@@ -108,7 +108,6 @@ class WasmKernel implements Kernel {
           this.host.onAcknowledge(stream, this.arena.u16s(ids, count)),
         ),
         exhausted: guarded((node: number) => this.host.onExhausted?.(node >>> 0)),
-        ahead: guarded((node: number) => this.host.onAhead?.(node >>> 0)),
         tick: guarded((host: number) => this.host.onTick?.(host)),
         clock: () => performance.now() * 1000,
         call: hostCallImport(

@@ -25,11 +25,6 @@ export declare function hostTick(host: u32): void;
 @external("host", "exhausted")
 export declare function hostExhausted(node: usize): void;
 
-/** Says that a first row of an eventTime node lies too far ahead of the clock; its error is the last of the node. */
-// @ts-ignore: decorator
-@external("host", "ahead")
-export declare function hostAhead(node: usize): void;
-
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

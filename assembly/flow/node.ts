@@ -286,9 +286,15 @@ export function endMessage(node: usize, failedOff: usize, failedLen: u32): void 
 
 let failures: u32 = 0;
 
-/** Exceptions of all nodes and streams so far: a look at it tells whether there are new ones. Wraps around. */
+/** Exceptions and dropped rows of all nodes and streams so far: a look at it tells whether there are new ones. Wraps around. */
 export function failureCount(): u32 {
   return failures;
+}
+
+/** Says that a row was dropped: the node counts it. */
+// @ts-ignore: decorator
+@inline export function noteLoss(): void {
+  failures++;
 }
 
 /** Counts `count` exceptions and keeps the text of the last one. */

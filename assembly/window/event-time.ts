@@ -11,8 +11,8 @@
 import * as ctx from '../flow/context';
 import {
   N_CHILD, N_FLAGS, N_KIND, N_PROGRAM, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit, exhaust, isExhausted,
+  noteLoss,
 } from '../flow/node';
-import { hostAhead } from '../flow/host';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { allocZeroed, free } from '../mem/alloc';
@@ -133,12 +133,13 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
       sendFailed(node, cols, row, failure);
-      if (isAhead) noteAhead(node, state);
+      if (isAhead) store<u64>(state, load<u64>(state, E_AHEAD) + 1, E_AHEAD);
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
     if (ms < load<f64>(state, E_WATERMARK)) {
       store<u64>(state, load<u64>(state, E_DROPPED) + 1, E_DROPPED);
+      noteLoss();
       continue;
     }
     store<f64>(state, track(spec, state, stream, ms), E_WATERMARK);
@@ -159,13 +160,6 @@ function aheadError(ms: f64, skew: f64): u64 {
   textI64(<i64>(skew / 1000));
   textLiteral(' s)');
   return textTakeError();
-}
-
-/** Counts a row that lies too far ahead; the host hears of the first. */
-function noteAhead(node: usize, state: usize): void {
-  const count = load<u64>(state, E_AHEAD);
-  store<u64>(state, count + 1, E_AHEAD);
-  if (count == 0) hostAhead(node);
 }
 
 /** Reads the time of a row into TIMES; returns the payload of the error when it has none. */

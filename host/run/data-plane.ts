@@ -16,7 +16,7 @@ import { latenciesOf, type RuleLatencies } from './latencies.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
 import { memoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
-import { accuse, endExhausted, logAhead } from './notices.js';
+import { accuse, endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { Reconnects } from './reconnects.js';
@@ -357,10 +357,6 @@ export class DataPlane implements HostCalls {
 
   onExhausted(node: NodeHandle): void {
     endExhausted(node, this.#all);
-  }
-
-  onAhead(node: NodeHandle): void {
-    logAhead(node, this.#all);
   }
 
   /** A node that asks for a time is that of one rule. */

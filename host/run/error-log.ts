@@ -37,6 +37,9 @@ const nothingKnown: FailedInput = { broken: 0 };
 
 /** What was written about an operator. */
 interface Told {
+  readonly operator: string;
+  /** Of rows that came too late: they are told of, and are no trouble. */
+  readonly isLate: boolean;
   /** Failures when it was last looked at. */
   count: number;
   inFull: Set<string>;
@@ -86,6 +89,7 @@ export class ErrorLog {
     let count = 0;
     let last = '';
     for (const told of this.#told.get(rule)?.values() ?? []) {
+      if (told.isLate) continue;
       const news = recentOf(told).reduce((sum, look) => sum + look.count, 0);
       count += news;
       if (news > 0) last = told.last;
@@ -113,20 +117,21 @@ export class ErrorLog {
   }
 
   #lookAt(rule: RuleRun): void {
-    for (const { operator, count, last, source } of rowFailuresOf(rule)) {
+    for (const { operator, isLate, count, last, source } of rowFailuresOf(rule)) {
+      const key = isLate ? `${operator} late` : operator;
       let operators = this.#told.get(rule);
       if (operators === undefined) {
         operators = new Map();
         this.#told.set(rule, operators);
       }
-      let told = operators.get(operator);
+      let told = operators.get(key);
       if (told === undefined) {
-        told = { count: 0, inFull: new Set(), more: 0, last: '', recent: [] };
-        operators.set(operator, told);
+        told = { operator, isLate, count: 0, inFull: new Set(), more: 0, last: '', recent: [] };
+        operators.set(key, told);
       }
       if (count === told.count) continue;
       const news = count - told.count;
-      this.#tell(rule, operator, told, news, last, this.#inputOf(rule, source, news, last));
+      this.#tell(rule, told, news, last, this.#inputOf(rule, source, news, last));
       told.count = count;
     }
   }
@@ -141,7 +146,7 @@ export class ErrorLog {
     return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
   }
 
-  #tell(rule: RuleRun, operator: string, told: Told, news: number, text: string, input: string | undefined): void {
+  #tell(rule: RuleRun, told: Told, news: number, text: string, input: string | undefined): void {
     told.last = text;
     told.recent = recentOf(told);
     told.recent.push({ at: performance.now(), count: news });
@@ -152,7 +157,7 @@ export class ErrorLog {
     told.inFull.add(text);
     told.more--;
     const redact = rule.redact;
-    rule.log.warn(redact(`${operator} failed: ${text}`), input === undefined ? undefined : { input: redact(input) });
+    rule.log.warn(redact(`${subjectOf(told)}: ${text}`), input === undefined ? undefined : { input: redact(input) });
   }
 
   #endMinute(): void {
@@ -163,17 +168,21 @@ export class ErrorLog {
 
   /** Writes how many failures were not written; an operator without any is told of in full again. */
   #sumUp(rule: RuleRun): void {
-    for (const [operator, told] of this.#told.get(rule) ?? []) {
+    for (const told of this.#told.get(rule)?.values() ?? []) {
       if (told.more === 0) {
         told.inFull.clear();
         continue;
       }
       const count = told.more.toLocaleString('en');
       told.more = 0;
-      rule.log.warn(rule.redact(`${operator} failed: … ${count} more of the same, the last one: ${told.last}`));
+      rule.log.warn(rule.redact(`${subjectOf(told)}: … ${count} more of the same, the last one: ${told.last}`));
       this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     }
   }
+}
+
+function subjectOf({ operator, isLate }: Told): string {
+  return isLate ? operator : `${operator} failed`;
 }
 
 function recentOf({ recent }: Told): Told['recent'] {

@@ -110,6 +110,8 @@ export function failureOf(rule: RuleRun): Failure | undefined {
 export interface RowFailures {
   /** Name of the operator. */
   operator: string;
+  /** They came too late for it, which is no error. */
+  isLate: boolean;
   count: number;
   /** Text of the last one. */
   last: string;
@@ -117,7 +119,9 @@ export interface RowFailures {
   source?: SourceRun | undefined;
 }
 
-/** Lists the operators of a rule that is linked which failed at rows or lost messages. */
+const lateText = 'a row came too late, the watermark had passed its timestamp (lateTolerance)';
+
+/** Lists the operators of a rule that is linked which failed at rows, dropped some as late or lost messages. */
 export function rowFailuresOf(rule: RuleRun): RowFailures[] {
   const found = figuresOf(rule);
   return rule.operators.flatMap((operator) => {
@@ -133,7 +137,11 @@ export function rowFailuresOf(rule: RuleRun): RowFailures[] {
     if (source?.spec.isShared === true && [...source.users][0] !== rule) return [];
     const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
     const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
-    return count > 0 ? [{ operator: name, count, last: figures.lastException, source }] : [];
+    const late = figures.timeliness?.late ?? 0;
+    return [
+      ...(late > 0 ? [{ operator: name, isLate: true, count: late, last: lateText }] : []),
+      ...(count > 0 ? [{ operator: name, isLate: false, count, last: figures.lastException, source }] : []),
+    ];
   });
 }
 

@@ -14,14 +14,6 @@ export function endExhausted(node: NodeHandle, rules: Iterable<RuleRun>): void {
   for (const rule of rulesWith(node, rules)) rule.host.failed(rule, exhaustionOf(rule, node, operatorOf(rule, node)));
 }
 
-/** The first row that lies too far ahead of the clock is a line: one for each would bury the others. */
-export function logAhead(node: NodeHandle, rules: Iterable<RuleRun>): void {
-  for (const rule of rulesWith(node, rules)) {
-    const reason = rule.host.kernel.counters(node).lastException;
-    rule.log.warn(`${operatorOf(rule, node)}: ${reason}; such rows are errors, more of them are only counted`);
-  }
-}
-
 /** Name of the operator that a node of the rule belongs to. */
 export function operatorOf(rule: RuleRun, node: NodeHandle): string {
   const index = rule.nodes.findIndex(({ handle }) => handle === node);

@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, freePort, startServer, within } from '../harness.js';
 import { run } from '../unit/cli/fake-server.js';
-import { openBroker } from '../unit/connectors/broker.js';
+import { connectClient, openBroker } from '../unit/connectors/broker.js';
 
 const deadPort = await freePort();
 const dead = `tcp://127.0.0.1:${deadPort}`;
@@ -45,6 +45,37 @@ test('the list of rules says what is wrong with each, where it is asked', async 
   const list = (await server.request('GET', '/rules?trouble=true')).json as Listed;
   assert.equal(list.find(({ id }) => id === 'good')?.trouble, []);
   for (const rule of (await server.request('GET', '/rules')).json as Listed) assert.is(rule.trouble, undefined);
+});
+
+test('a rule that is held by another one says so, and so does the one that holds it', async () => {
+  const broker = await openBroker();
+  const client = await connectClient(broker.url);
+  try {
+    await server.request('PUT', '/metadata/sources/mqtt/confKeys/here', { server: broker.url, qos: 1 });
+    const options = 'TYPE="mqtt", DATASOURCE="held", CONF_KEY="here", SHARED="TRUE"';
+    await post('/streams', { sql: `CREATE STREAM both () WITH (${options})` });
+    await post('/rules', { id: 'held', sql: 'SELECT a FROM both', actions: [{ nop: {} }] });
+    const sink = { server: dead, topic: 'out', qos: 1, sendSingle: true };
+    await post('/rules', { id: 'holder', sql: 'SELECT a FROM both', actions: [{ mqtt: sink }] });
+    for (const id of ['held', 'holder']) {
+      await eventually(`the source of ${id}`, async () => {
+        const { json } = await server.request('GET', `/rules/${id}/status`);
+        return json.source_both_0_connection_status === 1 || undefined;
+      });
+    }
+    for (let a = 0; a < 100; a++) client.publish('held', `{"a":${a}}`, { qos: 1 });
+    const reason = 'sink mqtt not connected for \\d+ s, \\d+ bytes waiting';
+    await troubleOf('held', new RegExp(`^held by rule holder: ${reason}$`));
+    await troubleOf('holder', new RegExp(`^holds source both: ${reason}$`));
+    assert.match((await server.request('GET', '/rules/held/status')).json.message, /^held by rule holder: /);
+    const { out } = await run(server.base, ['show', 'rules']);
+    assert.match(out, /^held .*held by rule holder: sink mqtt not connected/m);
+    assert.match(out, /^holder .*holds source both: sink mqtt not connected/m);
+  } finally {
+    for (const id of ['holder', 'held']) await server.request('DELETE', `/rules/${id}`);
+    await client.endAsync(true);
+    await broker.close();
+  }
 });
 
 test('show rules has a column for it', async () => {
