@@ -153,6 +153,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const catalog: Catalog = {
     source: (name) => sources.get(name)?.definition,
     confKey: (source, key) => confKeys.resolve(source, key),
+    confKeyLayers: (source, key) => confKeys.layers(source, key),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
     functionOwner: (name) => functions.ownerOf(name),

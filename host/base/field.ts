@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
-import { isSecretName, maskByName, maskText, maskWhole, maskWithin } from './secrets.js';
+import { isSecretName, maskByName, maskWhole } from './secrets.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
 
@@ -24,6 +24,7 @@ interface Declaration {
   readonly default?: unknown;
   readonly isRequired?: boolean;
   readonly isSecret?: boolean;
+  readonly isAddress?: boolean;
   readonly isUnlisted?: boolean;
   readonly isUnused?: boolean;
   readonly min?: number;
@@ -123,6 +124,8 @@ export const field = {
   duration: () => new Field<number | undefined>({ kind: 'duration' }),
   /** A text that is masked wherever it is shown. */
   secret: () => new Field<string | undefined>({ kind: 'string', isSecret: true }),
+  /** A text that names the other side, or a part of that: secrets are sent to no other than the one they were given for. */
+  address: () => new Field<string | undefined>({ kind: 'string', isAddress: true }),
   /** A free-form object. */
   map: () => new Field<Record<string, unknown> | undefined>({ kind: 'object' }),
   /** Properties of its own: always there, with their defaults. Without `fields` the same as `map`. */
@@ -216,25 +219,6 @@ export function findField(spec: Spec, name: string): Field<unknown> | undefined 
   return spec[names.get(name) ?? names.get(name.toLowerCase()) ?? ''];
 }
 
-/** Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing. */
-export function unmask(
-  input: Readonly<Record<string, unknown>>,
-  stored: Readonly<Record<string, unknown>> | undefined,
-): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, unmaskValue(value, stored?.[name])]));
-}
-
-function unmaskValue(value: unknown, before: unknown): unknown {
-  if (typeof value === 'string') {
-    if (before === undefined || !value.includes(maskText)) return value;
-    return value === maskText || (typeof before === 'string' && value === maskWithin(before)) ? before : value;
-  }
-  // Items of a list have no names: only their places tell which they were.
-  if (Array.isArray(value))
-    return value.map((item, i) => unmaskValue(item, Array.isArray(before) ? before[i] : undefined));
-  return isObject(value) ? unmask(value, isObject(before) ? before : undefined) : value;
-}
-
 /** What a form or a reference page needs to know about a property. */
 export interface FieldInfo {
   readonly name: string;
@@ -273,6 +257,17 @@ export function describe(spec: Spec): FieldInfo[] {
     item: declared.item?.declared.kind,
     fields: declared.fields && describe(declared.fields),
   }));
+}
+
+/** What an object gives, by declared name: the exact spelling wins over another letter case or an alias. */
+export function givenOf(spec: Spec, input: Readonly<Record<string, unknown>>): Map<string, unknown> {
+  const names = namesOf(spec);
+  const given = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(input)) {
+    const known = names.get(name) ?? names.get(name.toLowerCase()) ?? name;
+    if (!given.has(known) || name === known) given.set(known, value);
+  }
+  return given;
 }
 
 function parseObject(spec: Spec, input: unknown, path: string, options: ParseOptions): Record<string, unknown> {

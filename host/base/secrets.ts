@@ -25,6 +25,14 @@ export function isSecretName(name: string): boolean {
   return secretNames.test(name);
 }
 
+const addressName =
+  /^(servers?|ur[li]s?|hosts?|hostname|port|addr(ess)?(es)?|addrs|endpoints?|brokers?|dburl|connectionselector|resourceid)$/i;
+
+/** Tells whether a property of this name says where others are sent, or is a part of that. */
+export function isAddressName(name: string): boolean {
+  return addressName.test(name);
+}
+
 /** Password of a URL: everything between the user and the last @ before the path. */
 const urlPassword = /^([a-z][a-z0-9+.-]*:\/\/[^/?#@:\s]*:)([^/?#\s]+)@/i;
 /** A member of a URL's query, or of a connection string such as `Server=h;Password=p`; an expression is no secret. */

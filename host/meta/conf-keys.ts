@@ -52,6 +52,19 @@ export class ConfKeyRepository {
     return key === 'default' ? own : { ...common, ...own };
   }
 
+  /** What `resolve` puts together, the lowest first: what came with the program, and what was registered. */
+  layers(connector: string, key: string): { key: string; props: Properties; isGiven: boolean }[] {
+    const own = this.get('sources', connector, key) === undefined ? key.toLowerCase() : key;
+    return [...new Set(['default', own])].flatMap((name) => {
+      const given = this.#given('sources', connector);
+      const text = this.#store.get(kinds.confKey, `sources.${connector}.${name}`);
+      return [
+        { key: name, props: Object.hasOwn(given, name) ? (given[name] ?? {}) : {}, isGiven: true },
+        { key: name, props: text === undefined ? {} : propertiesOf(name, text), isGiven: false },
+      ];
+    });
+  }
+
   /** Names of the registered keys of all connectors. */
   names(owner: KeyOwner): [connector: string, key: string][] {
     return this.#store.keys(kinds.confKey).flatMap((name): [string, string][] => {

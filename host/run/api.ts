@@ -109,6 +109,11 @@ export interface Catalog {
   source(name: string): StreamDefinition | undefined;
   /** Properties of a source configuration key; undefined when there is none. */
   confKey(source: string, key: string): Record<string, unknown> | undefined;
+  /** The layers of `confKey`, the lowest first; those of the operator came with the program, its files or environment. */
+  confKeyLayers?(
+    source: string,
+    key: string,
+  ): readonly { readonly key: string; readonly props: Record<string, unknown>; readonly isGiven: boolean }[];
   /** Names of the configuration keys of a source. */
   confKeyNames?(source: string): readonly string[];
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;

@@ -8,6 +8,7 @@ import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
+import { joinLayers, type Layer } from './layers.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
 
@@ -35,7 +36,6 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (format !== 'json' && format !== 'binary') {
     throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
   }
-  const defaults = catalog.confKey(type, defaultKey) ?? {};
   const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
   if (options.confKey !== null && key === undefined) {
     const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
@@ -44,8 +44,10 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
   }
   const formatted = new Set(formattedColumns(definition));
-  const layers = withConnection({ ...defaults, ...key, ...options.extra }, type, `stream ${name}`, catalog);
-  const given = { ...layers, ...options.extra };
+  const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
+  const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
+  const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
+  const given = joinLayers(connector.source.props, [...keys, ...connection, ...extra], `stream ${name}`);
   const access = catalog.access ?? freeAccess;
   const { value, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props, access.secrets);
   redacts.push(redact);
@@ -74,9 +76,12 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
       throw unknownConnector('sink', type);
     const whose = `rule ${rule.id}`;
-    const given = withConnection(props, type, whose, catalog);
     const access = catalog.access ?? freeAccess;
     const where = `${whose}, sink ${type}`;
+    const own: Layer = { props, name: 'the action', by: 'user' };
+    const connection = connectionLayer([own], type, whose, catalog);
+    // Thousands of rules have no connection: they share what was given.
+    const given = connection.length === 0 ? props : joinLayers(connector.sink.props, [own, ...connection], where);
     const { value, secrets, redact } = resolveProps(given, where, connector.sink.props, access.secrets);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
@@ -156,19 +161,38 @@ function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog:
       return mocked;
     },
     confKey: (source, key) => (source === 'simulator' ? undefined : catalog.confKey(source, key)),
+    confKeyLayers: (source, key) => (source === 'simulator' ? [] : keyLayersOf(source, key, catalog)),
   };
 }
 
-/** Lays the properties of a named connection over those given. */
-function withConnection(props: Props, type: string, whose: string, catalog: Catalog): Props {
-  const id = props.connectionSelector;
-  if (typeof id !== 'string' || id === '') return props;
+/** The properties of a configuration key of a source and of those that hold for all its streams. */
+function keyLayers(type: string, key: string, catalog: Catalog): Layer[] {
+  return keyLayersOf(type, key, catalog).map(({ key: name, props, isGiven }) => ({
+    props,
+    name: isGiven ? 'the configuration of the server' : `configuration key ${name}`,
+    by: isGiven ? 'operator' : 'user',
+  }));
+}
+
+function keyLayersOf(type: string, key: string, catalog: Catalog): ReturnType<NonNullable<Catalog['confKeyLayers']>> {
+  return (
+    catalog.confKeyLayers?.(type, key) ?? [
+      { key: defaultKey, props: catalog.confKey(type, defaultKey) ?? {}, isGiven: true },
+      { key, props: catalog.confKey(type, key) ?? {}, isGiven: false },
+    ]
+  );
+}
+
+/** The properties of the named connection that the layers select, if they do. */
+function connectionLayer(layers: readonly Layer[], type: string, whose: string, catalog: Catalog): Layer[] {
+  const id = layers.map(({ props }) => props.connectionSelector).findLast((selector) => selector !== undefined);
+  if (typeof id !== 'string' || id === '') return [];
   const connection = catalog.connection(id);
   if (connection === undefined) throw new MissingConnection(whose, id);
   if (connection.typ.toLowerCase() !== type) {
     throw new HaumeaError('config', `${whose}: connection ${id} is of type ${connection.typ}, expected ${type}`);
   }
-  return { ...props, ...connection.props };
+  return [{ props: connection.props, name: `connection ${id}`, by: 'connection' }];
 }
 
 /** @param isFormatted a text that expressions read by TIMESTAMP_FORMAT: it is decoded as it stands */

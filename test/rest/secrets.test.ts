@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { field } from '../../host/base/field.js';
+import { isAddressName } from '../../host/base/secrets.js';
+import { loadDeclarations } from '../../host/connectors/index.js';
 import { resolveProps } from '../../host/run/secret-props.js';
 import { temporaryFolder } from '../harness.js';
 import { type ControlPlane, startControlPlane } from './control-plane.js';
@@ -76,6 +78,61 @@ test('configuration keys and connections: masked, and kept on a masked round tri
   ]) {
     assert.not.match((await server.request('GET', path)).text, /"pw\d?"/, path);
   }
+});
+
+test('a mask stands for no secret when the address has changed', async () => {
+  const props = { server: 'tcp://home:1', password: 'kept-pw' };
+  await server.request('POST', '/connections', { id: 'home', typ: 'mqtt', props });
+  await server.request('PUT', '/metadata/sources/mqtt/confKeys/home', props);
+  const rule = { id: 'home', sql: 'SELECT * FROM s', actions: actions('kept-pw'), triggered: false };
+  await server.request('POST', '/rules', rule);
+  for (const moved of [
+    { server: 'tcp://away:1' },
+    { url: 'tcp://away:1' },
+    { servers: 'tcp://away:1', server: props.server },
+    {},
+  ]) {
+    const away = { ...moved, password: '******' };
+    for (const [path, body] of [
+      ['/connections/home', { id: 'home', typ: 'mqtt', props: away }],
+      ['/metadata/sources/mqtt/confKeys/home', away],
+      ['/rules/home', { ...rule, actions: [{ log: {} }, { mqtt: away }] }],
+    ] as const) {
+      const answer = await server.request('PUT', path, body);
+      assert.is(answer.status, 400, `${path} ${JSON.stringify(moved)}: ${answer.text}`);
+      assert.match(answer.text, /property password: the mask \*{6} stands for what was given with another \w+/);
+      assert.not.match(answer.text, 'kept-pw');
+    }
+  }
+  // With the secret given again, or none, the address may change; other properties may at any time.
+  const next = { id: 'home', typ: 'mqtt', props: { server: 'tcp://away:1', password: 'next-pw' } };
+  assert.is((await server.request('PUT', '/connections/home', next)).status, 200);
+  const same = { ...next, props: { server: 'tcp://away:1', password: '******', username: 'u' } };
+  assert.is((await server.request('PUT', '/connections/home', same)).status, 200);
+  const { connectionConfig } = (await server.request('GET', '/data/export')).json;
+  assert.match(JSON.stringify(connectionConfig), 'next-pw');
+});
+
+test('actions that change places keep the secrets of their addresses', async () => {
+  const to = (host: string, password: string) => ({ mqtt: { server: `tcp://${host}:1`, topic: 't', password } });
+  const rule = { id: 'two', sql: 'SELECT * FROM s', actions: [to('a', 'pw-a'), to('b', 'pw-b')], triggered: false };
+  await server.request('POST', '/rules', rule);
+  const turned = { ...rule, actions: [to('b', '******'), to('a', '******')] };
+  assert.is((await server.request('PUT', '/rules/two', turned)).status, 200);
+  const { rules } = (await server.request('GET', '/data/export')).json;
+  assert.equal(JSON.parse(rules.two).actions, [to('b', 'pw-b'), to('a', 'pw-a')]);
+});
+
+test('every address that a connector declares is known by its name, where only names tell', async () => {
+  let count = 0;
+  for (const { connection, source, sink } of await loadDeclarations()) {
+    for (const [name, { declared }] of Object.entries({ ...connection, ...source?.props, ...sink?.props })) {
+      if (!declared.isAddress) continue;
+      count++;
+      for (const spelling of [name, ...(declared.aliases ?? [])]) assert.ok(isAddressName(spelling), spelling);
+    }
+  }
+  assert.ok(count > 0);
 });
 
 test('references are resolved from allowed variables and folders, in secret properties', () => {

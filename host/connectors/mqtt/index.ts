@@ -11,7 +11,7 @@ export default defineConnector({
   doc: 'Subscribes to and publishes on topics of an MQTT broker.',
   connection: {
     server: field
-      .string()
+      .address()
       .alias('url', 'servers')
       .default('tcp://127.0.0.1:1883')
       .check(serverReason)

@@ -1,8 +1,9 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
 import { formatDuration } from '../../base/duration.js';
 import { HaumeaError } from '../../base/errors.js';
-import { parse, type Spec, unknownIn, unmask } from '../../base/field.js';
+import { parse, type Spec, unknownIn } from '../../base/field.js';
 import { maskByName } from '../../base/secrets.js';
+import { unmask } from '../../base/unmask.js';
 import type { Connector } from '../../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/conf-keys.js';
 import { allSinkProps } from '../../run/warnings.js';

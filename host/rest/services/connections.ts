@@ -1,13 +1,15 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { mask, parse, type Spec, unknownIn, unmask } from '../../base/field.js';
+import { mask, parse, type Spec, unknownIn } from '../../base/field.js';
 import { Serial } from '../../base/serial.js';
+import { unmask } from '../../base/unmask.js';
 import type { Connector } from '../../connectors/define.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import { nothingToUndo } from '../../meta/store.js';
 import { type Access, checkFiles, withFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
+import { joinLayers, type Layer } from '../../run/layers.js';
 import { type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
 import { inContext, type Reply } from '../route.js';
@@ -140,8 +142,10 @@ export class ConnectionService {
         throw new HaumeaError('general', `${part} ${type} doesn't support ping connection`);
       }
       const id = textOf(properties, 'connectionSelector');
-      const selected = id === '' ? {} : this.#get(id).props;
-      const { value, redact } = this.#resolve(connector, { ...properties, ...selected }, `${part} ${type}`);
+      const where = `${part} ${type}`;
+      const given: Layer[] = [{ props: properties, name: 'the request', by: 'user' }];
+      if (id !== '') given.push({ props: this.#get(id).props, name: `connection ${id}`, by: 'connection' });
+      const { value, redact } = this.#resolve(connector, joinLayers(connector.connection, given, where), where);
       await connector.ping(value).catch((error: unknown) => {
         throw asConnectionError(redactedError(error, redact));
       });

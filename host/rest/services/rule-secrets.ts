@@ -1,6 +1,7 @@
 /** Secrets in the actions and nodes of a rule: masked in answers, kept when a client sends the mask back. */
-import { unmask } from '../../base/field.js';
+
 import { maskByName } from '../../base/secrets.js';
+import { movedAddress, unmask } from '../../base/unmask.js';
 import type { RuleJson } from '../../meta/rule-definition.js';
 
 type Action = Record<string, unknown>;
@@ -29,13 +30,20 @@ export function unmaskRule<T>(given: T, stored: RuleJson | undefined): T {
   };
 }
 
-/** An action has the secrets of the stored one at its place, or, if that is another kind of sink, of the first of its kind. */
+/**
+ * An action has the secrets of the stored one at its place, or of the first of its kind; actions that changed places have
+ * those of the one with the same address.
+ */
 function unmaskAction(action: unknown, place: number, stored: readonly Action[]): unknown {
   if (!isObject(action)) return action;
   const [type = ''] = Object.keys(action);
-  const same = stored[place];
-  const old = same !== undefined && type in same ? same : stored.find((candidate) => type in candidate);
-  return old === undefined ? action : unmask(action, old);
+  const [same, ...others] = [...stored.slice(place, place + 1), ...stored].filter((candidate) => type in candidate);
+  if (same === undefined) return action;
+  const isThere = (candidate: Action) => {
+    const [given, old] = [action[type], candidate[type]];
+    return isObject(given) && isObject(old) && movedAddress(given, old) === undefined;
+  };
+  return unmask(action, [same, ...others].find(isThere) ?? same);
 }
 
 function isObject(value: unknown): value is Action {

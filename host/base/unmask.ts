@@ -1,0 +1,54 @@
+/** Stored secrets in the place of the masks that clients send back, for the other side they were given for and no other. */
+import { isDeepStrictEqual } from 'node:util';
+import { HaumeaError } from './errors.js';
+import { isAddressName, maskText, maskWithin } from './secrets.js';
+
+type Props = Readonly<Record<string, unknown>>;
+
+/**
+ * Puts stored secrets back where a client returns the mask it was shown, so that a masked round trip changes nothing.
+ * Throws a `config` error that names the property when an address beside it has changed: the client does not know what it
+ * would send there.
+ */
+export function unmask(input: Props, stored: Props | undefined): Record<string, unknown> {
+  const entries = Object.entries(input).map(([name, value]) => [name, unmaskValue(value, stored?.[name])] as const);
+  const whole = Object.fromEntries(entries);
+  if (stored !== undefined) checkAddresses(input, whole, stored);
+  return whole;
+}
+
+function unmaskValue(value: unknown, before: unknown): unknown {
+  if (typeof value === 'string') {
+    if (before === undefined || !value.includes(maskText)) return value;
+    return value === maskText || (typeof before === 'string' && value === maskWithin(before)) ? before : value;
+  }
+  // Items of a list have no names: only their places tell which they were.
+  if (Array.isArray(value))
+    return value.map((item, i) => unmaskValue(item, Array.isArray(before) ? before[i] : undefined));
+  return isObject(value) ? unmask(value, isObject(before) ? before : undefined) : value;
+}
+
+function checkAddresses(input: Props, whole: Props, stored: Props): void {
+  const moved = movedAddress(whole, stored);
+  if (moved === undefined) return;
+  const kept = Object.keys(input).find((name) => !isDeepStrictEqual(input[name], whole[name]));
+  if (kept === undefined) return;
+  const reason = `the mask ${maskText} stands for what was given with another ${moved}`;
+  throw new HaumeaError('config', `property ${kept}: ${reason}: with the new one it must be given again`);
+}
+
+/** The first property that names the other side and is not the same; undefined when all are. */
+export function movedAddress(given: Props, stored: Props): string | undefined {
+  const names = Object.keys({ ...stored, ...given });
+  return names.find(
+    (name) =>
+      isAddressName(name) &&
+      !isObject(given[name]) &&
+      !isObject(stored[name]) &&
+      !isDeepStrictEqual(unmaskValue(given[name], stored[name]), stored[name]),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
