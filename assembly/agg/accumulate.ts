@@ -38,8 +38,10 @@ const FILTERED_ROWS: usize = memory.data(4 * 1024, 16);
 export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): void {
   if (tag == Tag.STR || tag == Tag.BYTES) {
     const len = lenOf(payload);
+    // Without room the state holds no place but another kind of value.
+    const had = load<u32>(state, 8);
     let to = offOf(load<u64>(state));
-    if (load<u32>(state, 8) < len || !to) {
+    if (!had || had < len) {
       const room = roomFor(len);
       to = poolAlloc(pool, room);
       store<u32>(state, to ? room : 0, 8);
