@@ -40,8 +40,8 @@ export const node = {
 /** Offsets within an output segment. */
 export const segment = { size: 32, host: 4, off: 8, len: 12, ends: 16, messages: 20, rows: 24 } as const;
 
-/** Outcome of `feed`: no memory to keep a half message. */
-export const feedLost = 256;
+/** Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them. */
+export const feedLeft = 256;
 
 /** Other outcomes of `feed`, by number (ProtocolError of assembly/source/mqtt.ts). */
 export const protocolErrors: Readonly<Record<number, string>> = {
@@ -115,7 +115,7 @@ export interface KernelExports {
   sourceDecodeErrors(stream: number): bigint;
   sourceOversized(stream: number): bigint;
   /** 0, or why the input is not good: see assembly/flow/feed.ts. */
-  feed(stream: number, inlet: number, length: number, now: number): number;
+  feed(stream: number, inlet: number, length: number, now: number, skips: boolean | number): number;
   endInput(stream: number, inlet: number, now: number): void;
   resetInput(stream: number, inlet: number): void;
 }

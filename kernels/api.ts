@@ -152,11 +152,13 @@ export interface Kernel {
   inputBuffer(stream: StreamHandle): Uint8Array;
   /**
    * Takes `length` bytes from the start of the input buffer (after what the last call left over), runs all rules of the
-   * stream and hands out their output. The unfinished rest of the last message is kept for the next call.
+   * stream and hands out their output. The unfinished rest of the last message is kept for the next call. Returns how many
+   * bytes were taken: all, unless there is no memory to keep that rest; give the others again when there may be some.
    * Throws ProtocolError when the bytes are no MQTT: drop the connection, then `resetInput`.
    * @param now wall clock, epoch ms
+   * @param skips a message that is unfinished at the end of the input is skipped to its end, and counted as oversized
    */
-  feed(stream: StreamHandle, length: number, now: number): void;
+  feed(stream: StreamHandle, length: number, now: number, skips?: boolean): number;
   /** Ends the input: an unfinished last line is a message; batched outputs are sent. */
   endInput(stream: StreamHandle, now: number): void;
   /** Drops a half-received message (connection lost). */

@@ -1,5 +1,5 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
-import { feedLost, type KernelExports, NodeFlag, node as nodeAt, protocolErrors, segment } from './abi.js';
+import { feedLeft, type KernelExports, NodeFlag, node as nodeAt, protocolErrors, segment } from './abi.js';
 import type {
   HostCalls,
   Kernel,
@@ -256,15 +256,15 @@ class WasmKernel implements Kernel {
     return this.arena.bytes(this.exports.inletAt(inlet) >>> 0, this.exports.inletRoom(inlet));
   }
 
-  feed(stream: StreamHandle, length: number, now: number): void {
+  feed(stream: StreamHandle, length: number, now: number, skips = false): number {
     const { inlet } = this.stream(stream);
     if (!(length >= 0 && length <= this.exports.inletRoom(inlet))) {
       throw new RangeError(`${length} bytes do not fit the input buffer`);
     }
-    const outcome = this.run('take input', () => this.exports.feed(stream, inlet, length, now));
-    if (outcome === feedLost)
-      throw new KernelError('the memory of the kernel is exhausted: a long message is lost', false);
-    if (outcome !== 0) throw new ProtocolError(protocolErrors[outcome] ?? `error ${outcome}`);
+    const outcome = this.run('take input', () => this.exports.feed(stream, inlet, length, now, skips));
+    if (outcome === 0) return length;
+    if (outcome >= feedLeft) return length - (outcome - feedLeft);
+    throw new ProtocolError(protocolErrors[outcome] ?? `error ${outcome}`);
   }
 
   endInput(stream: StreamHandle, now: number): void {

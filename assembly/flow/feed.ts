@@ -12,6 +12,7 @@ import {
   ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
   sourceFree, sourceInit, sourceReset,
 } from '../source/source';
+import * as message from '../source/message';
 import { Framing, S_FRAMING, stateOf } from '../source/state';
 
 /** Makes a stream from its spec (source/state.ts), which is copied; 0 when memory is exhausted or the spec is cut short. */
@@ -32,24 +33,35 @@ export function streamClose(root: usize): void {
 /** So many bytes of input are as much work as a row. */
 const BYTES_PER_ROW: u32 = 64;
 
-/** Result of `feed`: 0, or FEED_LOST, or else what is wrong with the bytes (source/mqtt.ts, ProtocolError). */
-export const FEED_LOST: u32 = 256;
+/**
+ * Result of `feed`: 0, or what is wrong with the bytes (source/mqtt.ts, ProtocolError), or FEED_LEFT and with it the number
+ * of bytes at the end that were not taken, since there is no memory to keep them: they are to be given again.
+ */
+export const FEED_LEFT: u32 = 256;
 
 /**
  * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages and
- * keeps the rest. FEED_LOST: there was no memory to keep it.
+ * keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
  */
-export function feed(root: usize, inlet: usize, length: u32, now: f64): u32 {
+export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bool): u32 {
   const from = inletBegin(inlet);
-  const end = inletAt(inlet) + length;
+  const at = inletAt(inlet);
+  const end = at + length;
+  message.setSkipsUnfinished(skips);
   setNow(now);
   longestBegin();
   const stopped = run(root, from, end);
   const error = protocolError;
-  const isKept = inletKeep(inlet, error ? end : stopped, end);
+  message.setSkipsUnfinished(false);
+  let left: u32 = 0;
+  if (!inletKeep(inlet, error ? end : stopped, end)) {
+    // What was kept before is still there, unless its message was taken.
+    if (stopped > from) inletReset(inlet);
+    left = <u32>(end - max(stopped, at));
+  }
   outFlush();
   trim();
-  return error ? error : isKept ? 0 : FEED_LOST;
+  return error ? error : left ? FEED_LEFT + left : 0;
 }
 
 function run(root: usize, from: usize, end: usize): usize {

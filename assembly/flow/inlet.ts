@@ -74,34 +74,40 @@ export function inletBegin(inlet: usize): usize {
   return at;
 }
 
-/** Keeps the bytes from `from` to `end` for the next input; false when memory is exhausted (they are lost then). */
+/**
+ * Keeps the bytes from `from` to `end` for the next input. False when memory is exhausted: what was kept before stays as it
+ * was.
+ */
 export function inletKeep(inlet: usize, from: usize, end: usize): bool {
   const len = <u32>(end - from);
   if (len > HEAD) return keepLong(inlet, from, len);
   let rest: usize = 0;
   if (len) {
     rest = alloc(len, 0);
-    if (rest) memory.copy(rest, from, len);
+    if (!rest) return false;
+    memory.copy(rest, from, len);
   }
   freeRest(inlet);
   freeOwn(inlet);
   store<u32>(inlet, <u32>rest, I_REST);
-  store<u32>(inlet, rest ? len : 0, I_REST_LEN);
-  return len == 0 || rest != 0;
+  store<u32>(inlet, len, I_REST_LEN);
+  return true;
 }
 
 /** Room for as much again, so that a long message is moved a few times only. */
 function keepLong(inlet: usize, from: usize, len: u32): bool {
   const own = <usize>load<u32>(inlet, I_OWN);
-  const want = <u64>len + max(len, BODY) + TAIL;
+  const least = <u64>len + BODY + TAIL;
+  let want = <u64>len + max(len, BODY) + TAIL;
   if (own && len + (BODY >> 1) + TAIL <= load<u32>(inlet, I_OWN_SIZE)) {
     memory.copy(own, from, len);
   } else {
-    const bigger: usize = want > 0x7fffffff ? 0 : alloc(<u32>want, 0);
-    if (!bigger) {
-      inletReset(inlet);
-      return false;
+    let bigger: usize = want > 0x7fffffff ? 0 : alloc(<u32>want, 0);
+    if (!bigger && least < want) {
+      want = least;
+      bigger = alloc(<u32>want, 0);
     }
+    if (!bigger) return false;
     memory.copy(bigger, from, len);
     freeOwn(inlet);
     store<u32>(inlet, <u32>bigger, I_OWN);

@@ -24,7 +24,7 @@ export function nextLine(state: usize, p: usize, end: usize): u32 {
   const feed = findLineFeed(p, end);
   const most = <usize>load<u32>(state, S_MAX_MESSAGE);
   if (feed == end) {
-    if (end - p <= most + 1) return Packet.INCOMPLETE;
+    if (end - p <= most + 1 && !message.skipsUnfinished) return Packet.INCOMPLETE;
     countOversized(state);
     store<u64>(state, u64.MAX_VALUE, S_SKIP);
     frameEnd = end;
@@ -48,16 +48,16 @@ export function nextFrame(state: usize, p: usize, end: usize): u32 {
   const metaLen = <u64>load<u32>(p, 4);
   const total = 8 + payloadLen + metaLen;
   const most = <u64>load<u32>(state, S_MAX_MESSAGE);
-  if (payloadLen > most || metaLen > most) {
+  const there = <u64>(end - p);
+  if (payloadLen > most || metaLen > most || (message.skipsUnfinished && there < total)) {
     countOversized(state);
-    const there = <u64>(end - p);
     if (total > there) {
       store<u64>(state, total - there, S_SKIP);
       frameEnd = end;
     } else frameEnd = p + <usize>total;
     return Packet.OTHER;
   }
-  if (<u64>(end - p) < total) return Packet.INCOMPLETE;
+  if (there < total) return Packet.INCOMPLETE;
   const meta = p + 8;
   const payload = meta + <usize>metaLen;
   frameEnd = payload + <usize>payloadLen;

@@ -13,6 +13,13 @@ export let packetId: u32 = 0;
 export let extra: usize = 0;
 export let extraEnd: usize = 0;
 
+/** A message whose end is not there yet is skipped, as one that is too long is: there will be no memory for it. */
+export let skipsUnfinished: bool = false;
+
+export function setSkipsUnfinished(on: bool): void {
+  skipsUnfinished = on;
+}
+
 export function setPayload(from: usize, to: usize): void {
   payload = from;
   payloadEnd = to;

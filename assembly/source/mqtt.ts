@@ -147,7 +147,7 @@ function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32
 
 /** A PUBLISH whose end is not there: waits for it, or skips it when it is longer than a message may be. */
 function unfinished(node: usize, state: usize, head: u32, body: usize, length: u32, end: usize): u32 {
-  if (length <= load<u32>(state, S_MAX_MESSAGE) + MAX_HEADER) return Packet.INCOMPLETE;
+  if (length <= load<u32>(state, S_MAX_MESSAGE) + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
   if (head & 2) {
     // The id stands behind the topic; the sender has to get its acknowledgement, or it would send again for ever.

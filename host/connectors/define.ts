@@ -19,12 +19,14 @@ export interface SourceContext {
   readonly log: Logger;
   /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
   readonly coalesceMs: number;
-  /** True while the sinks take no more; a source should stop to write then. */
+  /** True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write then. */
   readonly isFull: boolean;
   /** Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause. */
   write(bytes: Uint8Array): boolean;
   /** Resolves as soon as input is wanted. */
   ready(): Promise<void>;
+  /** Resolves as soon as the kernel has taken all that was written; false when it never will, since the source ends. */
+  whenTaken(): Promise<boolean>;
   /** Says what to call when the sinks take no more and when they do again. */
   onFlow(pause: () => void, resume: () => void): void;
   /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */

@@ -18,6 +18,7 @@ const retryAfter = '1';
 const answers: Readonly<Record<PushOutcome, [status: number, text: string]>> = {
   taken: [200, 'ok'],
   busy: [503, 'the rules of this path are busy\n'],
+  unfit: [503, 'there is no memory for the message (basic.maxDataMemory)\n'],
   ended: [503, 'the rules of this path have ended\n'],
   // The only answer that leaves open whether the message was delivered.
   unknown: [504, 'the rules of this path do not answer, the message may have been taken\n'],
@@ -62,7 +63,8 @@ export class PushGateway {
         this.#pathOf.get(message.id)?.flow(message.id, message.isFull);
         return;
       case 'taken':
-        this.#pathOf.get(message.id)?.taken(message.id, message.seq);
+      case 'unfit':
+        this.#pathOf.get(message.id)?.answer(message.id, message.seq, message.kind);
         return;
       default:
     }

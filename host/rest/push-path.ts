@@ -14,10 +14,11 @@ const maxSentBytes = 256 << 10;
 const maxSent = 256;
 
 /**
- * What became of a body. `taken`: by all sources. `busy`: it waited too long. `ended`: the sources ended before they took
+ * What became of a body. `taken`: by all sources. `busy`: it waited too long. `unfit`: the engine has no memory
+ * for it. `ended`: the sources ended before they took
  * it. `unknown`: it was under way when the thread of its sources died or hung.
  */
-export type PushOutcome = 'taken' | 'busy' | 'ended' | 'unknown';
+export type PushOutcome = 'taken' | 'busy' | 'unfit' | 'ended' | 'unknown';
 
 export interface Push {
   readonly body: Buffer;
@@ -95,12 +96,12 @@ export class PushPath {
     this.#advance();
   }
 
-  /** A source has taken the body of this number. */
-  taken(id: string, seq: number): void {
+  /** A source has taken the body of this number, or can't. */
+  answer(id: string, seq: number, outcome: 'taken' | 'unfit'): void {
     const sent = this.#sent.get(seq);
     if (!this.#sources.has(id) || sent === undefined || !sent.left.delete(id)) return;
-    sent.isTaken = true;
-    this.#answered(seq, sent, 'taken');
+    sent.isTaken ||= outcome === 'taken';
+    this.#answered(seq, sent, outcome);
     this.#advance();
   }
 

@@ -25,6 +25,7 @@ import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
 import { startSources } from './start-sources.js';
+import { type Starvation, StarvationWatch } from './starvation.js';
 import type { TableRow } from './tables.js';
 import type { TraceStrategy } from './trace.js';
 import { TraceRecorder } from './trace-recorder.js';
@@ -92,6 +93,7 @@ export class DataPlane implements HostCalls {
   /** Nodes that keep messages unacknowledged. */
   readonly #gathering = new Set<Gathering>();
   readonly #holdWatch = new HoldWatch(() => this.#sources.values());
+  readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   #isBroken = false;
 
   readonly paths: AllowedPaths;
@@ -290,6 +292,10 @@ export class DataPlane implements HostCalls {
 
   waits(): void {
     this.#holdWatch.arm();
+  }
+
+  starves(source: SourceRun): Starvation {
+    return this.#starvationWatch.look(source);
   }
 
   noteLoss(): void {

@@ -52,6 +52,7 @@ export function holdMessage(rule: RuleRun): string {
   const held = new Map<string, string[]>();
   const texts: string[] = [];
   for (const source of new Set(rule.sources)) {
+    if (source.starvedBy !== '') texts.push(`held: the kernel's memory is used up by ${source.starvedBy}`);
     const holds = holdsOf(source, now);
     const own = holds.find((hold) => hold.rule === rule);
     if (own !== undefined) held.set(own.reason, [...(held.get(own.reason) ?? []), source.name]);

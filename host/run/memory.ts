@@ -8,18 +8,35 @@ import type { RuleRun } from './rule-run.js';
 /** Returns the bytes of each run that is not ending. */
 export function memoryOf(rules: Iterable<RuleRun>): [run: number, bytes: number][] {
   const running = [...rules].filter(({ isEnding }) => !isEnding);
-  const sharers = new Map<number, number>();
-  for (const { nodes } of running) {
+  const sharers = sharersOf(running);
+  return running.map((rule) => {
+    let bytes = kept(rule, sharers);
+    for (const sink of rule.sinks) bytes += sink.waitingBytes;
+    return [rule.run, Math.round(bytes)];
+  });
+}
+
+/** Returns the bytes that each run that is not ending holds in the kernel. */
+export function keptBy(rules: Iterable<RuleRun>): [rule: RuleRun, bytes: number][] {
+  const running = [...rules].filter(({ isEnding }) => !isEnding);
+  const sharers = sharersOf(running);
+  return running.map((rule) => [rule, kept(rule, sharers)]);
+}
+
+function sharersOf(rules: readonly RuleRun[]): Map<NodeHandle, number> {
+  const sharers = new Map<NodeHandle, number>();
+  for (const { nodes } of rules) {
     for (const { handle } of nodes) sharers.set(handle, (sharers.get(handle) ?? 0) + 1);
   }
-  return running.map(({ run, host, nodes, sources, sinks }) => {
-    let bytes = 0;
-    for (const { handle } of nodes) bytes += host.kernel.counters(handle).memoryBytes / (sharers.get(handle) ?? 1);
-    // A stream that is joined with itself may be one source.
-    for (const source of new Set(sources)) bytes += source.counters.memoryBytes / Math.max(1, source.users.size);
-    for (const sink of sinks) bytes += sink.waitingBytes;
-    return [run, Math.round(bytes)];
-  });
+  return sharers;
+}
+
+function kept({ host, nodes, sources }: RuleRun, sharers: ReadonlyMap<NodeHandle, number>): number {
+  let bytes = 0;
+  for (const { handle } of nodes) bytes += host.kernel.counters(handle).memoryBytes / (sharers.get(handle) ?? 1);
+  // A stream that is joined with itself may be one source.
+  for (const source of new Set(sources)) bytes += source.counters.memoryBytes / Math.max(1, source.users.size);
+  return bytes;
 }
 
 /** Why a rule ends whose operator had no memory for what it must keep. */
@@ -33,6 +50,6 @@ export function exhaustionOf(rule: RuleRun, node: NodeHandle, operator: string):
   );
 }
 
-function inMb(bytes: number): string {
+export function inMb(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }

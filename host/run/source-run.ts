@@ -15,6 +15,8 @@ import type { SourceSpec } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
 import type { RuleRun } from './rule-run.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
+import type { Starvation } from './starvation.js';
+import { UnfedInput } from './unfed-input.js';
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
@@ -42,6 +44,8 @@ export interface SourceHost {
   gathers(gathering: Gathering): void;
   /** Sinks keep the source waiting. */
   waits(): void;
+  /** The kernel has no room for input of the source, and did not when it was tried last. */
+  starves(source: SourceRun): Starvation;
 }
 
 export class SourceRun implements SourceContext, ConnectionOwner {
@@ -79,6 +83,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   fullSince = 0;
   #pause: () => void = () => {};
   #resume: () => void = () => {};
+  /** Input that the kernel has no room for. */
+  readonly #unfed = new UnfedInput(() => this.#feedAgain());
+  #starvedBy = '';
+  #endsWhenFed = false;
   #whenReady: (() => void)[] = [];
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
@@ -166,6 +174,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.#isClosed = true;
     this.connection.stop();
     this.#earlyBatches?.close();
+    this.#unfed.drop();
     for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
     this.host.kernel.closeStream(this.stream);
     await this.#source.close();
@@ -208,15 +217,33 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   }
 
   get isFull(): boolean {
-    return this.#fullSinks > 0;
+    return this.#fullSinks > 0 || this.#unfed.isWaiting;
+  }
+
+  /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
+  get starvedSince(): number {
+    return this.#unfed.since;
+  }
+
+  /** Who uses up the memory that its input needs; empty when nobody does. */
+  get starvedBy(): string {
+    return this.#unfed.isWaiting ? this.#starvedBy : '';
   }
 
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded || this.#isDraining) return true;
+    if (this.#unfed.isWaiting) this.#unfed.add(bytes);
+    else this.#work(bytes, false);
+    return !this.isFull;
+  }
+
+  /** Gives input to the kernel; what that has no room for waits. With `skips` one message without room is given up. */
+  #work(bytes: Uint8Array, skips: boolean): void {
     let malformed: string | undefined;
     const feed = () => {
       try {
-        this.#feed(bytes);
+        const taken = this.#feed(bytes, skips);
+        if (taken < bytes.length) this.#hold(bytes.subarray(taken));
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         malformed = reasonOf(error);
@@ -228,12 +255,49 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.host.work(this.users, feed, this, bytes);
     this.#endBarrier();
     if (malformed !== undefined) this.#whenMalformed(malformed);
-    return !this.isFull;
+  }
+
+  #hold(bytes: Uint8Array): void {
+    const isFirst = !this.#unfed.isWaiting;
+    this.#unfed.add(bytes);
+    if (isFirst && this.#fullSinks === 0) this.#pause();
+  }
+
+  /** Called from time to time while input waits for room. */
+  #feedAgain(): void {
+    if (this.#isClosed || this.isEnded) return;
+    const { isHopeless, by } = this.host.starves(this);
+    this.#starvedBy = by;
+    const before = this.counters.oversized;
+    this.#work(this.#unfed.take(), isHopeless);
+    if (isHopeless) this.#noteSkipped(this.counters.oversized - before);
+    if (this.#unfed.settle() && this.#fullSinks === 0) this.#flow();
+    if (this.#endsWhenFed && !this.#unfed.isWaiting) this.end();
+  }
+
+  #noteSkipped(count: number): void {
+    if (count <= 0) return;
+    this.#oversized += count;
+    const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;
+    // The kernel counts them already.
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
+    this.log.warn(`stream ${this.name}: ${reason}`);
+    this.#unfed.refuse();
+  }
+
+  #flow(): void {
+    for (const call of this.#whenReady.splice(0)) call();
+    this.#resume();
   }
 
   ready(): Promise<void> {
     if (!this.isFull || this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => this.#whenReady.push(resolve));
+  }
+
+  whenTaken(): Promise<boolean> {
+    return this.#unfed.whenTaken();
   }
 
   onFlow(pause: () => void, resume: () => void): void {
@@ -256,6 +320,10 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   resetInput(): void {
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
+    if (this.#unfed.isWaiting) {
+      this.#unfed.drop();
+      if (this.#fullSinks === 0) this.#flow();
+    }
     this.acknowledgements?.clear();
   }
 
@@ -276,6 +344,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   end(): void {
     if (this.#isClosed || this.isEnded) return;
+    this.#endsWhenFed = this.#unfed.isWaiting;
+    if (this.#endsWhenFed) return;
     this.host.work(this.users, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
     this.isEnded = true;
     for (const call of this.#whenOver.splice(0)) call();
@@ -319,6 +389,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
   drain(): void {
     this.#isDraining = true;
+    this.#unfed.drop();
     this.connection.stop();
   }
 
@@ -344,18 +415,25 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (!this.#isClosed) this.host.work(this.users, send);
   }
 
-  #feed(bytes: Uint8Array): void {
+  /** Returns how many bytes the kernel took. */
+  #feed(bytes: Uint8Array, skips: boolean): number {
     const { kernel } = this.host;
     const now = this.host.now();
     this.lastInputAt = Date.now();
+    let isSkipping = false;
+    let maySkip = skips;
     for (let at = 0; at < bytes.length; ) {
       const room = kernel.inputBuffer(this.stream);
       const length = Math.min(room.length, bytes.length - at, sliceBytes);
       if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
       room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
-      kernel.feed(this.stream, length, now);
-      at += length;
+      const taken = kernel.feed(this.stream, length, now, isSkipping);
+      at += taken;
+      isSkipping = taken < length;
+      if (isSkipping && !maySkip) return at;
+      if (isSkipping) maySkip = false;
     }
+    return bytes.length;
   }
 
   /** A sink below became full, or took up work again. */
@@ -366,10 +444,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
       this.#pause();
       this.host.waits();
     }
-    if (!isFull && this.#fullSinks === 0) {
-      for (const call of this.#whenReady.splice(0)) call();
-      this.#resume();
-    }
+    if (!isFull && this.#fullSinks === 0 && !this.#unfed.isWaiting) this.#flow();
   }
 }
 

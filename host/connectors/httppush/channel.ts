@@ -13,5 +13,7 @@ export type PushMessage =
   /** The body of a request, which the source takes without waiting; the client is answered when it is taken. */
   | { kind: 'data'; id: string; seq: number; body: Uint8Array; traceparent: string | undefined }
   | { kind: 'taken'; id: string; seq: number }
+  /** The engine has no memory for the body. */
+  | { kind: 'unfit'; id: string; seq: number }
   /** A client was turned away since too much waits for the source. */
   | { kind: 'refused'; id: string; reason: string };

@@ -71,7 +71,9 @@ export class PushSource implements Source {
     this.#frames.add(body, traceparent === undefined ? undefined : Buffer.from(JSON.stringify({ traceparent })));
     this.context.write(this.#frames.bytes);
     this.#frames.clear();
-    this.#post({ kind: 'taken', id: this.#id, seq });
+    void this.context.whenTaken().then((isTaken) => {
+      this.#post({ kind: isTaken ? 'taken' : 'unfit', id: this.#id, seq });
+    });
   }
 }
 

@@ -70,7 +70,7 @@ export class FakeKernel implements Kernel {
     return this.#stream(stream).input;
   }
 
-  feed(stream: StreamHandle, length: number): void {
+  feed(stream: StreamHandle, length: number): number {
     const state = this.#stream(stream);
     const bytes = Buffer.concat([state.rest, state.input.subarray(0, length)]);
     const payloads: Buffer[] = [];
@@ -93,6 +93,7 @@ export class FakeKernel implements Kernel {
     }
     state.rest = Buffer.from(bytes.subarray(at));
     this.#emit(stream, state, payloads);
+    return length;
   }
 
   endInput(stream: StreamHandle): void {
