@@ -429,6 +429,9 @@ export class DataPlane implements HostCalls {
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     const unused = this.#isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
+    const isFull = !this.#isBroken && rule.sinks.some((sink) => sink.isFull);
+    const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
+    for (const source of held) source.sinkIsFull(true);
     if (!this.#isBroken) {
       this.#errors.end(rule);
       this.#cpuTimes.end(rule, this.#all, this.#timerUs);
@@ -438,6 +441,7 @@ export class DataPlane implements HostCalls {
       isGraceful,
       timeoutMs: rule.flushTimeoutMs ?? this.options.flushTimeoutMs,
       unused,
+      held,
       forget: (source) => this.#forget(source),
       drop: (source) => this.#drop(source),
     });

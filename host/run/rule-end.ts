@@ -5,6 +5,8 @@ import type { SourceRun } from './source-run.js';
 
 /** How long the end of a rule may hold up the rules it shares a stream with, ms. */
 const neighboursWaitMs = 1000;
+/** How long the sources of a rule that has ended stand still for a next run of it, ms. */
+const handOverMs = 100;
 
 export interface EndOptions {
   /** The sinks may send what is left. */
@@ -13,6 +15,8 @@ export interface EndOptions {
   readonly timeoutMs: number;
   /** Sources that only this rule had. */
   readonly unused: readonly SourceRun[];
+  /** Sources of others, too, that its sinks held up: `sinkIsFull` was told, and is taken back here. */
+  readonly held: readonly SourceRun[];
   /** Lets no further rule use the source. */
   forget(source: SourceRun): void;
   drop(source: SourceRun): Promise<void>;
@@ -21,12 +25,13 @@ export interface EndOptions {
 /** Closes sources and sinks; returns why a sink could not send what was left. */
 export async function endParts(rule: RuleRun, options: EndOptions): Promise<string | undefined> {
   const { isGraceful, timeoutMs, unused, forget, drop } = options;
-  const giveBack = (isToo: (isConnected: boolean) => boolean) => {
-    for (const sink of rule.sinks) if (isToo(sink.connection.status === 1)) sink.giveBack();
+  const held = [...options.held];
+  const giveBack = () => {
+    for (const sink of rule.sinks) sink.giveBack();
+    for (const source of held.splice(0)) source.sinkIsFull(false);
   };
-  // Neighbours don't wait for a sink that is away, nor long for one that is slow.
-  giveBack((isConnected) => !isConnected);
-  const patience = setTimeout(() => giveBack(() => true), neighboursWaitMs).unref();
+  // Neighbours don't wait long for a sink that is slow or away.
+  const patience = setTimeout(giveBack, neighboursWaitMs).unref();
   // What its sinks still get out is acknowledged before the connection ends.
   const drained = isGraceful ? unused.filter(({ acknowledgements }) => acknowledgements !== undefined) : [];
   for (const source of drained) {
@@ -42,5 +47,7 @@ export async function endParts(rule: RuleRun, options: EndOptions): Promise<stri
   await Promise.all(drained.map(drop));
   await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
   clearTimeout(patience);
+  // A rule that is updated reads on where its former run stood: that one's messages come after it has started again.
+  setTimeout(giveBack, handOverMs).unref();
   return reason;
 }

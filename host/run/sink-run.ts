@@ -16,6 +16,8 @@ import { SinkTransform } from './sink-transform.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
+/** What a sink that is away gets for a last attempt, ms. */
+const lastAttemptMs = 100;
 
 export interface SinkHost {
   readonly id: string;
@@ -199,8 +201,14 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
   }
 
-  /** Resolves when everything is out; rejects when the sink can't get it out in time. */
-  async flush(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has the
+   * time only from then on: what has not come back until now will hardly come back just now.
+   */
+  async flush(longestMs: number): Promise<void> {
+    const { status, lastDisconnectedAt, downSince } = this.connection;
+    const isAway = status !== 1 && lastDisconnectedAt > 0;
+    const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       const refuse = () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`));
@@ -227,8 +235,13 @@ export class SinkRun implements SinkContext, ConnectionOwner {
       }),
     ]);
     timer?.close();
-    this.giveBack();
     // Whatever is left is lost with the sink.
+    const lost = this.waitingMessages;
+    if (lost > 0) {
+      const size = sizeText(this.waitingBytes);
+      const messages = lost === 1 ? '1 message' : `${lost.toLocaleString('en')} messages`;
+      this.log.warn(`${this.label} is closed before ${messages} (${size}) could be sent: they are lost`);
+    }
     this.messagesFailed = this.messagesIn - this.messagesOut;
   }
 

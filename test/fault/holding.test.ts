@@ -115,6 +115,30 @@ for (const [name, end] of Object.entries(ends)) {
   });
 }
 
+held(
+  'a rule that is updated to a good sink reads on with what the broker still holds, and the log says what was lost',
+  async () => {
+    share();
+    const path = await writeIds('b');
+    opened.run('a', 'SELECT id FROM s', [await deadSink()]);
+    await opened.reach('a', 'running');
+    await send(0, 500);
+    await messageOf('a', /^holds source s: /);
+    const taken = await eventually('rows before the hold', () => idsIn(path).length || undefined);
+    assert.ok(taken < 500, 'the broker waits for acknowledgements');
+    const after = join(temporaryFolder(), 'a');
+    opened.engine.define(ruleOf('a', 'SELECT id FROM s', [['file', { path: after, sendSingle: true }]]));
+    await opened.engine.restart('a');
+    await eventually('the other rows', () => idsIn(after).length >= 500 - taken && idsIn(path).length >= 500);
+    assert.equal(idsIn(after), idsTo(500).slice(taken));
+    assert.equal(idsIn(path), idsTo(500));
+    const lost = new RegExp(
+      `^sink mqtt is closed before ${taken} messages? \\(\\d+ bytes\\) could be sent: they are lost$`,
+    );
+    assert.is(lines.filter((line) => lost.test(line)).length, 1, lines.join('\n'));
+  },
+);
+
 held('the log says once when a stream is held and when it flows again', async () => {
   share();
   const path = await writeIds('b');
