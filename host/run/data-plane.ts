@@ -54,6 +54,8 @@ export interface PlaneOptions {
 }
 
 /** Longest delay a timer takes. */
+/** A call of the kernel during which sinks may have got no chance to go on, ms. */
+const busyMs = 100;
 const maxTimerMs = 2 ** 31 - 1;
 
 export class DataPlane implements HostCalls {
@@ -92,6 +94,7 @@ export class DataPlane implements HostCalls {
   #atWork: SourceRun | undefined;
   /** Nodes that keep messages unacknowledged. */
   readonly #gathering = new Set<Gathering>();
+  busyUntil = 0;
   readonly #holdWatch = new HoldWatch(() => this.#sources.values());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   #isBroken = false;
@@ -272,6 +275,7 @@ export class DataPlane implements HostCalls {
     }
     if (this.#isBroken) return;
     const tookMs = performance.now() - began;
+    if (tookMs >= busyMs) this.busyUntil = Date.now();
     if (tookMs >= longCallMs) noteLongCall(tookMs, whose, source !== undefined, this.log);
     heartbeat.leave();
     for (const gathering of this.#gathering) {

@@ -31,7 +31,9 @@ function holdsOf(source: SourceRun, now: number): Hold[] {
       const fullSince = sink.isFull ? sink.fullSince : Number.POSITIVE_INFINITY;
       const { acknowledgements } = source;
       const markSince = acknowledgements === undefined ? fullSince : sink.holdsSince(acknowledgements);
-      const since = Math.min(fullSince, markSince);
+      // While the kernel is at work for others nobody asks a sink that could take more.
+      const freeSince = sink.connection.status === 1 ? rule.host.busyUntil : 0;
+      const since = Math.max(Math.min(fullSince, markSince), freeSince);
       if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
     }
     if (hold !== undefined) holds.push(hold);

@@ -20,6 +20,8 @@ export interface RuleHost {
   readonly kernel: Kernel;
   /** Time of rows and windows: epoch ms that never go back. */
   now(): number;
+  /** When the last call of the kernel ended that took a while, epoch ms. */
+  readonly busyUntil: number;
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
   readonly reconnects: Reconnects;

@@ -61,7 +61,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #bytesOutAtLoss = -1;
   #isClosed = false;
   /** In order; each waits until so many bytes have left. */
-  #marks: { at: number; readonly mark: Mark }[] = [];
+  #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
   #hasGivenBack = false;
   readonly #sink: Sink;
   readonly #transform: SinkTransform | undefined;
@@ -147,7 +147,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     const passed = (isLost: boolean) => {
       if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
     };
-    this.#marks.push({ at: this.#bytesIn, mark: { passed } });
+    this.#marks.push({ at: this.#bytesIn, mark: { passed }, since: 0 });
   }
 
   /** A message that is lost counts as an exception by itself. */
@@ -172,13 +172,13 @@ export class SinkRun implements SinkContext, ConnectionOwner {
       last.at = this.#bytesIn;
     } else {
       barrier.left++;
-      this.#marks.push({ at: this.#bytesIn, mark: barrier });
+      this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
     }
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
   holdsSince(source: Acknowledgements): number {
-    for (const { mark } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return mark.since;
+    for (const { mark, since } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return since;
     return Number.POSITIVE_INFINITY;
   }
 

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { silent } from '../../../host/base/log.js';
 import { defineConnector, type SinkContext } from '../../../host/connectors/define.js';
+import { Acknowledgements, Barrier } from '../../../host/run/barrier.js';
 import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
 import type { OutputChunk } from '../../../kernels/api.js';
 
@@ -59,6 +60,22 @@ test('a message that is lost counts as one exception', () => {
   assert.is(sink.waitingMessages, 0);
   assert.is(sink.lastException, 'the other side is gone');
   assert.ok(sink.lastExceptionAt > 0);
+});
+
+test('it holds up a source from when it got the messages, not from when their input came', () => {
+  const { sink } = open();
+  const source = new Acknowledgements(() => {});
+  sink.write(chunk, 1);
+  sink.hold(new Barrier(source, 1));
+  assert.ok(sink.holdsSince(source) > 1);
+});
+
+test('what waits in a sink that is closed is lost, counted and told', async () => {
+  const { sink, told } = open();
+  sink.write(chunk, 1);
+  await sink.close(1000);
+  assert.is(sink.messagesFailed, 3);
+  assert.equal(told, ['sink losing is closed before 3 messages (9 bytes) could be sent: they are lost']);
 });
 
 test('a failure that loses no message of its own counts as one exception too', () => {
