@@ -17,25 +17,33 @@ export interface Mosquitto {
   readonly port: number;
   readonly url: string;
   close(): Promise<void>;
+  /** Ends it as a service is ended: it keeps on disk what it has confirmed, if it has a folder for that. */
+  stop(): Promise<void>;
 }
 
-/** Starts the broker on the port, or on a free one. */
-export async function openMosquitto(given?: number): Promise<Mosquitto> {
+/** Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. */
+export async function openMosquitto(given?: number, folder?: string): Promise<Mosquitto> {
   const port = given ?? (await freePort());
   const config = join(temporaryFolder(), 'mosquitto.conf');
-  writeFileSync(config, `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n`);
+  const persistence = folder === undefined ? '' : `persistence true\npersistence_location ${folder}/\n`;
+  writeFileSync(
+    config,
+    `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n${persistence}`,
+  );
   const child: ChildProcess = spawn('mosquitto', ['-c', config], { stdio: 'ignore' });
   children.add(child);
   await eventually('mosquitto', () => answers(port));
+  const end = async (signal: NodeJS.Signals) => {
+    children.delete(child);
+    if (child.exitCode !== null) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  };
   return {
     port,
     url: `tcp://127.0.0.1:${port}`,
-    close: async () => {
-      children.delete(child);
-      if (child.exitCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
+    close: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
   };
 }
 

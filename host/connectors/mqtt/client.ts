@@ -71,13 +71,23 @@ export async function makeClient(
   });
 }
 
+/** What the broker says when it consents to a connection. */
+export interface Consent {
+  hasSession: boolean;
+  /** Unconfirmed messages that it takes (MQTT 5). */
+  receiveMaximum: number | undefined;
+}
+
 /** Connects once: resolves with the broker's consent, rejects with the reason of the failure. */
-export function connectOnce(client: MqttClient): Promise<{ hasSession: boolean }> {
+export function connectOnce(client: MqttClient): Promise<Consent> {
   return new Promise((resolve, reject) => {
     let reason = 'connection closed';
-    const onConnect = (packet: { sessionPresent?: boolean }) => {
+    const onConnect = (packet: { sessionPresent?: boolean; properties?: { receiveMaximum?: number } }) => {
       forget();
-      resolve({ hasSession: packet.sessionPresent === true });
+      resolve({
+        hasSession: packet.sessionPresent === true,
+        receiveMaximum: packet.properties?.receiveMaximum,
+      });
     };
     const onError = (error: Error) => {
       reason = reasonOf(error);

@@ -1,8 +1,9 @@
 /** MQTT clients of sinks: sinks with the same connection settings share one. */
 import type { MqttClient } from 'mqtt';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
-import { reasonOf } from '../../base/errors.js';
-import { type ConnectionConf, connectOnce, endClient, makeClient } from './client.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { type ConnectionConf, connectOnce, endClient, makeClient, protocolLevel } from './client.js';
+import { Window } from './window.js';
 
 export class ClientPool {
   readonly #clients = new Map<string, SharedClient>();
@@ -22,7 +23,10 @@ export class ClientPool {
 
 export class SharedClient {
   users = 0;
+  /** The client of the connection that is, or of the last one. */
   mqtt: MqttClient | undefined;
+  /** Places for unconfirmed messages on this connection. */
+  window: Window;
   #opening: Promise<void> | undefined;
   readonly #lost = new Map<object, (reason: string) => void>();
   #reason = 'connection closed';
@@ -32,11 +36,13 @@ export class SharedClient {
     readonly conf: ConnectionConf,
     readonly paths: AllowedPaths,
     readonly onUnused: () => void,
-  ) {}
+  ) {
+    this.window = new Window(protocolLevel(conf.protocolVersion));
+  }
 
-  /** Resolves when the client is connected; `lost` is called when it is no more. */
+  /** Resolves when the client is connected; `lost` is called when it is no more: nothing unconfirmed will be confirmed. */
   async open(user: object, lost: (reason: string) => void): Promise<void> {
-    if (this.mqtt?.connected !== true) {
+    if (this.#opening !== undefined || this.mqtt?.connected !== true) {
       this.#opening ??= this.#connect().finally(() => {
         this.#opening = undefined;
       });
@@ -47,29 +53,46 @@ export class SharedClient {
 
   async giveBack(user: object): Promise<void> {
     this.#lost.delete(user);
+    this.window.forget(user);
     if (--this.users > 0) return;
     this.onUnused();
     this.#isEnded = true;
     if (this.mqtt !== undefined) await endClient(this.mqtt);
   }
 
+  /**
+   * Each connection has a client of its own. One that connects again would go on with the handshakes of QoS 2 where they
+   * stood, but a broker that has no session for it knows nothing of them and confirms what it never passed on.
+   */
   async #connect(): Promise<void> {
-    if (this.mqtt === undefined) {
-      this.mqtt = await makeClient(this.conf, { clean: true }, () => undefined, this.paths);
-      this.mqtt.on('error', (error) => {
-        this.#reason = reasonOf(error);
-        this.mqtt?.stream?.destroy();
-      });
-      this.mqtt.on('close', () => {
-        const users = [...this.#lost.values()];
-        this.#lost.clear();
-        for (const lost of users) lost(this.#reason);
-      });
-    }
     this.#reason = 'connection closed';
+    const client = await this.#make();
     if (this.#isEnded) return;
-    await connectOnce(this.mqtt);
-    if (this.#isEnded) this.mqtt.end(true);
+    this.mqtt = client;
+    const { receiveMaximum } = await connectOnce(client);
+    this.window = new Window(protocolLevel(this.conf.protocolVersion), receiveMaximum);
+    if (this.#isEnded) client.end(true);
+  }
+
+  async #make(): Promise<MqttClient> {
+    // The same id each time: the broker ends what it still takes for the former connection.
+    const clientId = this.mqtt?.options.clientId;
+    const options = { clean: true, ...(clientId === undefined ? {} : { clientId }) };
+    const client = await makeClient(this.conf, options, () => undefined, this.paths).catch((error: unknown) => {
+      // Certificates that were readable once may be again, as when they are being renewed.
+      if (this.mqtt === undefined) throw error;
+      throw new HaumeaError('connection', reasonOf(error), { cause: error });
+    });
+    client.on('error', (error) => {
+      this.#reason = reasonOf(error);
+      client.stream?.destroy();
+    });
+    client.on('close', () => {
+      const users = [...this.#lost.values()];
+      this.#lost.clear();
+      for (const lost of users) lost(this.#reason);
+    });
+    return client;
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Publishes messages. With QoS 0 the packets are written here, all of one turn in one piece; with QoS 1 and 2 mqtt.js
- * keeps them until the broker has confirmed. What comes while there is no connection waits.
+ * does, and messages are kept here until the broker has confirmed them. What is unconfirmed when a connection breaks
+ * is published again on the next one. What comes while there is no connection waits.
  */
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
@@ -17,7 +18,7 @@ export interface MqttSinkConf extends ConnectionConf {
   properties?: Record<string, unknown>;
 }
 
-/** Messages with QoS 1 or 2 that may be unconfirmed at a time. */
+/** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
 
 interface Waiting {
@@ -36,12 +37,14 @@ export class MqttSink implements Sink {
   #credit = { bytes: 0, messages: 0 };
   #isWriting = false;
   #isScheduled = false;
-  /** QoS 1 and 2: messages not yet handed to mqtt.js. */
+  /** QoS 1 and 2: messages not yet published on this connection. */
   #queue: Waiting[] = [];
-  #unconfirmed = 0;
+  /** Published on this connection and not yet confirmed, in order. */
+  #unconfirmed = new Set<Waiting>();
   #onIdle: (() => void)[] = [];
   #isConnected = false;
   #isClosed = false;
+  readonly #retry = () => this.#schedule();
 
   constructor(
     readonly conf: MqttSinkConf,
@@ -59,6 +62,9 @@ export class MqttSink implements Sink {
   async open(): Promise<void> {
     await this.#client.open(this, (reason) => {
       this.#isConnected = false;
+      // What the broker confirms of them from now on comes too late: they go out again, before all others.
+      this.#queue = [...this.#unconfirmed, ...this.#queue];
+      this.#unconfirmed = new Set();
       if (!this.#isClosed) this.context.disconnected(reason);
     });
     this.#isConnected = true;
@@ -92,11 +98,14 @@ export class MqttSink implements Sink {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#isConnected = false;
     await this.#client.giveBack(this);
+    // Whoever closes it counts what is left as lost.
+    this.#unconfirmed = new Set();
   }
 
   get #isIdle(): boolean {
-    return this.#length === 0 && !this.#isWriting && this.#queue.length === 0 && this.#unconfirmed === 0;
+    return this.#length === 0 && !this.#isWriting && this.#queue.length === 0 && this.#unconfirmed.size === 0;
   }
 
   #add(message: Uint8Array): void {
@@ -125,7 +134,7 @@ export class MqttSink implements Sink {
 
   #send(): void {
     const client = this.#client.mqtt;
-    if (!this.#isConnected || client === undefined || !client.connected) return;
+    if (!this.#isConnected || client === undefined || !client.connected || client.stream.destroyed) return;
     if (this.conf.qos === 0) this.#sendPackets(client);
     else this.#sendQueue(client);
   }
@@ -155,13 +164,17 @@ export class MqttSink implements Sink {
       properties !== undefined && protocolLevel(protocolVersion) === 5
         ? { userProperties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, String(v)])) }
         : undefined;
-    while (this.#queue.length > 0 && this.#unconfirmed < maxUnconfirmed) {
-      const { payload, bytes } = this.#queue.shift()!;
-      this.#unconfirmed++;
-      client.publish(topic, payload, { qos, retain: retained, properties: userProperties }, (error) => {
-        this.#unconfirmed--;
-        if (error) this.context.failed(bytes, 1, reasonOf(error));
-        else this.context.accepted(bytes, 1);
+    const { window } = this.#client;
+    const unconfirmed = this.#unconfirmed;
+    while (this.#queue.length > 0 && unconfirmed.size < maxUnconfirmed && window.take(qos, this, this.#retry)) {
+      const message = this.#queue.shift()!;
+      unconfirmed.add(message);
+      client.publish(topic, message.payload, { qos, retain: retained, properties: userProperties }, (error) => {
+        window.release(qos);
+        if (this.#unconfirmed !== unconfirmed) return;
+        unconfirmed.delete(message);
+        if (error) this.context.failed(message.bytes, 1, reasonOf(error));
+        else this.context.accepted(message.bytes, 1);
         this.#schedule();
         this.#checkIdle();
       });

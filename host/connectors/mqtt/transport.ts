@@ -79,7 +79,7 @@ export class Transport extends Duplex {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
     this.#answerPing(chunk);
-    this.#socket.write(chunk, callback);
+    this.#socket.write(chunk, this.#written(callback));
   }
 
   override _writev(
@@ -89,8 +89,16 @@ export class Transport extends Duplex {
     for (const { chunk } of chunks) this.#answerPing(chunk);
     this.#socket.write(
       chunks.length === 1 ? chunks[0]!.chunk : Buffer.concat(chunks.map(({ chunk }) => chunk)),
-      callback,
+      this.#written(callback),
     );
+  }
+
+  /** A write that the end of its socket cuts short is reported like one that was completed. */
+  #written(callback: (error?: Error | null) => void): (error?: Error | null) => void {
+    return (error) => {
+      const isCut = error === undefined || error === null ? this.#socket.destroyed : false;
+      callback(isCut ? (this.#socket.errored ?? new Error('connection closed')) : error);
+    };
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
