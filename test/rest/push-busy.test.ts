@@ -32,6 +32,7 @@ class Engine {
         this.messages.push(...payloadsOf(bytes).toString().split('\n'));
         return !this.isFull;
       },
+      whenTaken: async () => true,
       onFlow: (pause: () => void, resume: () => void) => {
         this.#pause = pause;
         this.#resume = resume;
