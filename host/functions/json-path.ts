@@ -4,6 +4,7 @@
  */
 import { printed } from './printed.js';
 import { occursIn } from './regexp.js';
+import { TooMuchWork } from './regexp-work.js';
 
 interface Scope {
   root: unknown;
@@ -58,7 +59,8 @@ function walk(steps: readonly Step[], start: unknown, root: unknown): unknown {
       } else {
         try {
           next.push(step.find(value, root));
-        } catch {
+        } catch (error) {
+          if (error instanceof TooMuchWork) throw error;
           // What has no such member is no match.
         }
       }
@@ -242,7 +244,8 @@ class PathParser {
       const holds = (current: unknown, root: unknown): boolean => {
         try {
           return truth(condition({ root, current }));
-        } catch {
+        } catch (error) {
+          if (error instanceof TooMuchWork) throw error;
           return false;
         }
       };
@@ -276,7 +279,8 @@ class PathParser {
       keys.flatMap((key) => {
         try {
           return [member(value, at(key, root, value))];
-        } catch {
+        } catch (error) {
+          if (error instanceof TooMuchWork) throw error;
           return [];
         }
       });

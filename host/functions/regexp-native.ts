@@ -18,6 +18,8 @@ export interface NativePattern {
   expression: RegExp;
   /** Texts up to this length are searched in a bounded number of steps. */
   quickLength: number;
+  /** Longer texts may take longer than a look at the clock. */
+  shortLength: number;
   groupCount: number;
   /** Numbers of the groups of each name. */
   names: ReadonlyMap<string, readonly number[]>;
@@ -25,6 +27,8 @@ export interface NativePattern {
 
 /** Steps of a search that nobody notices. */
 const quickSteps = 1e6;
+/** Steps of one that takes microseconds: texts that a stream of them could make long together are timed beyond it. */
+const shortSteps = 1e4;
 /** Groups that may be left out, and repetitions written as counts: both multiply the steps. */
 const maxOptional = 6;
 const maxCounted = 100;
@@ -82,9 +86,11 @@ class Translation {
     const { text, branches } = this.alternatives();
     if (this.at < this.source.length) throw foreign;
     const power = stepPower(branches);
+    const ways = 2 ** this.optional;
     return {
       expression: new RegExp(text, this.isFolding ? 'giu' : 'gu'),
-      quickLength: (quickSteps / 2 ** this.optional) ** (1 / power),
+      quickLength: (quickSteps / ways) ** (1 / power),
+      shortLength: (shortSteps / ways) ** (1 / power),
       groupCount: this.groups,
       names: this.names,
     };

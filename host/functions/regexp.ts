@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
 import { ownName, withOwnNames } from './regexp-names.js';
 import { type NativePattern, nativePattern } from './regexp-native.js';
+import { allowsNative, BoundedPort, task, timed } from './regexp-work.js';
 
 export interface Found {
   start: number;
@@ -14,11 +15,9 @@ export interface Found {
   groups: (string | undefined)[];
 }
 
-/** Patterns and the work of a search are bounded, so that none keeps the others waiting. */
+/** Patterns are bounded, as their work is (regexp-work.ts), so that none keeps the others waiting. */
 const maxPatternLength = 10_000;
 const maxProgram = 10_000;
-/** Length of a text times size of a program. */
-const maxWork = 5e8;
 
 const maxPatterns = 256;
 const patterns = new Map<string, Pattern>();
@@ -51,7 +50,7 @@ export function occursIn(source: string, text: string): boolean {
 
 export class Pattern {
   private readonly native: NativePattern | undefined;
-  private compiled: RE2JS | undefined;
+  private compiled: BoundedPort | undefined;
   /** Numbers of the groups of each name, once the port was asked. */
   private names: ReadonlyMap<string, readonly number[]> | undefined;
 
@@ -60,59 +59,71 @@ export class Pattern {
       throw new Error(`regular expression of ${source.length} characters, at most ${maxPatternLength} are allowed`);
     }
     this.native = nativePattern(source);
-    if (this.native === undefined) this.port();
+    if (this.native === undefined) this.bounded();
   }
 
+  /** Throws `TooMuchWork`, as the other searches do. */
   occursIn(text: string): boolean {
     const quick = this.quick(text);
-    if (quick === undefined) return this.portFor(text).test(text);
-    quick.lastIndex = 0;
-    return quick.test(text);
+    if (quick === undefined) return task(() => this.bounded().for(text.length).test(text));
+    return this.timed(text, () => {
+      quick.lastIndex = 0;
+      return quick.test(text);
+    });
   }
 
-  /** The first match at or behind a place of the text. */
-  find(text: string, from = 0): Found | undefined {
+  /** The first match. */
+  find(text: string): Found | undefined {
+    return this.searches(text, (find) => find(0));
+  }
+
+  /** Runs searches of one text that begin behind each other's matches: `find` gives the first at or behind a place. */
+  searches<T>(text: string, run: (find: (from: number) => Found | undefined) => T): T {
     const quick = this.quick(text);
-    if (quick === undefined) return this.findByPort(text, from);
-    quick.lastIndex = from;
-    const found = quick.exec(text);
-    if (found === null) return undefined;
-    return { start: found.index, end: found.index + found[0].length, groups: found.slice(1) };
+    if (quick === undefined) return task(() => run((from) => this.findByPort(text, from)));
+    return this.timed(text, () =>
+      run((from) => {
+        quick.lastIndex = from;
+        const found = quick.exec(text);
+        if (found === null) return undefined;
+        return { start: found.index, end: found.index + found[0].length, groups: found.slice(1) };
+      }),
+    );
   }
 
   /** Numbers of the groups of this name, in their order. */
   groupsNamed(name: string): readonly number[] {
     if (this.native !== undefined) return this.native.names.get(name) ?? [];
-    this.port();
+    this.bounded();
     return this.names?.get(name) ?? [];
   }
 
   private quick(text: string): RegExp | undefined {
-    return this.native !== undefined && text.length <= this.native.quickLength ? this.native.expression : undefined;
+    const { native } = this;
+    if (native === undefined || text.length > native.quickLength) return undefined;
+    return text.length <= native.shortLength || allowsNative() ? native.expression : undefined;
+  }
+
+  private timed<T>(text: string, run: () => T): T {
+    return text.length <= (this.native?.shortLength ?? 0) ? run() : timed(run);
   }
 
   private findByPort(text: string, from: number): Found | undefined {
-    const matcher = this.portFor(text).matcher(text);
+    const matcher = this.bounded()
+      .for(text.length - from)
+      .matcher(text);
     if (!matcher.find(from)) return undefined;
     const groups = Array.from({ length: matcher.groupCount() }, (_, i) => matcher.group(i + 1) ?? undefined);
     return { start: matcher.start(), end: matcher.end(), groups };
   }
 
-  private portFor(text: string): RE2JS {
-    const port = this.port();
-    if (port.programSize() * text.length > maxWork) {
-      throw new Error(`a text of ${text.length} characters is too long for the regular expression ${this.source}`);
-    }
-    return port;
-  }
-
-  private port(): RE2JS {
+  private bounded(): BoundedPort {
     if (this.compiled !== undefined) return this.compiled;
     const { made, names } = this.compile();
     if (made.programSize() > maxProgram) throw new Error(`regular expression ${this.source} is too large`);
-    this.compiled = made;
+    this.compiled = new BoundedPort(made, () => this.compile().made);
     this.names = names;
-    return made;
+    return this.compiled;
   }
 
   private compile(): { made: RE2JS; names: Map<string, number[]> } {

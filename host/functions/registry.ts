@@ -5,6 +5,7 @@ import { nearest } from '../base/nearest.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
 import { definitions } from './gen/index.js';
 import { plannedFunctions } from './planned.js';
+import { beginWork } from './regexp-work.js';
 
 const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
@@ -84,6 +85,7 @@ export function callHost(number: number, columns: HostColumns): void {
   const call = hostCalls[number];
   if (call === undefined) throw new Error(`no host function has number ${number}`);
   columns.name = hostNames[number] ?? '';
+  beginWork(columns.name);
   call(columns);
 }
 

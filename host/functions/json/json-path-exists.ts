@@ -1,5 +1,6 @@
 import { defineFunction, perRow } from '../define.js';
 import { findPath } from '../json-path.js';
+import { TooMuchWork } from '../regexp-work.js';
 
 export default defineFunction({
   name: 'json_path_exists',
@@ -17,7 +18,8 @@ export default defineFunction({
     try {
       const found = findPath(data, path);
       return found != null && !(Array.isArray(found) && found.length === 0);
-    } catch {
+    } catch (error) {
+      if (error instanceof TooMuchWork) throw error;
       return false;
     }
   }),

@@ -1,24 +1,31 @@
 import { defineFunction, perRow } from '../define.js';
 import { printed } from '../printed.js';
 import { type Pattern, pattern, patternFault } from '../regexp.js';
+import { chargeReplaced } from '../regexp-work.js';
 
 /** A reference to a group: `$1`, `${1}`, `$name`, `${name}`, or `$$` for the sign itself. */
 const reference = /\$(?:\$|([\p{L}\p{Nd}_]+)|\{([\p{L}\p{Nd}_]+)\})/gu;
 
 /** The text with all matches replaced; an empty match right behind another is none. */
 function replaceAll(text: string, expression: Pattern, template: string): string {
-  let result = '';
-  let copied = 0;
-  for (let at = 0; at <= text.length; ) {
-    const found = expression.find(text, at);
-    if (found === undefined) break;
-    const { start, end } = found;
-    result += text.slice(copied, start);
-    if (end > copied || start === 0) result += filled(template, text.slice(start, end), found.groups, expression);
-    copied = end;
-    at = end > at ? end : at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
-  }
-  return result + text.slice(copied);
+  return expression.searches(text, (find) => {
+    let result = '';
+    let copied = 0;
+    for (let at = 0; at <= text.length; ) {
+      const found = find(at);
+      if (found === undefined) break;
+      const { start, end } = found;
+      result += text.slice(copied, start);
+      if (end > copied || start === 0) {
+        const replacement = filled(template, text.slice(start, end), found.groups, expression);
+        chargeReplaced(replacement.length);
+        result += replacement;
+      }
+      copied = end;
+      at = end > at ? end : at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
+    }
+    return result + text.slice(copied);
+  });
 }
 
 function filled(template: string, whole: string, groups: readonly (string | undefined)[], expression: Pattern): string {

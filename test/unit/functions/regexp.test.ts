@@ -157,11 +157,10 @@ test('texts on which going back takes long are left to the port', () => {
   assert.is(pattern('^(\\w+\\s?)*$').occursIn(`${long}!`), false);
 });
 
-test('the size of patterns and of the work is bounded', () => {
+test('the size of patterns is bounded', () => {
   assert.match(String(patternFault('a'.repeat(20_000))), /20000 characters, at most 10000/);
   assert.match(String(patternFault('((a{100}){10}){10}')), /invalid repeat count/);
   assert.match(String(patternFault(`${'(\\pL{900})'.repeat(20)}`)), /too large/);
-  assert.throws(() => pattern('(x\\pL{999})+').occursIn('a'.repeat(1_000_000)), /too long for the regular expression/);
 });
 
 test.run();
