@@ -225,6 +225,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
         connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
         declarations: loadDeclarations,
         usersOf: (connector, key) => sources.usersOfKey(connector, key),
+        access,
       }),
       rules,
       ruleTests,

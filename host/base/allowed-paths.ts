@@ -28,6 +28,8 @@ export interface PathRules {
   readonly folders: readonly string[];
   /** Files and folders of the server itself, absolute; with `*` at the end all whose names begin so. */
   readonly own: readonly string[];
+  /** Folders of resources, absolute: open for reading only, even where everything else is open. */
+  readonly readOnly?: readonly string[];
   /** Every path is allowed but the server's own (`basic.allowExternalFileAccess`). */
   readonly isOpen: boolean;
   /** What a refusal says is allowed. */
@@ -36,6 +38,9 @@ export interface PathRules {
 
 /** Neither waits for another side: pipes are refused. */
 export type OpenMode = 'read' | 'append';
+
+/** What is to be done with a path; to write is also to delete or to move. */
+export type PathUse = 'read' | 'write';
 
 const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
 
@@ -48,17 +53,18 @@ export class AllowedPaths {
   }
 
   /** Returns the absolute path; throws a `config` error when it is not allowed. The file need not be there. */
-  check(path: string): string {
+  check(path: string, use: PathUse = 'read'): string {
     const absolute = this.#absolute(path);
-    this.#real(absolute, path);
+    this.#real(absolute, path, use);
     return absolute;
   }
 
   /** Opens a file; throws as `check` does, and as the system does. */
   async open(path: string, mode: OpenMode): Promise<FileHandle> {
-    const handle = await open(this.#real(this.#absolute(path), path), flagsOf[mode]);
+    const use = useOf(mode);
+    const handle = await open(this.#real(this.#absolute(path), path, use), flagsOf[mode]);
     try {
-      this.#checkOpened(handle.fd, path);
+      this.#checkOpened(handle.fd, path, use);
       checkKind(await handle.stat(), path, mode);
     } catch (error) {
       await handle.close();
@@ -69,9 +75,10 @@ export class AllowedPaths {
 
   /** As `open`; the caller closes the descriptor. */
   openSync(path: string, mode: OpenMode): number {
-    const descriptor = openSync(this.#real(this.#absolute(path), path), flagsOf[mode]);
+    const use = useOf(mode);
+    const descriptor = openSync(this.#real(this.#absolute(path), path, use), flagsOf[mode]);
     try {
-      this.#checkOpened(descriptor, path);
+      this.#checkOpened(descriptor, path, use);
       checkKind(fstatSync(descriptor), path, mode);
     } catch (error) {
       closeSync(descriptor);
@@ -86,10 +93,17 @@ export class AllowedPaths {
   }
 
   /** Follows all links; what is not there yet follows below the deepest folder that is. */
-  #real(absolute: string, shown: string): string {
+  #real(absolute: string, shown: string, use: PathUse): string {
     const real = realOf(absolute);
+    this.#checkReal(real, shown, use);
+    return real as string;
+  }
+
+  #checkReal(real: string | undefined, shown: string, use: PathUse): void {
     if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(shown);
-    return real;
+    const { readOnly = [] } = this.rules;
+    if (use === 'read' || !readOnly.some((folder) => isOwn(real, folder))) return;
+    throw new HaumeaError('config', `access is denied: ${shown} is in a folder of resources, which can only be read`);
   }
 
   #isAllowed(real: string): boolean {
@@ -98,9 +112,8 @@ export class AllowedPaths {
     return isOpen || [base, ...folders].some((folder) => isWithin(real, realOf(folder)));
   }
 
-  #checkOpened(descriptor: number, path: string): void {
-    const real = openedPath(descriptor) ?? samePath(descriptor, this.#absolute(path));
-    if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(path);
+  #checkOpened(descriptor: number, path: string, use: PathUse): void {
+    this.#checkReal(openedPath(descriptor) ?? samePath(descriptor, this.#absolute(path)), path, use);
   }
 
   #refusal(path: string): HaumeaError {
@@ -108,6 +121,8 @@ export class AllowedPaths {
     return new HaumeaError('config', `access is denied: ${path} is not in ${allowed}, or is the server's own`);
   }
 }
+
+const useOf = (mode: OpenMode): PathUse => (mode === 'append' ? 'write' : 'read');
 
 /** The last name of a path whose links were followed is no link, unless somebody has just put one there. */
 const flagsOf: Readonly<Record<OpenMode, number>> = {

@@ -38,6 +38,8 @@ export interface SecretOptions {
   readonly sources: SecretSources;
   /** What the properties belong to, the beginning of error texts: `mqtt source`. */
   readonly where?: string;
+  /** References to what is allowed but not there now are left as they are: for properties that are not used yet. */
+  readonly mayMiss?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -71,6 +73,11 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
   // Longer values first: one secret may be part of another.
   const values = [...new Set(forms)].sort((a, b) => b.length - a.length);
   return (text) => values.reduce((masked, secret) => masked.replaceAll(secret, maskText), text);
+}
+
+/** Why there is no value now. */
+interface Missing {
+  readonly missing: string;
 }
 
 class Resolver {
@@ -124,6 +131,7 @@ class Resolver {
     };
     const [, scheme, target] = wholeReference.exec(reference) ?? fail('the name behind :// is missing');
     const value = scheme === 'env' ? this.#variable(target as string, fail) : this.#file(reference, fail);
+    if (typeof value !== 'string') return this.options.mayMiss ? reference : fail(value.missing);
     this.found.add(value);
     return value;
   }
@@ -133,7 +141,7 @@ class Resolver {
     return new HaumeaError('config', `${where}property ${path}: reference ${reference}: ${reason}`);
   }
 
-  #variable(name: string, fail: (reason: string) => never): string {
+  #variable(name: string, fail: (reason: string) => never): string | Missing {
     if (!variableName.test(name)) return fail('this is no name of an environment variable');
     const { variables } = this.options.sources;
     const isAllowed = (pattern: string) =>
@@ -141,14 +149,14 @@ class Resolver {
     if (!variables.some(isAllowed)) {
       return fail(`the variable is none of those that basic.secrets.variables allows (${variables.join(', ')})`);
     }
-    return (this.options.env ?? process.env)[name] ?? fail('the environment variable is not set');
+    return (this.options.env ?? process.env)[name] ?? { missing: 'the environment variable is not set' };
   }
 
-  #file(reference: string, fail: (reason: string) => never): string {
+  #file(reference: string, fail: (reason: string) => never): string | Missing {
     const { folders } = this.options.sources;
     const paths = folders.map((base) => new AllowedPaths({ base, folders, own: [], isOpen: false }));
     let handle: number | undefined;
-    let reason = `the file is not in the folders that basic.secrets.folders allows (${folders.join(', ')})`;
+    let missing: string | undefined;
     try {
       const path = pathOf(reference);
       for (const allowed of isAbsolute(path) ? paths.slice(0, 1) : paths) {
@@ -156,13 +164,16 @@ class Resolver {
           handle = allowed.openSync(path, 'read');
           break;
         } catch (error) {
-          if (!(error instanceof HaumeaError)) reason = `the file can't be read (${reasonCode(error)})`;
+          if (!(error instanceof HaumeaError)) missing = `the file can't be read (${reasonCode(error)})`;
         }
       }
     } catch (error) {
       return fail(`the file can't be read (${reasonCode(error)})`);
     }
-    if (handle === undefined) return fail(reason);
+    if (handle === undefined) {
+      if (missing !== undefined) return { missing };
+      return fail(`the file is not in the folders that basic.secrets.folders allows (${folders.join(', ')})`);
+    }
     try {
       const stat = fstatSync(handle);
       if (!stat.isFile()) return fail('this is not a regular file');

@@ -106,13 +106,16 @@ export interface SourceForm {
   endsSoon?: boolean;
 }
 
+/** Files and folders by the property that names them: those that are read, and those that are written to, deleted or moved. */
+export type NamedFiles = Readonly<Record<string, string | { readonly written: string }>>;
+
 export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends Spec> {
   name: string;
   doc: string;
   /** Properties of a connection, the same for source and sink. */
   connection: C;
   /** Files that these properties name, by property: allowed paths only, absolute when the connector gets them. */
-  files?(conf: Parsed<C>): Readonly<Record<string, string>>;
+  files?(conf: Parsed<C>): NamedFiles;
   /** Connects once and leaves again; throws the reason when the other side does not answer. */
   ping?(conf: Parsed<C>): Promise<void>;
   source?: {
@@ -121,14 +124,14 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
     /** Properties of a stream. */
     props: S;
     /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
-    files?(conf: Parsed<C> & Parsed<S>, dataSource: string): Readonly<Record<string, string>>;
+    files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
     form(conf: Parsed<C> & Parsed<S>): SourceForm;
     create(conf: Parsed<C> & Parsed<S>, context: SourceContext): Source;
   };
   sink?: {
     props: K;
     /** Files that the properties name, by property: what is not allowed is refused. */
-    files?(conf: Parsed<C> & Parsed<K>): Readonly<Record<string, string>>;
+    files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
     create(conf: Parsed<C> & Parsed<K>, context: SinkContext): Sink;
   };
 }
@@ -138,7 +141,7 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly connection: Spec;
-  files?(props: Record<string, unknown>): Readonly<Record<string, string>>;
+  files?(props: Record<string, unknown>): NamedFiles;
   /** Connects once and leaves again; throws the reason when that fails. Without it there is no other side to reach. */
   ping?(props: Record<string, unknown>): Promise<void>;
   readonly source?: {
@@ -146,14 +149,14 @@ export interface Connector {
     readonly props: Spec;
     /** Checks properties; throws HaumeaError `config` that names the property. */
     check(props: Record<string, unknown>): void;
-    files?(props: Record<string, unknown>, dataSource: string): Readonly<Record<string, string>>;
+    files?(props: Record<string, unknown>, dataSource: string): NamedFiles;
     form(props: Record<string, unknown>): SourceForm;
     create(props: Record<string, unknown>, context: SourceContext): Source;
   };
   readonly sink?: {
     readonly props: Spec;
     check(props: Record<string, unknown>): void;
-    files?(props: Record<string, unknown>): Readonly<Record<string, string>>;
+    files?(props: Record<string, unknown>): NamedFiles;
     create(props: Record<string, unknown>, context: SinkContext): Sink;
   };
 }

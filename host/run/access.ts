@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
 import { mainLogFile } from '../base/log.js';
 import type { SecretSources } from '../base/secret-ref.js';
+import type { NamedFiles } from '../connectors/define.js';
 import type { RuleDefinition } from './api.js';
 
 export interface Access {
@@ -28,6 +29,8 @@ export const defaultStoreFile = 'sqliteKV.db';
 export const lockFileName = 'haumea.lock';
 /** Folder of secret files in the data folder. */
 const secretFolder = 'secrets';
+/** Folders in the data folder with what was stored by requests of its own: a rule that wrote there would replace it unseen. */
+const resourceFolders = ['uploads', 'schemas', 'services', 'plugins', 'scripts', 'metrics'];
 
 /** Files and folders of the folder `etc`. */
 const ofEtc = ['mgmt', 'kuiper.yaml', 'mqtt_source.yaml', 'sources', 'sinks', 'connections'];
@@ -41,14 +44,16 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
   // The folder of keys and that of logs may be the data folder itself: then what is in them by name.
   const apart = (folder: string, ...files: string[]) =>
     `${data}/`.startsWith(`${folder}/`) ? files.map((file) => join(folder, file)) : [folder];
+  const readOnly = resourceFolders.map((name) => join(data, name));
   const ofData = [`${store}*`, `${join(data, lockFileName)}*`];
   const own = [...ofData, ...apart(etc, 'mgmt', 'kuiper.yaml'), ...apart(log, `${mainLogFile}*`), ...secretFolders];
   return {
-    paths: new AllowedPaths({ base: data, folders: allowedPaths, own, isOpen: allowExternalFileAccess }),
+    paths: new AllowedPaths({ base: data, folders: allowedPaths, own, readOnly, isOpen: allowExternalFileAccess }),
     logs: new AllowedPaths({
       base: log,
       folders: [],
       own: [...ofData, ...ofEtc.map((name) => join(etc, name)), ...secretFolders],
+      readOnly,
       isOpen: true,
     }),
     secrets: { variables: secrets.variables, folders: secretFolders },
@@ -59,7 +64,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
 export function checkLogFile({ id, options: { logFilename } }: RuleDefinition, { logs }: Access): void {
   if (logFilename === '') return;
   try {
-    logs.check(logFilename);
+    logs.check(logFilename, 'write');
   } catch (error) {
     const what = `rule ${id} options: property logFilename must not be ${logFilename}, a file of the server`;
     throw new HaumeaError('config', what, { cause: error });
@@ -69,7 +74,7 @@ export function checkLogFile({ id, options: { logFilename } }: RuleDefinition, {
 /** Properties with the paths in them absolute, the same object when there are none; throws as `checkFiles`. */
 export function withFiles<T extends Readonly<Record<string, unknown>>>(
   props: T,
-  files: Readonly<Record<string, string>> | undefined,
+  files: NamedFiles | undefined,
   access: Access,
   where: string,
 ): T {
@@ -81,16 +86,14 @@ export function withFiles<T extends Readonly<Record<string, unknown>>>(
  * Checks the paths that properties name; throws a `config` error that names the property. Returns them absolute, those
  * that are set.
  */
-export function checkFiles(
-  files: Readonly<Record<string, string>> | undefined,
-  { paths }: Access,
-  where: string,
-): Record<string, string> {
-  const given = Object.entries(files ?? {}).filter(([, path]) => path !== '');
+export function checkFiles(files: NamedFiles | undefined, { paths }: Access, where: string): Record<string, string> {
+  const given = Object.entries(files ?? {}).map(([name, file]) =>
+    typeof file === 'string' ? ([name, file, 'read'] as const) : ([name, file.written, 'write'] as const),
+  );
   return Object.fromEntries(
-    given.map(([name, path]) => {
+    given.flatMap(([name, path, use]) => {
       try {
-        return [name, paths.check(path)];
+        return path === '' ? [] : [[name, paths.check(path, use)]];
       } catch (error) {
         if (!(error instanceof HaumeaError)) throw error;
         throw new HaumeaError('config', `${where}: property ${name}: ${error.message}`, { cause: error });

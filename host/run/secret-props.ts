@@ -19,9 +19,16 @@ export interface ResolvedProps {
 /**
  * Returns the properties with the references in secret ones resolved; throws a `config` error that names property and
  * reference. `spec` tells which properties are secret; what is written out in those that are by their name is one, too.
+ * With `mayMiss` references to what is allowed but not there yet stay as they are.
  */
-export function resolveProps(props: Props, where: string, spec: Spec, sources: SecretSources): ResolvedProps {
-  const { value, secrets: resolved } = resolveSecrets(spec, props, { where, sources });
+export function resolveProps(
+  props: Props,
+  where: string,
+  spec: Spec,
+  sources: SecretSources,
+  mayMiss = false,
+): ResolvedProps {
+  const { value, secrets: resolved } = resolveSecrets(spec, props, { where, sources, mayMiss });
   const written = secretTextsOf(value, (name) => findField(spec, name)?.declared.isSecret === true);
   const secrets = [...new Set([...resolved, ...written])];
   return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };

@@ -176,7 +176,11 @@ test('a link put there after the rule was made leads a sink and a source nowhere
   writeFileSync(join(data, 'late/hidden'), '{"a":5}\n');
   const key = { path: 'late', interval: 20 };
   assert.is((await read('late', 'hidden', key)).status, 201);
-  await wrote(join(data, 'late.out'), '[{"a":5}]\n');
+  const out = join(data, 'late.out');
+  await eventually(
+    'a row',
+    () => (existsSync(out) && readFileSync(out, 'utf8').startsWith('[{"a":5}]\n')) || undefined,
+  );
   await server.request('POST', '/rules/late/stop');
   rmSync(join(data, 'late'), { recursive: true });
   symlinkSync(outside, join(data, 'late'));
@@ -203,7 +207,7 @@ test('a file sink needs a file: a folder, and no path at all, are refused with t
   for (const [path, reason] of [
     ['', 'property path must not be empty'],
     ['.', 'is a folder, a file is needed'],
-    ['uploads', 'is a folder, a file is needed'],
+    ['in', 'is a folder, a file is needed'],
     [join(allowed, '.'), 'is a folder, a file is needed'],
   ]) {
     const actions = [{ file: { path } }];
@@ -247,6 +251,87 @@ else {
     await wrote(join(data, 'plain.out'), '[{"a":10}]\n');
   });
 }
+
+test('file sinks do not replace what requests of its own have stored, sources read it but do not take it away', async () => {
+  await server.request('POST', '/config/uploads', { name: 'rows', content: '{"a":6}\n' });
+  for (const folder of ['uploads', 'schemas', 'services', 'plugins/wasm', 'scripts', 'uploads/deep']) {
+    const actions = [{ file: { path: `${folder}/rows` } }];
+    const answer = await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions });
+    refused(answer, folder);
+    assert.match(answer.text, 'property path: access is denied');
+    assert.match(answer.text, 'is in a folder of resources, which can only be read');
+  }
+  symlinkSync(join(data, 'uploads'), join(data, 'by-link'));
+  const actions = [{ file: { path: 'by-link/rows' } }];
+  refused(await server.request('POST', '/rules', { id: 'over', sql: 'SELECT * FROM sim', actions }), 'by-link');
+  refused(await read('taken', 'rows', { path: 'uploads', actionAfterRead: 1 }), 'delete');
+  refused(await read('into', 'rows.txt', { path: 'in', actionAfterRead: 2, moveTo: 'uploads' }), 'move');
+  assert.is((await read('uploaded', 'rows', { path: 'uploads' })).status, 201);
+  await wrote(join(data, 'uploaded.out'), '[{"a":6}]\n');
+  assert.is(readFileSync(join(data, 'uploads/rows'), 'utf8'), '{"a":6}\n');
+});
+
+test('links in a folder are read where they lead to allowed places, others are named', async () => {
+  const folder = join(data, 'links');
+  mkdirSync(join(folder, 'below'), { recursive: true });
+  writeFileSync(join(allowed, 'linked.txt'), '{"a":7}\n');
+  symlinkSync(join(allowed, 'linked.txt'), join(folder, 'good'));
+  symlinkSync(join(outside, 'hidden'), join(folder, 'bad'));
+  symlinkSync(join(folder, 'none'), join(folder, 'broken'));
+  assert.is((await read('links', '', { path: 'links', interval: 50 })).status, 201);
+  await eventually('two readings', () => {
+    const text = existsSync(join(data, 'links.out')) ? readFileSync(join(data, 'links.out'), 'utf8') : '';
+    return text.startsWith('[{"a":7}]\n[{"a":7}]\n') || undefined;
+  });
+  const status = (await server.request('GET', '/rules/links/status')).json;
+  assert.is(status.source_links_0_exceptions_total, 2, 'each is told once');
+  assert.match(status.source_links_0_last_exception, /links\/(bad|broken) is passed over: access is denied/);
+  const log = readFileSync(join(data, 'log/stream.log'), 'utf8');
+  for (const name of ['bad', 'broken']) assert.ok(log.includes(`links/${name} is passed over`), log.slice(-3000));
+  assert.not.match(log, 'Hidden');
+});
+
+test('a key with a path that rules are refused is taken with a warning', async () => {
+  const answer = await server.request('PUT', '/metadata/sources/file/confKeys/closed', { path: '/etc' });
+  assert.is(answer.status, 200);
+  assert.match(
+    answer.text,
+    'Warning: configuration key closed of file: property path: access is denied: /etc is not in',
+  );
+  assert.match(answer.headers.get('warning') ?? '', 'property path: access is denied');
+  const tls = await server.request('PUT', '/metadata/sources/mqtt/confKeys/closed', { rootCaPath: '/etc/x' });
+  assert.match(tls.text, 'property rootCaPath: access is denied');
+  assert.is((await server.request('PUT', '/metadata/sources/file/confKeys/open', { path: allowed })).text, '');
+});
+
+test('a reference that is never allowed is refused with its property where it is sent', async () => {
+  const at = (path: string) =>
+    path === '/connections'
+      ? (props: object) => server.request('POST', path, { id: 'ref', typ: 'mqtt', props })
+      : (props: object) => server.request('PUT', path, props);
+  for (const path of [
+    '/connections',
+    '/metadata/sources/mqtt/confKeys/ref',
+    '/metadata/sinks/mqtt/confKeys/ref',
+    '/metadata/connections/mqtt/confKeys/ref',
+  ]) {
+    for (const [props, reason] of [
+      [
+        { server: 'tcp://{{env://PATH}}:1883' },
+        'property server: reference {{env://PATH}}: only properties declared secret',
+      ],
+      [{ password: 'env://PATH' }, 'property password: reference env://PATH: the variable is none of those'],
+      [{ password: 'file:///etc/passwd' }, 'property password: reference file:///etc/passwd: the file is not in'],
+    ] as const) {
+      const answer = await at(path)(props);
+      assert.is(answer.status, 400, `${path}: ${answer.text}`);
+      assert.ok(answer.text.includes(reason), `${path}: ${answer.text}`);
+    }
+    // What is allowed may come later.
+    const later = await at(path)({ server: 'tcp://127.0.0.1:1', password: 'env://HAUMEA_SECRET_LATER' });
+    assert.ok(later.status < 300, `${path}: ${later.text}`);
+  }
+});
 
 test('certificates of clients lie in allowed folders', async () => {
   const wrong = { server: 'ssl://127.0.0.1:1', rootCaPath: join(outside, 'hidden') };

@@ -19,7 +19,10 @@ export default defineConnector({
         .default('json')
         .notYet((type) => (type === 'json' || type === 'lines' ? undefined : `${type} is not supported yet`))
         .doc('json: an array of objects or objects one after the other; lines: a payload in each line'),
-      path: field.string().default('.').doc('Folder of the files; a relative one lies in the data folder'),
+      path: field
+        .string()
+        .default('.')
+        .doc('Folder of the files, without those in folders below; a relative one lies in the data folder'),
       interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
       ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
@@ -47,8 +50,8 @@ export default defineConnector({
         .unlisted(),
     },
     files: (conf, dataSource) => ({
-      path: pathOf(conf.path, dataSource),
-      moveTo: conf.actionAfterRead === 2 ? conf.moveTo : '',
+      path: conf.actionAfterRead === 0 ? pathOf(conf.path, dataSource) : { written: pathOf(conf.path, dataSource) },
+      moveTo: { written: conf.actionAfterRead === 2 ? conf.moveTo : '' },
     }),
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
@@ -85,7 +88,7 @@ export default defineConnector({
         .default('')
         .doc('Where the name of a file put aside has its time stamp'),
     },
-    files: ({ path }) => ({ path }),
+    files: ({ path }) => ({ path: { written: path } }),
     create: (conf, context) => new FileSink(conf, context),
   },
 });

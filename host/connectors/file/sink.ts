@@ -41,7 +41,7 @@ export class FileSink implements Sink {
     conf: FileSinkConf,
     readonly context: SinkContext,
   ) {
-    this.#path = context.paths.check(conf.path);
+    this.#path = context.paths.check(conf.path, 'write');
     this.#writers = context.shared('file.writers', () => new Writers());
     this.#writer = this.#writers.take(this.#path, conf, context.paths);
   }

@@ -1,6 +1,6 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
 import { lstat, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, extname, isAbsolute, join } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { kindReason } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
@@ -37,6 +37,8 @@ export class FileSource implements Source {
   #reading: Promise<void> | undefined;
   /** Absolute, set when it opens. */
   #path = '';
+  /** Why files of the folder are not read, by path. */
+  readonly #passedOver = new Map<string, string>();
 
   constructor(
     readonly conf: FileSourceConf,
@@ -50,14 +52,14 @@ export class FileSource implements Source {
     }
     const { paths, dataSource } = this.context;
     try {
-      this.#path = paths.check(pathOf(conf.path, dataSource));
+      this.#path = paths.check(pathOf(conf.path, dataSource), conf.actionAfterRead === 0 ? 'read' : 'write');
       const info = await stat(this.#path);
       const reason = kindReason(info, 'read');
       if (reason !== undefined) throw new Error(`${this.#path} ${reason}`);
       if (conf.actionAfterRead === 2) {
-        await makeFolder(paths.check(conf.moveTo));
+        await makeFolder(paths.check(conf.moveTo, 'write'));
         // A file that may not be moved is told before it is read; those of a folder as they come.
-        if (!info.isDirectory()) paths.check(join(conf.moveTo, basename(this.#path)));
+        if (!info.isDirectory()) paths.check(join(conf.moveTo, basename(this.#path)), 'write');
       }
     } catch (error) {
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
@@ -93,16 +95,42 @@ export class FileSource implements Source {
     }
   }
 
-  /** The file itself, or the files of the folder, oldest first. */
+  /** The file itself, or the files of the folder and those that links in it lead to, oldest first. */
   async #files(): Promise<string[]> {
     const info = await stat(this.#path);
     if (!info.isDirectory()) return [this.#path];
     const files: { path: string; changed: number }[] = [];
     for (const entry of await readdir(this.#path, { withFileTypes: true })) {
       const path = join(this.#path, entry.name);
-      if (entry.isFile()) files.push({ path, changed: (await stat(path)).mtimeMs });
+      // Folders in the folder are not looked into.
+      if (entry.isDirectory()) continue;
+      const found = await this.#look(path);
+      if (typeof found === 'number') files.push({ path, changed: found });
+      else if (found !== undefined) this.#passOver(path, found);
     }
     return files.sort((a, b) => a.changed - b.changed || (a.path < b.path ? -1 : 1)).map((file) => file.path);
+  }
+
+  /** When the file was changed, ms; why it can't be read; undefined for what is no file to read. */
+  async #look(path: string): Promise<number | string | undefined> {
+    try {
+      this.context.paths.check(path);
+      const info = await stat(path);
+      if (info.isDirectory()) return undefined;
+      return kindReason(info, 'read') ?? info.mtimeMs;
+    } catch (error) {
+      // Gone since the folder was listed.
+      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : reasonOf(error);
+    }
+  }
+
+  /** Tells of a file that is not read, once for each reason. */
+  #passOver(path: string, reason: string): void {
+    if (this.#passedOver.get(path) === reason) return;
+    this.#passedOver.set(path, reason);
+    const text = `${path} is passed over: ${reason}`;
+    this.context.log.warn(text);
+    this.context.exception(`file source: ${text}`);
   }
 
   async #read(path: string): Promise<void> {
@@ -186,8 +214,11 @@ export class FileSource implements Source {
   async #afterRead(path: string): Promise<void> {
     const { actionAfterRead, moveTo } = this.conf;
     const { paths } = this.context;
-    if (actionAfterRead === 1) await rm(paths.check(path));
-    if (actionAfterRead === 2) await this.#move(paths.check(path), paths.check(join(moveTo, basename(path))));
+    if (actionAfterRead === 0) return;
+    // A link goes, what it leads to stays: the folder that has the name is what changes.
+    const name = join(paths.check(dirname(paths.check(path)), 'write'), basename(path));
+    if (actionAfterRead === 1) await rm(name);
+    else await this.#move(name, paths.check(join(moveTo, basename(path)), 'write'));
   }
 
   /** What has the name there already stays: the new file gets the time in its name. */
@@ -195,7 +226,10 @@ export class FileSource implements Source {
     const extension = extname(wanted);
     let target = wanted;
     for (let at = Date.now(); target !== path && (await isThere(target)); at++) {
-      target = this.context.paths.check(`${wanted.slice(0, wanted.length - extension.length)}-${at}${extension}`);
+      target = this.context.paths.check(
+        `${wanted.slice(0, wanted.length - extension.length)}-${at}${extension}`,
+        'write',
+      );
     }
     await rename(path, target);
   }

@@ -45,7 +45,7 @@ export class TargetFile {
     if (this.#file !== undefined) return;
     let file: FileHandle | undefined;
     try {
-      const folder = dirname(this.paths.check(this.path));
+      const folder = dirname(this.paths.check(this.path, 'write'));
       if (this.#wasOpen) await this.#checkMounted(folder);
       else await makeFolder(folder);
       file = await this.paths.open(this.path, 'append');

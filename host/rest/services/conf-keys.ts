@@ -1,14 +1,18 @@
 /** Configuration keys as clients see them: secrets masked, and kept when a client sends the mask back. */
 import { formatDuration } from '../../base/duration.js';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { parse, type Spec, unknownIn } from '../../base/field.js';
 import { maskByName } from '../../base/secrets.js';
 import { unmask } from '../../base/unmask.js';
-import type { Connector } from '../../connectors/define.js';
+import type { Connector, NamedFiles } from '../../connectors/define.js';
 import type { ConfKeyRepository, KeyOwner } from '../../meta/conf-keys.js';
+import { type Access, checkFiles } from '../../run/access.js';
+import { resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
 import type { Reply } from '../route.js';
 import { withWarnings } from './warnings.js';
+
+type Props = Record<string, unknown>;
 
 export interface ConfKeyOptions {
   readonly keys: ConfKeyRepository;
@@ -16,6 +20,8 @@ export interface ConfKeyOptions {
   readonly connectors: (owner: KeyOwner) => readonly string[];
   /** Declarations of all connectors. */
   readonly declarations: () => Promise<readonly Connector[]>;
+  /** What properties may refer to. */
+  readonly access: Access;
   /** Names of the streams and tables that read their properties under the key of a source. */
   readonly usersOf: (connector: string, key: string) => readonly string[];
 }
@@ -25,12 +31,14 @@ export class ConfKeyService {
   readonly #connectors: ConfKeyOptions['connectors'];
   readonly #declarations: ConfKeyOptions['declarations'];
   readonly #usersOf: ConfKeyOptions['usersOf'];
+  readonly #access: Access;
 
-  constructor({ keys, connectors, declarations, usersOf }: ConfKeyOptions) {
+  constructor({ keys, connectors, declarations, usersOf, access }: ConfKeyOptions) {
     this.#keys = keys;
     this.#connectors = connectors;
     this.#declarations = declarations;
     this.#usersOf = usersOf;
+    this.#access = access;
   }
 
   list(owner: KeyOwner, connector: string): unknown {
@@ -59,9 +67,43 @@ export class ConfKeyService {
     const declared = (await this.#declarations()).find(({ name }) => name === connector);
     const whole = unmask(given, this.#keys.list(owner, connector)?.[key]);
     const spec = declared && specOf(owner, declared);
-    if (spec !== undefined) checkGiven(spec, whole, `configuration key ${key} of ${connector}`);
+    const where = `configuration key ${key} of ${connector}`;
+    if (declared === undefined || spec === undefined) {
+      await this.#keys.put(owner, connector, key, whole);
+      return '';
+    }
+    // Of a secret that is not there yet the status of a rule tells.
+    const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
+    checkGiven(spec, whole, where);
     await this.#keys.put(owner, connector, key, whole);
-    return withWarnings('', spec === undefined ? [] : unknownIn(spec, whole).map((text) => `the property ${text}`));
+    return withWarnings('', [
+      ...unknownIn(spec, whole).map((text) => `the property ${text}`),
+      ...this.#closedFiles(owner, declared, value, where),
+    ]);
+  }
+
+  /**
+   * Properties with paths that rules are refused, a sentence each: a warning, since the DATASOURCE of a stream may lead
+   * elsewhere and the configuration may allow them later.
+   */
+  #closedFiles(owner: KeyOwner, { files, source, sink }: Connector, props: Props, where: string): string[] {
+    let named: NamedFiles;
+    try {
+      const own = owner === 'sources' ? source?.files?.(props, '') : owner === 'sinks' ? sink?.files?.(props) : {};
+      named = { ...files?.(props), ...own };
+    } catch {
+      // The rest of the properties is missing.
+      return [];
+    }
+    return Object.entries(named).flatMap(([name, file]) => {
+      if (!Object.hasOwn(props, name)) return [];
+      try {
+        checkFiles({ [name]: file }, this.#access, where);
+        return [];
+      } catch (error) {
+        return [reasonOf(error)];
+      }
+    });
   }
 
   async delete(owner: KeyOwner, connector: string, key: string): Promise<undefined> {

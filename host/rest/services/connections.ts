@@ -10,7 +10,7 @@ import { nothingToUndo } from '../../meta/store.js';
 import { type Access, checkFiles, withFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { joinLayers, type Layer } from '../../run/layers.js';
-import { type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
+import { nothingSecret, type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
 import { inContext, type Reply } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
@@ -274,18 +274,15 @@ export class ConnectionService {
   #checkProps(connector: Connector, props: Record<string, unknown>): void {
     const { name, connection } = connector;
     const where = `${name} connection`;
-    let resolved: ResolvedProps;
+    let redact = nothingSecret;
     try {
-      resolved = resolveProps(props, where, connection, this.#access.secrets);
-    } catch {
-      // A secret that is not there yet: the state of the connection says so.
-      return;
-    }
-    try {
+      // Of a secret that is not there yet the state of the connection tells.
+      const resolved = resolveProps(props, where, connection, this.#access.secrets, true);
+      redact = resolved.redact;
       parse(connection, resolved.value, { where });
       checkFiles(connector.files?.(resolved.value), this.#access, where);
     } catch (error) {
-      throw new HaumeaError('general', resolved.redact(reasonOf(error)), { cause: error });
+      throw new HaumeaError('general', redact(reasonOf(error)), { cause: error });
     }
   }
 
