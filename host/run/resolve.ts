@@ -1,28 +1,39 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
+import type { Spec } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
 import { isInternalSink, loadedConnector, unknownConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
-import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
+import { type Access, checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
-import { allOf, type Redact, redactedError, resolveProps } from './secret-props.js';
+import { allOf, missingSecret, type Redact, type ResolvedProps, redactedError, resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;
 
 /** Key of the properties that hold for every stream of a connector. */
 const defaultKey = 'default';
 
-/** The named connection is not there now: the rule is good but can't run, and may once the connection is made. */
-export class MissingConnection extends HaumeaError {
-  constructor(whose: string, id: string) {
-    super('config', `${whose}: connection ${id} not found`);
+/** Something that the rule names is not there now: the rule is good but can't run, and may once it is there. */
+export class MissingPart extends HaumeaError {
+  constructor(message: string) {
+    super('config', message);
   }
 }
+
+/** The named connection. */
+class MissingConnection extends MissingPart {
+  constructor(whose: string, id: string) {
+    super(`${whose}: connection ${id} not found`);
+  }
+}
+
+/** A secret that a document left out from which the definition was imported. */
+export class MissingSecret extends MissingPart {}
 
 /**
  * Resolves a stream; throws HaumeaError `unknownConnector`, `config` or `stream` with the reason. `redacts` gets what
@@ -49,7 +60,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
   const given = joinLayers(connector.source.props, [...keys, ...connection, ...extra], `stream ${name}`);
   const access = catalog.access ?? freeAccess;
-  const { value, secrets, redact } = resolveProps(given, `stream ${name}`, connector.source.props, access.secrets);
+  const { value, secrets, redact } = resolved(given, `stream ${name}`, connector.source.props, access);
   redacts.push(redact);
   checkResolved(connector.source, value, redact);
   const props = withFiles(value, connector.files?.(value), access, `stream ${name}`);
@@ -82,7 +93,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     const connection = connectionLayer([own], type, whose, catalog);
     // Thousands of rules have no connection: they share what was given.
     const given = connection.length === 0 ? props : joinLayers(connector.sink.props, [own, ...connection], where);
-    const { value, secrets, redact } = resolveProps(given, where, connector.sink.props, access.secrets);
+    const { value, secrets, redact } = resolved(given, where, connector.sink.props, access);
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
@@ -108,6 +119,13 @@ export function connectorSpecs(
   });
   const sinks = sinkSpecs(rule, catalog, redacts);
   return { sources: resolved, sinks, redact: allOf(redacts) };
+}
+
+/** Resolves references; what only stands for a secret is never sent to anybody. */
+function resolved(given: Props, where: string, spec: Spec, { secrets }: Access): ResolvedProps {
+  const missing = missingSecret(given, spec);
+  if (missing !== undefined) throw new MissingSecret(`${where}: ${missing}`);
+  return resolveProps(given, where, spec, secrets);
 }
 
 /** Checks properties; the error names none of the values behind references. */

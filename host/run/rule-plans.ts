@@ -5,7 +5,7 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { RuleStart } from './protocol.js';
-import { catalogFor, connectorSpecs, MissingConnection, sinkSpecs, sourceSpec } from './resolve.js';
+import { catalogFor, connectorSpecs, MissingPart, MissingSecret, sinkSpecs, sourceSpec } from './resolve.js';
 import type { Redact } from './secret-props.js';
 import { sinkWarnings } from './warnings.js';
 
@@ -45,14 +45,16 @@ export class RulePlans {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
       throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
     }
+    const missing: string[] = [];
     try {
       for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
       sinkSpecs(rule, catalog);
     } catch (error) {
       // The rule is made all the same; its start fails.
-      if (!(error instanceof MissingConnection)) throw error;
+      if (!(error instanceof MissingPart)) throw error;
+      if (error instanceof MissingSecret) missing.push(error.message);
     }
-    return { plan, streams, warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule)] };
+    return { plan, streams, warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...missing] };
   }
 
   explain(rule: RuleDefinition): string {

@@ -19,7 +19,7 @@ import { connectionsOf, usesOf } from './connection-uses.js';
 import type { RuleLatencies } from './latencies.js';
 import { failureIn } from './metrics.js';
 import type { Metrics, Report } from './protocol.js';
-import { MissingConnection } from './resolve.js';
+import { MissingPart } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
@@ -375,7 +375,7 @@ export class Rules implements Engine {
       entry.stoppedAt = Date.now();
       this.#logFailure(entry, `can't be started: ${entry.message}`);
       closeLog(entry);
-      if (!(error instanceof MissingConnection)) throw error;
+      if (!(error instanceof MissingPart)) throw error;
       entry.startedAt = entry.stoppedAt;
       this.#comeBack(entry);
       return;

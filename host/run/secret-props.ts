@@ -3,7 +3,7 @@ import { HaumeaError, reasonOf } from '../base/errors.js';
 import { findField, type Spec } from '../base/field.js';
 import type { Logger } from '../base/log.js';
 import { redactor, resolveSecrets, type SecretSources } from '../base/secret-ref.js';
-import { secretTextsOf } from '../base/secrets.js';
+import { maskText, secretTextsOf } from '../base/secrets.js';
 import type { Metrics } from './protocol.js';
 
 type Props = Record<string, unknown>;
@@ -32,6 +32,19 @@ export function resolveProps(
   const written = secretTextsOf(value, (name) => findField(spec, name)?.declared.isSecret === true);
   const secrets = [...new Set([...resolved, ...written])];
   return { value, secrets: secrets.length === 0 ? noSecrets : secrets, redact: redactOf(secrets) };
+}
+
+/**
+ * Says which property has a mask in the place of its secret, as an import of a document without secrets leaves it: a sentence,
+ * undefined when there is none.
+ */
+export function missingSecret(props: Readonly<Props>, spec: Spec): string | undefined {
+  for (const [name, value] of Object.entries(props)) {
+    const isSecret = (member: string) => member === name && findField(spec, name)?.declared.isSecret === true;
+    if (!secretTextsOf({ [name]: value }, isSecret).includes(maskText)) continue;
+    return `property ${name}: its secret is missing, ${maskText} stands in its place: set it anew`;
+  }
+  return undefined;
 }
 
 const noSecrets: readonly string[] = [];

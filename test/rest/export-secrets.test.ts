@@ -1,9 +1,11 @@
 /** Exports hold secrets, and say so; without them they can be shown around, and an import says what is missing. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { temporaryFolder } from '../harness.js';
+import { eventually, startServer, temporaryFolder } from '../harness.js';
 import { run } from '../unit/cli/fake-server.js';
 import { startControlPlane } from './control-plane.js';
 
@@ -76,6 +78,56 @@ test('an import of such a document names what is missing; where it is known it s
   assert.equal(here.json.MissingSecrets, ['streams s'], 'a statement is replaced as a whole');
   const kept = (await request('GET', '/data/export')).text;
   for (const secret of ['key-pass', 'conn-pass', 'rule-pass']) assert.match(kept, secret);
+});
+
+test('what misses its secret says so in its state, and calls nobody with the mask', async () => {
+  const isCalled = { count: 0 };
+  const broker = createServer((socket) => {
+    isCalled.count++;
+    socket.destroy();
+  });
+  broker.listen(0, '127.0.0.1');
+  await once(broker, 'listening');
+  const { port } = broker.address() as AddressInfo;
+  const from = await startServer();
+  const to = await startServer();
+  const address = { server: `tcp://127.0.0.1:${port}`, username: 'u', password: 'secret-word' };
+  const sql = (rest: string) => ({ sql: `CREATE STREAM ${rest}` });
+  await from.request('POST', '/streams', sql('plain () WITH (TYPE="memory", DATASOURCE="t")'));
+  await from.request('POST', '/connections', { id: 'c', typ: 'mqtt', props: address });
+  await from.request('PUT', '/metadata/sources/mqtt/confKeys/k', address);
+  await from.request('POST', '/streams', sql('keyed () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="k")'));
+  const rules = {
+    sink: { sql: 'SELECT a FROM plain', actions: [{ mqtt: { ...address, topic: 'x' } }] },
+    named: { sql: 'SELECT a FROM plain', actions: [{ mqtt: { connectionSelector: 'c', topic: 'x' } }] },
+    source: { sql: 'SELECT a FROM keyed', actions: [{ nop: {} }] },
+  };
+  for (const [id, rule] of Object.entries(rules)) {
+    assert.is((await from.request('POST', '/rules', { id, triggered: false, ...rule })).status, 201);
+  }
+  const { text } = await from.request('GET', '/data/export?secrets=omit');
+  await from.stop();
+  isCalled.count = 0;
+  const imported = await to.request('POST', '/data/import', { content: text });
+  assert.is(imported.status, 200, imported.text);
+  const missing = 'property password: its secret is missing, ****** stands in its place: set it anew';
+  for (const id of Object.keys(rules)) {
+    await to.request('POST', `/rules/${id}/start`);
+    const status = (await to.request('GET', `/rules/${id}/status`)).json;
+    assert.ok(status.message.includes(missing), `${id}: ${JSON.stringify(status)}`);
+  }
+  const connection = (await to.request('GET', '/connections/c')).json;
+  assert.is(connection.status, 'disconnected');
+  assert.ok(connection.err.includes(missing), connection.err);
+  assert.is(isCalled.count, 0);
+  // With the secret in its place all goes on.
+  const named = { id: 'c', typ: 'mqtt', props: address };
+  assert.is((await to.request('PUT', '/connections/c', named)).status, 200);
+  await to.request('POST', '/rules/named/start');
+  await eventually('a call of the broker', () => isCalled.count > 0);
+  assert.not.match((await to.request('GET', '/rules/named/status')).text, 'its secret is missing');
+  await to.stop();
+  broker.close();
 });
 
 test('an export without secrets says nothing', async () => {

@@ -233,8 +233,11 @@ test('a configuration key with a value its connector can not take is refused, wh
   const refused = await plane.request('PUT', key, { qos: 7 });
   assert.equal([refused.status, refused.json.error], [400, 5000]);
   assert.match(refused.json.message, /values of mqtt: property qos must be at most 2, not 7/);
+  const reference = await plane.request('PUT', key, { server: 'env://BROKER' });
+  assert.equal([reference.status, reference.json.error], [400, 5000]);
+  assert.match(reference.json.message, /values of mqtt: property server: reference env:\/\/BROKER: only properties/);
   assert.not.ok('values' in (await plane.request('GET', '/metadata/sources/yaml/mqtt')).json);
-  for (const given of [{ qos: 2 }, { own: 'property' }, { server: 'env://BROKER' }]) {
+  for (const given of [{ qos: 2 }, { own: 'property' }, { password: 'env://HAUMEA_SECRET_LATER' }]) {
     assert.is((await plane.request('PUT', key, given)).status, 200, JSON.stringify(given));
   }
   assert.is((await plane.request('DELETE', key)).status, 200);

@@ -10,7 +10,13 @@ import { nothingToUndo } from '../../meta/store.js';
 import { type Access, checkFiles, withFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { joinLayers, type Layer } from '../../run/layers.js';
-import { nothingSecret, type ResolvedProps, redactedError, resolveProps } from '../../run/secret-props.js';
+import {
+  missingSecret,
+  nothingSecret,
+  type ResolvedProps,
+  redactedError,
+  resolveProps,
+} from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
 import { inContext, type Reply } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
@@ -245,6 +251,8 @@ export class ConnectionService {
 
   /** The properties as the connector gets them. */
   #resolve(connector: Connector, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
+    const missing = missingSecret(props, connector.connection);
+    if (missing !== undefined) throw new HaumeaError('config', `${where}: ${missing}`);
     const resolved = resolveProps(props, where, connector.connection, this.#access.secrets);
     const { value } = resolved;
     return { ...resolved, value: withFiles(value, connector.files?.(value), this.#access, where) };
