@@ -71,9 +71,9 @@ test('a table that outgrows the memory loses rows, which are counted with the re
   assert.match(lastException, /memory/);
   const held = kernel.tableRows(node('join'), 1, 2).length;
   assert.is(held + exceptions, 9000);
-  // The rest of the memory is for the work under way: what the table holds is joined as before.
+  // The join has no room for a row more, whose error says so.
   feed('s', [{ id: -1, v: 'a' }]);
-  assert.equal(taken().at(-1), [{ v: 'a' }]);
+  assert.match(String(taken().at(-1)), /memory/);
 });
 
 test('the rows of a table can be read, oldest first, exactly', () => {
