@@ -35,7 +35,7 @@ function installIfNeeded() {
   const wanted = createHash('sha256').update(readFileSync(lockFile)).digest('hex');
   if (existsSync(installStamp) && readFileSync(installStamp, 'utf8') === wanted) return;
   if (!(existsSync(installed) && statSync(installed).mtimeMs >= statSync(lockFile).mtimeMs)) {
-    console.error('haumea: installing packages');
+    console.error('haumea: installing packages, on the first run that and the build take a minute or two');
     // `install` keeps to the lock file as well, but goes on where a registry lacks packages for other platforms.
     if (!npm('ci') && !npm('install', '--no-save')) throw new Error('npm could not install the packages');
   }

@@ -1,7 +1,7 @@
 /** Turns the JSON of a rule into the checked form the engine works with. */
 import { ruleOptionSpec } from '../base/config-spec.js';
 import { HaumeaError } from '../base/errors.js';
-import { type Parsed, parse, unusedIn, withDefaults } from '../base/field.js';
+import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../base/field.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';
@@ -21,6 +21,16 @@ export interface RuleJson {
   readonly triggered?: boolean;
   readonly temp?: boolean;
   readonly [name: string]: unknown;
+}
+
+/** All that a rule can have. */
+const memberNames = ['id', 'name', 'version', 'sql', 'graph', 'actions', 'options', 'tags', 'triggered', 'temp'];
+
+/** Names the members that nobody knows: `optionz is not known, did you mean options?`. */
+export function unknownMembers(json: RuleJson): string[] {
+  return Object.keys(json).flatMap((name) =>
+    memberNames.includes(name) ? [] : [`${name} ${notKnown(name, memberNames)}`],
+  );
 }
 
 /** Checks the types of a rule's members; throws a `general` error naming the member. */

@@ -324,6 +324,10 @@ export class DataPlane implements HostCalls {
     for (const rule of source.users) rule.noteOpening(this.options.report);
   }
 
+  triedSink(rule: RuleRun): void {
+    rule.noteOpening(this.options.report);
+  }
+
   refused(source: SourceRun, reason: string): void {
     for (const rule of source.users) this.failed(rule, reason);
   }

@@ -24,16 +24,20 @@ const slice = 200;
 const maxExcerpt = 200;
 const maxLookedAt = 64 * 1024;
 
+/** Inputs of a source that are looked at between two looks at its rules: a rule that fails at each row must cost little. */
+const maxInputs = 8;
+
 /** What is known of the input of a source at whose rows something failed. */
 interface FailedInput {
+  readonly inputs: number;
   /** The message, when there was only one. */
   readonly only?: string;
-  /** How many messages are no JSON, and the last one of them. */
+  /** How many messages are no JSON, NaN when nobody looked at all of them; and the last one of them. */
   readonly broken: number;
   readonly lastBroken?: string;
 }
 
-const nothingKnown: FailedInput = { broken: 0 };
+const nothingKnown: FailedInput = { inputs: 1, broken: Number.NaN };
 
 /** What was written about an operator. */
 interface Told {
@@ -52,7 +56,7 @@ interface Told {
 
 export class ErrorLog {
   readonly #told = new Map<RuleRun, Map<string, Told>>();
-  /** Of sources at whose rows something failed since the last look; nothing is known of several inputs. */
+  /** Of sources at whose rows something failed since the last look. */
   readonly #inputs = new Map<SourceRun, FailedInput>();
   /** Something failed since the last look that was not about input. */
   #hasOthers = false;
@@ -67,7 +71,7 @@ export class ErrorLog {
   /** To be called when something failed while the kernel worked on the input, or on none. */
   noteFailure(source: SourceRun | undefined, input: Uint8Array | undefined): void {
     if (source === undefined || input === undefined) this.#hasOthers = true;
-    else this.#inputs.set(source, this.#inputs.has(source) ? nothingKnown : failedInput(source, input));
+    else this.#inputs.set(source, alsoFailed(this.#inputs.get(source), source, input));
     this.noteLoss();
   }
 
@@ -131,8 +135,13 @@ export class ErrorLog {
       }
       if (count === told.count) continue;
       const news = count - told.count;
-      this.#tell(rule, told, news, last, this.#inputOf(rule, source, news, last));
+      noteNews(told, news, last);
+      // A payload that rules share is a line of one of them.
+      const isToldByOther = source?.spec.isShared === true && [...source.users][0] !== rule;
       told.count = count;
+      if (isToldByOther) continue;
+      told.more += news;
+      this.#tell(rule, told, this.#inputOf(rule, source, news, last));
     }
   }
 
@@ -146,11 +155,8 @@ export class ErrorLog {
     return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
   }
 
-  #tell(rule: RuleRun, told: Told, news: number, text: string, input: string | undefined): void {
-    told.last = text;
-    told.recent = recentOf(told);
-    told.recent.push({ at: performance.now(), count: news });
-    told.more += news;
+  #tell(rule: RuleRun, told: Told, input: string | undefined): void {
+    const text = told.last;
     this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     if (told.inFull.has(text) || told.inFull.size >= maxInFull || this.#lines >= maxLines) return;
     this.#lines++;
@@ -185,9 +191,24 @@ function subjectOf({ operator, isLate }: Told): string {
   return isLate ? operator : `${operator} failed`;
 }
 
+function noteNews(told: Told, count: number, last: string): void {
+  told.last = last;
+  told.recent = recentOf(told);
+  told.recent.push({ at: performance.now(), count });
+}
+
 function recentOf({ recent }: Told): Told['recent'] {
   const since = performance.now() - minuteMs;
   return recent.filter(({ at }) => at >= since);
+}
+
+/** Adds another input to what is known. */
+function alsoFailed(known: FailedInput | undefined, source: SourceRun, input: Uint8Array): FailedInput {
+  if (known === undefined) return failedInput(source, input);
+  const inputs = known.inputs + 1;
+  if (inputs > maxInputs) return { inputs, broken: Number.NaN };
+  const { broken, lastBroken = known.lastBroken } = failedInput(source, input);
+  return { inputs, broken: known.broken + broken, ...(lastBroken === undefined ? {} : { lastBroken }) };
 }
 
 /** How the kernel begins the reason why a message is no JSON. */
@@ -205,6 +226,7 @@ function failedInput(source: SourceRun, input: Uint8Array): FailedInput {
   const [only] = texts.length === 1 ? texts : [];
   const lastBroken = broken.at(-1);
   return {
+    inputs: 1,
     broken: broken.length,
     ...(only === undefined ? {} : { only: excerptOf(only) }),
     ...(lastBroken === undefined ? {} : { lastBroken: excerptOf(lastBroken) }),

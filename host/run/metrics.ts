@@ -19,6 +19,8 @@ interface Figures {
   exceptions: number;
   lastException: string;
   lastExceptionAt: number;
+  /** Of sources: the failures to read messages alone. */
+  reading?: Pick<Figures, 'exceptions' | 'lastException' | 'lastExceptionAt'>;
   connection?: Connection;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
@@ -133,8 +135,6 @@ export function rowFailuresOf(rule: RuleRun): RowFailures[] {
       return [];
     const figures = shownFigures(operator, found);
     const source = part === 'source' ? rule.sources[operator.source ?? -1] : undefined;
-    // A payload that rules share is told of by one of them.
-    if (source?.spec.isShared === true && [...source.users][0] !== rule) return [];
     const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
     const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
     const late = figures.timeliness?.late ?? 0;
@@ -170,7 +170,7 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators
     case 'source':
       return sources[operator.source ?? -1] ?? nothing;
     case 'decoder':
-      return { ...(sources[operator.source ?? -1] ?? nothing), connection: undefined, heldMs: undefined };
+      return decoderFigures(sources[operator.source ?? -1] ?? nothing);
     case 'transform':
       // Failures of the projection are its own, although one node does both.
       return isProjected(operator, operators)
@@ -179,6 +179,11 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators
     default:
       return inWords(operator, nodes);
   }
+}
+
+/** A source that loses its connection is no failure of its decoder. */
+function decoderFigures(source: Figures): Figures {
+  return { ...source, ...source.reading, connection: undefined, heldMs: undefined };
 }
 
 function isProjected(transform: OperatorPlan, operators: readonly OperatorPlan[]): boolean {
@@ -284,6 +289,11 @@ function sourceFigures(rule: RuleRun, i: number): Figures {
     exceptions: failed + source.exceptions,
     lastException: isNewer ? source.lastException : counters.lastException,
     lastExceptionAt: Math.max(source.lastExceptionAt, counters.lastExceptionAt),
+    reading: {
+      exceptions: failed,
+      lastException: counters.lastException,
+      lastExceptionAt: counters.lastExceptionAt,
+    },
     connection: source.connection,
     heldMs: heldMs(source),
   };

@@ -13,7 +13,7 @@ import { allOf, type Redact } from './secret-props.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 import { type JoinedTable, joinedTables, rowsOf, type TableRow } from './tables.js';
-import { sourceTroubles } from './trouble.js';
+import { sinkTroubles, sourceTroubles } from './trouble.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost {
@@ -35,6 +35,8 @@ export interface RuleHost {
   failed(rule: RuleRun, reason: string): void;
   /** Something failed outside of the kernel that the log is to tell of. */
   noteLoss(): void;
+  /** A sink of the rule has tried to connect. */
+  triedSink(rule: RuleRun): void;
   /** Returns an equal list that other rules hold already, if there is one. */
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
@@ -122,11 +124,12 @@ export class RuleRun implements SinkHost {
     return this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
-  /** Reports that its sources have tried to connect, once all have. */
+  /** Reports that its sources and sinks have tried to connect, once all have. */
   noteOpening(report: (report: Report) => void): void {
     if (this.#isOpen || this.isEnding || !this.sources.every(({ isTried, isEnded }) => isTried || isEnded)) return;
+    if (!this.sinks.every(({ isTried }) => isTried)) return;
     this.#isOpen = true;
-    report({ kind: 'opened', run: this.run, troubles: sourceTroubles(this) });
+    report({ kind: 'opened', run: this.run, troubles: [...sourceTroubles(this), ...sinkTroubles(this)] });
   }
 
   isTable(source: SourceRun): boolean {
@@ -225,6 +228,10 @@ export class RuleRun implements SinkHost {
 
   sinkIsFull(isFull: boolean): void {
     if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+  }
+
+  tried(): void {
+    this.host.triedSink(this);
   }
 
   messagesLost(): void {

@@ -30,6 +30,8 @@ export interface SinkHost {
   shared<T>(key: string, make: () => T): T;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
+  /** The first attempt to connect is over, whatever came of it. */
+  tried?(): void;
   /** Messages were lost for good. */
   messagesLost?(): void;
   /** The sink can't work. */
@@ -59,6 +61,8 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #bytesOut = 0;
   #strikes = 0;
   #bytesOutAtLoss = -1;
+  /** The first attempt to connect is over. */
+  isTried = false;
   #isClosed = false;
   /** In order; each waits until so many bytes have left. */
   #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
@@ -84,6 +88,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   async connect(): Promise<void> {
     await this.#sink.open();
+    this.#noteAttempt();
     this.host.debug(() => `${this.label} is open`);
   }
 
@@ -93,7 +98,15 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   }
 
   attemptFailed(reason: string): void {
+    this.#noteAttempt();
     this.exception(reason);
+  }
+
+  #noteAttempt(): void {
+    if (this.isTried) return;
+    this.isTried = true;
+    // The state of the connection follows at once.
+    setImmediate(() => this.host.tried?.());
   }
 
   exception(reason: string): void {

@@ -66,6 +66,8 @@ export class SourceRun implements SourceContext, ConnectionOwner {
   lastException = '';
   lastExceptionAt = 0;
   isEnded = false;
+  /** The connection is lost and counted: attempts to get it back are not counted again. */
+  #isLost = false;
   /** The first attempt to connect is over. */
   isTried = false;
   /** Epoch ms, 0 never. */
@@ -136,6 +138,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   async connect(): Promise<void> {
     await this.#source.open();
+    this.#isLost = false;
     for (const rule of this.users) rule.debug(() => `${this.label} is open`);
     this.#noteAttempt();
   }
@@ -154,7 +157,9 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   attemptFailed(reason: string): void {
     this.#noteAttempt();
-    this.exception(reason);
+    if (this.#isLost) this.#noteException(reason);
+    else this.exception(reason);
+    this.#isLost = true;
   }
 
   /** Does nothing once it is closed. */
@@ -331,12 +336,17 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     if (this.#isClosed) return;
     const reason = this.redact(given);
     this.exception(reason);
+    this.#isLost = true;
     this.resetInput();
     this.connection.lost(reason);
   }
 
   exception(reason: string): void {
     this.exceptions++;
+    this.#noteException(reason);
+  }
+
+  #noteException(reason: string): void {
     this.lastException = this.redact(reason);
     this.lastExceptionAt = Date.now();
     for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);

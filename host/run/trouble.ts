@@ -26,11 +26,13 @@ export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
   const hold = holdMessage(rule);
   return [
     ...sourceTroubles(rule),
-    ...rule.sinks.flatMap((sink) => connectionTrouble(sink, redact)),
+    ...sinkTroubles(rule),
     ...(hold === '' ? [] : [hold]),
     ...(recent.count === 0
       ? []
-      : [`${recent.count.toLocaleString('en')} errors in the last minute, the last one: ${redact(recent.last)}`]),
+      : [
+          `${recent.count.toLocaleString('en')} ${recent.count === 1 ? 'error' : 'errors'} in the last minute, the last one: ${redact(recent.last)}`,
+        ]),
   ];
 }
 
@@ -38,6 +40,11 @@ export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
 export function sourceTroubles(rule: RuleRun): string[] {
   const { redact } = rule;
   return [...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact)));
+}
+
+/** Lists what is wrong with the connections of its sinks. */
+export function sinkTroubles({ sinks, redact }: RuleRun): string[] {
+  return sinks.flatMap((sink) => connectionTrouble(sink, redact));
 }
 
 /** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */
@@ -61,16 +68,18 @@ export async function troubleOfAll(
 interface Part {
   readonly label: string;
   readonly connection: Connection;
+  /** The other side, where the connector names it. */
+  readonly peer?: string | undefined;
   readonly spec: { readonly props: Readonly<Record<string, unknown>> };
 }
 
-function connectionTrouble({ label, connection, spec }: Part, redact: Redact): string[] {
+function connectionTrouble({ label, connection, peer, spec }: Part, redact: Redact): string[] {
   const { status, lastMessage, lastTryAt } = connection;
   if (status === 1) return [];
   const isTrying = lastMessage === '' && Date.now() - lastTryAt < patienceMs;
   if (isTrying) return [];
   const { server, url, servers } = spec.props;
-  const address = [server, url, servers].find((text) => typeof text === 'string' && text !== '');
+  const address = [server, url, servers, peer].find((text) => typeof text === 'string' && text !== '');
   const where = address === undefined ? '' : ` to ${redact(maskWithin(String(address)))}`;
   return [`${label} is not connected${where}: ${lastMessage || 'no answer yet'}, still trying`];
 }

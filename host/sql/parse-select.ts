@@ -4,7 +4,7 @@
 import type { Expr, Join, JoinKind, OrderItem, Select, SelectItem, TableRef, WindowClause } from './ast.js';
 import type { Cursor } from './cursor.js';
 import { parseExpr } from './parse-expression.js';
-import { parseAlias, parseExprOrStar } from './parse-star.js';
+import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
 
 const joinKinds: readonly JoinKind[] = ['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS'];
@@ -36,7 +36,7 @@ function parseSelectItem(cursor: Cursor): SelectItem {
     if (cursor.atWord('AS')) throw cursor.unexpected('"," or FROM: a star has no alias');
     return { expr, alias: null, invisible: false };
   }
-  const alias = parseAlias(cursor);
+  const alias = parseColumnAlias(cursor);
   return { expr, alias, invisible: cursor.acceptWord('INVISIBLE') };
 }
 

@@ -51,12 +51,19 @@ function finishStar(cursor: Cursor, qualifier: string | null, first: Token): Exp
 
 function parseReplacement(cursor: Cursor): SelectItem {
   const expr = parseExpr(cursor);
-  const alias = parseAlias(cursor);
+  const alias = parseColumnAlias(cursor);
   if (alias === null && expr.kind !== 'column') throw cursor.unexpected('AS and the name of the column to replace');
   return { expr, alias, invisible: cursor.acceptWord('INVISIBLE') };
 }
 
-/** Reads `AS name`, or a bare name that is no keyword. */
+/** Reads the `AS name` of a column. A bare name is refused: more often than an alias it is a column whose comma is missing. */
+export function parseColumnAlias(cursor: Cursor): string | null {
+  if (cursor.acceptWord('AS')) return cursor.expectName('a name after AS');
+  if (cursor.atBareAlias()) throw cursor.unexpected('",", AS or FROM');
+  return null;
+}
+
+/** Reads the alias of a stream or table: `AS name`, or a bare name that is no keyword. */
 export function parseAlias(cursor: Cursor): string | null {
   if (cursor.acceptWord('AS')) return cursor.expectName('a name after AS');
   return cursor.atBareAlias() ? cursor.advance().text : null;

@@ -3,6 +3,7 @@
  * All failures are `HaumeaError`s of kind `stream` that name the option or column and the reason.
  */
 import { HaumeaError } from '../base/errors.js';
+import { nearest } from '../base/nearest.js';
 import type { CreateSource, Expr, FieldDef, FieldType } from './ast.js';
 
 export type BufferFullPolicy = 'block' | 'dropOldest';
@@ -89,7 +90,9 @@ export function defineSource(create: CreateSource): StreamDefinition {
   const { target: kind, name } = create;
   for (const option of Object.keys(create.options)) {
     if (!(optionNames as readonly string[]).includes(option)) {
-      throw fail(`unknown option ${option}, expected one of ${optionNames.join(', ')}`);
+      const meant = nearest(option, optionNames);
+      const hint = meant === undefined ? `expected one of ${optionNames.join(', ')}` : `did you mean ${meant}?`;
+      throw fail(`unknown option ${option}, ${hint}`);
     }
   }
   const options = readOptions(create);

@@ -1,6 +1,6 @@
 /** Created means subscribed: what is sent right after the answer reaches the rule. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -128,6 +128,25 @@ test('the answer says when it is not so', async () => {
   assert.match(shown.out, /^Rule dead was restarted\nWarning: .*not connected/);
   const { source_mute_0_connection_status: state } = (await server.request('GET', '/rules/mute/status')).json;
   assert.is(state, 0);
+});
+
+test('the answer says that a file to read or a broker to send to is not there', async () => {
+  const missing = join(server.data, 'missing.jsonl');
+  await server.request('PUT', '/metadata/sources/file/confKeys/later', { fileType: 'lines', interval: '50ms' });
+  const sql = (name: string, more: string) =>
+    `CREATE STREAM ${name} () WITH (TYPE="file", DATASOURCE="${missing}"${more})`;
+  await post('/streams', { sql: sql('gone', '') });
+  await post('/streams', { sql: sql('later', ', CONF_KEY="later"') });
+  const gone = await post('/rules', { id: 'gone', sql: 'SELECT * FROM gone', actions: [{ nop: {} }] });
+  assert.is(gone.text, 'Rule gone was created successfully.');
+  assert.match(gone.headers.get('warning') ?? '', /the rule has ended: file source: ENOENT/);
+  const later = await post('/rules', { id: 'later', sql: 'SELECT a FROM later', actions: sinkOf('later') });
+  assert.match(later.headers.get('warning') ?? '', /source later is not connected: ENOENT/);
+  writeFileSync(missing, '{"a":1}\n');
+  assert.is((await linesOf('later', 1))[0], '{"a":1}');
+  const sink = { mqtt: { server: `tcp://127.0.0.1:${await freePort()}`, topic: 't' } };
+  const away = await post('/rules', { id: 'away', sql: 'SELECT a FROM later', actions: [sink] });
+  assert.match(away.headers.get('warning') ?? '', /sink mqtt is not connected to tcp:.*ECONNREFUSED/);
 });
 
 test.run();

@@ -95,6 +95,21 @@ test('a payload that does not decode is told of once for all rules of a shared s
   await push('{bad');
   await eventually('the line', () => linesWith(/source_s failed/).length > 0 || undefined);
   assert.is(linesWith(/source_s failed: invalid JSON/).length, 1);
+  for (const id of ['where', 'having']) {
+    await eventually(`trouble of ${id}`, async () => {
+      const list: { id: string; trouble: string[] }[] = (await server.request('GET', '/rules?trouble=true')).json;
+      return list.find((one) => one.id === id)?.trouble.some((text) => /the last one: invalid JSON/.test(text));
+    });
+  }
+  await server.request('POST', '/rules/where/stop');
+  await push('{bad again');
+  await eventually('the error', async () => {
+    const { json } = await server.request('GET', '/rules/having/status');
+    return json.source_s_0_exceptions_total === 2 || undefined;
+  });
+  await server.request('POST', '/rules/having/stop');
+  const lines = linesWith(/source_s failed: (?!…)/);
+  assert.ok(lines.length <= 2, lines.join('\n'));
 });
 
 test('no line blames another message of those that came together', async () => {

@@ -111,4 +111,27 @@ test('misspelt properties of sinks are named in the answer to a rule', async () 
   await logged(/rule r: actions\[0\]\.memory\.tpoic is not known, did you mean topic\?/);
 });
 
+test('members of a rule that nobody knows are named by its creation, its change and its validation', async () => {
+  await create('CREATE STREAM members () WITH (TYPE="memory", DATASOURCE="members")');
+  const rule = {
+    id: 'members',
+    sql: 'SELECT a FROM members',
+    actions: [{ nop: {} }],
+    optionz: { qos: 1 },
+    triggerd: false,
+  };
+  const expected = ['optionz is not known, did you mean options?', 'triggerd is not known, did you mean triggered?'];
+  const created = await server.request('POST', '/rules', rule);
+  assert.is(created.status, 201);
+  const changed = await server.request('PUT', '/rules/members', rule);
+  for (const { text, headers } of [created, changed]) {
+    assert.equal(
+      text.split('\n').slice(1),
+      expected.map((warning) => `Warning: ${warning}`),
+    );
+    for (const warning of expected) assert.match(headers.get('warning') ?? '', warning);
+  }
+  assert.equal((await server.request('POST', '/rules/validate', { ...rule, id: 'other' })).json.warnings, expected);
+});
+
 test.run();

@@ -62,6 +62,8 @@ export class FileSource implements Source {
         if (!info.isDirectory()) paths.check(join(conf.moveTo, basename(this.#path)), 'write');
       }
     } catch (error) {
+      // One that is read again and again may come later.
+      if (conf.interval > 0 && (error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
       throw new HaumeaError('config', `file source: ${reasonOf(error)}`, { cause: error });
     }
     this.#reading = this.#run();

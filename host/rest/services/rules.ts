@@ -10,6 +10,7 @@ import {
   type RuleDefaults,
   type RuleJson,
   readRuleJson,
+  unknownMembers,
 } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import { nothingToUndo } from '../../meta/store.js';
@@ -326,8 +327,9 @@ export class RuleService {
   /** Checks a definition: 422 with the reason as plain text when it is refused. */
   validate(body: unknown): Reply {
     try {
-      const { rule } = this.#read(body);
-      const { sources, warnings } = asRuleError(() => this.#check(rule));
+      const { json, rule } = this.#read(body);
+      const { sources, warnings: found } = asRuleError(() => this.#check(rule));
+      const warnings = [...unknownMembers(json), ...found];
       return new Reply({ valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) }, 200);
     } catch (error) {
       if (error instanceof HaumeaError) return new Reply(error.message, 422);
@@ -349,7 +351,7 @@ export class RuleService {
   async #install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
     const { id } = rule;
     const old = this.#engine.state(id) === undefined ? undefined : this.#rules.get(id);
-    const warnings = asRuleError(() => this.#engine.define(rule));
+    const warnings = [...unknownMembers(json), ...asRuleError(() => this.#engine.define(rule))];
     this.#tellIdle(id, json);
     for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
     if (rule.triggered) this.#installing.add(id);
@@ -368,7 +370,8 @@ export class RuleService {
     if (!rule.triggered) await this.#engine.stop(id);
     else if (old === undefined) this.#engine.start(id);
     else await this.#engine.restart(id);
-    return { warnings, notes: [...idleTexts(json), ...(await this.#started(id))] };
+    const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
+    return { warnings, notes: [...idle, ...(await this.#started(id))] };
   }
 
   /** Brings the engine in line with the store after a change that was lost. */
@@ -397,7 +400,9 @@ export class RuleService {
       await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
     }
     if (isOpening()) return [stillStarting];
-    return this.#engine.state(id) === 'running' ? (this.#engine.opening(id) ?? []) : [];
+    const state = this.#engine.state(id);
+    if (state === 'stopped by error') return [`the rule has ended: ${(await this.#engine.status(id)).message}`];
+    return state === 'running' ? (this.#engine.opening(id) ?? []) : [];
   }
 
   #bringUp(id: string): Promise<void> {
@@ -487,10 +492,6 @@ function asRuleError<T>(step: () => T): T {
   } catch (error) {
     return rethrow(error);
   }
-}
-
-function idleTexts(json: RuleJson): string[] {
-  return idleOptions(json).map((name) => `the option ${name} has no effect`);
 }
 
 function notFound(id: string): HaumeaError {

@@ -7,7 +7,7 @@ const complaints: [string, string][] = [
   ['', 'line 1 column 1: found the end of the statement, expected SELECT, CREATE, SHOW, DESCRIBE, EXPLAIN or DROP'],
   ['SELECT FROM demo', 'line 1 column 8: found "FROM", expected an expression'],
   ['SELECT a\n  FROM demo\n WHERE > 1', 'line 3 column 8: found ">", expected an expression'],
-  ['SELECT a b c FROM demo', 'line 1 column 12: found "c", expected FROM'],
+  ['SELECT a b c FROM demo', 'line 1 column 10: found "b", expected ",", AS or FROM'],
   ['SELECT a FROM', 'line 1 column 14: found the end of the statement, expected the name of a stream or table'],
   ['SELECT a FROM s t u', 'line 1 column 19: found "u", expected the end of the statement'],
   ['SELECT a FROM s LIMIT x', 'line 1 column 23: found "x", expected a whole number of rows after LIMIT'],

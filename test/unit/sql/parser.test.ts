@@ -90,6 +90,13 @@ test('reads paths: the first two parts are a column, the rest members', () => {
   assert.is(parseExpression('o->"a b"').kind, 'member');
 });
 
+test('a column without a comma before it is no alias', () => {
+  for (const sql of ['select device temp from telem', 'select count(*) c, d from telem', 'select 1 `a` from telem']) {
+    assert.throws(() => parseSelect(sql), /found .*, expected ",", AS or FROM/, sql);
+  }
+  assert.is(parseSelect('select t.device from telem t').from.alias, 't');
+});
+
 test('words with a meaning elsewhere may name columns', () => {
   for (const word of ['ss', 'filter', 'replace', 'is', 'default', 'partition']) {
     assert.is(parseExpression(word).kind, 'column', word);
@@ -97,7 +104,7 @@ test('words with a meaning elsewhere may name columns', () => {
   assert.is(parseExpression('replace(a, "x", "y")').kind, 'call');
   assert.is(parseSelect('SELECT a AS ms FROM demo').items[0]?.alias, 'ms');
   assert.throws(() => parseSelect('SELECT a ms FROM demo'), /found "ms", expected FROM/);
-  assert.is(parseSelect('SELECT `from` `select` FROM `a b` `c`').from.alias, 'c');
+  assert.is(parseSelect('SELECT `from` AS `select` FROM `a b` `c`').from.alias, 'c');
   assert.is(parseSelect('SELECT o.from FROM demo').items.length, 1);
 });
 
@@ -119,7 +126,7 @@ test('comments and line ends are blanks', () => {
 
 test('reads the standard spellings', () => {
   const text =
-    'SELECT count(*) FILTER (WHERE a <> 1) n, lag(b) OVER (WHEN c PARTITION BY d) AS p INVISIBLE, t.* FROM demo t ' +
+    'SELECT count(*) FILTER (WHERE a <> 1) AS n, lag(b) OVER (WHEN c PARTITION BY d) AS p INVISIBLE, t.* FROM demo t ' +
     'JOIN u ON t.id == u.id LEFT OUTER JOIN v x ON x.id = t.id CROSS JOIN w WHERE NOT a NOT IN (1, 2) AND b NOT LIKE "x%"';
   assert.is(
     print(parseSelect(text)),

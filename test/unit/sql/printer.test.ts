@@ -48,7 +48,7 @@ for (const [text, printed] of samples) {
 
 test('prints a whole SELECT on one line', () => {
   const text =
-    'select a x, * except(b) from s t left join u on t.id = u.id where a>1 group by a, hoppingwindow(ss,10,5) filter(where b) ' +
+    'select a as x, * except(b) from s t left join u on t.id = u.id where a>1 group by a, hoppingwindow(ss,10,5) filter(where b) ' +
     'over(when c) having count(*) filter(where d) > 1 order by a desc, b asc limit 3;';
   assert.is(
     print(parseStatement(text)),

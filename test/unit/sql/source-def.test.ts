@@ -77,6 +77,7 @@ test('defaults take the type of their column', () => {
 
 const complaints: [string, RegExp][] = [
   ['() WITH (NOPE="x")', /^unknown option NOPE, expected one of DATASOURCE, /],
+  ['() WITH (FROMAT="json")', /^unknown option FROMAT, did you mean FORMAT\?$/],
   ['() WITH (FORMAT="XYZ")', /^the option FORMAT is "xyz", expected one of json, /],
   ['() WITH (SHARED="maybe")', /^the option SHARED is "maybe", expected TRUE or FALSE$/],
   ['() WITH (STRICT_VALIDATION="x")', /^the option STRICT_VALIDATION is "x", expected TRUE or FALSE$/],
