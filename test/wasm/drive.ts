@@ -47,7 +47,8 @@ export function drive(options: KernelOptions = {}): Driver {
         const buffer = driver.kernel.inputBuffer(stream);
         const part = all.subarray(at, at + Math.min(chunk, buffer.length));
         buffer.set(part);
-        driver.kernel.feed(stream, part.length, now);
+        const taken = driver.kernel.feed(stream, part.length, now);
+        if (taken < part.length) throw new Error(`the kernel has room for ${taken} of ${part.length} bytes`);
         at += part.length;
       }
     },

@@ -215,7 +215,7 @@ test('exhausted memory refuses what is new and keeps what runs', () => {
   const sink = kernel.addNode({ stream }, linked(encode({ a: 0 })));
   driver.feed(stream, '{"a":1}\n');
   const long = Buffer.from(`{"a":"${'x'.repeat(8 << 20)}"}\n`);
-  assert.throws(() => driver.feed(stream, long), isExhausted);
+  assert.throws(() => driver.feed(stream, long), /room for \d+ of/);
   kernel.resetInput(stream);
   driver.feed(stream, '{"a":2}\n');
   assert.throws(() => {

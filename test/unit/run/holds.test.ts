@@ -13,7 +13,7 @@ function held(sinkMs: number, busyMs: number, isConnected = true): RuleRun {
   Object.assign(barrier, { since: now - 5000, packetIds: [new Uint16Array([1])], left: 2 });
   acknowledgements.end(barrier);
   const users = new Set<RuleRun>();
-  const source = { name: 's', isFull: false, acknowledgements, lastInputAt: now - 5000, users };
+  const source = { name: 's', isFull: false, acknowledgements, lastInputAt: now - 5000, users, starvedBy: '' };
   const sink = {
     isFull: false,
     holdsSince: () => now - sinkMs,
