@@ -160,7 +160,7 @@ function keepRow(node: usize, spec: usize, state: usize, b: u32, row: u32): bool
  * Takes rows of a table from its port: the selected rows of the current batch, with the values in `blocks`. Rows that failed
  * are messages of their own, at once.
  */
-export function joinTake(node: usize, port: usize, b: u32, blocks: usize): void {
+export function joinTake(node: usize, b: u32, blocks: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const list = listAt(<usize>load<u32>(node, N_STATE), b);
   const branch = branchAt(spec, b);
@@ -172,7 +172,7 @@ export function joinTake(node: usize, port: usize, b: u32, blocks: usize): void 
   store<f64>(node, ctx.nowMs, N_LAST);
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
-    if (errors && tagAt(errors, row) == Tag.ERROR) sendFailed(node, port, valAt(errors, row));
+    if (errors && tagAt(errors, row) == Tag.ERROR) sendFailed(node, valAt(errors, row));
     else if (!tableAdd(list, blocks, columns, row, load<u32>(branch, B_RETAIN), accountOf(node))) {
       failNoMemory();
       addException(node, failOff, failLen, 1);
@@ -180,8 +180,8 @@ export function joinTake(node: usize, port: usize, b: u32, blocks: usize): void 
   }
 }
 
-function sendFailed(node: usize, port: usize, text: u64): void {
-  addException(port, offOf(text), lenOf(text), 1);
+/** Sends a row that failed above, where it is counted. */
+function sendFailed(node: usize, text: u64): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
   beginMessage(node);
   endMessage(node, offOf(text), lenOf(text));

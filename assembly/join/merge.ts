@@ -125,7 +125,7 @@ function giveToTable(node: usize, spec: usize, target: usize, program: usize, st
   for (let c: u32 = 0; c < columns; c++) {
     store<u32>(blocks + (<usize>c << 2), <u32>blockFor(program, operandAt(spec, c)));
   }
-  joinTake(target, node, load<u32>(spec, P_BRANCH), blocks);
+  joinTake(target, load<u32>(spec, P_BRANCH), blocks);
 }
 
 /** The input of the port's stream is over: what is gathered below the target is sent. A table has nothing there. */

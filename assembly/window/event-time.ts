@@ -125,13 +125,16 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
-    let failure = errors && tagAt(errors, row) == Tag.ERROR ? valAt(errors, row) : readTime(stamps, row);
+    const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
+    let failure = isFailed ? valAt(errors, row) : readTime(stamps, row);
     const isAhead = failure == 0 && load<f64>(TIMES + (<usize>row << 3)) > latest;
     if (isAhead) failure = aheadError(load<f64>(TIMES + (<usize>row << 3)), skew);
     if (failure) {
       // What came before the failure goes out before it.
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
+      // What failed above is counted there.
+      if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
       sendFailed(node, cols, row, failure);
       if (isAhead) store<u64>(state, load<u64>(state, E_AHEAD) + 1, E_AHEAD);
       continue;
@@ -183,9 +186,8 @@ function readTime(stamps: usize, row: u32): u64 {
   return 0;
 }
 
-/** Sends a row that failed on its own, or counts it. */
+/** Sends a row that failed on its own, if the rule sends errors. */
 function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
-  addException(node, offOf(failure), lenOf(failure), 1);
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
   const stage = stageAcquire(1);
   if (!stage) return;

@@ -1,7 +1,7 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, endMessage, exhaust, isExhausted,
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, beginMessage, endMessage, exhaust, isExhausted,
 } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { withoutErrors } from '../flow/filter';
@@ -161,9 +161,8 @@ function askForTick(node: usize, spec: usize, state: usize): void {
   }
 }
 
-/** A row that failed before the window doesn't enter it: its failure is a message of its own. */
+/** A row that failed before the window, where it is counted, doesn't enter it: its failure is a message of its own. */
 function passFailure(node: usize, text: u64): void {
-  addException(node, offOf(text), lenOf(text), 1);
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
   beginMessage(node);
   endMessage(node, offOf(text), lenOf(text));

@@ -73,6 +73,20 @@ test('rows from the future are counted, the first is one line', async () => {
   );
 });
 
+test('a rule that sends errors counts and tells of a row from the future once', async () => {
+  const id = 'aheadsent';
+  await rule(id, { sendError: true });
+  await push(`/${id}`, year2100);
+  await figure(id, 'records_ahead_total', 1);
+  assert.is((await status(id)).exceptionsTotal, 1);
+  const told = (t: number) => lines().filter((line) => line.includes(id) && line.includes(`the timestamp ${t} lies`));
+  await eventually('the line', () => told(year2100).length > 0);
+  // A line of a row that comes later is there: nothing is on its way.
+  await push(`/${id}`, year2100 + 1000);
+  await eventually('the next line', () => told(year2100 + 1000).length > 0);
+  assert.is(told(year2100).length, 1, told(year2100).join('\n'));
+});
+
 test('rows that come too late are counted and told of, and are no errors', async () => {
   await rule('late', {});
   await push('/late', now);

@@ -23,6 +23,18 @@ test('a row of the year 2100 is an error row; windows go on with the others', ()
   rule.close();
 });
 
+test('a row that failed is counted once, where it failed, though the error passes on', () => {
+  const rule = openRule([stream], sql, { options });
+  const counted = (kind: 'eventTime' | 'window') => rule.kernel.counters(rule.node(kind)).exceptions;
+  rule.feed('s', times(now, year2100), now);
+  assert.equal([counted('eventTime'), counted('window')], [1, 0]);
+  // The source counts what it cannot read.
+  rule.feed('s', Buffer.from('not JSON\n'), now);
+  assert.equal([counted('eventTime'), counted('window')], [1, 0]);
+  assert.is(rule.taken().length, 2);
+  rule.close();
+});
+
 test('the bound is that of the option, to the millisecond', () => {
   const rule = openRule([stream], sql, { options: { ...options, maxFutureSkewMs: 60_000 } });
   rule.feed('s', times(now + 60_000, now + 60_001), now);
