@@ -315,6 +315,15 @@ export interface RulePlan {
   warnings?: string[];
 }
 
+/** Shows what a node of a rule gives on while the rule is traced. */
+export interface Tap {
+  /** Index of the node. */
+  of: number;
+  plan: NodePlan;
+  /** Source whose columns the plan numbers; see `sourceOfColumns`. */
+  source: number | null;
+}
+
 /**
  * The source whose columns a node's operands number, or null when an operator between them made columns of its own.
  * Filters, limits and sorts pass the columns of their input on, so nodes below them need the column map of the source, too.

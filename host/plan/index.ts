@@ -1,5 +1,5 @@
 /** The planner: from a rule to what the data plane runs. */
-import type { RulePlan } from '../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../kernels/ir.js';
 import type { Catalog, RuleDefinition } from '../run/api.js';
 import { parseSelect } from '../sql/parser.js';
 import { analyse, outputFieldsOf } from './analyse.js';
@@ -16,6 +16,7 @@ import { pushFilters } from './rules/push-filters.js';
 import { splitFilters } from './rules/split-filters.js';
 import { streamFirst } from './rules/stream-first.js';
 import type { Source } from './source.js';
+import { tapsOf } from './taps.js';
 import { topologyOf } from './topology.js';
 import { Values } from './value.js';
 
@@ -45,6 +46,11 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
     outputFields: [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))],
     warnings: warningsOf(roots),
   };
+}
+
+/** What shows the rows between the operators of a rule while it is traced. */
+export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Tap[] {
+  return tapsOf(plan(rule, catalog, fold).physical, rule.options.sendError);
 }
 
 /** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */

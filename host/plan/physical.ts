@@ -36,6 +36,8 @@ export interface Physical {
   labelled: Map<string, number[]>;
   /** Encode nodes of each action; several where a sink of a graph has several inputs. */
   encoders: number[][];
+  /** What stands in the batches that nodes give on; not of encode nodes and ports. */
+  rows: Map<number, readonly (Value | null)[]>;
 }
 
 /** Name of the filters behind the outputs of a switch. */
@@ -60,6 +62,7 @@ export function lower(roots: readonly Root[], rule: RuleDefinition, values: Valu
     steps: lowering.steps,
     labelled: lowering.labelled,
     encoders: lowering.encoders,
+    rows: lowering.rows,
   };
 }
 
@@ -68,6 +71,7 @@ class Lowering {
   readonly steps: Step[] = [];
   readonly labelled = new Map<string, number[]>();
   readonly encoders: number[][] = [];
+  readonly rows = new Map<number, readonly (Value | null)[]>();
   private path: Path;
   /** Where the rows of operators are that have their nodes already. */
   private readonly places = new Map<Logical, Path>();
@@ -115,6 +119,8 @@ class Lowering {
       this.labels = node.labels ?? [];
       this.add(node);
       this.places.set(node, this.path);
+      const { input, columnValues } = this.path;
+      if (input !== null && 'node' in input) this.rows.set(input.node, columnValues);
     }
     if (known !== undefined) this.path = known;
     // Operators side by side don't see each other's registers.

@@ -20,14 +20,14 @@ import { accuse, endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import type { Metrics, Report, RuleStart, RunStatus, RunTrouble, SourceSpec } from './protocol.js';
 import { Reconnects } from './reconnects.js';
-import { endParts } from './rule-end.js';
+import { type End, endParts } from './rule-end.js';
 import { RuleRun } from './rule-run.js';
 import type { SinkRun } from './sink-run.js';
 import { SourceRun } from './source-run.js';
 import { startSources } from './start-sources.js';
 import { type Starvation, StarvationWatch } from './starvation.js';
 import type { TableRow } from './tables.js';
-import type { TraceStrategy } from './trace.js';
+import type { TraceOrder } from './trace.js';
 import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
 
@@ -182,11 +182,11 @@ export class DataPlane implements HostCalls {
   }
 
   /** Follows the input of a run from now on, or no longer. */
-  trace(run: number, strategy: TraceStrategy | null): void {
+  trace(run: number, order: TraceOrder | null): void {
     const starting = this.#starting.get(run);
-    if (starting !== undefined) starting.start.trace = strategy ?? undefined;
+    if (starting !== undefined) starting.start.trace = order ?? undefined;
     const rule = this.#rules.get(run);
-    if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, strategy);
+    if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
   }
 
   /** CPU time of each run since its start, µs. */
@@ -350,9 +350,9 @@ export class DataPlane implements HostCalls {
   // What the kernel calls
 
   onOutput(chunk: OutputChunk): void {
+    if (this.#traces.isOn) this.#traces.output(chunk);
     const takers = this.#outputs.get(chunk.node);
     if (takers === undefined) return;
-    if (this.#traces.isOn) this.#traces.output(chunk);
     const now = Date.now();
     const { barrier } = this.#atWork ?? {};
     for (const sink of takers) {
@@ -430,9 +430,8 @@ export class DataPlane implements HostCalls {
   }
 
   /** Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left. */
-  async #end(rule: RuleRun, isGraceful: boolean): Promise<{ metrics: Metrics; reason: string | undefined }> {
+  async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
     rule.isEnding = true;
-    this.#traces.set(rule, null);
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const metrics = this.#isBroken ? {} : metricsOf(rule);
     const unused = this.#isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
@@ -441,11 +440,12 @@ export class DataPlane implements HostCalls {
     const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
     for (const source of held) source.sinkIsFull(true);
     if (!this.#isBroken) {
+      this.#traces.set(rule, null);
       this.#errors.end(rule);
       this.#cpuTimes.end(rule, this.#all, this.#timerUs);
       rule.release();
     }
-    const reason = await endParts(rule, {
+    const end = await endParts(rule, {
       isGraceful,
       timeoutMs: rule.flushTimeoutMs ?? this.options.flushTimeoutMs,
       unused,
@@ -457,7 +457,7 @@ export class DataPlane implements HostCalls {
     this.#rules.delete(rule.run);
     this.#all.delete(rule);
     refreshSinks(metrics, rule);
-    return { metrics, reason };
+    return { ...end, metrics };
   }
 
   async #drop(source: SourceRun): Promise<void> {

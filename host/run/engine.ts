@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { loadDeclarations } from '../connectors/index.js';
 import { callHost } from '../functions/registry.js';
-import { explainRule, type Fold, planRule } from '../plan/index.js';
+import { explainRule, type Fold, planRule, ruleTaps } from '../plan/index.js';
 import { freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import { defaultMaxDelayMs } from './reconnects.js';
@@ -58,6 +58,7 @@ export function createEngine(options: EngineOptions): Rules {
   const planner = {
     plan: (rule: RuleDefinition, seen: Catalog) => planRule(rule, seen, fold),
     explain: (rule: RuleDefinition, seen: Catalog) => explainRule(rule, seen, fold),
+    taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(rule, seen, fold),
   };
   return new Rules({
     catalog,

@@ -4,7 +4,7 @@ import type { PathRules } from '../base/allowed-paths.js';
 import type { Details, Level } from '../base/log.js';
 import type { RuleLatencies } from './latencies.js';
 import type { TableRow } from './tables.js';
-import type { TraceRecord, TraceStrategy } from './trace.js';
+import type { TraceOrder, TraceRecord } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
 export interface SourceSpec {
@@ -48,7 +48,7 @@ export interface RuleStart {
   /** Lines of level debug about the rule are wanted. */
   isDebug?: boolean;
   /** The rule is traced from its start. */
-  trace?: TraceStrategy;
+  trace?: TraceOrder;
 }
 
 export type Control =
@@ -61,7 +61,7 @@ export type Control =
   | { kind: 'tables'; seq: number; run: number }
   | { kind: 'failures'; seq: number }
   /** Follows the rule's input from now on, or no longer. */
-  | { kind: 'trace'; run: number; strategy: TraceStrategy | null }
+  | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 

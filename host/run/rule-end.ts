@@ -22,8 +22,16 @@ export interface EndOptions {
   drop(source: SourceRun): Promise<void>;
 }
 
-/** Closes sources and sinks; returns why a sink could not send what was left. */
-export async function endParts(rule: RuleRun, options: EndOptions): Promise<string | undefined> {
+/** What became of the sinks. */
+export interface End {
+  /** Why one could not send what was left. */
+  readonly reason: string | undefined;
+  /** What was lost with them, a sentence each. */
+  readonly losses: readonly string[];
+}
+
+/** Closes sources and sinks. */
+export async function endParts(rule: RuleRun, options: EndOptions): Promise<End> {
   const { isGraceful, timeoutMs, unused, forget, drop } = options;
   const held = [...options.held];
   const giveBack = () => {
@@ -45,9 +53,9 @@ export async function endParts(rule: RuleRun, options: EndOptions): Promise<stri
     for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
   }
   await Promise.all(drained.map(drop));
-  await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
+  const losses = await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
   clearTimeout(patience);
   // A rule that is updated reads on where its former run stood: that one's messages come after it has started again.
   setTimeout(giveBack, handOverMs).unref();
-  return reason;
+  return { reason, losses: losses.filter((loss) => loss !== undefined) };
 }

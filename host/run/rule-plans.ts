@@ -1,5 +1,5 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
-import type { RulePlan } from '../../kernels/ir.js';
+import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
@@ -7,11 +7,14 @@ import type { Catalog, RuleDefinition } from './api.js';
 import type { RuleStart } from './protocol.js';
 import { catalogFor, connectorSpecs, MissingPart, MissingSecret, sinkSpecs, sourceSpec } from './resolve.js';
 import type { Redact } from './secret-props.js';
+import type { TraceOrder, TraceStrategy } from './trace.js';
 import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
   plan(rule: RuleDefinition, catalog: Catalog): RulePlan;
   explain(rule: RuleDefinition, catalog: Catalog): string;
+  /** What shows the rows between its operators. */
+  taps(rule: RuleDefinition, catalog: Catalog): Tap[];
 }
 
 /** A plan with the streams it was made for. */
@@ -55,6 +58,11 @@ export class RulePlans {
       if (error instanceof MissingSecret) missing.push(error.message);
     }
     return { plan, streams, warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...missing] };
+  }
+
+  /** What the data plane needs to trace a rule. */
+  trace(rule: RuleDefinition, strategy: TraceStrategy): TraceOrder {
+    return { strategy, taps: this.planner.taps(rule, catalogFor(rule, this.catalog)) };
   }
 
   explain(rule: RuleDefinition): string {

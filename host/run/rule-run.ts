@@ -136,6 +136,11 @@ export class RuleRun implements SinkHost {
     return this.tables.some((table) => table.source === source);
   }
 
+  /** Where the columns that the rule reads of a source stand in its batches. */
+  columnsOf(source: number): readonly number[] {
+    return this.#columns[source]?.indexes ?? [];
+  }
+
   /** What its tables hold now. */
   tableRows(): TableRow[] {
     return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));

@@ -21,12 +21,13 @@ import { failureIn } from './metrics.js';
 import type { Metrics, Report } from './protocol.js';
 import { MissingPart } from './resolve.js';
 import { type Entry, entryOf } from './rule-entry.js';
+import { RuleLogs } from './rule-logs.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import { redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
 import type { TableRow } from './tables.js';
-import { TraceStore, type TraceStrategy } from './trace.js';
+import { type TraceOrder, TraceStore, type TraceStrategy } from './trace.js';
 import { sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {
@@ -62,6 +63,7 @@ export class Rules implements Engine {
   readonly #entries = new Map<string, Entry>();
   readonly #byRun = new Map<number, Entry>();
   readonly #plans: RulePlans;
+  readonly #logs: RuleLogs;
   #lastRun = 0;
   #losses: number[] = [];
 
@@ -71,6 +73,7 @@ export class Rules implements Engine {
   constructor(options: RulesOptions) {
     this.#options = options;
     this.#plans = new RulePlans(options.catalog, options.planner);
+    this.#logs = new RuleLogs(options.log, options.logs);
     this.traces = new TraceStore(options.traceCapacity);
   }
 
@@ -254,7 +257,7 @@ export class Rules implements Engine {
     const isLive = entry.state === 'running' || entry.state === 'starting';
     if (!isLive && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
     entry.trace = strategy ?? undefined;
-    if (isLive) this.supervisor.post({ kind: 'trace', run: entry.run, strategy });
+    if (isLive) this.supervisor.post({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
   }
 
   isTraced(id: string): boolean {
@@ -286,7 +289,7 @@ export class Rules implements Engine {
       return;
     const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
     if (report.kind === 'log') {
-      this.#logOf(entry)[report.level](report.message, { ...report.details, ...nameOf(entry) });
+      this.#logs.take(entry, report);
       return;
     }
     if (entry === undefined) return;
@@ -335,16 +338,6 @@ export class Rules implements Engine {
     }
   }
 
-  #logOf(entry: Entry | undefined): Logger {
-    return entry?.log ?? this.log;
-  }
-
-  /** A failure shows in the main log, and in that of the rule if it has one. */
-  #logFailure({ definition, log }: Entry, message: string): void {
-    this.log.error(`rule ${definition.id} ${message}`);
-    if (definition.options.logFilename !== '') log?.error(message, { rule: definition.id });
-  }
-
   #known(id: string): Entry {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
@@ -355,7 +348,7 @@ export class Rules implements Engine {
     const { definition } = entry;
     entry.timer?.close();
     entry.nextStartAt = 0;
-    this.#openLog(entry);
+    this.#logs.open(entry);
     try {
       const kept = entry.planned;
       entry.planned = undefined;
@@ -366,15 +359,15 @@ export class Rules implements Engine {
       entry.topology = this.#plans.sameTopology(start.plan.topology);
       entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
       const isDebug = definition.options.debug || this.#options.logs?.isDebug === true;
-      this.supervisor.post({ kind: 'start', rule: { ...start, isDebug, trace: entry.trace } });
+      this.supervisor.post({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
       entry.run = run;
       this.#byRun.set(run, entry);
     } catch (error) {
       entry.state = 'stopped by error';
       entry.message = reasonOf(error);
       entry.stoppedAt = Date.now();
-      this.#logFailure(entry, `can't be started: ${entry.message}`);
-      closeLog(entry);
+      this.#logs.failure(entry, `can't be started: ${entry.message}`);
+      this.#logs.close(entry);
       if (!(error instanceof MissingPart)) throw error;
       entry.startedAt = entry.stoppedAt;
       this.#comeBack(entry);
@@ -389,11 +382,8 @@ export class Rules implements Engine {
     if (isTimed) entry.timer = systemClock.after(durationMs, () => void this.#stop(entry, expired));
   }
 
-  #openLog(entry: Entry): void {
-    const { debug, logFilename } = entry.definition.options;
-    closeLog(entry);
-    const isOwn = debug || logFilename !== '';
-    entry.log = isOwn ? this.#options.logs?.branch({ isDebug: debug, fileName: logFilename }) : undefined;
+  #traceOrder({ trace, definition }: Entry): TraceOrder | undefined {
+    return trace === undefined ? undefined : this.#plans.trace(definition, trace);
   }
 
   /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */
@@ -455,7 +445,7 @@ export class Rules implements Engine {
 
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
     this.#byRun.delete(entry.run);
-    closeLog(entry);
+    this.#logs.close(entry);
     entry.timer?.close();
     const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
     entry.state = isWaiting ? waiting : state;
@@ -471,7 +461,7 @@ export class Rules implements Engine {
 
   #failed(entry: Entry, reason: string, metrics: Metrics): void {
     if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
-    this.#logFailure(entry, `stopped by error: ${reason}`);
+    this.#logs.failure(entry, `stopped by error: ${reason}`);
     this.#ended(entry, 'stopped by error', reason, metrics);
     this.#comeBack(entry);
   }
@@ -486,14 +476,4 @@ export class Rules implements Engine {
     entry.nextStartAt = Date.now() + Math.round(wait);
     entry.timer = systemClock.after(wait, () => this.#startAgain(entry));
   }
-}
-
-function closeLog(entry: Entry): void {
-  entry.log?.close();
-  entry.log = undefined;
-}
-
-/** What tells in a log whose line it is. */
-function nameOf(entry: Entry | undefined): { rule?: string } {
-  return entry === undefined ? {} : { rule: entry.definition.id };
 }

@@ -234,9 +234,12 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     }
   }
 
-  /** Closes it, and waits for that at most for the time given: the other side may not answer any more. */
-  async close(timeoutMs: number): Promise<void> {
-    if (this.#isClosed) return;
+  /**
+   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is lost
+   * with it, a sentence.
+   */
+  async close(timeoutMs: number): Promise<string | undefined> {
+    if (this.#isClosed) return undefined;
     this.#isClosed = true;
     this.connection.stop();
     const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
@@ -249,13 +252,16 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     ]);
     timer?.close();
     // Whatever is left is lost with the sink.
-    const lost = this.waitingMessages;
-    if (lost > 0) {
-      const size = sizeText(this.waitingBytes);
-      const messages = lost === 1 ? '1 message' : `${lost.toLocaleString('en')} messages`;
-      this.log.warn(`${this.label} is closed before ${messages} (${size}) could be sent: they are lost`);
-    }
+    const loss = this.#lossOf(this.waitingMessages);
+    if (loss !== undefined) this.log.warn(loss);
     this.messagesFailed = this.messagesIn - this.messagesOut;
+    return loss;
+  }
+
+  #lossOf(count: number): string | undefined {
+    if (count <= 0) return undefined;
+    const messages = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
+    return `${this.label} is closed before ${messages} (${sizeText(this.waitingBytes)}) could be sent: they are lost`;
   }
 
   // What the connector calls

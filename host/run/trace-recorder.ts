@@ -9,7 +9,8 @@ import { sinkForm } from '../connectors/index.js';
 import type { RuleRun } from './rule-run.js';
 import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
 import type { SourceRun } from './source-run.js';
-import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from './trace.js';
+import { noParent, type SpanRecord, type TraceOrder, type TraceRecord, type TraceStrategy } from './trace.js';
+import { TraceTaps } from './trace-taps.js';
 
 /** As much of input and output as a span shows, bytes. */
 const maxDataBytes = 1024;
@@ -24,6 +25,7 @@ interface Context {
 
 interface Before {
   rule: RuleRun;
+  taps: TraceTaps;
   contexts: Context[];
   nodes: NodeCounters[];
   messages: number;
@@ -38,7 +40,7 @@ export interface Work {
 }
 
 export class TraceRecorder {
-  readonly #strategies = new Map<RuleRun, TraceStrategy>();
+  readonly #traced = new Map<RuleRun, { strategy: TraceStrategy; taps: TraceTaps }>();
   #outputs: Map<NodeHandle, Buffer> | undefined;
 
   constructor(
@@ -47,19 +49,22 @@ export class TraceRecorder {
   ) {}
 
   get isOn(): boolean {
-    return this.#strategies.size > 0;
+    return this.#traced.size > 0;
   }
 
-  set(rule: RuleRun, strategy: TraceStrategy | null): void {
-    if (strategy === null) this.#strategies.delete(rule);
-    else this.#strategies.set(rule, strategy);
+  /** Follows a rule from now on, null: no longer. To be called while it is linked. */
+  set(rule: RuleRun, order: TraceOrder | null): void {
+    this.#traced.get(rule)?.taps.release();
+    this.#traced.delete(rule);
+    if (order === null) return;
+    this.#traced.set(rule, { strategy: order.strategy, taps: new TraceTaps(rule, this.kernel(), order.taps) });
   }
 
   /** Takes the figures of traced rules before the kernel works. */
   begin(whose: ReadonlySet<RuleRun>, source?: SourceRun, input?: Uint8Array): Work | undefined {
     let found: Context[] | undefined;
     const rules: Before[] = [];
-    for (const [rule, strategy] of this.#strategies) {
+    for (const [rule, { strategy, taps }] of this.#traced) {
       if (rule.isEnding || !whose.has(rule)) continue;
       found ??= input === undefined ? [] : contextsIn(input);
       if (strategy === 'head' && found.length === 0) continue;
@@ -67,6 +72,7 @@ export class TraceRecorder {
       const counters = source?.counters;
       rules.push({
         rule,
+        taps,
         contexts,
         nodes: rule.nodes.map(({ handle }) => this.kernel().counters(handle)),
         messages: counters?.messages ?? 0,
@@ -90,7 +96,7 @@ export class TraceRecorder {
     const outputs = this.#outputs ?? new Map<NodeHandle, Buffer>();
     this.#outputs = undefined;
     for (const before of rules) {
-      const { rule } = before;
+      const { rule, taps } = before;
       const counters = source?.counters;
       const messages = (counters?.messages ?? 0) - before.messages;
       const after = rule.nodes.map(({ handle }) => this.kernel().counters(handle));
@@ -100,7 +106,15 @@ export class TraceRecorder {
       const decodeUs = (counters?.busyUs ?? 0) - before.decodeUs;
       const { redact } = rule;
       const shown = shownInput(input, source, redact);
-      const steps = stepsOf(rule, source, { before: before.nodes, after, messages, decodeUs, outputs, input: shown });
+      const steps = stepsOf(rule, source, {
+        before: before.nodes,
+        after,
+        messages,
+        decodeUs,
+        outputs,
+        taps,
+        input: shown,
+      });
       for (const context of before.contexts) {
         const root = chain(steps, context.spanId, startUs, endUs);
         if (root !== undefined) this.record({ traceId: context.traceId, rule: rule.id, root: redacted(root, redact) });
@@ -123,6 +137,7 @@ interface Figures {
   messages: number;
   decodeUs: number;
   outputs: ReadonlyMap<NodeHandle, Buffer>;
+  taps: TraceTaps;
   /** The messages, without what frames them. */
   input: Uint8Array | undefined;
 }
@@ -154,24 +169,25 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
   const isIdle = working.length > 0 && working.every((operator) => changeOf(operator, figures) === undefined);
   // No message could be decoded, and no sink was told.
   if (isIdle && !rule.nodes.some(({ handle }) => figures.outputs.has(handle))) return root;
-  /** The rows that come to an operator are known as long as they are those of the messages, all of them. */
-  let rows = input === undefined ? undefined : Buffer.from(input).toString();
+  /** Rows that operators gave on: those of the messages as long as they are all of them, otherwise what shows them. */
+  const given = new Map<Step, string | undefined>([[last, messageRows(input)]]);
   for (const operator of working) {
     const change = changeOf(operator, figures);
     const giver = before(operator);
     if (change === undefined || giver === undefined) continue;
-    if (change.in !== messages) rows = undefined;
+    const rows = given.get(giver);
     const data: Step['attribute'] = rows === undefined ? {} : { data: rows };
     const attribute = { rule: rule.id, rowsIn: change.in, rowsOut: change.out, ...data };
     last = followedBy(giver, stepOf(operator, attribute, change.us));
-    if (change.out !== change.in || !passesRows.test(operator.name)) rows = undefined;
+    const isPassed = change.out === change.in && change.in === messages && passesRows.test(operator.name);
+    given.set(last, isPassed ? rows : writtenBy(operator, rule, figures));
     if (change.out > 0) reached.set(operator.name, last);
     else if (operator.after === undefined) return root;
   }
   for (const action of rule.sinks.keys()) {
     const first = operators.find((operator) => operator.action === action);
     const giver = first === undefined ? undefined : before(first);
-    if (giver !== undefined) addSink(giver, rule, action, figures.outputs);
+    if (giver !== undefined) addSink(giver, rule, action, figures);
   }
   return root;
 }
@@ -179,17 +195,32 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
 /** Operators that give on the rows they get. */
 const passesRows = /_filter$/;
 
-/** The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64. */
-function addSink(last: Step, rule: RuleRun, action: number, outputs: Figures['outputs']): void {
+/** The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64, if it takes bytes. */
+function addSink(last: Step, rule: RuleRun, action: number, figures: Figures): void {
   let at = last;
   const sink = rule.sinks[action];
   const isText = sink !== undefined && sinkForm(sink.spec.type).format !== 'rows';
   for (const operator of rule.operators) {
     if (operator.action !== action) continue;
-    const written = operator.nodes.map((i) => outputs.get(rule.nodes[i]?.handle ?? 0)).find((text) => text);
-    const data = isText ? written?.toString(operator.part === 'sink' ? 'base64' : 'utf8') : undefined;
+    const written = writtenBy(operator, rule, figures);
+    const isBytes = isText && operator.part === 'sink' && !operator.nodes.some((i) => rule.nodes[i]?.isSilent);
+    const data = isBytes && written !== undefined ? Buffer.from(written).toString('base64') : written;
     at = followedBy(at, stepOf(operator, data === undefined ? { rule: rule.id } : { rule: rule.id, data }));
   }
+}
+
+/** The rows that an operator gave on, as text. */
+function writtenBy({ nodes }: OperatorPlan, rule: RuleRun, { outputs, taps }: Figures): string | undefined {
+  for (const i of nodes.toReversed()) {
+    const handle = rule.nodes[i]?.handle ?? 0;
+    const written = outputs.get(taps.of(handle) ?? handle);
+    if (written !== undefined) return written.toString().trimEnd();
+  }
+  return undefined;
+}
+
+function messageRows(input: Uint8Array | undefined): string | undefined {
+  return input === undefined ? undefined : Buffer.from(input).toString();
 }
 
 function stepOf(operator: OperatorPlan, attribute: Step['attribute'], us = 0): Step {

@@ -1,7 +1,14 @@
 /** Traces: what a batch of input went through in a rule, operator by operator. */
+import type { Tap } from '../../kernels/ir.js';
 
 /** `always` follows all input, `head` only what carries the context of a trace from upstream. */
 export type TraceStrategy = 'always' | 'head';
+
+/** Follows a rule. */
+export interface TraceOrder {
+  strategy: TraceStrategy;
+  taps: Tap[];
+}
 
 /** A span as the data plane records it; times in epoch microseconds. */
 export interface SpanRecord {

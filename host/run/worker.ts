@@ -87,7 +87,7 @@ async function take(control: Control): Promise<void> {
     case 'status':
       return report({ kind: 'status', seq: control.seq, status: running.status(control.run) });
     case 'trace':
-      return running.trace(control.run, control.strategy);
+      return running.trace(control.run, control.order);
     case 'usage':
       return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
     case 'memory':

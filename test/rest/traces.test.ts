@@ -90,12 +90,44 @@ test('spans carry their data: bytes as base64, rows as text', async () => {
     sim: base64('{"a":5}'),
     '2_filter': '{"a":5}',
     '3_project': '{"a":5}',
-    memory_0_0_transform: undefined,
-    memory_0: undefined,
+    memory_0_0_transform: '[{"b":10}]',
+    memory_0: '[{"b":10}]',
     log_1_0_transform: '[{"b":10}]',
     log_1_1_encode: '[{"b":10}]',
     log_1: base64('[{"b":10}]'),
   });
+});
+
+/** What the spans of a trace show, by name. */
+function dataIn(root: Span): Record<string, unknown> {
+  const of = (span: Span): [string, unknown][] => [[span.Name, span.Attribute?.data], ...span.ChildSpan.flatMap(of)];
+  return Object.fromEntries(of(root));
+}
+
+test('between a window and its sinks spans show rows, those of a sink that takes none as well', async () => {
+  const sql = 'SELECT a, count(*) AS n FROM sim WHERE a > 3 GROUP BY a, COUNTWINDOW(2)';
+  await rule('counted', sql, [{ nop: {} }], { enableRuleTracer: true });
+  const data = dataIn(await traceWith('counted', 'nop_0'));
+  assert.is(data.nop_0_0_transform, '[{"a":5,"n":1}]');
+  assert.is(data.nop_0, '[{"a":5,"n":1}]');
+  const [, project] = Object.entries(data).find(([name]) => /_project$/.test(name)) ?? [];
+  assert.match(String(project), /^\[\{"a":5,"count.*":1\}\]$/);
+  assert.is((await server.request('DELETE', '/rules/counted')).status, 200);
+});
+
+test('a trace that starts and stops while the rule runs shows the same, and leaves the results as they are', async () => {
+  const sql = 'SELECT b.a AS x, sim.a AS y FROM sim INNER JOIN sim AS b ON sim.a = b.a GROUP BY TUMBLINGWINDOW(ms, 50)';
+  await rule('joined', sql, [{ nop: {} }]);
+  for (let round = 0; round < 3; round++) {
+    assert.is((await server.request('POST', '/rules/joined/trace/start', { strategy: 'always' })).status, 200);
+    const known = await idsOf('joined');
+    await eventually('a new trace', async () => (await idsOf('joined')).some((id) => !known.includes(id)));
+    const data = dataIn(await traceWith('joined', 'nop_0'));
+    assert.match(String(data.nop_0), '[{"x":');
+    assert.is((await server.request('POST', '/rules/joined/trace/stop')).status, 200);
+  }
+  assert.is((await server.request('GET', '/rules/joined/status')).json.status, 'Running');
+  assert.is((await server.request('DELETE', '/rules/joined')).status, 200);
 });
 
 test('rows that a filter drops end the trace there', async () => {
