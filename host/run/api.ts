@@ -167,11 +167,11 @@ export interface Engine {
    */
   define(rule: RuleDefinition): readonly string[];
   start(id: string): void;
-  /** Resolves when the sinks are flushed. */
-  stop(id: string): Promise<void>;
-  restart(id: string): Promise<void>;
+  /** Resolves when the sinks are flushed, with what they could not send any more: a sentence each. */
+  stop(id: string): Promise<readonly string[]>;
+  restart(id: string): Promise<readonly string[]>;
   /** Stops and forgets the rule. */
-  remove(id: string): Promise<void>;
+  remove(id: string): Promise<readonly string[]>;
   state(id: string): RuleState | undefined;
   /**
    * What is wrong with the connections of a rule's sources, now that all have tried to connect: nothing means that what is

@@ -140,7 +140,7 @@ export class DataPlane implements HostCalls {
       const loads = start.sinks.map((sink) => loadConnector('sink', sink.type));
       await Promise.all([...loads, ...start.sources.map((source) => loadConnector('source', source.type))]);
       this.#starting.delete(start.run);
-      if (entry.isStopped) this.options.report({ kind: 'stopped', run: start.run, metrics: {} });
+      if (entry.isStopped) this.options.report({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       else this.#link(start);
     } catch (error) {
       this.#starting.delete(start.run);
@@ -154,8 +154,8 @@ export class DataPlane implements HostCalls {
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule === undefined || rule.isEnding) return;
-    const { metrics } = await this.#end(rule, true);
-    this.options.report({ kind: 'stopped', run, metrics });
+    const { metrics, losses } = await this.#end(rule, true);
+    this.options.report({ kind: 'stopped', run, metrics, losses });
   }
 
   metrics(run: number): Metrics | undefined {

@@ -96,7 +96,8 @@ export type Report =
   /** All sources came to their end and the sinks are flushed. */
   | { kind: 'ended'; run: number; metrics: Metrics }
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
-  | { kind: 'stopped'; run: number; metrics: Metrics }
+  /** `losses`: what its sinks could not send any more, a sentence each. */
+  | { kind: 'stopped'; run: number; metrics: Metrics; losses: readonly string[] }
   | { kind: 'status'; seq: number; status: RunStatus | undefined }
   /** CPU time of each run since its start, µs. */
   | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }

@@ -11,6 +11,7 @@ import { nothingSecret, type Redact } from './secret-props.js';
 import type { TraceStrategy } from './trace.js';
 
 const noMetrics: Metrics = {};
+const noLosses: readonly string[] = [];
 
 export interface Entry {
   definition: RuleDefinition;
@@ -38,6 +39,8 @@ export interface Entry {
   attempt: number;
   /** Figures of the last run that ended. */
   metrics: Metrics;
+  /** What its sinks could not send any more when it was stopped last, a sentence each. */
+  losses: readonly string[];
   timer: Timer | undefined;
   trace: TraceStrategy | undefined;
   schedule: Schedule | undefined;
@@ -73,6 +76,7 @@ export function entryOf(
     connections: [],
     redact: nothingSecret,
     metrics: noMetrics,
+    losses: noLosses,
     timer: undefined,
     trace: defined.definition.options.enableRuleTracer ? 'always' : undefined,
     schedule: defined.schedule,

@@ -139,23 +139,24 @@ export class Rules implements Engine {
     else this.#start(entry);
   }
 
-  async stop(id: string): Promise<void> {
+  async stop(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     this.#rest(entry);
     entry.nextStartAt = 0;
-    await this.#stop(entry, canceled);
+    return this.#stop(entry, canceled);
   }
 
-  async restart(id: string): Promise<void> {
-    await this.stop(id);
+  async restart(id: string): Promise<readonly string[]> {
+    const losses = await this.stop(id);
     this.start(id);
+    return losses;
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     this.#entries.delete(id);
     this.#rest(entry);
-    await this.#stop(entry, canceled);
+    return this.#stop(entry, canceled);
   }
 
   state(id: string): RuleState | undefined {
@@ -304,6 +305,7 @@ export class Rules implements Engine {
         this.#ended(entry, 'stopped', done, report.metrics);
         return;
       case 'stopped':
+        entry.losses = report.losses;
         this.#ended(entry, 'stopped', entry.message, report.metrics);
         return;
       case 'failed':
@@ -374,6 +376,7 @@ export class Rules implements Engine {
       return;
     }
     entry.state = 'starting';
+    entry.losses = none;
     entry.opening = undefined;
     entry.message = '';
     entry.startedAt = Date.now();
@@ -428,12 +431,12 @@ export class Rules implements Engine {
     return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
   }
 
-  async #stop(entry: Entry, message: string): Promise<void> {
+  async #stop(entry: Entry, message: string): Promise<readonly string[]> {
     if (entry.state === 'stopped by error' || entry.state === waiting) {
       entry.state = 'stopped';
       entry.message = message;
     }
-    if (entry.state.startsWith('stopped')) return;
+    if (entry.state.startsWith('stopped')) return none;
     const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
     if (entry.state !== 'stopping') {
       entry.state = 'stopping';
@@ -441,6 +444,7 @@ export class Rules implements Engine {
       this.supervisor.post({ kind: 'stop', run: entry.run });
     }
     await ended;
+    return entry.losses;
   }
 
   #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {

@@ -79,7 +79,7 @@ function messageOf(id: string, pattern: RegExp): Promise<string> {
   });
 }
 
-const ends: Record<string, (id: string) => Promise<void>> = {
+const ends: Record<string, (id: string) => Promise<unknown>> = {
   stop: (id) => opened.engine.stop(id),
   remove: (id) => opened.engine.remove(id),
   restart: (id) => opened.engine.restart(id),

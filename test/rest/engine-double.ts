@@ -64,16 +64,19 @@ export class EngineDouble implements Engine {
     Object.assign(this.#entry(id), { state: 'running', wasStarted: true });
   }
 
-  async stop(id: string): Promise<void> {
+  async stop(id: string): Promise<[]> {
     this.#entry(id).state = 'stopped';
+    return [];
   }
 
-  async restart(id: string): Promise<void> {
+  async restart(id: string): Promise<[]> {
     this.start(id);
+    return [];
   }
 
-  async remove(id: string): Promise<void> {
+  async remove(id: string): Promise<[]> {
     this.#entries.delete(id);
+    return [];
   }
 
   state(id: string): RuleState | undefined {

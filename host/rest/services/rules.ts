@@ -18,6 +18,7 @@ import type { Engine, RuleDefinition, RuleState, RuleStatus } from '../../run/ap
 import { Schedule } from '../../run/schedule.js';
 import { inContext, Reply } from '../route.js';
 import { maskRule, unmaskRule } from './rule-secrets.js';
+import { startedNotes } from './rule-start.js';
 import { withWarnings } from './warnings.js';
 
 export interface RuleListItem {
@@ -40,14 +41,6 @@ const stateTexts: Readonly<Record<RuleState, string>> = {
   'stopped by error': 'Stopped: canceled by error.',
   'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
 };
-
-/** The answer to a start waits so long for the sources to connect; the status tells what comes later. */
-const openWaitMs = 1000;
-/** And so long for the rule to run: the first one waits for the thread of the data plane, on a busy machine for seconds. */
-const runWaitMs = 5000;
-const startPollMs = 1;
-
-const stillStarting = 'the rule is starting, its sources are not connected yet: its status tells when they are';
 
 /** What the answer to a change says besides. */
 interface Remarks {
@@ -201,14 +194,15 @@ export class RuleService {
     });
   }
 
-  drop(id: string): Promise<string> {
+  drop(id: string): Promise<string | Reply> {
     return inContext('delete rule error', () =>
       this.#serial.run(id, async () => {
         if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
         await this.#rules.delete(id, () => this.#follow(id));
         this.#refused.delete(id);
-        if (!this.#waiting.delete(id) && this.#engine.state(id) !== undefined) await this.#engine.remove(id);
-        return `Rule ${id} is dropped.`;
+        const isKnown = !this.#waiting.delete(id) && this.#engine.state(id) !== undefined;
+        const losses = isKnown ? await this.#engine.remove(id) : [];
+        return withWarnings(`Rule ${id} is dropped.`, [], losses);
       }),
     );
   }
@@ -219,18 +213,18 @@ export class RuleService {
         await this.#known(id);
         await this.#rules.setTriggered(id, true, () => this.#follow(id));
         asRuleError(() => this.#engine.start(id));
-        return withWarnings(`Rule ${id} was started`, [], await this.#started(id));
+        return withWarnings(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
       }),
     );
   }
 
-  stop(id: string): Promise<string> {
+  stop(id: string): Promise<string | Reply> {
     return inContext('stop rule error', () =>
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, false, () => this.#follow(id));
-        await this.#engine.stop(id);
-        return `Rule ${id} was stopped.`;
+        const losses = await this.#engine.stop(id);
+        return withWarnings(`Rule ${id} was stopped.`, [], losses);
       }),
     );
   }
@@ -240,8 +234,8 @@ export class RuleService {
       this.#serial.run(id, async () => {
         await this.#known(id);
         await this.#rules.setTriggered(id, true, () => this.#follow(id));
-        await asRuleError(() => this.#engine.restart(id));
-        return withWarnings(`Rule ${id} was restarted`, [], await this.#started(id));
+        const losses = await asRuleError(() => this.#engine.restart(id));
+        return withWarnings(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
       }),
     );
   }
@@ -367,42 +361,18 @@ export class RuleService {
     }
     this.#waiting.delete(id);
     this.#refused.delete(id);
-    if (!rule.triggered) await this.#engine.stop(id);
+    let losses: readonly string[] = [];
+    if (!rule.triggered) losses = await this.#engine.stop(id);
     else if (old === undefined) this.#engine.start(id);
-    else await this.#engine.restart(id);
+    else losses = await this.#engine.restart(id);
     const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
-    return { warnings, notes: [...idle, ...(await this.#started(id))] };
+    return { warnings, notes: [...losses, ...idle, ...(await startedNotes(this.#engine, id))] };
   }
 
   /** Brings the engine in line with the store after a change that was lost. */
   #follow(id: string): void {
     const followed = this.#rules.has(id) ? this.adopt(id) : this.release(id);
     followed.catch((error: unknown) => this.#log.error(`rule ${id} after a change that was lost: ${reasonOf(error)}`));
-  }
-
-  /**
-   * Resolves when the rule has left its start behind and its sources have tried to connect: what a client sends after the
-   * answer reaches the rule. When that takes too long it says so, in notes: clients expect the usual text.
-   */
-  async #started(id: string): Promise<readonly string[]> {
-    let end = performance.now() + runWaitMs;
-    let isRunning = false;
-    const isOpening = () => {
-      const state = this.#engine.state(id);
-      if (state === 'running' && !isRunning) {
-        isRunning = true;
-        end = performance.now() + openWaitMs;
-      }
-      return state === 'starting' || (state === 'running' && this.#engine.opening(id) === undefined);
-    };
-    // The thread that runs the rule mostly answers within a turn or two of the event loop.
-    for (let turn = 0; isOpening() && performance.now() < end; turn++) {
-      await new Promise<void>((resolve) => (turn < 4 ? setImmediate(resolve) : setTimeout(resolve, startPollMs)));
-    }
-    if (isOpening()) return [stillStarting];
-    const state = this.#engine.state(id);
-    if (state === 'stopped by error') return [`the rule has ended: ${(await this.#engine.status(id)).message}`];
-    return state === 'running' ? (this.#engine.opening(id) ?? []) : [];
   }
 
   #bringUp(id: string): Promise<void> {
