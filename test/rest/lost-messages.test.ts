@@ -20,7 +20,8 @@ const waiting = () =>
 function saysLoss({ status, text, headers }: Answer, expected: string): void {
   assert.is(status, 200, text);
   assert.is(text, expected);
-  const lost = /sink mqtt is closed before (1 message|[\d,]+ messages) \(\d+ \w+\) could be sent: (it is|they are) lost/;
+  const lost =
+    /sink mqtt is closed before (1 message|[\d,]+ messages) \(\d+ \w+\) could be sent: (it is|they are) lost/;
   assert.match(headers.get('warning') ?? '', lost);
 }
 
