@@ -105,4 +105,21 @@ test('actions and checks send the secrets of a connection to its own server', as
   assert.match(checked.text, 'is given by connection bare for another server');
 });
 
+test('an import of a mask with another address names key and property, and changes nothing', async () => {
+  const masked = (server: string) => JSON.stringify({ full: { server, password: '******' } });
+  const send = (content: object) =>
+    server.request('POST', '/data/import?partial=1', { content: JSON.stringify(content) });
+  const moved = await send({ sourceConfig: { mqtt: masked('tcp://127.0.0.1:11') } });
+  assert.is(moved.status, 400);
+  assert.match(moved.text, 'full: property password: the mask ****** stands for what was given with another server');
+  const connection = { c1: { server: 'tcp://127.0.0.1:11', password: '******' } };
+  const named = await send({ connectionConfig: { mqtt: JSON.stringify(connection) } });
+  assert.is(named.status, 400);
+  assert.match(named.text, 'c1: property password: the mask ****** stands for what was given with another server');
+  assert.is((await send({ sourceConfig: { mqtt: masked(away) } })).status, 200, 'the same address keeps its password');
+  const kept = await server.request('GET', '/data/export');
+  assert.match(JSON.parse(kept.json.sourceConfig.mqtt).full.password, 'pw-of-key');
+  assert.is(JSON.parse(kept.json.connectionConfig.mqtt).c1.server, home);
+});
+
 test.run();

@@ -1,5 +1,5 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
-import { lstat, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, lstat, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { kindReason } from '../../base/allowed-paths.js';
@@ -233,7 +233,25 @@ export class FileSource implements Source {
         'write',
       );
     }
+    await move(path, target);
+  }
+}
+
+/** Renames a file; to another file system it is copied, under another name until it is whole, and then removed. */
+async function move(path: string, target: string): Promise<void> {
+  try {
     await rename(path, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    const part = join(dirname(target), `.${basename(target)}.part`);
+    try {
+      await copyFile(path, part);
+      await rename(part, target);
+    } catch (failure) {
+      await rm(part, { force: true });
+      throw failure;
+    }
+    await rm(path);
   }
 }
 

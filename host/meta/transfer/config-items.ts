@@ -24,7 +24,8 @@ export class ConfKeyItems implements Exportable {
   check(connector: string, value: string): Prepared {
     const changes = readKeys(connector, value).map(([key, properties]) => {
       // A mask that a client read and sends back stands for what is stored.
-      const whole = unmask(properties, this.#keys.get(this.#owner, connector, key));
+      const stored = this.#keys.get(this.#owner, connector, key);
+      const whole = ofKey(key, () => unmask(properties, stored));
       return this.#keys.change(this.#owner, connector, key, whole);
     });
     return { changes };
@@ -62,7 +63,7 @@ export class ConnectionItems implements Exportable {
   /** All of them become named connections: configuration keys are found by the same name. */
   check(typ: string, value: string): Prepared {
     const changes = readKeys(typ, value).map(([id, properties]) => {
-      const props = unmask(properties, this.#connections.get(id)?.props);
+      const props = ofKey(id, () => unmask(properties, this.#connections.get(id)?.props));
       return this.#connections.change(id, { typ, props });
     });
     return { changes };
@@ -110,4 +111,14 @@ function readKeys(group: string, value: string): [name: string, properties: Prop
 
 function isObject(value: unknown): value is Properties {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Names the key in the refusal of its properties: the failure itself is told of the connector. */
+function ofKey<T>(key: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof HaumeaError)) throw error;
+    throw new HaumeaError(error.kind, `${key}: ${error.message}`, { cause: error });
+  }
 }

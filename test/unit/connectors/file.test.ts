@@ -1,11 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { JsonSplitter } from '../../../host/connectors/file/json-splitter.js';
-import { eventually, temporaryFolder } from '../../harness.js';
+import { announceSkip, eventually, temporaryFolder } from '../../harness.js';
 import { openPlane, passRule } from '../run/plane.js';
 import { sinkContract, sourceContract } from './contract.js';
 
@@ -115,6 +124,28 @@ test('a file that reaches its size is put aside', async () => {
   for (const name of readdirSync(rolled)) assert.match(readFileSync(join(rolled, name), 'utf8'), /^(\{.*\}\n)*$/);
   await plane.close();
 });
+
+const shared = '/dev/shm';
+const elsewhere = existsSync(shared) && statSync(shared).dev !== statSync(folder).dev ? shared : undefined;
+
+if (elsewhere === undefined) {
+  announceSkip('a file that is moved to another file system', 'there is only one here');
+} else {
+  test('a file that was read is moved to another file system, whole and under its name', async () => {
+    const target = mkdtempSync(join(elsewhere, 'haumea-test-'));
+    test.after(() => rmSync(target, { recursive: true, force: true }));
+    const path = temporaryFolder();
+    writeFileSync(join(path, 'in.txt'), '{"a":1}\n');
+    const { plane, report } = await openPlane();
+    const props = { path, fileType: 'lines', actionAfterRead: 2, moveTo: target };
+    const rule = passRule({ type: 'file', dataSource: 'in.txt', props }, [{ type: 'nop', props: {} }]);
+    await plane.start(rule);
+    await report(rule.run, 'ended');
+    await plane.close();
+    assert.equal([readdirSync(path), readdirSync(target)], [[], ['in.txt']]);
+    assert.is(readFileSync(join(target, 'in.txt'), 'utf8'), '{"a":1}\n');
+  });
+}
 
 /** Runs a rule whose sink appends the lines to a file that is there already; returns what is in it then. */
 async function appended(before: string, lines: string): Promise<string> {
