@@ -27,12 +27,17 @@ export interface ConfigRequest {
 export interface LoadedConfig {
   readonly config: Config;
   readonly folders: Folders;
+  /** Variables that look as if they were meant for the configuration, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** Variables of the main configuration file begin with its name. */
 const envPrefix = 'KUIPER__';
 
-/** Loads the configuration; throws a `config` error that names the file or variable, the key and the reason. */
+/**
+ * Loads the configuration; throws a `config` error with a line for each fault, which names the file or variable, the key and
+ * the reason.
+ */
 export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> {
   const base = resolve(request.env.KuiperBaseKey || '.');
   const data = resolve(base, request.data ?? 'data');
@@ -49,11 +54,16 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const named = request.file === undefined ? undefined : resolve(request.file);
   const file = named ?? join(folders.etc, 'kuiper.yaml');
   const tree = named !== undefined || existsSync(file) ? await readYaml(file) : {};
-  const fromFile = parse(configSpec, tree, { where: file, unknown: 'reject' });
-  const { tree: overrides, isEmpty } = readEnvironment(request.env);
-  if (isEmpty) return { config: fromFile, folders };
-  const merged = parse(configSpec, merge(tree, overrides), { where: 'environment', unknown: 'reject' });
-  return { config: merged, folders };
+  const problems: string[] = [];
+  const fromFile = parse(configSpec, tree, { where: file, unknown: 'reject', problems });
+  const { tree: overrides, isEmpty } = readEnvironment(request.env, problems);
+  const warnings = strangersIn(request.env);
+  if (problems.length === 0 && isEmpty) return { config: fromFile, folders, warnings };
+  // What is wrong in the file is told with its name.
+  const whole = problems.length === 0 ? merge(tree, overrides) : overrides;
+  const merged = parse(configSpec, whole, { where: 'environment', unknown: 'reject', problems });
+  if (problems.length > 0) throw new HaumeaError('config', problems.join('\n'));
+  return { config: merged, folders, warnings };
 }
 
 /** Reads a YAML file whose top level is a mapping. */
@@ -77,13 +87,20 @@ export async function readYaml(path: string): Promise<Record<string, unknown>> {
 }
 
 /** Collects `KUIPER__…` variables into the form of the file, with the names the table gives them. */
-function readEnvironment(env: ConfigRequest['env']): { tree: Record<string, unknown>; isEmpty: boolean } {
+function readEnvironment(
+  env: ConfigRequest['env'],
+  problems: string[],
+): { tree: Record<string, unknown>; isEmpty: boolean } {
   const tree: Record<string, unknown> = {};
   let isEmpty = true;
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(envPrefix) || value === undefined) continue;
     isEmpty = false;
     const path = declaredPath(name);
+    if (typeof path === 'string') {
+      problems.push(path);
+      continue;
+    }
     let node = tree;
     for (const step of path.slice(0, -1)) {
       node[step] ??= {};
@@ -94,8 +111,20 @@ function readEnvironment(env: ConfigRequest['env']): { tree: Record<string, unkn
   return { tree, isEmpty };
 }
 
-/** Finds the key that a variable names: `KUIPER__BASIC__RESTPORT` → basic, restPort. */
-function declaredPath(variable: string): string[] {
+/** Names variables that are one underscore short of a key; others of the prefix belong to those who run us. */
+function strangersIn(env: ConfigRequest['env']): string[] {
+  return Object.keys(env).flatMap((name) => {
+    if (!/^KUIPER_[^_]/i.test(name)) return [];
+    const whole = `${envPrefix}${name.slice('KUIPER_'.length)}`;
+    const candidates = [whole, whole.replace(/^(KUIPER__[A-Za-z0-9]+)_([^_])/, '$1__$2')];
+    const meant = candidates.find((text) => typeof declaredPath(text) !== 'string');
+    if (meant === undefined) return [];
+    return [`environment variable ${name} has no effect, did you mean ${meant}?`];
+  });
+}
+
+/** Finds the key that a variable names, `KUIPER__BASIC__RESTPORT` → basic, restPort, or says that it names none. */
+function declaredPath(variable: string): string[] | string {
   const path: string[] = [];
   let spec: Spec | undefined = configSpec;
   for (const step of variable.slice(envPrefix.length).split('__')) {
@@ -109,10 +138,7 @@ function declaredPath(variable: string): string[] {
     if (name === undefined) {
       const meant = nearest(step, names);
       const known = [...path, ''].join('.');
-      throw new HaumeaError(
-        'config',
-        `environment variable ${variable} names no known key${meant === undefined ? '' : `, did you mean ${known}${meant}?`}`,
-      );
+      return `environment variable ${variable} names no known key${meant === undefined ? '' : `, did you mean ${known}${meant}?`}`;
     }
     path.push(name);
     spec = (spec[name] as Field<unknown>).declared.fields;

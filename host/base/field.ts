@@ -149,6 +149,8 @@ export interface ParseOptions {
   readonly isExact?: boolean;
   /** The input is kept for later: values that can't be used yet are taken. */
   readonly isStored?: boolean;
+  /** Takes the reasons of refusals, so that all are found; the result is of no use when there are any. */
+  readonly problems?: string[];
 }
 
 /** Checks outside input against a spec; throws a `config` error that names the property and the reason. */
@@ -282,14 +284,28 @@ function parseObject(spec: Spec, input: unknown, path: string, options: ParseOpt
       // The exact spelling wins over another letter case or an alias of the same property.
       if (!given.has(known) || name === known) given.set(known, value);
     } else if (options.unknown === 'reject') {
-      throw refusal(options, path + name, notKnown(name, Object.keys(spec), path));
+      attempt(options, () => {
+        throw refusal(options, path + name, notKnown(name, Object.keys(spec), path));
+      });
     }
   }
   const out: Record<string, unknown> = {};
   for (const [name, { declared }] of Object.entries(spec)) {
-    out[name] = parseField(declared, given.get(name), path + name, options);
+    out[name] = attempt(options, () => parseField(declared, given.get(name), path + name, options));
   }
   return out;
+}
+
+/** Takes a step; where all problems are wanted its refusal is one of them. */
+function attempt<T>({ problems }: ParseOptions, step: () => T): T | undefined {
+  if (problems === undefined) return step();
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof HaumeaError)) throw error;
+    problems.push(error.message);
+    return undefined;
+  }
 }
 
 function parseField(declared: Declaration, input: unknown, path: string, options: ParseOptions): unknown {

@@ -41,6 +41,9 @@ export const mainLogFile = 'stream.log';
 /** Lines that a `NotedLog` keeps. */
 const maxNoted = 20;
 const flushMs = 50;
+/** What stands behind the message of a line. */
+const detailsOf = /^level=\w+ msg=(?:"(?:[^"\\]|\\.)*"|\S+)(.*)$/s;
+
 /** A line that is repeated all the time is counted in the log so often. */
 const foldMs = 10_000;
 const defaultRetryMs = 10_000;
@@ -196,7 +199,8 @@ export class Log extends LineLogger {
     if (this.#repeats === 0) return;
     clearTimeout(this.#foldTimer);
     this.#foldTimer = undefined;
-    const line = `level=info msg="the last line was repeated ${this.#repeats} times"`;
+    const rule = ruleOf(this.#last);
+    const line = `level=info msg="the last line was repeated ${this.#repeats} times"${rule}`;
     this.#repeats = 0;
     this.#add(line);
     this.#options.also?.('info', line);
@@ -262,4 +266,9 @@ function shown(details: Details): string {
 function quoted(text: string): string {
   if (/^[^\s"=\p{Cc}]+$/u.test(text)) return text;
   return JSON.stringify(text).replace(/\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The rule that a line is about, as it stands in the line; empty without one. */
+function ruleOf(line: string): string {
+  return / rule=(?:"(?:[^"\\]|\\.)*"|\S+)/.exec(detailsOf.exec(line)?.[1] ?? '')?.[0] ?? '';
 }

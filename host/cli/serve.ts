@@ -39,6 +39,7 @@ export async function main(argv: string[]): Promise<number> {
   const folders = values.loadFileType === 'absolute' ? systemFolders : {};
   const { config: file, etc, data, log } = { ...folders, ...values };
   const loaded = await loadConfig({ file, etc, data, log, env: process.env });
+  for (const warning of loaded.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
   if (values.plugins !== undefined) process.stderr.write('haumea: warning: --plugins has no effect\n');
   // Loaded behind the configuration: what is wrong there is told at once.
   const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);

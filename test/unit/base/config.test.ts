@@ -60,6 +60,39 @@ test('names unknown keys and the one that was probably meant', async () => {
   );
 });
 
+test('names all faults at once, each with its place', async () => {
+  const file = yaml('basic:\n  restPrt: 1\n  restPort: x\n  debug: perhaps\n');
+  const env = { KUIPER__BASIC__RESTPRT: '1', KUIPER__SOURCE__HTTPSERVERPORT: 'y' };
+  const faults = (await refusal(file, env)).split('\n');
+  assert.is(faults.length, 5, faults.join('\n'));
+  for (const pattern of [
+    /yaml: property basic.restPrt is not known/,
+    /yaml: property basic.restPort must be an integer/,
+    /yaml: property basic.debug must be true or false/,
+    /environment variable KUIPER__BASIC__RESTPRT names no known key/,
+    /environment: property source.httpServerPort must be an integer/,
+  ]) {
+    assert.ok(
+      faults.some((fault) => pattern.test(fault)),
+      `${pattern} in ${faults.join('\n')}`,
+    );
+  }
+});
+
+test('tells of a variable that is one underscore short of a key, not of those of others', async () => {
+  const env = {
+    KUIPER_BASIC__RESTPORT: '1',
+    KUIPER_BASIC_DEBUG: 'true',
+    KUIPER_PORT: 'tcp://x',
+    KUIPER_SERVICE_HOST: 'h',
+  };
+  const { warnings } = await loadConfig({ env: { KuiperBaseKey: folder, ...env } });
+  assert.equal(warnings, [
+    'environment variable KUIPER_BASIC__RESTPORT has no effect, did you mean KUIPER__BASIC__RESTPORT?',
+    'environment variable KUIPER_BASIC_DEBUG has no effect, did you mean KUIPER__BASIC__DEBUG?',
+  ]);
+});
+
 test('names the settings that are given and change nothing', async () => {
   const file = yaml(
     'basic:\n  pprof: true\n  port: 20498\n  debug: true\nsink:\n  enableCache: true\nrule:\n  qos: 1\n  sendError: true\n',

@@ -41,6 +41,20 @@ test('folds repeated lines', () => {
   );
 });
 
+test('a folded line of a rule has its name, that of no other', () => {
+  const { log, text } = openLog();
+  for (let i = 0; i < 3; i++) log.warn('again rule=x', { sink: 's', rule: 'a b' });
+  for (let i = 0; i < 2; i++) log.warn('again rule=x');
+  log.close();
+  const folded = text()
+    .split('\n')
+    .filter((line) => line.includes('repeated'));
+  assert.equal(folded, [
+    'level=info msg="the last line was repeated 2 times" rule="a b"',
+    'level=info msg="the last line was repeated 1 times"',
+  ]);
+});
+
 test('changes its level while running', () => {
   const { log, text } = openLog();
   log.configure({ level: 'debug' });
