@@ -166,6 +166,8 @@ export interface Engine {
    * Returns what the user should know about a rule that is taken: the answer to its creation has it, a line each.
    */
   define(rule: RuleDefinition): readonly string[];
+  /** What the user should know about the rule beside the others, a sentence each. */
+  remarks(rule: RuleDefinition): readonly string[];
   start(id: string): void;
   /** Resolves when the sinks are flushed, with what they could not send any more: a sentence each. */
   stop(id: string): Promise<readonly string[]>;

@@ -28,7 +28,7 @@ import { redactedTexts } from './secret-props.js';
 import type { Supervisor } from './supervisor.js';
 import type { TableRow } from './tables.js';
 import { type TraceOrder, TraceStore, type TraceStrategy } from './trace.js';
-import { sourceWarnings } from './warnings.js';
+import { sharedFileWarnings, sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {
   catalog: Catalog;
@@ -122,6 +122,13 @@ export class Rules implements Engine {
     if (entry !== undefined) Object.assign(entry, change);
     else this.#entries.set(rule.id, entryOf(change));
     return planned.warnings;
+  }
+
+  remarks(rule: RuleDefinition): readonly string[] {
+    return sharedFileWarnings(
+      rule,
+      [...this.#entries.values()].map(({ definition }) => definition),
+    );
   }
 
   start(id: string): void {

@@ -1,4 +1,5 @@
 /** What is taken but will hardly do what was meant: names nobody knows, options without effect, sources no rule can read. */
+import { normalize } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
 import { field, type Spec, unknownIn } from '../base/field.js';
 import { loadedConnector } from '../connectors/index.js';
@@ -25,6 +26,30 @@ export function sinkWarnings({ actions }: RuleDefinition): string[] {
         .map((name) => `${where}.${name} has no effect`),
     ];
   });
+}
+
+/** Files that other rules write to as well, a sentence each: their lines get mixed. */
+export function sharedFileWarnings(rule: RuleDefinition, others: Iterable<RuleDefinition>): string[] {
+  const own = filesOf(rule);
+  if (own.size === 0) return [];
+  return [...others].flatMap((other) =>
+    other.id === rule.id
+      ? []
+      : [...filesOf(other).keys()].flatMap((path) => {
+          const where = own.get(path);
+          return where === undefined ? [] : [`${where} is written by rule ${other.id} as well`];
+        }),
+  );
+}
+
+/** Files of the sinks by path, with the property that names each. */
+function filesOf({ actions }: RuleDefinition): Map<string, string> {
+  const files = new Map<string, string>();
+  actions.forEach(({ type, props }, i) => {
+    const { path } = props;
+    if (type === 'file' && typeof path === 'string') files.set(normalize(path), `actions[${i}].file.path ${path}`);
+  });
+  return files;
 }
 
 /** What no rule could use of a stream or table, a sentence each; `given` are the options written in its statement. */

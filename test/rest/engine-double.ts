@@ -64,6 +64,10 @@ export class EngineDouble implements Engine {
     Object.assign(this.#entry(id), { state: 'running', wasStarted: true });
   }
 
+  remarks(): [] {
+    return [];
+  }
+
   async stop(id: string): Promise<[]> {
     this.#entry(id).state = 'stopped';
     return [];

@@ -134,4 +134,25 @@ test('members of a rule that nobody knows are named by its creation, its change 
   assert.equal((await server.request('POST', '/rules/validate', { ...rule, id: 'other' })).json.warnings, expected);
 });
 
+test('a configuration key of a connector that is not there, and values out of range', async () => {
+  const key = (type: string, props: object) => server.request('PUT', `/metadata/sources/${type}/confKeys/k`, props);
+  const odd = await key('mqqt', { server: 'tcp://x:1883' });
+  assert.equal([odd.status, odd.text], [200, '']);
+  assert.is(odd.headers.get('warning'), '299 - "nothing reads the key: there is no source mqqt, did you mean mqtt?"');
+  const refused = await key('mqtt', { qos: 7 });
+  assert.is(refused.status, 400);
+  assert.match(refused.text, 'property qos must be at most 2, not 7');
+});
+
+test('two rules that write one file are told of', async () => {
+  const rule = (id: string, path: string) => ({ id, sql: 'SELECT * FROM good', actions: [{ file: { path } }] });
+  const warning = async (method: string, path: string, body: object) =>
+    (await server.request(method, path, { ...body, triggered: false })).headers.get('warning');
+  assert.is(await warning('POST', '/rules', rule('w1', 'same.txt')), null);
+  const told = '299 - "actions[0].file.path ./same.txt is written by rule w1 as well"';
+  assert.is(await warning('POST', '/rules', rule('w2', './same.txt')), told);
+  assert.is(await warning('PUT', '/rules/w2', rule('w2', './same.txt')), told);
+  assert.is(await warning('PUT', '/rules/w2', rule('w2', 'other.txt')), null);
+});
+
 test.run();

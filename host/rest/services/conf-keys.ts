@@ -2,6 +2,7 @@
 import { formatDuration } from '../../base/duration.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { parse, type Spec, unknownIn } from '../../base/field.js';
+import { nearest } from '../../base/nearest.js';
 import { maskByName } from '../../base/secrets.js';
 import { unmask } from '../../base/unmask.js';
 import type { Connector, NamedFiles } from '../../connectors/define.js';
@@ -70,7 +71,7 @@ export class ConfKeyService {
     const where = `configuration key ${key} of ${connector}`;
     if (declared === undefined || spec === undefined) {
       await this.#keys.put(owner, connector, key, whole);
-      return '';
+      return withWarnings('', [], this.#unknownType(owner, connector));
     }
     // Of a secret that is not there yet the status of a rule tells.
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
@@ -118,6 +119,15 @@ export class ConfKeyService {
     if (!(await this.#keys.delete(owner, connector, key))) {
       throw new HaumeaError('config', `delete configuration key error: ${key} of ${connector} is not found`);
     }
+  }
+
+  /** A plugin may bring the type later: only the header says that there is none. */
+  #unknownType(owner: KeyOwner, connector: string): string[] {
+    const known = this.#connectors(owner);
+    if (known.includes(connector)) return [];
+    const meant = nearest(connector, known);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    return [`nothing reads the key: there is no ${owner.slice(0, -1)} ${connector}${hint}`];
   }
 
   #unknown(owner: KeyOwner, connector: string): HaumeaError {

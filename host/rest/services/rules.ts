@@ -366,7 +366,10 @@ export class RuleService {
     else if (old === undefined) this.#engine.start(id);
     else losses = await this.#engine.restart(id);
     const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
-    return { warnings, notes: [...losses, ...idle, ...(await startedNotes(this.#engine, id))] };
+    return {
+      warnings,
+      notes: [...this.#engine.remarks(rule), ...losses, ...idle, ...(await startedNotes(this.#engine, id))],
+    };
   }
 
   /** Brings the engine in line with the store after a change that was lost. */
