@@ -56,7 +56,7 @@ export async function main(argv: string[]): Promise<number> {
     process.stdout.write(
       `haumea demo: ${VEHICLES} vehicles send ${rate} messages a second over MQTT (broker on port ${brokerPort}), engine at ${engine.base}\n`,
     );
-    stopFleet = runFleet(broker, screenOf(engine.base), rate);
+    stopFleet = runFleet(broker, screenOf(engine.base, folder), rate);
     await (seconds > 0 ? pause(seconds * 1000, undefined, { ref: false }) : interrupted);
   };
   try {
@@ -129,12 +129,13 @@ async function define(engine: DemoEngine, brokerPort: number): Promise<void> {
 }
 
 /** Elsewhere than on a terminal, which redraws them with the figures, the hints are written once. */
-function screenOf(base: string): Screen {
+function screenOf(base: string, folder: string): Screen {
   const hints = [
     `curl ${base}/rules`,
     `curl ${base}/rules/alerts/status`,
     `curl ${base}/rules/averages/explain`,
-    `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"log":{}}]}'`,
+    `curl -X POST ${base}/rules -d '{"id":"hot","sql":"SELECT vehicle, temp FROM fleet WHERE temp > 95","actions":[{"file":{"path":"hot.txt"}}]}'`,
+    `tail -F ${join(folder, 'hot.txt')}`,
     'Ctrl-C ends the demo and removes everything.',
   ];
   const title = 'Try in another terminal:';

@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer, type TestServer, within } from '../harness.js';
+import { run } from '../unit/cli/fake-server.js';
 
 let server: TestServer;
 
@@ -182,6 +185,16 @@ test('wrong requests are answered with msg and the reason', async () => {
   assert.is((await server.request('DELETE', '/ruletest/none')).status, 200);
   const rule = { id: 'r', sql: 'SELECT a FROM s', actions: [{ ruletest: { channel: 'x' } }] };
   assert.match((await server.request('POST', '/rules', rule)).json.message, /sink ruletest not found/);
+});
+
+test('listeners of a stream that has ended are told', async () => {
+  writeFileSync(join(server.data, 'short.jsonl'), '{"a":1}\n{"a":2}\n');
+  await server.request('PUT', '/metadata/sources/file/confKeys/short', { fileType: 'lines' });
+  const sql = 'CREATE STREAM short () WITH (TYPE="file", DATASOURCE="short.jsonl", CONF_KEY="short")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const { code, out, err } = await within(10_000, 'the query', run(server.base, ['query', 'SELECT a FROM short']));
+  assert.equal([code, out], [0, '{"a":1}\n{"a":2}\n']);
+  assert.is(err, 'the stream has ended: all of its input was read\n');
 });
 
 test.run();

@@ -240,7 +240,8 @@ const transferCommands: Command[] = [
     path: 'import data',
     flags: [
       fileFlag,
-      { name: 'partial', short: 'p', doc: 'merge; without it everything is reset first' },
+      { name: 'partial', short: 'p', doc: 'merge; without it everything else is removed' },
+      { name: 'force', doc: 'remove everything else even when the file has only streams, tables and rules' },
       { name: 'stop', short: 's', doc: 'stop the server afterwards' },
     ],
     doc: 'import a whole configuration, JSON or YAML',

@@ -12,11 +12,20 @@ interface Level {
   readonly nouns: readonly Command[];
 }
 
-/** Returns the script for a shell; `extra` are the commands that are not requests, such as `serve`. */
-export function completionScript(shell: Shell, commands: readonly Command[], extra: readonly Command[]): string {
+/**
+ * Returns the script for a shell; `extra` are the commands that are not requests, such as `serve`. `program` is what runs us:
+ * where the shell finds no `haumea`, as in a checkout, the name is made to stand for it.
+ */
+export function completionScript(
+  shell: Shell,
+  commands: readonly Command[],
+  extra: readonly Command[],
+  program: string,
+): string {
   const levels = levelsOf([...extra, ...commands]);
-  if (shell === 'fish') return fish(levels);
-  const body = bash(levels);
+  const meaning = quoted(`node ${quoted(program)}`);
+  if (shell === 'fish') return `type -q haumea; or alias haumea ${meaning}\n${fish(levels)}`;
+  const body = `type haumea >/dev/null 2>&1 || alias haumea=${shellQuoted(`node ${shellQuoted(program)}`)}\n${bash(levels)}`;
   // zsh runs completion functions of bash.
   return shell === 'zsh' ? `#compdef haumea\nautoload -U +X bashcompinit && bashcompinit\n${body}` : body;
 }
@@ -107,4 +116,9 @@ function fishFlag(where: string, { name, short, doc }: Flag, needs: string): str
 
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`;
+}
+
+/** For bash and zsh, which know no escapes between single quotes. */
+function shellQuoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

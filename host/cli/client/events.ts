@@ -32,7 +32,7 @@ export function openEvents(
         failed(error);
         reject(error);
       };
-      request.on('error', (error) => fail(reasonOf(error) || String((error as NodeJS.ErrnoException).code)));
+      request.on('error', (error: NodeJS.ErrnoException) => fail(reasonOfFailure(error)));
       request.on('response', (response) => {
         if (response.statusCode !== 200) {
           response.resume();
@@ -56,6 +56,16 @@ export function openEvents(
     });
     request.end();
   });
+}
+
+function reasonOfFailure(error: NodeJS.ErrnoException): string {
+  if (error.code === 'EPROTO' || error.code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    return (
+      'the event server speaks http, although REST speaks https: --events-url http://HOST:PORT reaches it; ' +
+      'source.httpServerTls of the server gives it TLS'
+    );
+  }
+  return reasonOf(error) || String(error.code);
 }
 
 /** Collects data lines until the blank line that ends an event. */

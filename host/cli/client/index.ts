@@ -2,6 +2,7 @@
  * The command line client: every command is a request to the REST interface of a running server. Exit codes: 0 done,
  * 1 the server or a rule reports an error, 2 the command line is wrong.
  */
+import { resolve } from 'node:path';
 import { nearest } from '../../base/nearest.js';
 import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './command.js';
 import { commands } from './commands.js';
@@ -23,7 +24,8 @@ const completion: Command = {
   args: [{ name: 'shell', values: shells }],
   doc: 'print a completion script: source <(haumea completion bash)',
   run: (call) => {
-    call.io.out(completionScript(call.arg('shell') as (typeof shells)[number], all, localCommands));
+    const program = resolve(process.argv[1] ?? 'haumea.mjs');
+    call.io.out(completionScript(call.arg('shell') as (typeof shells)[number], all, localCommands, program));
     return 0;
   },
 };

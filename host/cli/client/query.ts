@@ -11,9 +11,12 @@ const helpText = `A statement is one line; a backslash at its end continues it. 
   SELECT …                            run a query, its rows are printed as JSON; Ctrl-C ends it
   CREATE | DROP | DESCRIBE STREAM …   the same for TABLE
   SHOW STREAMS, SHOW TABLES
-  help, quit
+  help, quit                          quit ends a running query as well
 
 `;
+
+/** How the server's remark begins that no rows can come any more. */
+const endNote = 'the stream has ended';
 
 export const queryCommand: Command = {
   path: 'query',
@@ -55,6 +58,12 @@ async function interactive(call: Call, limit: number): Promise<number> {
   // At a terminal readline takes Ctrl-C as a key: hand it on to a running query, otherwise leave.
   let interrupt: (() => void) | undefined;
   lines.on('SIGINT', () => (interrupt === undefined ? lines.close() : interrupt()));
+  // What is typed while a query runs waits for its end.
+  lines.on('line', (line) => {
+    if (interrupt === undefined || !io.isInteractive) return;
+    if (isQuit(line.trim())) interrupt();
+    else if (line.trim() !== '') io.err('A query is running: Ctrl-C or quit ends it, then this line is run.\n');
+  });
   const keys: Call = {
     ...call,
     io: {
@@ -83,13 +92,17 @@ async function interactive(call: Call, limit: number): Promise<number> {
     }
     const text = pending.trim();
     pending = '';
-    if (text === 'quit' || text === 'exit') break;
+    if (isQuit(text)) break;
     if (text === 'help') io.out(helpText);
     else if (text !== '') isGood = (await attempt(keys, text, limit)) && isGood;
     if (io.isInteractive) lines.prompt();
   }
   lines.close();
   return isGood || io.isInteractive ? 0 : 1;
+}
+
+function isQuit(text: string): boolean {
+  return text === 'quit' || text === 'exit';
 }
 
 async function attempt(call: Call, text: string, limit: number): Promise<boolean> {
@@ -157,10 +170,14 @@ async function select(call: Call, sql: string, limit: number): Promise<boolean> 
   const release = io.onInterrupt(stop);
   try {
     const base = call.flag('events-url')?.replace(/\/+$/, '') ?? eventBase(client.base, json);
-    const note = (text: string) => io.err(`${text}\n`);
+    const note = (text: string) => {
+      io.err(`${text}\n`);
+      if (text.startsWith(endNote)) stop();
+    };
     const events = await openEvents(`${base}/test/${id}`, client.token, take, note);
     try {
       await client.send('POST', `/ruletest/${id}/start`);
+      if (io.isInteractive) io.err('Ctrl-C ends the query.\n');
       await Promise.race([stopped, events.ended]);
     } finally {
       events.close();

@@ -12,6 +12,8 @@ import { importFailures } from './status.js';
 /** Imports start plugins and may take long. */
 const longMs = 600_000;
 const progressMs = 1000;
+/** Sections of what `export ruleset` writes. */
+const rulesetSections: readonly string[] = ['streams', 'tables', 'rules'];
 
 /** `import ruleset -f FILE`; returns the exit code, 1 when items were refused or secrets are missing. */
 export async function importRuleset(call: Call): Promise<number> {
@@ -33,11 +35,16 @@ export async function importData(call: Call): Promise<number> {
     .filter((part) => part !== '')
     .join('&');
   if (isYaml && query !== '') throw new UsageError('YAML imports always merge: -p and -s are for JSON');
+  const isReset = !isYaml && call.flag('partial') !== 'true';
+  const document = isReset ? documentIn(content) : undefined;
+  if (document !== undefined && call.flag('force') !== 'true') refuseRuleset(file, document);
+  const before = document === undefined ? undefined : await exported(call);
   const path = isYaml ? '/v2/data/import' : `/data/import${query === '' ? '' : `?${query}`}`;
   try {
     const answer = await long(call, 'importing', (limit) => call.client.send('POST', path, { content }, limit));
     if (call.isJson) call.print(answer);
     else call.io.out('imported\n');
+    if (document !== undefined && before !== undefined) warn(call, removedBy(document, before));
     const missing = missingIn(answer);
     warn(call, missing);
     return missing.length === 0 ? 0 : 1;
@@ -51,6 +58,58 @@ export async function importData(call: Call): Promise<number> {
 
 function warn(call: Call, warnings: readonly string[]): void {
   for (const warning of warnings) call.io.err(`haumea: ${warning}\n`);
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+/** Undefined for what is no document: the server says why. */
+function documentIn(text: string): Document | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws for a file that `import ruleset` adds to what is there: here it would take the place of everything. */
+function refuseRuleset(file: string, document: Document): void {
+  const names = Object.keys(document);
+  if (names.length === 0 || !names.every((name) => rulesetSections.includes(name))) return;
+  throw new UsageError(
+    `${file} is a ruleset: haumea import ruleset -f ${file} adds it, import data -p merges it; ` +
+      'without -p everything that is not in the file is removed, keys of connectors as well (--force does that)',
+  );
+}
+
+/** What the server has; undefined when it does not say. */
+async function exported(call: Call): Promise<Document | undefined> {
+  try {
+    const { json } = await call.client.send('GET', '/data/export?secrets=omit');
+    return isObject(json) ? json : undefined;
+  } catch (error) {
+    if (error instanceof RequestError) return undefined;
+    throw error;
+  }
+}
+
+/** What was there before and is not part of the document, a line for each kind. */
+function removedBy(document: Document, before: Document): string[] {
+  return Object.entries(before).flatMap(([section, items]) => {
+    const kept = new Set(namesIn(section, document[section]));
+    const removed = namesIn(section, items).filter((name) => !kept.has(name));
+    return removed.length === 0 ? [] : [`removed ${section}: ${removed.join(', ')}`];
+  });
+}
+
+/** Names of the items of a section, `mqtt.plant` for keys of connectors. */
+function namesIn(section: string, items: unknown): string[] {
+  if (!isObject(items)) return [];
+  if (!section.endsWith('Config')) return Object.keys(items);
+  return Object.entries(items).flatMap(([type, keys]) => {
+    const named = typeof keys === 'string' ? documentIn(keys) : undefined;
+    return Object.keys(named ?? {}).map((key) => `${type}.${key}`);
+  });
 }
 
 /** What the document did not hold. */
@@ -114,7 +173,9 @@ function secretsQuery(call: Call): string {
 
 function save(call: Call, { text, warnings }: Answer): number {
   const file = call.arg('file');
-  warn(call, warnings);
+  // The server names what its own clients would send.
+  const said = warnings.map((warning) => warning.replace('secrets=omit leaves', '--no-secrets leaves'));
+  warn(call, said);
   if (file === '-') {
     call.io.out(text.endsWith('\n') ? text : `${text}\n`);
     return 0;

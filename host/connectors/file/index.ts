@@ -67,7 +67,9 @@ export default defineConnector({
         .required()
         .check((path) => (path === '' ? 'must not be empty' : undefined))
         .notYet(noTemplate)
-        .doc('File to write to, a relative path lies in the data folder; missing folders are made'),
+        .doc(
+          'File to write to, a relative path lies in the data folder; folders that are missing at the start of the rule are made, one that goes later is waited for, as a lost mount',
+        ),
       fileType: field
         .string()
         .oneOf('lines', 'json', 'csv')

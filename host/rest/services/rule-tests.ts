@@ -20,6 +20,8 @@ const lifetimeMs = 10 * 60_000;
 /** How soon after its start, and how often, listeners are told whether the sources are connected. */
 const firstLookMs = 300;
 const lookMs = 1000;
+/** What listeners are told when no rows can come any more; clients end then. */
+const inputEnded = 'the stream has ended: all of its input was read';
 /** Test rules at once; each holds an event stream and a rule. */
 const maxTests = 100;
 
@@ -108,7 +110,13 @@ export class RuleTestService {
       if (engine.state(test.rule) === undefined) return;
       const { status, message, troubles } = await engine.status(test.rule);
       const connections = troubles.filter((text) => text.startsWith('source '));
-      const trouble = status === 'stopped by error' ? `the query has ended: ${message}` : connections.join('; ');
+      const isThrough = status === 'stopped';
+      const trouble =
+        status === 'stopped by error'
+          ? `the query has ended: ${message}`
+          : isThrough
+            ? inputEnded
+            : connections.join('; ');
       if (trouble !== test.trouble) test.events.note(trouble === '' ? 'all sources are connected' : trouble);
       test.trouble = trouble;
       const isOver = status.startsWith('stopped') || this.#tests.get(testIdOf(test.rule)) !== test;

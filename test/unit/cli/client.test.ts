@@ -238,6 +238,50 @@ test('shows help', async () => {
   assert.match(one.out, /--url URL/);
 });
 
+test('a ruleset is no data: it would take the place of everything', async () => {
+  const file = join(temporaryFolder(), 'rules.json');
+  writeFileSync(file, '{"streams":{"s":"CREATE STREAM s () WITH ()"},"tables":{},"rules":{}}');
+  const refused = await run(server.base, ['import', 'data', '-f', file]);
+  assert.is(refused.code, 2);
+  assert.match(refused.err, 'is a ruleset: haumea import ruleset -f');
+  assert.match(refused.err, '--force');
+  assert.is(server.asked.length, 0, 'the server is not asked');
+  server.on('*', { body: {} });
+  assert.is((await run(server.base, ['import', 'data', '-p', '-f', file])).code, 0);
+  assert.is((await run(server.base, ['import', 'data', '--force', '-f', file])).code, 0);
+  assert.is(server.asked.at(-1)?.path, '/data/import');
+});
+
+test('an import of data tells what it removed', async () => {
+  const file = join(temporaryFolder(), 'data.json');
+  const keys = (names: string[]) => JSON.stringify(Object.fromEntries(names.map((name) => [name, {}])));
+  const items = (streams: string[], mqtt: string[]) => ({
+    streams: Object.fromEntries(streams.map((name) => [name, `CREATE STREAM ${name}`])),
+    sourceConfig: { mqtt: keys(mqtt) },
+  });
+  writeFileSync(file, JSON.stringify(items(['kept', 'fresh'], ['one'])));
+  server.on('GET /data/export?secrets=omit', { body: items(['kept', 'gone', 'lost'], ['one', 'two']) });
+  server.on('POST /data/import', { body: { ErrorMsg: '' } });
+  const { code, out, err } = await run(server.base, ['import', 'data', '-f', file]);
+  assert.equal([code, out], [0, 'imported\n']);
+  assert.is(err, 'haumea: removed streams: gone, lost\nhaumea: removed sourceConfig: mqtt.two\n');
+});
+
+test('an export that holds secrets names the flag that leaves them out', async () => {
+  const told = 'this export holds secrets as they are (rules r), secrets=omit leaves them out';
+  server.on('*', (response) => {
+    response.writeHead(200, { warning: `299 - ${JSON.stringify(told)}` }).end('{}');
+  });
+  const { err } = await run(server.base, ['export', 'data', '-']);
+  assert.match(err, '(rules r), --no-secrets leaves them out');
+});
+
+test('completion works where haumea is no command: the script makes it one', async () => {
+  const { out } = await run(server.base, ['completion', 'bash']);
+  assert.match(out, /^type haumea >\/dev\/null 2>&1 \|\| alias haumea='node \//);
+  assert.match((await run(server.base, ['completion', 'fish'])).out, /^type -q haumea; or alias haumea 'node /);
+});
+
 test('prints completion scripts that know all commands', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { code, out } = await run(server.base, ['completion', shell]);

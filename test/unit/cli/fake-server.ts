@@ -95,6 +95,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Text on standard input. */
   readonly input?: string;
+  /** What somebody types at a terminal, in the place of `input`. */
+  readonly terminal?: PassThrough;
   /** Gets what presses Ctrl-C each time a command begins to listen for it. */
   readonly onListen?: (interrupt: () => void) => void;
   /** Gets what is printed as an error, as it comes. */
@@ -105,8 +107,8 @@ export interface RunOptions {
 export async function run(base: string, argv: readonly string[], options: RunOptions = {}): Promise<Run> {
   let out = '';
   let err = '';
-  const input = new PassThrough();
-  input.end(options.input ?? '');
+  const input = options.terminal ?? new PassThrough();
+  if (options.terminal === undefined) input.end(options.input ?? '');
   const code = await main(argv, {
     out: (text) => {
       out += text;
@@ -117,7 +119,7 @@ export async function run(base: string, argv: readonly string[], options: RunOpt
     },
     env: { HAUMEA_URL: base, ...options.env },
     input,
-    isInteractive: false,
+    isInteractive: options.terminal !== undefined,
     onInterrupt: (call) => {
       options.onListen?.(call);
       return () => {};

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { within } from '../../harness.js';
@@ -38,6 +41,49 @@ test('Ctrl-C ends a query and the test rule', async () => {
   interrupt?.();
   assert.is((await within(5000, 'query', running)).code, 0);
   assert.is(asked().at(-1), 'DELETE /ruletest/ID');
+});
+
+test('a query whose stream has ended ends, and says so', async () => {
+  serveQueries(server, ['{"a":1}\n\n: the stream has ended: all of its input was read']);
+  const result = await within(5000, 'query', run(server.base, ['query', 'SELECT a FROM s']));
+  assert.equal(result, { code: 0, out: '{"a":1}\n', err: 'the stream has ended: all of its input was read\n' });
+  assert.is(asked().at(-1), 'DELETE /ruletest/ID');
+});
+
+test('at a terminal a query says how it ends, and quit ends it', async () => {
+  serveQueries(server, ['{"a":1}']);
+  const input = new PassThrough();
+  const typed = ['SELECT a FROM s\n', 'SHOW STREAMS\n', 'quit\n'];
+  const type = () => void input.write(typed.shift() ?? '');
+  type();
+  const result = await within(
+    5000,
+    'query',
+    run(server.base, ['query'], {
+      terminal: input,
+      onErr: (text) => {
+        if (/Ctrl-C (ends the query|or quit)/.test(text)) type();
+      },
+    }),
+  );
+  input.destroy();
+  assert.is(result.code, 0);
+  assert.match(result.err, 'Ctrl-C ends the query.\n');
+  assert.match(result.err, 'A query is running: Ctrl-C or quit ends it');
+  assert.ok(asked().includes('DELETE /ruletest/ID'));
+});
+
+test('an event server without TLS beside REST with TLS is told of', async () => {
+  const plain = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+  await once(plain, 'listening');
+  server.on('*', { body: { id: 'x', port: server.port } });
+  const { port } = plain.address() as { port: number };
+  const argv = ['query', 'SELECT a FROM s', '--events-url', `https://127.0.0.1:${port}`];
+  const { code, err } = await within(5000, 'query', run(server.base, argv));
+  plain.close();
+  plain.closeAllConnections();
+  assert.is(code, 1);
+  assert.match(err, 'the event server speaks http, although REST speaks https: --events-url http://HOST:PORT');
 });
 
 test('a text in place of rows is an error of the query', async () => {

@@ -1,6 +1,7 @@
 /** The demo as a process: it takes its ports from the environment, and others when those are in use. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -30,6 +31,11 @@ test('the engine of the demo listens where the environment says', async () => {
     { KUIPER__BASIC__RESTPORT: String(rest), KUIPER__SOURCE__HTTPSERVERPORT: String(data) },
     async (output) => {
       assert.match(output, `engine at http://127.0.0.1:${rest}`);
+      const [, command = '', path = ''] = /-d '(\{"id":"hot".*\})'\n *tail -F (\S+hot\.txt)/.exec(output) ?? [];
+      const made = await fetch(`http://127.0.0.1:${rest}/rules`, { method: 'POST', body: command });
+      assert.is(made.status, 201);
+      await eventually('the file that the hint names', () => existsSync(path) || undefined);
+      await fetch(`http://127.0.0.1:${rest}/rules/hot`, { method: 'DELETE' });
       const rules = (await (await fetch(`http://127.0.0.1:${rest}/rules`)).json()) as { id: string }[];
       assert.equal(
         rules.map(({ id }) => id),
