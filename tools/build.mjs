@@ -85,7 +85,6 @@ export async function buildHost() {
     plugins: [mediaTypes],
     minifySyntax: true,
     minifyWhitespace: true,
-    keepNames: true,
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',

@@ -16,6 +16,7 @@
 //   28   0 u32
 //   32   fields, 16 bytes each: nameOff u32 (from spec) | nameLen u32 | operand u16 | rule u8 (NullRule) | 0 u8, u32
 //        names: json `,"name":` with escapes, rows: the bare name; 16 readable bytes behind each
+import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -73,7 +74,7 @@ namespace Mode {
 
 //   table entry (40 bytes)
 //   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
-//   32 tag u32 (of all rows, when the mode is not ANY)
+//   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0 none)
 const T_MODE: usize = 0;
 const T_NAME: usize = 4;
 const T_NAME_LEN: usize = 8;
@@ -83,9 +84,14 @@ const T_TAGS: usize = 20;
 const T_RAW: usize = 24;
 const T_STRIDE: usize = 28;
 const T_TAG: usize = 32;
+const T_NEXT: usize = 36;
 const ENTRY: u32 = 40;
 /** Longest text of a number, with room for a wide store behind it. */
 const NUMBER_BOUND: u32 = 32;
+/** Bytes that one byte of a text becomes at most: \u00xx. */
+const ESCAPED: u32 = 6;
+/** Texts up to this length get room for the longest of the batch; the room for longer ones is computed for each row. */
+const SHORT_TEXT: u32 = 256;
 
 let table: usize = 0;
 let tableSize: u32 = 0;
@@ -93,7 +99,8 @@ let tableEnd: usize = 0;
 let isObject: bool = false;
 let isJson: bool = true;
 let fixedBound: u32 = 0;
-let hasVariable: bool = false;
+/** First entry whose room is computed for each row, 0 none. */
+let variable: usize = 0;
 
 /** Reads the columns of the current batch; false when memory is exhausted. */
 export function rowsPrepare(spec: usize, program: usize): bool {
@@ -109,7 +116,7 @@ export function rowsPrepare(spec: usize, program: usize): bool {
     tableSize = count * ENTRY;
   }
   tableEnd = table + count * ENTRY;
-  hasVariable = false;
+  variable = 0;
   // Braces, and 16 bytes that wide stores write behind the end.
   fixedBound = load<u32>(spec, E_LITERALS) + 32 + (isJson ? 0 : 9 * count);
   if (isObject) {
@@ -148,7 +155,25 @@ function entry(at: usize, program: usize, operand: u32): void {
   store<u32>(at, strideOf(operand), T_STRIDE);
   store<u32>(at, uniform, T_TAG);
   fixedBound += NUMBER_BOUND;
-  if (mode == Mode.ANY || mode == Mode.STR) hasVariable = true;
+  if (mode == Mode.STR) {
+    const longest = longestText(<usize>load<u32>(at, T_VALS));
+    if (longest <= SHORT_TEXT) {
+      fixedBound += longest * ESCAPED;
+      return;
+    }
+  }
+  if (mode != Mode.ANY && mode != Mode.STR) return;
+  store<u32>(at, <u32>variable, T_NEXT);
+  variable = at;
+}
+
+/** Length of the longest text of the batch. */
+function longestText(vals: usize): u32 {
+  const sel = ctx.sel;
+  const end = sel + (<usize>ctx.selLen << 2);
+  let longest: u32 = 0;
+  for (let at = sel; at < end; at += 4) longest = max(longest, load<u32>(vals + (<usize>load<u32>(at) << 3), 4));
+  return longest;
 }
 
 /** Says whether a value of the row failed; the reason then stands in flow/failure.ts. For rows that nobody writes. */
@@ -167,17 +192,15 @@ export function rowFails(row: u32): bool {
 /** Bytes that `rowWrite` writes at most, wide stores included. */
 // @ts-ignore: decorator
 @inline export function rowBound(row: u32): u64 {
-  return hasVariable ? variableBound(row) : fixedBound;
+  return variable ? variableBound(row) : fixedBound;
 }
 
 function variableBound(row: u32): u64 {
   let bound: u64 = fixedBound;
-  for (let at = table; at < tableEnd; at += ENTRY) {
-    const mode = load<u32>(at, T_MODE);
-    if (mode == Mode.STR) {
-      // Each byte may become \u00xx.
-      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>row << 3))) * 6;
-    } else if (mode == Mode.ANY) {
+  for (let at = variable; at; at = <usize>load<u32>(at, T_NEXT)) {
+    if (load<u32>(at, T_MODE) == Mode.STR) {
+      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>row << 3))) * ESCAPED;
+    } else {
       const i = row * load<u32>(at, T_STRIDE);
       const tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
       if (tag >= Tag.STR) {

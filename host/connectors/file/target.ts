@@ -3,7 +3,7 @@
  * A file system that goes away is waited for, nothing is written in the empty folder that it leaves. A last line that has no
  * end, as a killed process leaves it, gets one before anything is written behind it.
  */
-import type { Stats } from 'node:fs';
+import { type Stats, write } from 'node:fs';
 import { type FileHandle, rename, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
@@ -22,6 +22,8 @@ const passing =
 export class TargetFile {
   size = 0;
   #file: FileHandle | undefined;
+  /** The write under way, or the last one. */
+  #writing: Promise<number> | undefined;
   #opened: Stats | undefined;
   #lookedAt = 0;
   #wasOpen = false;
@@ -76,9 +78,21 @@ export class TargetFile {
 
   async #append(buffer: Buffer, from: number, length: number): Promise<number> {
     if (this.#file === undefined) throw new HaumeaError('connection', `${this.path} is not open`);
-    const { bytesWritten } = await this.#file.write(buffer, from, length);
-    this.size += bytesWritten;
-    return bytesWritten;
+    const written = await this.#write(this.#file, buffer, from, length);
+    this.size += written;
+    return written;
+  }
+
+  /** With a callback, since the promises of a file handle cost as much as the write. */
+  #write({ fd }: FileHandle, buffer: Buffer, from: number, length: number): Promise<number> {
+    const writing = new Promise<number>((resolve, reject) => {
+      write(fd, buffer, from, length, null, (error, written) => {
+        if (error === null) resolve(written);
+        else reject(error);
+      });
+    });
+    this.#writing = writing;
+    return writing;
   }
 
   /** Ends the last line, if it is open. */
@@ -170,6 +184,8 @@ export class TargetFile {
   async close(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
+    // The number of a closed file may be that of another one at once.
+    await this.#writing?.catch(() => {});
     await file?.close().catch(() => {});
   }
 

@@ -34,7 +34,7 @@ interface Block {
 }
 
 const blockBytes = 256 * 1024;
-const smallBytes = 32 * 1024;
+const smallBytes = 128 * 1024;
 /** Longest wait of few bytes, ms. */
 const lingerMs = 2;
 const lineFeed = 0x0a;
@@ -143,12 +143,16 @@ export class FileWriter {
   #kick(): void {
     const first = this.#queue[0];
     if (this.#isWriting || this.#isBroken || !this.#file.isOpen || first === undefined) return;
-    // A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end.
-    if (first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0) {
+    if (this.#mayWait(first)) {
       this.#linger ??= setTimeout(() => this.#begin(), lingerMs);
       return;
     }
     this.#begin();
+  }
+
+  /** A write of few bytes costs as much as one of many: a little more is waited for, unless somebody waits for the end. */
+  #mayWait(first: Block): boolean {
+    return first.length < smallBytes && this.#queue.length === 1 && this.#waiters.length === 0;
   }
 
   #begin(): void {
@@ -162,20 +166,22 @@ export class FileWriter {
   async #writeAll(): Promise<void> {
     let reason: string | undefined;
     try {
-      while (this.#queue.length > 0) {
+      do {
         await this.#file.follow();
         await this.#writeFirst();
         const { rollingSize, rollingNamePattern } = this.options;
         if (rollingSize > 0 && this.#file.size >= rollingSize)
           await this.#file.putAside(rollingNamePattern === 'prefix');
-      }
+      } while (this.#queue.length > 0 && !this.#mayWait(this.#queue[0]!));
     } catch (error) {
       reason = reasonOf(error);
       await this.#endHalf().catch(() => {});
     }
     this.#isWriting = false;
-    if (reason !== undefined) this.#fail(reason);
-    else for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+    if (reason !== undefined) return this.#fail(reason);
+    if (this.#queue.length > 0) return this.#kick();
+    for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+    return undefined;
   }
 
   /** Writes the first block, if there is one, and gives its bytes back. */
