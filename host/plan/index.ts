@@ -18,6 +18,7 @@ import { streamFirst } from './rules/stream-first.js';
 import type { Source } from './source.js';
 import { tapsOf } from './taps.js';
 import { topologyOf } from './topology.js';
+import { typeWarnings } from './type-warnings.js';
 import { Values } from './value.js';
 
 export type { Fold } from './rules/fold-constants.js';
@@ -61,7 +62,7 @@ export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold):
 }
 
 function warningsOf(roots: readonly Root[]): string[] {
-  return [...new Set(roots.flatMap(({ node }) => growthWarnings(node)))];
+  return [...new Set(roots.flatMap(({ node }) => [...growthWarnings(node), ...typeWarnings(node)]))];
 }
 
 /** Names of the streams and tables that the statement reads, joins included. */

@@ -43,7 +43,7 @@ export class Connection implements Waiting {
   #isStopped = false;
   #lostWhileTrying: string | undefined;
   /** Why it is down, as the log has it. */
-  #loggedReason: string | undefined;
+  #loggedCause: string | undefined;
 
   /** @param redact masks the secrets of the connector in its reasons */
   constructor(
@@ -123,8 +123,8 @@ export class Connection implements Waiting {
   #connected(): void {
     this.status = 1;
     this.lastConnectedAt = Date.now();
-    if (this.#loggedReason !== undefined) this.owner.log.info(`${this.owner.label} is connected`);
-    this.#loggedReason = undefined;
+    if (this.#loggedCause !== undefined) this.owner.log.info(`${this.owner.label} is connected`);
+    this.#loggedCause = undefined;
     const { peer, reconnects } = this.owner;
     if (peer !== undefined) reconnects?.reached(peer);
   }
@@ -133,8 +133,8 @@ export class Connection implements Waiting {
     // Attempts that fail alike are one line.
     const wasUp = this.status === 1 || this.#lostWhileTrying !== undefined;
     if (this.status === 1) this.downSince = Date.now();
-    if (reason !== this.#loggedReason) this.owner.log.warn(`${this.owner.label} is disconnected: ${reason}`);
-    this.#loggedReason = reason;
+    if (causeOf(reason) !== this.#loggedCause) this.owner.log.warn(`${this.owner.label} is disconnected: ${reason}`);
+    this.#loggedCause = causeOf(reason);
     this.status = -1;
     this.lastMessage = reason;
     this.lastDisconnectedAt = Date.now();
@@ -144,4 +144,9 @@ export class Connection implements Waiting {
     // One that was up does not hurry: two that end each other (by an equal client id) would never stop.
     if (peer !== undefined && !wasUp) reconnects.wait(peer, this);
   }
+}
+
+/** What the system says, whatever was tried: a full disk refuses to write as it refuses to cut half a line off. */
+function causeOf(reason: string): string {
+  return /\bE[A-Z]{3,}\b/.exec(reason)?.[0] ?? reason;
 }

@@ -1,7 +1,7 @@
 /** When lost connections are tried again. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silent } from '../../../host/base/log.js';
+import { type Logger, silent } from '../../../host/base/log.js';
 import { Connection } from '../../../host/run/connection.js';
 import { Reconnects } from '../../../host/run/reconnects.js';
 import { nothingSecret } from '../../../host/run/secret-props.js';
@@ -76,6 +76,32 @@ test('a connection that was lost does not hurry: two that end each other would n
   await eventually('the witness', () => witness.connection.status === 1);
   assert.is(first.state.attempts, 1);
   for (const { connection } of [first, second, witness]) connection.stop();
+});
+
+test('one cause is one line in the log, whatever was tried; another cause is another line', async () => {
+  const lines: string[] = [];
+  const reasons = ['ENOSPC: no space left, write', 'ENOSPC: no space left, ftruncate', 'EACCES: denied, open'];
+  let attempts = 0;
+  const connection = new Connection(
+    {
+      label: 'sink file',
+      log: { ...silent, warn: (line: string) => lines.push(line) } as Logger,
+      reconnects: new Reconnects(1),
+      connect: async () => {
+        throw new Error(reasons[Math.min(attempts++, reasons.length - 1)]);
+      },
+      refused: () => {},
+      attemptFailed: () => {},
+    },
+    nothingSecret,
+  );
+  connection.start();
+  await eventually('all attempts', () => attempts > reasons.length || undefined);
+  connection.stop();
+  assert.equal(lines, [
+    'sink file is disconnected: ENOSPC: no space left, write',
+    'sink file is disconnected: EACCES: denied, open',
+  ]);
 });
 
 test.run();
