@@ -1,10 +1,11 @@
 /** Constant folding: a program without columns run on one row. */
-import { firstColumn, firstConst, type KernelExports } from './abi.js';
+import type { KernelExports } from './abi.js';
 import type { Arena } from './arena.js';
 import { KernelError } from './error.js';
+import { column, operandCol as firstColumn, operandConst as firstConst } from './gen/layouts.js';
 import type { ConstValue, Operand, Program } from './ir.js';
 import { encodeProgram } from './program.js';
-import { columnTags, columnVals, Instant, type Value, type ValueAccess, ValueError } from './value.js';
+import { Instant, type Value, type ValueAccess, ValueError } from './value.js';
 
 /**
  * Runs the program and returns the operand's value, or why it has none: an error of an operation, or a value that no
@@ -30,7 +31,7 @@ export function evaluateProgram(
     try {
       kernel.evaluate(made, Date.now());
       const register = kernel.registerAt(result) >>> 0;
-      const value = access.read(access.view().getUint8(register + columnTags), register + columnVals);
+      const value = access.read(access.view().getUint8(register + column.at.tags), register + column.at.vals);
       return asConstant(value);
     } finally {
       kernel.programFree(made);

@@ -1,7 +1,11 @@
 /** Histograms of times: how often work took how long. */
+import { histogramBounds, histogramFirstUs } from './gen/layouts.js';
 
 /** Upper bounds of the times that are told apart, microseconds; longer ones are counted behind them. */
-export const latencyBounds: readonly number[] = Array.from({ length: 20 }, (_, i) => 10 * 2 ** i);
+export const latencyBounds: readonly number[] = Array.from(
+  { length: histogramBounds },
+  (_, i) => histogramFirstUs * 2 ** i,
+);
 
 /** Times that work took. */
 export interface Histogram {

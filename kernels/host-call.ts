@@ -3,9 +3,8 @@
  * into its result column, texts and nested values into scratch memory that lives as long as the batch.
  */
 import type { HostColumns } from './api.js';
-import { NoRoomError, Tag, type Value, type ValueAccess, ValueError } from './value.js';
-
-const argumentSize = 16;
+import { argument, Tag } from './gen/layouts.js';
+import { NoRoomError, type Value, type ValueAccess, ValueError } from './value.js';
 
 /** A function over columns; it must fill every row with `set` or `fail`. */
 export type HostFunction = (columns: HostColumns) => void;
@@ -60,10 +59,10 @@ class Columns implements HostColumns {
   get(i: number, k: number): unknown {
     this.check(i < this.argCount && k < this.count, 'argument', i, k);
     const view = this.access.view();
-    const entry = this.table + i * argumentSize;
-    const at = view.getUint32(this.sel + k * 4, true) * view.getUint32(entry + 8, true);
-    const tag = view.getUint8(view.getUint32(entry + 4, true) + at);
-    return this.access.read(tag, view.getUint32(entry, true) + at * 8);
+    const entry = this.table + i * argument.size;
+    const at = view.getUint32(this.sel + k * 4, true) * view.getUint32(entry + argument.at.stride, true);
+    const tag = view.getUint8(view.getUint32(entry + argument.at.tags, true) + at);
+    return this.access.read(tag, view.getUint32(entry + argument.at.vals, true) + at * 8);
   }
 
   set(k: number, value: unknown): void {

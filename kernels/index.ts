@@ -1,5 +1,5 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
-import { feedLeft, type KernelExports, NodeFlag, node as nodeAt, protocolErrors, segment } from './abi.js';
+import type { KernelExports } from './abi.js';
 import type {
   HostCalls,
   Kernel,
@@ -15,6 +15,16 @@ import type {
 import { Arena } from './arena.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
+import {
+  feedLeft,
+  histogram,
+  maxUses,
+  NodeFlag,
+  node as nodeLayout,
+  protocolErrorTexts,
+  SourceError,
+  segment,
+} from './gen/layouts.js';
 import { type Histogram, latencyBounds } from './histogram.js';
 import { hostCallImport } from './host-call.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
@@ -26,6 +36,8 @@ import { ValueAccess } from './value.js';
 
 export { KernelError, ProtocolError } from './error.js';
 export { kernelModule } from './module.js';
+
+const nodeAt = nodeLayout.at;
 
 /** A node in use and how often. */
 interface NodeEntry {
@@ -175,7 +187,7 @@ class WasmKernel implements Kernel {
         );
         if (index < 0) {
           for (const used of indexes) this.exports.sourceRelease(stream, used);
-          throw index === -1 ? noMemory() : new RangeError('a stream has at most 16384 columns');
+          throw index === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
         }
         indexes.push(index);
       }
@@ -264,7 +276,7 @@ class WasmKernel implements Kernel {
     const outcome = this.run('take input', () => this.exports.feed(stream, inlet, length, now, skips));
     if (outcome === 0) return length;
     if (outcome >= feedLeft) return length - (outcome - feedLeft);
-    throw new ProtocolError(protocolErrors[outcome] ?? `error ${outcome}`);
+    throw new ProtocolError(protocolErrorTexts[outcome] ?? `error ${outcome}`);
   }
 
   endInput(stream: StreamHandle, now: number): void {
@@ -316,7 +328,7 @@ class WasmKernel implements Kernel {
     if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
     const us = this.exports.timeInWork(of);
     if (us === 0) return { us, hostUs: 0, rows: 0 };
-    return { us, hostUs: this.arena.u32(of + nodeAt.workHostUs), rows: this.arena.u32(of + nodeAt.workRows) };
+    return { us, hostUs: this.arena.u32(of + nodeAt.workHost), rows: this.arena.u32(of + nodeAt.workRows) };
   }
 
   timeliness(node: NodeHandle): { late: number; ahead: number } {
@@ -330,11 +342,11 @@ class WasmKernel implements Kernel {
   latencies(of: NodeHandle | StreamHandle): Histogram | null {
     if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
     const { arena } = this;
-    const at = arena.u32(of + nodeAt.histogram);
+    const at = arena.u32(of + nodeAt.hist);
     if (at === 0) return null;
     return {
-      sumUs: arena.f64(at),
-      counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + 8 + 8 * i)),
+      sumUs: arena.f64(at + histogram.at.sum),
+      counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + histogram.at.counts + 8 * i)),
     };
   }
 
@@ -379,17 +391,17 @@ class WasmKernel implements Kernel {
 
   private readCounters(at: number): NodeCounters {
     const { arena } = this;
-    const textAt = arena.u32(at + nodeAt.exceptionOff);
+    const textAt = arena.u32(at + nodeAt.excOff);
     return {
-      recordsIn: arena.u64(at + nodeAt.recordsIn),
-      recordsOut: arena.u64(at + nodeAt.recordsOut),
+      recordsIn: arena.u64(at + nodeAt.in),
+      recordsOut: arena.u64(at + nodeAt.out),
       exceptions: arena.u64(at + nodeAt.exceptions),
-      lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.exceptionLen)),
-      lastExceptionAt: arena.f64(at + nodeAt.exceptionAt),
-      lastInvocation: arena.f64(at + nodeAt.lastInvocation),
+      lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.excLen)),
+      lastExceptionAt: arena.f64(at + nodeAt.excAt),
+      lastInvocation: arena.f64(at + nodeAt.last),
       memoryBytes: arena.u64(at + nodeAt.memory),
-      busyUs: arena.f64(at + nodeAt.busyUs),
-      tickUs: arena.f64(at + nodeAt.tickUs),
+      busyUs: arena.f64(at + nodeAt.busy),
+      tickUs: arena.f64(at + nodeAt.tick),
     };
   }
 
@@ -399,7 +411,7 @@ class WasmKernel implements Kernel {
     const table = arena.u32s(segments, (count * segment.size) / 4);
     for (let i = 0; i < table.length; i += segment.size / 4) {
       const at = (name: 'host' | 'off' | 'len' | 'ends' | 'messages' | 'rows'): number =>
-        table[i + segment[name] / 4] as number;
+        table[i + segment.at[name] / 4] as number;
       const chunk: OutputChunk = {
         node: table[i] as number,
         host: at('host'),

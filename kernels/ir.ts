@@ -3,6 +3,7 @@
  * expressions. Plain data (structured-clonable); names of columns and operations are still symbolic. The data plane
  * links it to the streams that run there, then `kernels/` writes it into Wasm memory.
  */
+import { operandCol, operandConst, operandNone } from './gen/layouts.js';
 import type { AggregateName, OpName } from './gen/ops.js';
 
 /** Type of a declared column as the decoder needs it; `any`: whatever the payload holds, numbers as doubles. */
@@ -31,10 +32,12 @@ export type ColumnUse =
  * 0x8000+i constant i of the program, 0xffff none.
  */
 export type Operand = number;
+/** The operands that are columns begin at `operandCol`, the constants at `operandConst`. */
+export { operandCol, operandConst };
 export const reg = (i: number): Operand => i;
-export const col = (i: number): Operand => 0x4000 + i;
-export const constant = (i: number): Operand => 0x8000 + i;
-export const NONE: Operand = 0xffff;
+export const col = (i: number): Operand => operandCol + i;
+export const constant = (i: number): Operand => operandConst + i;
+export const NONE: Operand = operandNone;
 
 export type ConstValue =
   | { tag: 'null' }

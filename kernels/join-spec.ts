@@ -2,50 +2,49 @@
  * Binary descriptions of merge, port and join nodes as assembly/join/ reads them. Operands must already be those of the
  * batch the node reads (see `relocateOperand`).
  */
+import {
+  operandCol as firstColumn,
+  operandConst as firstConst,
+  JoinType,
+  joinBranch,
+  joinKey,
+  joinSpec,
+  joinStep,
+  mergeBranch,
+  mergeSpec,
+  portSpec,
+} from './gen/layouts.js';
 import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from './ir.js';
+import { put } from './layout.js';
 import { encodeProgram } from './program.js';
 
-const firstColumn = 0x4000;
-const firstConst = 0x8000;
 const maxColumns = 1200;
-const types = { inner: 0, left: 1, right: 2, full: 3, cross: 4 } as const;
-const headSize = 48;
-const branchSize = 32;
-const stepSize = 40;
-const keySize = 16;
 
 const isColumn = (operand: Operand): boolean => operand >= firstColumn && operand < firstConst;
 
-/**
- * Describes a merge node.
- *
- *     branches u32 | columns u32 | {first column u32, count u32}[branches]
- */
+/** Describes a merge node. */
 export function encodeMerge({ branches }: Extract<NodePlan, { kind: 'merge' }>): Uint8Array {
   const columns = 2 + branches.reduce((sum, count) => sum + count, 0);
   checkColumns(columns);
-  const words = [branches.length, columns];
+  const bytes = new Uint8Array(mergeSpec.size + branches.length * mergeBranch.size);
+  const view = new DataView(bytes.buffer);
+  put(view, 0, mergeSpec, { branches: branches.length, columns });
   let first = 2;
-  for (const count of branches) {
-    words.push(first, count);
+  branches.forEach((count, i) => {
+    put(view, mergeSpec.size + i * mergeBranch.size, mergeBranch, { first, columns: count });
     first += count;
-  }
-  return new Uint8Array(new Uint32Array(words).buffer);
+  });
+  return bytes;
 }
 
-/**
- * Describes a port.
- *
- *     target u32 | branch u32 | timestamp u16 | columns u16 | operands u16[columns]
- */
+/** Describes a port. */
 export function encodePort(target: number, branch: number, timestamp: Operand, columns: Operand[]): Uint8Array {
   checkColumns(columns.length);
-  const bytes = new Uint8Array((12 + 2 * columns.length + 3) & ~3);
+  const bytes = new Uint8Array((portSpec.size + 2 * columns.length + 3) & ~3);
   const view = new DataView(bytes.buffer);
-  view.setUint32(0, target, true);
-  view.setUint32(4, branch, true);
-  [timestamp, columns.length, ...columns].forEach((value, i) => {
-    view.setUint16(8 + 2 * i, value, true);
+  put(view, 0, portSpec, { target, branch, timestamp, columns: columns.length });
+  columns.forEach((operand, i) => {
+    view.setUint16(portSpec.size + 2 * i, operand, true);
   });
   return bytes;
 }
@@ -71,11 +70,9 @@ class Words {
     return at;
   }
 
-  u32(at: number, ...values: number[]): void {
-    const view = new DataView(this.bytes.buffer);
-    values.forEach((value, i) => {
-      view.setUint32(at + 4 * i, value, true);
-    });
+  /** The bytes so far as a view, good until more are reserved. */
+  view(): DataView {
+    return new DataView(this.bytes.buffer);
   }
 
   /** Appends 16-bit numbers and returns where they begin. */
@@ -131,60 +128,88 @@ class Records {
   }
 }
 
-/** Describes a join; drawn in assembly/join/spec.ts. */
+/** Describes a join. */
 export function encodeJoin(plan: JoinPlan): Uint8Array {
   checkColumns(plan.columns);
   const words = new Words();
-  words.reserve(headSize);
-  const branchesAt = words.reserve(plan.branches.length * branchSize);
-  const stepsAt = words.reserve(plan.steps.length * stepSize);
+  words.reserve(joinSpec.size);
+  const branchesAt = words.reserve(plan.branches.length * joinBranch.size);
+  const stepsAt = words.reserve(plan.steps.length * joinStep.size);
   const records = new Records(plan.branches, plan.tables);
   plan.steps.forEach((step, i) => {
-    writeStep(words, stepsAt + i * stepSize, step, keysOf(step, plan.program, records));
+    writeStep(words, stepsAt + i * joinStep.size, step, keysOf(step, plan.program, records));
   });
   plan.branches.forEach((columns, i) => {
     const retained = records.tables.get(i);
     const operands = records.computed[i] as Operand[];
-    words.u32(
-      branchesAt + i * branchSize,
-      ...[columns.length, words.list(columns), operands.length, words.list(operands)],
-      ...[retained === undefined ? 0 : 1, retained ?? 0],
-    );
+    const columnsAt = words.list(columns);
+    const computedAt = words.list(operands);
+    put(words.view(), branchesAt + i * joinBranch.size, joinBranch, {
+      columns: columns.length,
+      columnsAt,
+      computed: operands.length,
+      computedAt,
+      isTable: retained === undefined ? 0 : 1,
+      retain: retained ?? 0,
+    });
   });
   const owned = new Set(plan.branches.flat());
   if (isColumn(plan.branch)) owned.add(plan.branch - firstColumn);
   const others = Array.from({ length: plan.columns }, (_, i) => i).filter((i) => !owned.has(i));
   const othersAt = words.list(others);
-  words.u32(0, plan.columns, plan.branch, plan.branches.length, branchesAt);
-  words.u32(16, plan.steps.length, stepsAt, others.length, othersAt, plan.first ?? 0);
+  put(words.view(), 0, joinSpec, {
+    columns: plan.columns,
+    branch: plan.branch,
+    branches: plan.branches.length,
+    branchesAt,
+    steps: plan.steps.length,
+    stepsAt,
+    others: others.length,
+    othersAt,
+    first: plan.first ?? 0,
+  });
   return words.finish();
 }
 
-/** Keys of a step, four words each: branch and slot of the left row, slot of the right one, whether the left is a column. */
-function keysOf(step: JoinStep, rows: Program | null, records: Records): number[] {
-  const keys: number[] = [];
+interface Key {
+  leftBranch: number;
+  left: number;
+  right: number;
+  isPlain: number;
+}
+
+/** Keys of a step as far as a hash table may use them. */
+function keysOf(step: JoinStep, rows: Program | null, records: Records): Key[] {
+  const keys: Key[] = [];
   for (const key of leadingKeys(step, rows)) {
     const left = records.slotOf(key.leftBranch, key.left);
     const right = records.slotOf(step.branch, key.right);
     if (left === null || right === null) break;
-    keys.push(key.leftBranch, left.slot, right.slot, left.isPlain ? 1 : 0);
+    keys.push({ leftBranch: key.leftBranch, left: left.slot, right: right.slot, isPlain: left.isPlain ? 1 : 0 });
   }
   return keys;
 }
 
-function writeStep(words: Words, at: number, step: JoinStep, keys: number[]): void {
-  const count = keys.length / 4;
-  const keysAt = words.reserve(count * keySize);
-  words.u32(keysAt, ...keys);
+function writeStep(words: Words, at: number, step: JoinStep, keys: Key[]): void {
+  const keysAt = words.reserve(keys.length * joinKey.size);
+  keys.forEach((key, i) => {
+    put(words.view(), keysAt + i * joinKey.size, joinKey, key);
+  });
   const program = step.program === null ? null : encodeProgram(step.program);
   const programAt = program === null ? 0 : words.append(program);
   const reads = columnsRead(step);
   const readsAt = words.list(reads);
-  words.u32(
-    at,
-    ...[types[step.type], step.branch, programAt, program?.length ?? 0, step.condition ?? NONE],
-    ...[count, keysAt, reads.length, readsAt],
-  );
+  put(words.view(), at, joinStep, {
+    type: JoinType[step.type],
+    branch: step.branch,
+    program: programAt,
+    programLen: program?.length ?? 0,
+    condition: step.condition ?? NONE,
+    keys: keys.length,
+    keysAt,
+    reads: reads.length,
+    readsAt,
+  });
 }
 
 /** Columns whose values the condition of a step depends on. */

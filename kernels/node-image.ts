@@ -1,8 +1,9 @@
 /** A node of a plan as the kernel takes it: kind, program and spec as bytes with operands linked to the input batch. */
-import { NodeKind } from './abi.js';
 import type { LinkedNode } from './api.js';
+import { FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
+import { block } from './layout.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
@@ -34,7 +35,11 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.filter,
         program: program(plan.program),
-        spec: u32(operand(plan.condition), (plan.isWhole === true ? 1 : 0) | (plan.keepsEmpty === true ? 2 : 0)),
+        spec: block(filterSpec, {
+          condition: operand(plan.condition),
+          flags:
+            (plan.isWhole === true ? FilterFlag.whole : 0) | (plan.keepsEmpty === true ? FilterFlag.keepsEmpty : 0),
+        }),
         sendsErrors,
         isShareable: true,
       };
@@ -42,7 +47,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.limit,
         program: null,
-        spec: u32(limitCount(plan.count)),
+        spec: block(limitSpec, { count: limitCount(plan.count) }),
         sendsErrors,
         isShareable: false,
       };
@@ -147,8 +152,4 @@ function limitCount(count: number): number {
   if (!(Number.isInteger(count) && count >= 0))
     throw new RangeError(`LIMIT must be a whole number from 0, not ${count}`);
   return Math.min(count, 0xffffffff);
-}
-
-function u32(...values: number[]): Uint8Array {
-  return new Uint8Array(new Uint32Array(values).buffer);
 }

@@ -2,53 +2,56 @@
  * Programs as bytes: what `programNew` (assembly/ops/vm.ts) takes. The block holds offsets from its own start, so it can
  * be copied anywhere, kept and compared.
  */
+import {
+  operandCol as firstColumn,
+  operandConst as firstConst,
+  member as memberLayout,
+  op as opLayout,
+  program as programLayout,
+  registerCount,
+  slot as slotLayout,
+  Tag,
+} from './gen/layouts.js';
 import { ops } from './gen/ops.js';
 import { type ConstValue, NONE, type Op, type Operand, type Program } from './ir.js';
+import { put } from './layout.js';
 
-const headSize = 32;
-const opSize = 24;
-const slotSize = 16;
-const memberSize = 24;
-const firstColumn = 0x4000;
-const firstConst = 0x8000;
 /** Zero bytes behind the text, so that 16-byte reads stay inside the block. */
 const padding = 16;
 
-const tags = { missing: 0, null: 1, bool: 2, i64: 3, f64: 4, str: 5, array: 8, object: 9 } as const;
-
 const utf8 = new TextEncoder();
 
-/** Writes the program in the layout of assembly/ops/operand.ts. Throws RangeError when a number does not fit its field. */
+/** Writes the program as a block. Throws RangeError when a number does not fit its field. */
 export function encodeProgram(program: Program): Uint8Array {
   const args: Operand[] = [];
   for (const op of program.ops) args.push(...(op.args ?? []));
-  const opsAt = headSize;
-  const constsAt = align(opsAt + program.ops.length * opSize);
-  const argsAt = constsAt + program.consts.length * slotSize;
+  const opsAt = programLayout.size;
+  const constsAt = align(opsAt + program.ops.length * opLayout.size);
+  const argsAt = constsAt + program.consts.length * slotLayout.size;
   const block = new Block(align(argsAt + args.length * 2));
 
-  block.u32(0, program.ops.length);
-  block.u32(4, program.consts.length);
-  block.u32(8, opsAt);
-  block.u32(12, constsAt);
-  block.u32(16, argsAt);
-  block.u32(28, args.length);
+  put(block.view, 0, programLayout, {
+    opCount: program.ops.length,
+    constCount: program.consts.length,
+    ops: opsAt,
+    consts: constsAt,
+    args: argsAt,
+    argCount: args.length,
+  });
   let argStart = 0;
   program.ops.forEach((op, i) => {
     checkOp(op, i, program.consts.length);
-    writeOp(block, opsAt + i * opSize, op, argStart);
+    writeOp(block, opsAt + i * opLayout.size, op, argStart);
     argStart += op.args?.length ?? 0;
   });
   program.consts.forEach((value, i) => {
-    writeValue(block, constsAt + i * slotSize, value);
+    writeValue(block, constsAt + i * slotLayout.size, value);
   });
   args.forEach((operand, i) => {
     block.u16(argsAt + i * 2, operand);
   });
   block.reserve(padding);
-  const bytes = block.finish();
-  new DataView(bytes.buffer).setUint32(20, bytes.length, true);
-  return bytes;
+  return block.finish();
 }
 
 /**
@@ -82,28 +85,31 @@ export function relocateOperand(operand: Operand, columnMap: readonly number[]):
 function checkOp(op: Op, index: number, constCount: number): void {
   const known = ops[op.op];
   if (known === undefined) throw new RangeError(`op ${index}: unknown operation ${op.op}`);
-  if (!(op.dst >= 0 && op.dst < 512)) throw new RangeError(`op ${index} (${op.op}): no register ${op.dst}`);
+  if (!(op.dst >= 0 && op.dst < registerCount)) throw new RangeError(`op ${index} (${op.op}): no register ${op.dst}`);
   for (const operand of [op.a, op.b, op.c, ...(op.args ?? [])]) {
     if (operand === undefined || operand === NONE) continue;
-    const fits = operand < firstColumn ? operand < 512 : operand < firstConst || operand - firstConst < constCount;
+    const fits =
+      operand < firstColumn ? operand < registerCount : operand < firstConst || operand - firstConst < constCount;
     if (!(operand >= 0 && fits)) throw new RangeError(`op ${index} (${op.op}): no operand ${operand}`);
   }
 }
 
 function writeOp(block: Block, at: number, op: Op, argStart: number): void {
-  block.u16(at, ops[op.op].code);
-  block.u16(at + 2, op.dst);
-  block.u16(at + 4, op.a ?? NONE);
-  block.u16(at + 6, op.b ?? NONE);
-  block.u16(at + 8, op.c ?? NONE);
-  block.u16(at + 10, op.args?.length ?? 0);
-  block.u32(at + 12, op.imm ?? 0);
-  block.u32(at + 16, argStart);
+  put(block.view, at, opLayout, {
+    code: ops[op.op].code,
+    dst: op.dst,
+    a: op.a ?? NONE,
+    b: op.b ?? NONE,
+    c: op.c ?? NONE,
+    argCount: op.args?.length ?? 0,
+    imm: op.imm ?? 0,
+    args: argStart,
+  });
 }
 
 /** Writes payload and tag; the caller's slot may be the head of a member. */
 function writeValue(block: Block, at: number, value: ConstValue): void {
-  block.u32(at + 8, tags[value.tag]);
+  block.u32(at + slotLayout.at.tag, Tag[value.tag]);
   switch (value.tag) {
     case 'missing':
     case 'null':
@@ -121,21 +127,21 @@ function writeValue(block: Block, at: number, value: ConstValue): void {
       block.span(at, value.value);
       return;
     case 'array': {
-      const from = block.reserve(value.items.length * slotSize);
+      const from = block.reserve(value.items.length * slotLayout.size);
       block.u32(at, from);
       block.u32(at + 4, value.items.length);
       value.items.forEach((item, i) => {
-        writeValue(block, from + i * slotSize, item);
+        writeValue(block, from + i * slotLayout.size, item);
       });
       return;
     }
     case 'object': {
       const members = sortedMembers(value.members);
-      const from = block.reserve(members.length * memberSize);
+      const from = block.reserve(members.length * memberLayout.size);
       block.u32(at, from);
       block.u32(at + 4, members.length);
       members.forEach(([key, item], i) => {
-        const member = from + i * memberSize;
+        const member = from + i * memberLayout.size;
         writeValue(block, member, item);
         block.key(member, key);
       });
@@ -157,7 +163,8 @@ const align = (n: number): number => (n + 15) & ~15;
 /** A growing byte block; what is reserved is zero. */
 class Block {
   private bytes: Uint8Array<ArrayBuffer>;
-  private view: DataView;
+  /** The bytes so far, good until more are reserved. */
+  view: DataView;
   private end: number;
 
   constructor(size: number) {
@@ -206,8 +213,8 @@ class Block {
   /** Appends the key of the member at `at` and links it. */
   key(at: number, text: string): void {
     const [off, len] = this.text(text);
-    this.u32(at + 12, len);
-    this.u32(at + 16, off);
+    this.u32(at + memberLayout.at.keyLen, len);
+    this.u32(at + memberLayout.at.keyOff, off);
   }
 
   private text(text: string): [off: number, len: number] {

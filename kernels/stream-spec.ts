@@ -1,22 +1,23 @@
-/** Writes stream specs, column uses and types as assembly/source/state.ts and assembly/json/type.ts read them. */
-import type { Framing, StreamSpec } from './api.js';
+/** Writes stream specs, column uses and types. */
+import type { StreamSpec } from './api.js';
+import {
+  defaultHead,
+  Framing,
+  fieldHead,
+  InputFormat,
+  StreamFlag,
+  streamSpec,
+  structHead,
+  TypeKind,
+  UseKind,
+} from './gen/layouts.js';
 import type { ColumnType, ColumnUse, ConstValue } from './ir.js';
+import { block } from './layout.js';
 
-const framings: Record<Framing, number> = { mqtt: 1, lines: 2, frames: 3 };
-const formats: Record<StreamSpec['format'], number> = { json: 1, binary: 2, rows: 3 };
-const strictFlag = 1;
-const intsFlag = 2;
-const headSize = 20;
 /** Nested deeper, payloads would exhaust the kernel's stack. */
 const deepest = 1000;
 const longestMessage = 0x0fffffff;
 const longestName = 0xffff;
-
-const simpleTypes = { any: 0, bigint: 1, float: 2, string: 3, datetime: 4, boolean: 5, bytea: 6 } as const;
-const arrayType = 7;
-const structType = 8;
-
-const useKinds: Record<ColumnUse['kind'], number> = { field: 1, row: 2, self: 3, meta: 4, metaAll: 5, arrival: 6 };
 
 /** Bytes of a stream spec. Throws RangeError for limits that the kernel cannot keep. */
 export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
@@ -30,21 +31,23 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
   const defaults = (spec.schema ?? []).flatMap((column) =>
     column.default === undefined ? [] : [encodeDefault(column.name, column.default)],
   );
-  const head = Buffer.alloc(headSize);
-  head[0] = framings[spec.framing];
-  head[1] = spec.mqttVersion ?? 4;
-  head[2] = formats[spec.format];
-  head[3] = (spec.strict && spec.schema !== null ? strictFlag : 0) | (spec.wholeNumbersAreInts ? intsFlag : 0);
-  head.writeUInt32LE(Math.floor(spec.maxDepth), 4);
-  head.writeUInt32LE(Math.floor(spec.maxMessageBytes), 8);
-  head.writeUInt32LE(type.length, 12);
-  head.writeUInt32LE(defaults.length, 16);
+  const head = block(streamSpec, {
+    framing: Framing[spec.framing],
+    version: spec.mqttVersion ?? 4,
+    format: InputFormat[spec.format],
+    flags:
+      (spec.strict && spec.schema !== null ? StreamFlag.strict : 0) | (spec.wholeNumbersAreInts ? StreamFlag.ints : 0),
+    maxDepth: Math.floor(spec.maxDepth),
+    maxMessage: Math.floor(spec.maxMessageBytes),
+    typeSize: type.length,
+    defaults: defaults.length,
+  });
   return Buffer.concat([head, type, ...defaults]);
 }
 
 /** Kind, name and type of a use; type null for any. */
 export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Array; type: Uint8Array | null } {
-  const kind = useKinds[use.kind];
+  const kind = UseKind[use.kind];
   if (use.kind === 'field') {
     return { kind, name: Buffer.from(use.name), type: use.type.type === 'any' ? null : encodeType(use.type) };
   }
@@ -53,32 +56,25 @@ export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Arra
 
 /** Bytes of a type in prefix notation. */
 export function encodeType(type: ColumnType): Buffer {
-  if (type.type === 'array') return Buffer.concat([Buffer.from([arrayType]), encodeType(type.element)]);
-  if (type.type !== 'struct') return Buffer.from([simpleTypes[type.type]]);
+  if (type.type === 'array') return Buffer.concat([Buffer.from([TypeKind.array]), encodeType(type.element)]);
+  if (type.type !== 'struct') return Buffer.from([TypeKind[type.type]]);
   const fields = Buffer.concat(
     type.fields.map((field) => {
       const name = Buffer.from(field.name);
       if (name.length > longestName) throw new RangeError(`a field name has more than ${longestName} bytes`);
       const inner = encodeType(field.type);
-      const head = Buffer.alloc(6);
-      head.writeUInt16LE(name.length, 0);
-      head.writeUInt32LE(inner.length, 2);
+      const head = block(fieldHead, { nameLen: name.length, typeLen: inner.length });
       return Buffer.concat([head, name, inner]);
     }),
   );
-  const head = Buffer.alloc(7);
-  head[0] = structType;
-  head.writeUInt32LE(fields.length, 1);
-  head.writeUInt16LE(type.fields.length, 5);
+  const head = block(structHead, { kind: TypeKind.struct, size: fields.length, count: type.fields.length });
   return Buffer.concat([head, fields]);
 }
 
 function encodeDefault(column: string, value: ConstValue): Buffer {
   const name = Buffer.from(column);
   const text = Buffer.from(jsonText(value));
-  const head = Buffer.alloc(8);
-  head.writeUInt32LE(name.length, 0);
-  head.writeUInt32LE(text.length, 4);
+  const head = block(defaultHead, { nameLen: name.length, valueLen: text.length });
   return Buffer.concat([head, name, text]);
 }
 

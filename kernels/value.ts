@@ -1,36 +1,13 @@
 /**
  * Kernel values as JavaScript values and back. A value is a tag and an 8-byte payload (assembly/mem/layout.ts).
  */
-
-/** Tags of values. */
-export const Tag = {
-  missing: 0,
-  null: 1,
-  bool: 2,
-  i64: 3,
-  f64: 4,
-  str: 5,
-  bytes: 6,
-  time: 7,
-  array: 8,
-  object: 9,
-  error: 10,
-  mixed: 255,
-} as const;
-
-export const columnVals = 64;
-export const columnTags = 64 + 8192;
-export const columnSize = 64 + 8192 + 1024 + 8192;
-const slotSize = 16;
-const memberSize = 24;
+import { member as memberLayout, near as nearNanos, slot as slotLayout, Tag } from './gen/layouts.js';
 
 /** A datetime: nanoseconds since the epoch. Kernels round those before 1824 and after 2115 to microseconds. */
 export class Instant {
   constructor(readonly nanos: bigint) {}
 }
 
-/** Up to here on both sides of the epoch a payload counts nanoseconds, and microseconds beyond (assembly/text/time.ts). */
-const nearNanos = 4_600_000_000_000_000_000n;
 const nearMicros = nearNanos / 1000n;
 
 function nanosOf(payload: bigint): bigint {
@@ -148,17 +125,20 @@ export class ValueAccess {
         return new ValueError(this.text(off, count));
       case Tag.array:
         return Array.from({ length: count }, (_, i) => {
-          const slot = off + i * slotSize;
-          return this.readAt(data.getUint8(slot + 8), slot);
+          const slot = off + i * slotLayout.size;
+          return this.readAt(data.getUint8(slot + slotLayout.at.tag), slot);
         });
       case Tag.object: {
         const object: { [key: string]: Value } = {};
         for (let i = 0; i < count; i++) {
-          const member = off + i * memberSize;
-          const key = this.text(data.getUint32(member + 16, true), data.getUint32(member + 12, true));
+          const member = off + i * memberLayout.size;
+          const key = this.text(
+            data.getUint32(member + memberLayout.at.keyOff, true),
+            data.getUint32(member + memberLayout.at.keyLen, true),
+          );
           // A plain assignment of "__proto__" would not make a member.
           Object.defineProperty(object, key, {
-            value: this.readAt(data.getUint8(member + 8), member),
+            value: this.readAt(data.getUint8(member + memberLayout.at.tag), member),
             enumerable: true,
             configurable: true,
             writable: true,
@@ -206,12 +186,11 @@ export class ValueAccess {
     if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value.nanos));
     if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
     if (Array.isArray(value)) {
-      const off = this.take(value.length * slotSize);
+      const off = this.take(value.length * slotLayout.size);
       value.forEach((item, i) => {
-        const slot = off + i * slotSize;
+        const slot = off + i * slotLayout.size;
         const tag = this.put(slot, item);
-        this.data.setUint32(slot + 8, tag, true);
-        this.data.setUint32(slot + 12, 0, true);
+        this.data.setBigUint64(slot + slotLayout.at.tag, BigInt(tag), true);
       });
       return this.head(at, Tag.array, off, value.length);
     }
@@ -223,15 +202,14 @@ export class ValueAccess {
       .filter(([, item]) => item !== undefined)
       .map(([key, item]) => ({ key: utf8.encode(key), item }))
       .sort((a, b) => Buffer.compare(a.key, b.key));
-    const off = this.take(members.length * memberSize);
+    const off = this.take(members.length * memberLayout.size);
     members.forEach(({ key, item }, i) => {
-      const member = off + i * memberSize;
+      const member = off + i * memberLayout.size;
       const keyOff = this.copy(key);
       const tag = this.put(member, item);
-      this.data.setUint32(member + 8, tag, true);
-      this.data.setUint32(member + 12, key.length, true);
-      this.data.setUint32(member + 16, keyOff, true);
-      this.data.setUint32(member + 20, 0, true);
+      this.data.setUint32(member + memberLayout.at.tag, tag, true);
+      this.data.setUint32(member + memberLayout.at.keyLen, key.length, true);
+      this.data.setBigUint64(member + memberLayout.at.keyOff, BigInt(keyOff), true);
     });
     return this.head(at, Tag.object, off, members.length);
   }

@@ -1,74 +1,27 @@
 // The description of a window node as the host writes it (kernels/window-spec.ts), and where the values of its inputs
 // stand while rows are taken in.
-//
-//   0    kind u32        WindowKind
-//   4    flags u32       WindowFlag
-//   8    unitMs f64      natural unit of the alignment (dd, hh, mi, ss, ms)
-//   16   lengthMs f64    length; longest duration of a session
-//   24   stepMs f64      hop, timeout of a session or delay of a sliding window
-//   32   countLength u32 | 36 countStep u32       of a message: indexes of the inputs with its start and end; of a state
-//                        window the first is the index of the input that its rows are partitioned by, 0xffff none
-//   40   zoneMs f64      offset of local time from UTC
-//   48   timestamp u16   operand, not an index, 0xffff none
-//   50   trigger u16 | 52 where u16 | 54 emit u16      indexes of inputs, 0xffff none
-//   56   inputs u32 | keys u32 | keeps u32 | aggs u32  counts
-//   72   statesAt u32 | tagsAt u32 | entrySize u32     layout of a group, filled in by `specPrepare`
-//   84   specSize u32
-//   88   u16[inputs] operands, u16[keys], u16[keeps] indexes of inputs, padding to 4, then an aggregate of 20 bytes each:
-//        fn u16 | a u16 | b u16 | c u16 (indexes of inputs) | filter u16 | 0 u16 | stateAt u32 | reserved u32
+// The spec is drawn in gen/window-layouts.ts.
 import { Agg } from '../gen/aggregates';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { COL_UNIFORM, Tag } from '../mem/layout';
 
-export namespace WindowKind {
-  export const TUMBLING: u32 = 0;
-  export const HOPPING: u32 = 1;
-  export const SLIDING: u32 = 2;
-  export const SESSION: u32 = 3;
-  export const COUNT: u32 = 4;
-  export const ROW: u32 = 5;
-  export const STATE: u32 = 6;
-  export const MESSAGE: u32 = 7;
-}
-
-export namespace WindowFlag {
-  export const EVENT_TIME: u32 = 1;
-  export const GROUPED: u32 = 2;
-  export const SEND_EMPTY: u32 = 4;
-  /** Set by the window: rows of the same time come together (window/sliding.ts). */
-  export const JOINS_EQUAL: u32 = 8;
-}
-
-export const S_KIND: usize = 0;
-export const S_FLAGS: usize = 4;
-export const S_UNIT: usize = 8;
-export const S_LENGTH: usize = 16;
-export const S_STEP: usize = 24;
-export const S_COUNT_LENGTH: usize = 32;
-export const S_COUNT_STEP: usize = 36;
-export const S_PARTITION: usize = S_COUNT_LENGTH;
-export const S_ZONE: usize = 40;
-export const S_TIMESTAMP: usize = 48;
-export const S_TRIGGER: usize = 50;
-export const S_WHERE: usize = 52;
-export const S_EMIT: usize = 54;
-export const S_INPUTS: usize = 56;
-export const S_KEYS: usize = 60;
-export const S_KEEPS: usize = 64;
-export const S_AGGS: usize = 68;
-export const S_STATES_AT: usize = 72;
-export const S_TAGS_AT: usize = 76;
-export const S_ENTRY_SIZE: usize = 80;
-export const S_SIZE: usize = 84;
-export const S_TABLES: usize = 88;
-
-export const AGG_SIZE: u32 = 20;
-export const G_FN: usize = 0;
-export const G_A: usize = 2;
-export const G_B: usize = 4;
-export const G_C: usize = 6;
-export const G_FILTER: usize = 8;
-export const G_STATE: usize = 12;
+export { WindowFlag, WindowKind } from '../gen/window-layouts';
+export {
+  WINDOW_KIND as S_KIND, WINDOW_FLAGS as S_FLAGS, WINDOW_UNIT as S_UNIT, WINDOW_LENGTH as S_LENGTH, WINDOW_STEP as S_STEP,
+  WINDOW_COUNT_LENGTH as S_COUNT_LENGTH, WINDOW_COUNT_STEP as S_COUNT_STEP, WINDOW_PARTITION as S_PARTITION, WINDOW_START as S_START,
+  WINDOW_END as S_END, WINDOW_ZONE as S_ZONE, WINDOW_TIMESTAMP as S_TIMESTAMP, WINDOW_TRIGGER as S_TRIGGER, WINDOW_WHERE as S_WHERE,
+  WINDOW_EMIT as S_EMIT, WINDOW_INPUTS as S_INPUTS, WINDOW_KEYS as S_KEYS, WINDOW_KEEPS as S_KEEPS, WINDOW_AGGS as S_AGGS,
+  WINDOW_STATES_AT as S_STATES_AT, WINDOW_TAGS_AT as S_TAGS_AT, WINDOW_ENTRY_SIZE as S_ENTRY_SIZE, WINDOW_SIZE as S_SIZE,
+  WINDOW_SIZE_OF as S_TABLES,
+} from '../gen/window-layouts';
+export {
+  AGG_FN as G_FN, AGG_A as G_A, AGG_B as G_B, AGG_C as G_C, AGG_FILTER as G_FILTER, AGG_STATE as G_STATE, AGG_SIZE_OF as AGG_SIZE,
+} from '../gen/window-layouts';
+import {
+  AGG_FN as G_FN, AGG_SIZE_OF as AGG_SIZE, AGG_STATE as G_STATE, WINDOW_AGGS as S_AGGS, WINDOW_ENTRY_SIZE as S_ENTRY_SIZE,
+  WINDOW_INPUTS as S_INPUTS, WINDOW_KEEPS as S_KEEPS, WINDOW_KEYS as S_KEYS, WINDOW_SIZE_OF as S_TABLES, WINDOW_STATES_AT as S_STATES_AT,
+  WINDOW_TAGS_AT as S_TAGS_AT,
+} from '../gen/window-layouts';
 
 export const NO_INPUT: u32 = 0xffff;
 /** Bytes of a group before its kept values: hash u32, key length u32, key u32, next u32, short key 16. */

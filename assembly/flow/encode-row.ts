@@ -2,20 +2,6 @@
 //
 // `rowsPrepare` looks once per batch at what the columns hold and keeps the result in a table; `rowBound` and
 // `rowWrite` then work from the table alone.
-//
-//   spec of an encode node
-//   0    shape u8            0 fields, 1 object
-//   1    format u8           0 json, 1 rows, 2 none
-//   2    flags u8            EncodeFlag
-//   3    framing u8          0 lines, 1 messages
-//   4    fieldCount u32
-//   8    batchSize u32
-//   12   literalLen u32      bytes of all names with their punctuation
-//   16   lingerMs f64
-//   24   operand u32         object shape: the row
-//   28   0 u32
-//   32   fields, 16 bytes each: nameOff u32 (from spec) | nameLen u32 | operand u16 | rule u8 (NullRule) | 0 u8, u32
-//        names: json `,"name":` with escapes, rows: the bare name; 16 readable bytes behind each
 import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
@@ -23,40 +9,15 @@ import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/rows';
+import {
+  ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF, ENCODE_FORMAT,
+  ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
+} from '../gen/flow-layouts';
 
-export const E_SHAPE: usize = 0;
-export const E_FORMAT: usize = 1;
-export const E_FLAGS: usize = 2;
-export const E_FRAMING: usize = 3;
-const E_FIELDS: usize = 4;
-export const E_BATCH_SIZE: usize = 8;
-const E_LITERALS: usize = 12;
-export const E_LINGER: usize = 16;
-const E_OPERAND: usize = 24;
-const E_FIELD: usize = 32;
-const FIELD: u32 = 16;
-
-export namespace Format {
-  export const JSON: u8 = 0;
-  export const ROWS: u8 = 1;
-  export const NONE: u8 = 2;
-}
-
-export namespace EncodeFlag {
-  export const SINGLE: u8 = 1;
-  export const OMIT_EMPTY: u8 = 2;
-  export const SEND_ERROR: u8 = 4;
-}
-
-/** What becomes of a field without a value. */
-namespace NullRule {
-  /** Null is kept, missing left out (a column named by itself). */
-  export const KEEP_NULL: u8 = 0;
-  /** Both are left out (a computed value). */
-  export const OMIT: u8 = 1;
-  /** Both are written as null. */
-  export const SEND: u8 = 2;
-}
+export { EncodeFlag, OutputFormat } from '../gen/flow-layouts';
+export {
+  ENCODE_FORMAT as E_FORMAT, ENCODE_FLAGS as E_FLAGS, ENCODE_FRAMING as E_FRAMING, ENCODE_BATCH_SIZE as E_BATCH_SIZE, ENCODE_LINGER as E_LINGER,
+} from '../gen/flow-layouts';
 
 /** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
 export const ROWS_HEAD: usize = 5;
@@ -104,9 +65,9 @@ let variable: usize = 0;
 
 /** Reads the columns of the current batch; false when memory is exhausted. */
 export function rowsPrepare(spec: usize, program: usize): bool {
-  const n = load<u32>(spec, E_FIELDS);
-  isObject = load<u8>(spec, E_SHAPE) == 1;
-  isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
+  const n = load<u32>(spec, ENCODE_FIELDS);
+  isObject = load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
+  isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const count: u32 = isObject ? 1 : n;
   if (count * ENTRY > tableSize) {
     const bigger = alloc(count * ENTRY, WORKSPACE);
@@ -118,19 +79,19 @@ export function rowsPrepare(spec: usize, program: usize): bool {
   tableEnd = table + count * ENTRY;
   variable = 0;
   // Braces, and 16 bytes that wide stores write behind the end.
-  fixedBound = load<u32>(spec, E_LITERALS) + 32 + (isJson ? 0 : 9 * count);
+  fixedBound = load<u32>(spec, ENCODE_LITERALS) + 32 + (isJson ? 0 : 9 * count);
   if (isObject) {
-    entry(table, program, load<u32>(spec, E_OPERAND));
+    entry(table, program, load<u32>(spec, ENCODE_OPERAND));
     store<u32>(table, Mode.ANY);
     return true;
   }
-  let field = spec + E_FIELD;
+  let field = spec + ENCODE_SIZE_OF;
   for (let at = table; at < tableEnd; at += ENTRY) {
-    entry(at, program, load<u16>(field, 8));
-    store<u32>(at, <u32>spec + load<u32>(field), T_NAME);
-    store<u32>(at, load<u32>(field, 4), T_NAME_LEN);
-    store<u32>(at, load<u8>(field, 10), T_RULE);
-    field += FIELD;
+    entry(at, program, load<u16>(field, ENCODE_FIELD_OPERAND));
+    store<u32>(at, <u32>spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), T_NAME);
+    store<u32>(at, load<u32>(field, ENCODE_FIELD_NAME_LEN), T_NAME_LEN);
+    store<u32>(at, load<u8>(field, ENCODE_FIELD_RULE), T_RULE);
+    field += ENCODE_FIELD_SIZE_OF;
   }
   return true;
 }

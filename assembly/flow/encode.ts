@@ -7,10 +7,11 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
 import { STATE_SIZE, dropBuffers, gatherRows, isLost, loseMessage } from './gather';
+import { OutputFraming } from '../gen/flow-layouts';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush } from './selection';
 import { withoutErrors } from './filter';
@@ -29,13 +30,13 @@ export const ONE_END: usize = memory.data(4, 4);
 
 // @ts-ignore: decorator
 @inline export function isLines(spec: usize): bool {
-  return load<u8>(spec, E_FRAMING) == 0;
+  return load<u8>(spec, E_FRAMING) == OutputFraming.LINES;
 }
 
 /** Makes the state of an encode node; false when memory is exhausted. */
 export function encodeOpen(node: usize): bool {
   const spec = specOf(node);
-  if (load<u8>(spec, E_FORMAT) == Format.NONE) return true;
+  if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) return true;
   const isBatching =
     !(load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) && (load<u32>(spec, E_BATCH_SIZE) > 1 || load<f64>(spec, E_LINGER) > 0);
   if (!isBatching && !(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
@@ -54,7 +55,7 @@ export function encodeFree(node: usize): void {
 
 export function encodePush(node: usize): void {
   const spec = specOf(node);
-  if (load<u8>(spec, E_FORMAT) == Format.NONE) {
+  if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) {
     countRows(node, spec);
     return;
   }
@@ -133,7 +134,7 @@ function writeRows(node: usize, spec: usize): void {
   const flags = load<u8>(spec, E_FLAGS);
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
-  const isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
+  const isJson = load<u8>(spec, E_FORMAT) == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
   const sel = ctx.sel;
   const selLen = ctx.selLen;
@@ -207,7 +208,7 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const aside = need < 0x7fffffff ? alloc(<u32>need, 0) : 0;
   let end: usize = 0;
-  if (aside) end = writeMessage(aside, row, isSingle, load<u8>(spec, E_FORMAT) == Format.JSON);
+  if (aside) end = writeMessage(aside, row, isSingle, load<u8>(spec, E_FORMAT) == OutputFormat.JSON);
   else failNoMemory();
   let sent: u32 = 0;
   if (!end) {
@@ -243,7 +244,7 @@ export function sendFailure(node: usize, spec: usize): void {
     outFlush();
     p = outOpen(node, hasEnds);
   }
-  if (load<u8>(spec, E_FORMAT) == Format.ROWS) {
+  if (load<u8>(spec, E_FORMAT) == OutputFormat.ROWS) {
     rowWriteHead(p, Tag.OBJECT, 1);
     store<u32>(p, 5, 5);
     store<u32>(p, 0x6f727265, 9); // erro

@@ -1,4 +1,5 @@
 // Streams: input bytes become batches, batches go through the rules, output goes to the host.
+import { FEED_LEFT } from '../gen/flow-layouts';
 import { hostAcknowledge, hostClock, hostPacket } from './host';
 import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
 import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
@@ -34,14 +35,11 @@ export function streamClose(root: usize): void {
 const BYTES_PER_ROW: u32 = 64;
 
 /**
- * Result of `feed`: 0, or what is wrong with the bytes (source/mqtt.ts, ProtocolError), or FEED_LEFT and with it the number
- * of bytes at the end that were not taken, since there is no memory to keep them: they are to be given again.
- */
-export const FEED_LEFT: u32 = 256;
-
-/**
  * Takes `length` bytes that were written to `inletAt(inlet)`, runs all rules of the stream over the complete messages and
  * keeps the rest. With `skips` there is no rest: the message that has begun is skipped.
+ *
+ * Returns 0, or what is wrong with the bytes (ProtocolError), or FEED_LEFT and with it the number of bytes at the end that
+ * were not taken, since there is no memory to keep them: they are to be given again.
  */
 export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bool): u32 {
   const from = inletBegin(inlet);

@@ -1,13 +1,13 @@
 // Keeps the rows for which a condition is true. Null and missing drop the row silently; an error, or a value that is no
 // boolean, sends the row on as an error row (NodeFlag.SEND_ERROR) or counts it as an exception and drops it.
 //
-//   spec    condition u32 | flags u32 (FilterFlag)
 //   state   begun u32 | failOff u32 | failLen u32 | verdict u32      only below a window
 //
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
 import * as ctx from './context';
 import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage, exhaust, keepFailure } from './node';
+import { FILTER_CONDITION, FILTER_FLAGS, FilterFlag } from '../gen/flow-layouts';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
 import { stageAcquire, stageRelease } from './stage';
 import { selectionPop, selectionPush } from './selection';
@@ -25,16 +25,9 @@ const S_VERDICT: usize = 12;
 const PASSES: u32 = 1;
 const DROPS: u32 = 2;
 
-namespace FilterFlag {
-  /** The first row of a message decides on all of its rows. */
-  export const WHOLE: u32 = 1;
-  /** Messages without rows are sent on. */
-  export const KEEPS_EMPTY: u32 = 2;
-}
-
 // @ts-ignore: decorator
 @inline function filterFlags(node: usize): u32 {
-  return load<u32>(<usize>load<u32>(node, N_SPEC), 4);
+  return load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_FLAGS);
 }
 
 /** Makes the state of a filter; false when memory is exhausted. */
@@ -84,7 +77,7 @@ export function filterEnd(node: usize, failedOff: usize, failedLen: u32): void {
 export function filterPush(node: usize): void {
   const flags = load<u32>(node, N_FLAGS);
   if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), S_FAIL_OFF)) return;
-  const condition = load<u32>(<usize>load<u32>(node, N_SPEC));
+  const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (flags & NodeFlag.MESSAGES && filterFlags(node) & FilterFlag.WHOLE) {
     pushWhole(node, program, condition);

@@ -13,7 +13,7 @@
 import * as ctx from './context';
 import { N_OUT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, Format, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
 } from './encode-row';
 import { ONE_END, isLines, sendFailure } from './encode';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
@@ -117,7 +117,7 @@ function linger(node: usize, spec: usize): void {
 /** Appends a row to the buffer; false when it fails. */
 function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const flags = load<u8>(spec, E_FLAGS);
-  const isJson = load<u8>(spec, E_FORMAT) == Format.JSON;
+  const isJson = load<u8>(spec, E_FORMAT) == OutputFormat.JSON;
   const need = rowBound(row) + 16;
   if (!reserve(node, state, need)) {
     failNoMemory();
@@ -273,7 +273,7 @@ function close(node: usize, spec: usize, state: usize): bool {
   if (!reserve(node, state, 8)) return false;
   const buf = <usize>load<u32>(state, S_BUF);
   let len = load<u32>(state, S_LEN);
-  if (load<u8>(spec, E_FORMAT) == Format.JSON) {
+  if (load<u8>(spec, E_FORMAT) == OutputFormat.JSON) {
     if (!len) len = 1;
     store<u8>(buf, 0x5b);
     store<u8>(buf + len++, 0x5d);

@@ -1,14 +1,8 @@
 // Histograms of the times that operators took, kept only while monitoring asks for them; every batch is timed then.
-//
-//   histogram (176 bytes)
-//   0    sumUs f64
-//   8    counts u64[21]    times up to 10 µs × 2^i, i = 0 … 19; above
 import { allocZeroed, free } from '../mem/alloc';
 import { accountOf, N_HIST } from './node';
+import { HISTOGRAM_BOUNDS, HISTOGRAM_FIRST_US, HIST_COUNTS, HIST_SIZE_OF } from '../gen/flow-layouts';
 
-const HIST_SIZE: u32 = 176;
-const BOUNDS: u32 = 20;
-const FIRST_BOUND_US: f64 = 10;
 
 /** Every batch is timed and every time is kept; otherwise a sample is timed and only added up. */
 export let isMeasured: bool = false;
@@ -21,22 +15,22 @@ export function measureAll(isOn: bool): void {
 export function note(node: usize, us: f64): void {
   let at = <usize>load<u32>(node, N_HIST);
   if (!at) {
-    at = allocZeroed(HIST_SIZE, accountOf(node));
+    at = allocZeroed(HIST_SIZE_OF, accountOf(node));
     if (!at) return;
     store<u32>(node, <u32>at, N_HIST);
   }
   store<f64>(at, load<f64>(at) + us);
-  let bound = FIRST_BOUND_US;
+  let bound = <f64>HISTOGRAM_FIRST_US;
   let i: u32 = 0;
-  while (i < BOUNDS && us > bound) {
+  while (i < HISTOGRAM_BOUNDS && us > bound) {
     bound *= 2;
     i++;
   }
-  const count = at + 8 + (<usize>i << 3);
+  const count = at + HIST_COUNTS + (<usize>i << 3);
   store<u64>(count, load<u64>(count) + 1);
 }
 
 /** Frees the histogram of a node. */
 export function noteFree(node: usize): void {
-  free(<usize>load<u32>(node, N_HIST), HIST_SIZE, accountOf(node));
+  free(<usize>load<u32>(node, N_HIST), HIST_SIZE_OF, accountOf(node));
 }

@@ -1,13 +1,13 @@
 // Passes the first rows of each message. A row of a stream is a message of its own, so there only LIMIT 0 has an effect.
 //
-//   spec    count u32
 //   state   none; N_STATE itself holds the rows that may still pass in the message under way
 import * as ctx from './context';
+import { LIMIT_COUNT } from '../gen/flow-layouts';
 import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, beginMessage, emit, endMessage } from './node';
 
 // @ts-ignore: decorator
 @inline function limitOf(node: usize): u32 {
-  return load<u32>(<usize>load<u32>(node, N_SPEC));
+  return load<u32>(<usize>load<u32>(node, N_SPEC), LIMIT_COUNT);
 }
 
 export function limitBegin(node: usize): void {

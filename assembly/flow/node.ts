@@ -1,33 +1,6 @@
 // Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
 // steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts).
-//
-//   node (152 bytes)
-//   0    kind u32          NodeKind
-//   4    parent u32        node, or 0 for a root
-//   8    firstChild u32
-//   12   nextSibling u32
-//   16   program u32       expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
-//   20   state u32         block of the operator's own, 0 none
-//   24   flags u32         NodeFlag
-//   28   heapIndex u32     position + 1 in the timer heap (flow/timers.ts), 0 none
-//   32   memory u64        bytes held by the node and its state
-//   40   recordsIn u64
-//   48   recordsOut u64
-//   56   exceptions u64
-//   64   lastExceptionOff u32, 68 lastExceptionLen u32, 72 lastExceptionAt f64 (epoch ms)
-//   80   lastInvocation f64 (epoch ms, 0 never)
-//   88   deadline f64      epoch ms of the next tick
-//   96   host u32          handle of the host, given back with each output
-//   100  spec u32          immutable description, 0 none
-//   104  specSize u32
-//   108  stateSize u32
-//   112  busyUs f64        time spent in this node without its children, microseconds, sampled
-//   120  tickUs f64        of a root (stream or merge): time of all ticks below it, microseconds
-//   128  histogram u32     times of its work (flow/latency.ts), 0 none
-//   132  work u32          the work of the host (flow/longest.ts) in which it took
-//   136  workUs f64        so much time
-//   144  workRows u32      for so many rows
-//   148  workHostUs u32    the part of it in functions of the host
+// A node is drawn in gen/flow-layouts.ts.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import * as ctx from './context';
@@ -37,27 +10,14 @@ import { pushTo, beginOf, endOf } from './kinds';
 import { isMeasured, note, noteFree } from './latency';
 import { longestFrom, longestNote, longestUntil } from './longest';
 
-export namespace NodeKind {
-  export const SOURCE: u32 = 1;
-  export const FILTER: u32 = 2;
-  export const EVENT_TIME: u32 = 3;
-  export const WINDOW: u32 = 4;
-  export const SORT: u32 = 5;
-  export const LIMIT: u32 = 6;
-  export const ENCODE: u32 = 7;
-  export const MERGE: u32 = 8;
-  export const PORT: u32 = 9;
-  export const JOIN: u32 = 10;
-}
+import {
+  NodeFlag, NodeKind, N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_FLAGS, N_MEMORY, N_IN, N_OUT, N_EXCEPTIONS, N_EXC_OFF, N_EXC_LEN, N_EXC_AT, N_LAST, N_BUSY, N_TICK, N_SIZE_OF as NODE_SIZE,
+} from '../gen/flow-layouts';
 
-export namespace NodeFlag {
-  /** Errors of rows travel on as error rows and are reported at the sink; otherwise they are counted and dropped. */
-  export const SEND_ERROR: u32 = 1;
-  /** The batches of this node are parts of messages (window results), bracketed by begin and end. */
-  export const MESSAGES: u32 = 2;
-  /** Its state could not grow: it takes nothing in and sends nothing until its rules have ended. */
-  export const EXHAUSTED: u32 = 4;
-}
+export { NodeFlag, NodeKind } from '../gen/flow-layouts';
+export {
+  N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_MEMORY, N_IN, N_OUT, N_EXCEPTIONS, N_EXC_OFF, N_EXC_LEN, N_EXC_AT, N_LAST, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_BUSY, N_TICK, N_HIST, N_WORK, N_WORK_US, N_WORK_ROWS, N_WORK_HOST, N_SIZE_OF as NODE_SIZE,
+} from '../gen/flow-layouts';
 
 /** The node at work, for the report when the kernel fails. */
 export let current: usize = 0;
@@ -105,35 +65,6 @@ export function endTick(node: usize, start: f64): void {
   store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
 }
 
-export const NODE_SIZE: u32 = 152;
-export const N_KIND: usize = 0;
-export const N_PARENT: usize = 4;
-export const N_CHILD: usize = 8;
-export const N_SIBLING: usize = 12;
-export const N_PROGRAM: usize = 16;
-export const N_STATE: usize = 20;
-export const N_FLAGS: usize = 24;
-export const N_HEAP: usize = 28;
-export const N_MEMORY: usize = 32;
-export const N_IN: usize = 40;
-export const N_OUT: usize = 48;
-export const N_EXCEPTIONS: usize = 56;
-export const N_EXC_OFF: usize = 64;
-export const N_EXC_LEN: usize = 68;
-export const N_EXC_AT: usize = 72;
-export const N_LAST: usize = 80;
-export const N_DEADLINE: usize = 88;
-export const N_HOST: usize = 96;
-export const N_SPEC: usize = 100;
-export const N_SPEC_SIZE: usize = 104;
-export const N_STATE_SIZE: usize = 108;
-export const N_BUSY: usize = 112;
-export const N_TICK: usize = 120;
-export const N_HIST: usize = 128;
-export const N_WORK: usize = 132;
-export const N_WORK_US: usize = 136;
-export const N_WORK_ROWS: usize = 144;
-export const N_WORK_HOST: usize = 148;
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 

@@ -1,31 +1,16 @@
 // Bytes on their way to the host. All encode nodes write into one region; what a node writes is a segment. Segments are
 // handed out in one host call when the region is full and at the end of each feed and tick, so a thousand rules with a
 // few rows each cost one call. A segment holds complete messages only.
-//
-//   segment (32 bytes)
-//   0    node u32
-//   4    host u32        handle of the host
-//   8    off u32         first byte
-//   12   len u32
-//   16   ends u32        -> u32 end of each message, from `off`; 0 when messages end with a line feed
-//   20   messages u32
-//   24   rows u32
-//   28   0 u32
 import { alloc } from '../mem/alloc';
 import { N_HOST } from './node';
 import { hostOutput } from './host';
+import {
+  SEGMENT_ENDS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF, SEGMENT_ROWS, SEGMENT_SIZE_OF,
+} from '../gen/flow-layouts';
 
 export const OUT_SIZE: u32 = 1 << 20;
 const MAX_SEGMENTS: u32 = 4096;
 const MAX_ENDS: u32 = 1 << 16;
-const SEGMENT: u32 = 32;
-const G_NODE: usize = 0;
-const G_HOST: usize = 4;
-const G_OFF: usize = 8;
-const G_LEN: usize = 12;
-const G_ENDS: usize = 16;
-const G_MESSAGES: usize = 20;
-const G_ROWS: usize = 24;
 /** Room behind the region for wide stores of the writers. */
 const SLACK: u32 = 64;
 
@@ -41,7 +26,7 @@ export let outLimit: usize = 0;
 
 export function outputInit(): bool {
   region = alloc(OUT_SIZE + SLACK, 0);
-  segments = alloc(MAX_SEGMENTS * SEGMENT, 0);
+  segments = alloc(MAX_SEGMENTS * SEGMENT_SIZE_OF, 0);
   ends = alloc(MAX_ENDS * 4, 0);
   position = region;
   outLimit = region + OUT_SIZE;
@@ -59,17 +44,17 @@ export function outFlush(): void {
 /** Opens a segment for messages of the node, going on with its last one where possible, and returns where to write. */
 export function outOpen(node: usize, hasEnds: bool): usize {
   if (segmentCount) {
-    const last = segments + (segmentCount - 1) * SEGMENT;
-    if (<usize>load<u32>(last, G_NODE) == node && position < outLimit) return position;
+    const last = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
+    if (<usize>load<u32>(last, SEGMENT_NODE) == node && position < outLimit) return position;
     if (segmentCount == MAX_SEGMENTS || position == outLimit) outFlush();
   }
-  const at = segments + segmentCount++ * SEGMENT;
-  store<u32>(at, <u32>node, G_NODE);
-  store<u32>(at, load<u32>(node, N_HOST), G_HOST);
-  store<u32>(at, <u32>position, G_OFF);
-  store<u32>(at, 0, G_LEN);
-  store<u32>(at, hasEnds ? <u32>(ends + (<usize>endCount << 2)) : 0, G_ENDS);
-  store<u64>(at, 0, G_MESSAGES);
+  const at = segments + segmentCount++ * SEGMENT_SIZE_OF;
+  store<u32>(at, <u32>node, SEGMENT_NODE);
+  store<u32>(at, load<u32>(node, N_HOST), SEGMENT_HOST);
+  store<u32>(at, <u32>position, SEGMENT_OFF);
+  store<u32>(at, 0, SEGMENT_LEN);
+  store<u32>(at, hasEnds ? <u32>(ends + (<usize>endCount << 2)) : 0, SEGMENT_ENDS);
+  store<u64>(at, 0, SEGMENT_MESSAGES);
   return position;
 }
 
@@ -82,31 +67,31 @@ export function outOpen(node: usize, hasEnds: bool): usize {
 /** Notes that a message of the open segment ends before `end`. */
 // @ts-ignore: decorator
 @inline export function outEnd(end: usize): void {
-  const at = segments + (segmentCount - 1) * SEGMENT;
-  store<u32>(ends + (<usize>(endCount++) << 2), <u32>end - load<u32>(at, G_OFF));
+  const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
+  store<u32>(ends + (<usize>(endCount++) << 2), <u32>end - load<u32>(at, SEGMENT_OFF));
 }
 
 /** Closes the segment that was opened last: bytes up to `end` are written, with so many more messages and rows. */
 export function outClose(end: usize, messages: u32, rows: u32): void {
-  const at = segments + (segmentCount - 1) * SEGMENT;
+  const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
   position = end;
-  store<u32>(at, <u32>end - load<u32>(at, G_OFF), G_LEN);
-  store<u32>(at, load<u32>(at, G_MESSAGES) + messages, G_MESSAGES);
-  store<u32>(at, load<u32>(at, G_ROWS) + rows, G_ROWS);
-  if (!messages && !load<u32>(at, G_LEN)) segmentCount--;
+  store<u32>(at, <u32>end - load<u32>(at, SEGMENT_OFF), SEGMENT_LEN);
+  store<u32>(at, load<u32>(at, SEGMENT_MESSAGES) + messages, SEGMENT_MESSAGES);
+  store<u32>(at, load<u32>(at, SEGMENT_ROWS) + rows, SEGMENT_ROWS);
+  if (!messages && !load<u32>(at, SEGMENT_LEN)) segmentCount--;
 }
 
 /** Hands out bytes that stand elsewhere, after everything before them. `endsPtr`: as in a segment. */
 export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, messages: u32, rows: u32): void {
   outFlush();
   const at = segments;
-  store<u32>(at, <u32>node, G_NODE);
-  store<u32>(at, load<u32>(node, N_HOST), G_HOST);
-  store<u32>(at, <u32>off, G_OFF);
-  store<u32>(at, len, G_LEN);
-  store<u32>(at, <u32>endsPtr, G_ENDS);
-  store<u32>(at, messages, G_MESSAGES);
-  store<u32>(at, rows, G_ROWS);
+  store<u32>(at, <u32>node, SEGMENT_NODE);
+  store<u32>(at, load<u32>(node, N_HOST), SEGMENT_HOST);
+  store<u32>(at, <u32>off, SEGMENT_OFF);
+  store<u32>(at, len, SEGMENT_LEN);
+  store<u32>(at, <u32>endsPtr, SEGMENT_ENDS);
+  store<u32>(at, messages, SEGMENT_MESSAGES);
+  store<u32>(at, rows, SEGMENT_ROWS);
   segmentCount = 1;
   outFlush();
 }

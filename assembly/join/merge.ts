@@ -1,9 +1,6 @@
 // Several streams as one sequence: ports stand below the streams and give their rows to a merge node, which is a root of its
 // own. No value is copied: a batch of the merge is the port's columns at the branch's place, one block without values for
 // all columns of other branches, and a block with the number of the branch.
-//
-//   spec of a merge   branches u32 | columns u32 | {first column u32, count u32}[branches]
-//   spec of a port    target u32 | branch u32 | timestamp u16 | columns u16 | operands u16[columns]
 import * as ctx from '../flow/context';
 import { withoutErrors } from '../flow/filter';
 import { N_IN, N_KIND, N_LAST, N_OUT, N_PROGRAM, N_SPEC, NodeKind, emit, exhaust } from '../flow/node';
@@ -16,11 +13,11 @@ import { vmRun } from '../ops/vm';
 import { flushBelow } from '../flow/tree';
 import { joinTake } from './join';
 import { NO_VALUES } from './spec';
+import {
+  MERGE_BRANCH_FIRST, MERGE_BRANCH_SIZE_OF, MERGE_COLUMNS, MERGE_SIZE_OF, PORT_BRANCH as P_BRANCH, PORT_COLUMNS as P_COLUMNS,
+  PORT_SIZE_OF as P_OPERANDS, PORT_TARGET, PORT_TIMESTAMP as P_TIMESTAMP,
+} from '../gen/join-layouts';
 
-const P_BRANCH: usize = 4;
-const P_TIMESTAMP: usize = 8;
-const P_COLUMNS: usize = 10;
-const P_OPERANDS: usize = 12;
 
 /** Gives the current batch to the port's target. */
 export function portPush(node: usize): void {
@@ -40,7 +37,7 @@ export function portPush(node: usize): void {
     exhaust(node);
     return;
   }
-  const target = <usize>load<u32>(spec);
+  const target = <usize>load<u32>(spec, PORT_TARGET);
   store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
   if (load<u32>(target, N_KIND) == NodeKind.JOIN) giveToTable(node, spec, target, program, stage, columns);
   else giveToMerge(node, spec, target, program, stage, columns);
@@ -94,8 +91,8 @@ function fill(tag: u8, payload: u64): usize {
 function giveToMerge(node: usize, spec: usize, target: usize, program: usize, stage: usize, columns: u32): void {
   const branch = load<u32>(spec, P_BRANCH);
   const merged = <usize>load<u32>(target, N_SPEC);
-  const width = load<u32>(merged, 4);
-  const first = load<u32>(merged + (<usize>branch << 3), 8);
+  const width = load<u32>(merged, MERGE_COLUMNS);
+  const first = load<u32>(merged + branch * MERGE_BRANCH_SIZE_OF, MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
   const blocks = poolAlloc(ctx.scratch, width << 2);
   if (!blocks) {
     exhaust(node);
@@ -130,6 +127,6 @@ function giveToTable(node: usize, spec: usize, target: usize, program: usize, st
 
 /** The input of the port's stream is over: what is gathered below the target is sent. A table has nothing there. */
 export function portFlush(node: usize): void {
-  const target = <usize>load<u32>(load<u32>(node, N_SPEC));
+  const target = <usize>load<u32>(<usize>load<u32>(node, N_SPEC), PORT_TARGET);
   if (load<u32>(target, N_KIND) != NodeKind.JOIN) flushBelow(target);
 }

@@ -1,21 +1,6 @@
 // The description of a join as the host writes it (kernels/join-spec.ts), and the state of its node.
 //
-//   spec    0    columns u32         of the output
-//           4    branchOperand u32   column of the input with the branch number, 0xffff: all rows are of branch 0
-//           8    branches u32 | branchesAt u32 | steps u32 | stepsAt u32
-//           24   others u32 | othersAt u32               columns of no branch: u16[others]
-//           32   first u32                               branch on the left of the first step
-//   branch  0    columns u32 | columnsAt u32             columns of the output that are the branch's: u16[columns]
-//   (32)    8    computed u32 | computedAt u32           values of a row that only keys need: operands u16[computed]
-//           16   isTable u32 | retain u32                rows kept over all messages, 0 all
-//   step    0    type u32 | branch u32
-//   (40)    8    program u32 | programLen u32            0 none; the address once the node is open
-//           16   condition u32                           operand, 0xffff none
-//           20   keys u32 | keysAt u32 | reads u32 | readsAt u32     reads: columns that the program reads, u16[reads]
-//   key     0    leftBranch u32 | left u32 | right u32   slots of the rows' records
-//   (16)    12   isPlain u32                             the left side is a column, not computed
-//
-// All `…At` are offsets from the start of the spec.
+// The spec is drawn in gen/join-layouts.ts.
 //
 //   state   0    pool 32             rows of the message
 //           32   failOff u32 | failLen u32 | begun u32 | programs u32 (made)
@@ -26,45 +11,22 @@
 //           64   tuples 32, tuples 32                    results of the steps before the last (join/tuples.ts)
 //           128  list 32 [branches]                      rows of the branches (join/rows.ts)
 
-export namespace JoinType {
-  export const INNER: u32 = 0;
-  export const LEFT: u32 = 1;
-  export const RIGHT: u32 = 2;
-  export const FULL: u32 = 3;
-  export const CROSS: u32 = 4;
-}
-
-export const J_COLUMNS: usize = 0;
-export const J_BRANCH: usize = 4;
-export const J_BRANCHES: usize = 8;
-const J_BRANCHES_AT: usize = 12;
-export const J_STEPS: usize = 16;
-const J_STEPS_AT: usize = 20;
-export const J_OTHERS: usize = 24;
-export const J_OTHERS_AT: usize = 28;
-export const J_FIRST: usize = 32;
-
-export const B_COLUMNS: usize = 0;
-export const B_COLUMNS_AT: usize = 4;
-export const B_COMPUTED: usize = 8;
-export const B_COMPUTED_AT: usize = 12;
-export const B_IS_TABLE: usize = 16;
-export const B_RETAIN: usize = 20;
-
-export const T_TYPE: usize = 0;
-export const T_BRANCH: usize = 4;
-export const T_PROGRAM: usize = 8;
-export const T_PROGRAM_LEN: usize = 12;
-export const T_CONDITION: usize = 16;
-export const T_KEYS: usize = 20;
-const T_KEYS_AT: usize = 24;
-export const T_READS: usize = 28;
-export const T_READS_AT: usize = 32;
-
-export const K_LEFT_BRANCH: usize = 0;
-export const K_LEFT: usize = 4;
-export const K_RIGHT: usize = 8;
-export const K_IS_PLAIN: usize = 12;
+export { JoinType } from '../gen/join-layouts';
+export {
+  JOIN_COLUMNS as J_COLUMNS, JOIN_BRANCH as J_BRANCH, JOIN_BRANCHES as J_BRANCHES, JOIN_STEPS as J_STEPS, JOIN_OTHERS as J_OTHERS, JOIN_OTHERS_AT as J_OTHERS_AT, JOIN_FIRST as J_FIRST,
+} from '../gen/join-layouts';
+export {
+  JOIN_BRANCH_COLUMNS as B_COLUMNS, JOIN_BRANCH_COLUMNS_AT as B_COLUMNS_AT, JOIN_BRANCH_COMPUTED as B_COMPUTED, JOIN_BRANCH_COMPUTED_AT as B_COMPUTED_AT, JOIN_BRANCH_IS_TABLE as B_IS_TABLE, JOIN_BRANCH_RETAIN as B_RETAIN,
+} from '../gen/join-layouts';
+export {
+  JOIN_STEP_TYPE as T_TYPE, JOIN_STEP_BRANCH as T_BRANCH, JOIN_STEP_PROGRAM as T_PROGRAM, JOIN_STEP_PROGRAM_LEN as T_PROGRAM_LEN, JOIN_STEP_CONDITION as T_CONDITION, JOIN_STEP_KEYS as T_KEYS, JOIN_STEP_READS as T_READS, JOIN_STEP_READS_AT as T_READS_AT,
+} from '../gen/join-layouts';
+export {
+  JOIN_KEY_LEFT_BRANCH as K_LEFT_BRANCH, JOIN_KEY_LEFT as K_LEFT, JOIN_KEY_RIGHT as K_RIGHT, JOIN_KEY_IS_PLAIN as K_IS_PLAIN,
+} from '../gen/join-layouts';
+import {
+  JOIN_BRANCHES_AT as J_BRANCHES_AT, JOIN_STEPS_AT as J_STEPS_AT, JOIN_FIRST as J_FIRST, JOIN_BRANCH_COLUMNS as B_COLUMNS, JOIN_BRANCH_COMPUTED as B_COMPUTED, JOIN_BRANCH_SIZE_OF as BRANCH_SIZE, JOIN_STEP_BRANCH as T_BRANCH, JOIN_STEP_KEYS_AT as T_KEYS_AT, JOIN_STEP_SIZE_OF as STEP_SIZE, JOIN_KEY_SIZE_OF as KEY_SIZE,
+} from '../gen/join-layouts';
 
 export const S_FAIL: usize = 32;
 export const S_FAIL_LEN: usize = 36;
@@ -87,17 +49,17 @@ export const NO_VALUES: usize = memory.data(17472, 64);
 
 // @ts-ignore: decorator
 @inline export function branchAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, J_BRANCHES_AT) + (<usize>i << 5);
+  return spec + <usize>load<u32>(spec, J_BRANCHES_AT) + <usize>(i * BRANCH_SIZE);
 }
 
 // @ts-ignore: decorator
 @inline export function stepAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, J_STEPS_AT) + <usize>(i * 40);
+  return spec + <usize>load<u32>(spec, J_STEPS_AT) + <usize>(i * STEP_SIZE);
 }
 
 // @ts-ignore: decorator
 @inline export function keyAt(spec: usize, step: usize, i: u32): usize {
-  return spec + <usize>load<u32>(step, T_KEYS_AT) + (<usize>i << 4);
+  return spec + <usize>load<u32>(step, T_KEYS_AT) + <usize>(i * KEY_SIZE);
 }
 
 // @ts-ignore: decorator

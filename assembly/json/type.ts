@@ -1,21 +1,8 @@
-// Declared types as the decoder reads them, in prefix notation (kernels/stream-spec.ts writes them):
-//
-//   kind u8
-//   array     … element type
-//   struct    … size u32 (of all fields) | count u16 | fields: nameLen u16 | typeLen u32 | name | type
-export namespace TypeKind {
-  export const ANY: u8 = 0;
-  export const BIGINT: u8 = 1;
-  export const FLOAT: u8 = 2;
-  export const STRING: u8 = 3;
-  export const DATETIME: u8 = 4;
-  export const BOOLEAN: u8 = 5;
-  export const BYTEA: u8 = 6;
-  export const ARRAY: u8 = 7;
-  export const STRUCT: u8 = 8;
-}
-const FIELDS: usize = 7;
-const FIELD_HEAD: usize = 6;
+// Declared types as the decoder reads them, in prefix notation (source/layouts.json).
+export { TypeKind } from '../gen/source-layouts';
+import {
+  FIELD_NAME_LEN, FIELD_SIZE_OF as FIELD_HEAD, FIELD_TYPE_LEN, STRUCT_COUNT, STRUCT_SIZE, STRUCT_SIZE_OF as FIELDS, TypeKind,
+} from '../gen/source-layouts';
 
 /** Kind of the type at `type`; address 0 is any. */
 // @ts-ignore: decorator
@@ -31,7 +18,7 @@ const FIELD_HEAD: usize = 6;
 
 // @ts-ignore: decorator
 @inline export function fieldCount(type: usize): u32 {
-  return load<u16>(type, 5);
+  return load<u16>(type, STRUCT_COUNT);
 }
 
 // @ts-ignore: decorator
@@ -41,7 +28,7 @@ const FIELD_HEAD: usize = 6;
 
 // @ts-ignore: decorator
 @inline export function nextField(field: usize): usize {
-  return field + FIELD_HEAD + load<u16>(field) + load<u32>(field, 2);
+  return field + FIELD_HEAD + load<u16>(field, FIELD_NAME_LEN) + load<u32>(field, FIELD_TYPE_LEN);
 }
 
 // @ts-ignore: decorator
@@ -51,12 +38,12 @@ const FIELD_HEAD: usize = 6;
 
 // @ts-ignore: decorator
 @inline export function fieldNameLen(field: usize): u32 {
-  return load<u16>(field);
+  return load<u16>(field, FIELD_NAME_LEN);
 }
 
 // @ts-ignore: decorator
 @inline export function fieldType(field: usize): usize {
-  return field + FIELD_HEAD + load<u16>(field);
+  return field + FIELD_HEAD + load<u16>(field, FIELD_NAME_LEN);
 }
 
 /** Finds a field of a struct type by name; 0 when there is none. */
@@ -73,5 +60,5 @@ export function findField(type: usize, name: usize, nameLen: u32): usize {
 export function typeSize(type: usize): u32 {
   let at = type;
   while (load<u8>(at) == TypeKind.ARRAY) at++;
-  return <u32>(at - type) + (load<u8>(at) == TypeKind.STRUCT ? <u32>FIELDS + load<u32>(at, 1) : 1);
+  return <u32>(at - type) + (load<u8>(at) == TypeKind.STRUCT ? <u32>FIELDS + load<u32>(at, STRUCT_SIZE) : 1);
 }

@@ -1,36 +1,15 @@
 // Operands of programs: where the values of a register, a column of the current batch or a constant stand.
 //
-//   program   opCount u32 | constCount u32 | ops u32 | consts u32 | args u32 | size u32 | acct u32 | argCount u32
-//             … ops, consts, args, nested values, text, 16 zero bytes
-//             The host writes offsets from the start of the block, `programNew` turns them into addresses.
-//   op        opcode u16, dst u16, a u16, b u16, c u16, argCount u16, imm u32, argStart u32 (index into args), 0 u32
-//   const     payload u64 | tag u32 | 0 u32       (16 bytes; text and nested values inside the program block)
-//   args      u16 operands
+// A program is a head, operations, constants, arguments, nested values, text and 16 zero bytes: ops/layouts.json.
 //
 // A register or column has one value per row, a constant one for all rows: readers multiply the row number by
 // `strideOf(operand)` (1 or 0), so that one loop serves both.
 import * as ctx from '../flow/context';
 import { COL_SIZE, COL_TAGS, COL_VALS, OPERAND_COL, OPERAND_CONST, OPERAND_NONE } from '../mem/layout';
+import { P_CONSTS } from '../gen/ops-layouts';
 
-export const PROGRAM_HEAD: u32 = 32;
-export const P_OPS: usize = 8;
-export const P_CONSTS: usize = 12;
-export const P_ARGS: usize = 16;
-export const P_SIZE: usize = 20;
-/** Byte counter that the block is charged to, 0 nobody's. */
-export const P_ACCT: usize = 24;
-export const P_ARG_COUNT: usize = 28;
-
-/** An op takes 24 bytes. */
-export const OP_SIZE: u32 = 24;
-export const OP_DST: usize = 2;
-export const OP_A: usize = 4;
-export const OP_B: usize = 6;
-export const OP_C: usize = 8;
-export const OP_ARG_COUNT: usize = 10;
-export const OP_IMM: usize = 12;
-/** Index of the op's first argument in the program's args table. */
-export const OP_ARGS: usize = 16;
+export { P_OPS, P_CONSTS, P_ARGS, P_SIZE, P_ACCT, P_ARG_COUNT, P_SIZE_OF as PROGRAM_HEAD } from '../gen/ops-layouts';
+export { OP_DST, OP_A, OP_B, OP_C, OP_ARG_COUNT, OP_IMM, OP_ARGS, OP_SIZE_OF as OP_SIZE } from '../gen/ops-layouts';
 
 /** Program under way: ops resolve their constants in it. */
 export let program: usize = 0;

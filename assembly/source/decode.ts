@@ -12,14 +12,14 @@ import { hasSpecial, putSpecial } from './meta';
 import * as message from './message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
 import {
-  blockAt, hasDefault, S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_STEPS, S_USE_COUNT, SpecFlag, U_DEFAULT,
+  blockAt, hasDefault, S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_STEPS, S_USE_COUNT, StreamFlag, U_DEFAULT,
   U_DEFAULT_TAG, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind,
 } from './state';
 
 /** Settings of the JSON parser for a source; once per fill, and again after metadata was parsed. */
 export function parserFor(state: usize): void {
   const f = load<u8>(state, S_FLAGS);
-  parseInto(ctx.scratch, (f & SpecFlag.INTS ? ParseFlag.INTS : 0) | (f & SpecFlag.STRICT ? ParseFlag.STRICT : 0));
+  parseInto(ctx.scratch, (f & StreamFlag.INTS ? ParseFlag.INTS : 0) | (f & StreamFlag.STRICT ? ParseFlag.STRICT : 0));
 }
 
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
@@ -102,7 +102,7 @@ function putRow(state: usize, row: u32): void {
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
 // @ts-ignore: decorator
 @inline function completeRow(state: usize, row: u32): bool {
-  if ((load<u8>(state, S_FLAGS) & SpecFlag.STRICT) && !checkMissing(state, row)) return false;
+  if ((load<u8>(state, S_FLAGS) & StreamFlag.STRICT) && !checkMissing(state, row)) return false;
   if (hasSpecial(state)) putSpecial(state, row);
   return true;
 }

@@ -6,6 +6,7 @@ import { poolBytesCopy } from '../mem/pool';
 import { accountOf } from '../flow/node';
 import { isUtf8 } from '../text/utf8';
 import * as message from './message';
+import { ProtocolError } from '../gen/source-layouts';
 import { propertyEnd, TOPIC_ALIAS } from './properties';
 import { S_ALIASES, S_KINDS, S_MAX_MESSAGE, S_OVERSIZED, S_SKIP, S_VERSION, stateOf, UseKind } from './state';
 
@@ -37,17 +38,7 @@ export namespace Packet {
 /** Position after the packet found. */
 export let packetEnd: usize = 0;
 
-/** What is wrong with the bytes, for the host to drop the connection; 0 nothing. */
-export namespace ProtocolError {
-  export const NONE: u32 = 0;
-  export const LENGTH: u32 = 1;
-  export const TYPE: u32 = 2;
-  export const PUBLISH: u32 = 3;
-  export const TOPIC: u32 = 4;
-  export const PROPERTIES: u32 = 5;
-  export const ALIAS: u32 = 6;
-  export const TOO_LONG: u32 = 7;
-}
+/** What is wrong with the bytes, for the host to drop the connection. */
 export let protocolError: u32 = 0;
 
 export function mqttBegin(): void {

@@ -29,7 +29,7 @@ import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
 import * as message from './message';
 import {
-  aliasesForget, Format, Framing, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP,
+  aliasesForget, InputFormat, Framing, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP,
   stateOf,
 } from './state';
 
@@ -93,8 +93,8 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
 // @ts-ignore: decorator
 @inline function decodeMessage(node: usize, state: usize): bool {
   const format = load<u8>(state, S_FORMAT);
-  if (format == Format.JSON) return decodeJson(node, state);
-  return format == Format.BINARY ? decodeBinary(node) : decodeRows(node);
+  if (format == InputFormat.JSON) return decodeJson(node, state);
+  return format == InputFormat.BINARY ? decodeBinary(node) : decodeRows(node);
 }
 
 /** A new connection: what belonged to the old one is forgotten. */

@@ -1,11 +1,5 @@
 // State of a source and the columns it decodes.
-//
-//   spec (written by kernels/stream-spec.ts, little-endian)
-//   0    framing u8 | mqttVersion u8 | format u8 | flags u8
-//   4    maxDepth u32 | maxMessageBytes u32
-//   12   typeSize u32 | defaultCount u32
-//   20   schema: a struct type (json/type.ts), typeSize bytes, none when typeSize is 0
-//        defaults: nameLen u32 | valueLen u32 | name | value as JSON text
+// The spec is drawn in gen/source-layouts.ts.
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 import { poolFree, poolInit } from '../mem/pool';
@@ -13,36 +7,16 @@ import { accountOf, N_STATE, N_STATE_SIZE } from '../flow/node';
 import { parseDocument, valuePayload, valueTag } from '../json/parse';
 import { findField, fieldType, kindOf, TypeKind, typeSize } from '../json/type';
 import { stepsForget } from './steps';
+import {
+  DEFAULT_NAME_LEN, DEFAULT_SIZE_OF, DEFAULT_VALUE_LEN, MAX_USES, STREAM_DEFAULTS, STREAM_FLAGS as S_FLAGS, STREAM_SIZE_OF,
+  STREAM_TYPE_SIZE, SourceError, StreamFlag, UseKind,
+} from '../gen/source-layouts';
 
-export namespace Framing {
-  export const MQTT: u8 = 1;
-  export const LINES: u8 = 2;
-  export const FRAMES: u8 = 3;
-}
-export namespace Format {
-  export const JSON: u8 = 1;
-  export const BINARY: u8 = 2;
-  export const ROWS: u8 = 3;
-}
-export namespace SpecFlag {
-  export const STRICT: u8 = 1;
-  export const INTS: u8 = 2;
-}
-export namespace UseKind {
-  export const FIELD: u8 = 1;
-  export const ROW: u8 = 2;
-  export const SELF: u8 = 3;
-  export const META: u8 = 4;
-  export const META_ALL: u8 = 5;
-  export const ARRIVAL: u8 = 6;
-}
-
-export const S_FRAMING: usize = 0;
-export const S_VERSION: usize = 1;
-export const S_FORMAT: usize = 2;
-export const S_FLAGS: usize = 3;
-export const S_MAX_DEPTH: usize = 4;
-export const S_MAX_MESSAGE: usize = 8;
+export { Framing, InputFormat, StreamFlag, UseKind } from '../gen/source-layouts';
+export {
+  STREAM_FRAMING as S_FRAMING, STREAM_VERSION as S_VERSION, STREAM_FORMAT as S_FORMAT, STREAM_FLAGS as S_FLAGS,
+  STREAM_MAX_DEPTH as S_MAX_DEPTH, STREAM_MAX_MESSAGE as S_MAX_MESSAGE,
+} from '../gen/source-layouts';
 /** Struct type of the declared columns, 0 without schema. */
 export const S_SCHEMA: usize = 12;
 const S_SPEC: usize = 16;
@@ -76,7 +50,6 @@ export const S_ALIASES: usize = 120;
 const S_POOL: usize = 128;
 export const STATE_SIZE: u32 = 160;
 
-const SPEC_HEAD: u32 = 20;
 
 // use: 64 bytes, one for each column index
 //   0    nameOff u32 | nameLen u32
@@ -113,9 +86,6 @@ export namespace NumberAs {
   export const WHOLE_I64: u8 = 2;
   export const OTHER: u8 = 3;
 }
-
-/** Most columns of one source: what an operand can name. */
-const MAX_USES: u32 = 0x4000;
 
 /**
  * Column blocks by index, shared by all sources: only one batch is under way at a time.
@@ -159,17 +129,11 @@ function ensureBlocks(count: u32): bool {
   return <usize>load<u32>(state, S_USES) + <usize>index * USE_SIZE;
 }
 
-export namespace SourceError {
-  export const MEMORY: i32 = -1;
-  export const SPEC: i32 = -2;
-  export const TOO_MANY: i32 = -3;
-}
-
 /** Builds the state from the spec (copied). Returns 0 or a SourceError. */
 export function sourceInit(node: usize, specPtr: usize, specLen: u32): i32 {
-  if (specLen < SPEC_HEAD) return SourceError.SPEC;
-  const schemaSize = load<u32>(specPtr, 12);
-  if (schemaSize > specLen - SPEC_HEAD) return SourceError.SPEC;
+  if (specLen < STREAM_SIZE_OF) return SourceError.SPEC;
+  const schemaSize = load<u32>(specPtr, STREAM_TYPE_SIZE);
+  if (schemaSize > specLen - STREAM_SIZE_OF) return SourceError.SPEC;
   const account = accountOf(node);
   const state = allocZeroed(STATE_SIZE, account);
   if (!state) return SourceError.MEMORY;
@@ -180,7 +144,7 @@ export function sourceInit(node: usize, specPtr: usize, specLen: u32): i32 {
   }
   memory.copy(spec, specPtr, specLen);
   memory.copy(state, spec, 12);
-  store<u32>(state, schemaSize ? <u32>(spec + SPEC_HEAD) : 0, S_SCHEMA);
+  store<u32>(state, schemaSize ? <u32>(spec + STREAM_SIZE_OF) : 0, S_SCHEMA);
   store<u32>(state, <u32>spec, S_SPEC);
   store<u32>(state, specLen, S_SPEC_SIZE);
   poolInit(state + S_POOL, 128, account);
@@ -276,7 +240,7 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
 }
 
 function numberAs(typeKind: u8, flags: u8): u8 {
-  if (typeKind == TypeKind.ANY) return flags & SpecFlag.INTS ? NumberAs.WHOLE_I64 : NumberAs.F64;
+  if (typeKind == TypeKind.ANY) return flags & StreamFlag.INTS ? NumberAs.WHOLE_I64 : NumberAs.F64;
   if (typeKind == TypeKind.FLOAT) return NumberAs.F64;
   return typeKind == TypeKind.BIGINT ? NumberAs.I64 : NumberAs.OTHER;
 }
@@ -324,12 +288,12 @@ function findDefault(state: usize, use: usize): void {
   const name = <usize>load<u32>(use, U_NAME);
   const nameLen = load<u32>(use, U_NAME_LEN);
   if (!schema) return;
-  let at = spec + SPEC_HEAD + load<u32>(spec, 12);
-  for (let n = load<u32>(spec, 16); n > 0 && at + 8 <= stop; n--) {
-    const entryName = at + 8;
-    const value = entryName + load<u32>(at);
-    const valueLen = load<u32>(at, 4);
-    if (load<u32>(at) == nameLen && memory.compare(entryName, name, nameLen) == 0) {
+  let at = spec + STREAM_SIZE_OF + load<u32>(spec, STREAM_TYPE_SIZE);
+  for (let n = load<u32>(spec, STREAM_DEFAULTS); n > 0 && at + DEFAULT_SIZE_OF <= stop; n--) {
+    const entryName = at + DEFAULT_SIZE_OF;
+    const value = entryName + load<u32>(at, DEFAULT_NAME_LEN);
+    const valueLen = load<u32>(at, DEFAULT_VALUE_LEN);
+    if (load<u32>(at, DEFAULT_NAME_LEN) == nameLen && memory.compare(entryName, name, nameLen) == 0) {
       const field = findField(schema, name, nameLen);
       const type = field ? fieldType(field) : 0;
       if (parseDocument(value, valueLen, state + S_POOL, 0, 64, kindOf(type) == TypeKind.DATETIME ? 0 : type)) {

@@ -9,7 +9,7 @@ import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
 import { POW10_F64 } from '../text/wide';
 import { filling, put } from './batch';
 import {
-  NumberAs, S_FLAGS, S_MAX_DEPTH, SpecFlag, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE_KIND,
+  NumberAs, S_FLAGS, S_MAX_DEPTH, StreamFlag, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE_KIND,
 } from './state';
 
 /**
@@ -50,7 +50,7 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
   if ((c == 0x2d || c - 48 < 10) && (kind == TypeKind.FLOAT || kind == TypeKind.ANY)) {
     const v = parseF64(p, end);
     const q = f64End;
-    if (q != p && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, S_FLAGS) & SpecFlag.INTS)) {
+    if (q != p && !(f64Whole && kind == TypeKind.ANY && load<u8>(state, S_FLAGS) & StreamFlag.INTS)) {
       const at = block + (<usize>row << 3);
       store<f64>(at, v, COL_VALS);
       store<u8>(block + row, Tag.F64, COL_TAGS);

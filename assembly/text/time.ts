@@ -2,14 +2,14 @@
 //
 // A TIME value counts nanoseconds since the epoch up to NEAR on both sides (years 1824 to 2115), and microseconds from there
 // on: one ascending scale, so that times compare as integers do.
+import { NEAR } from '../gen/mem-layouts';
 
 /** Longest text of timePrint and timePrintSpaced, bytes. */
 export const MAX_TIME_TEXT: u32 = 48;
 /** Set by timeParse: a TIME value. */
 export let timeValue: i64 = 0;
 
-const NEAR: i64 = 4600000000000000000;
-const NEAR_US: i64 = 4600000000000000;
+const NEAR_US: i64 = NEAR / 1000;
 
 /** The TIME value of microseconds since the epoch (at most 4.6e18 on both sides) and the nanoseconds behind them, 0 to 999. */
 export function timeAt(micros: i64, nanos: i32): i64 {

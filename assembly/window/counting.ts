@@ -61,7 +61,7 @@ export function countPush(node: usize, spec: usize, state: usize): void {
 export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const partition = load<u32>(spec, S_PARTITION);
+  const partition = load<u16>(spec, S_PARTITION);
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const at = sel + (<usize>i << 2);
     if (partition == NO_INPUT) stateTake(node, spec, state, at);

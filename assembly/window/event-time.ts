@@ -2,7 +2,6 @@
 // streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted. Rows too far ahead of
 // the clock are errors: one of them would make all that follow late.
 //
-//   spec    timestamp u16 | columns u16 | streams u32 | lateToleranceMs f64 | maxFutureSkewMs f64 | operands u16[columns]
 //   state   pending 64 (window/pending.ts) | 64 watermark f64 | dropped u64 | ahead u64 | newest f64[streams]
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
@@ -25,13 +24,12 @@ import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
 import { noteUniform } from './output';
+import {
+  EVENT_TIME_COLUMNS as S_COLUMNS, EVENT_TIME_SIZE_OF as S_OPERANDS, EVENT_TIME_SKEW as S_SKEW, EVENT_TIME_STREAMS as S_STREAMS,
+  EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
+} from '../gen/window-layouts';
 import { windowWatermark } from './window';
 
-const S_COLUMNS: usize = 2;
-const S_STREAMS: usize = 4;
-const S_TOLERANCE: usize = 8;
-const S_SKEW: usize = 16;
-const S_OPERANDS: usize = 24;
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
 
@@ -119,7 +117,7 @@ export function eventTimePushFrom(node: usize, stream: u32): void {
   for (let c: u32 = 0; c < columns; c++) {
     store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), S_OPERANDS)));
   }
-  const stamps = blockOf(load<u16>(spec));
+  const stamps = blockOf(load<u16>(spec, S_TIMESTAMP));
   const skew = load<f64>(spec, S_SKEW);
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = 0;

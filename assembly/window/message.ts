@@ -3,7 +3,7 @@
 // the times of its rows. Inputs are bound anew by whoever needs them.
 import * as ctx from '../flow/context';
 import { N_PROGRAM, N_SPEC, N_STATE, beginMessage, endMessage } from '../flow/node';
-import { S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
+import { S_END, S_FLAGS, S_START, S_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';
 import { vmRun } from '../ops/vm';
@@ -30,8 +30,8 @@ export function messagePush(node: usize, spec: usize, state: usize): void {
   bindBatch(spec, program);
   if (load<u32>(state, W_OPEN) == EMPTY) {
     const row = load<u32>(ctx.sel);
-    store<f64>(state, timeIn(load<u32>(spec, S_COUNT_LENGTH), row), W_START);
-    store<f64>(state, timeIn(load<u32>(spec, S_COUNT_STEP), row), W_END);
+    store<f64>(state, timeIn(load<u16>(spec, S_START), row), W_START);
+    store<f64>(state, timeIn(load<u16>(spec, S_END), row), W_END);
     store<f64>(state, timeIn(load<u16>(spec, S_TRIGGER), row), W_FIRST);
     store<u32>(state, HAS_ROWS, W_OPEN);
   }

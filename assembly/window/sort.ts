@@ -1,7 +1,6 @@
 // ORDER BY: gathers the rows of a message and sends them in order when it ends. Nulls come last in both directions, equal
 // rows keep their order, values without an order among each other fail the message.
 //
-//   spec    keys u32 | columns u32 | {operand u16, descending u16}[keys]
 //   state   pool 32 | 32 rows u32 | order u32 | capacity u32 | failOff u32 | failLen u32 | begun u32
 //   row     {payload u64, tag u32, 0 u32}[keys], then [columns]: in the pool; `order` lists their addresses
 //
@@ -22,10 +21,10 @@ import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import { noteUniform } from './output';
+import {
+  SORT_COLUMNS as S_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS as S_KEYS, SORT_SIZE_OF as S_LIST,
+} from '../gen/window-layouts';
 
-const S_KEYS: usize = 0;
-const S_COLUMNS: usize = 4;
-const S_LIST: usize = 8;
 
 const STATE_SIZE: u32 = 64;
 const R_COUNT: usize = 32;
@@ -97,7 +96,7 @@ export function sortPush(node: usize): void {
       return;
     }
     for (let k: u32 = 0; k < keys; k++) {
-      const operand = load<u16>(spec + (<usize>k << 2), S_LIST);
+      const operand = load<u16>(spec + k * SORT_KEY_SIZE_OF, S_LIST + SORT_KEY_OPERAND);
       const at = row * strideOf(operand);
       keep(state, keySlot(kept, k), load<u8>(tagsOf(program, operand) + at), load<u64>(valsOf(program, operand) + (<usize>at << 3)));
     }
@@ -153,7 +152,7 @@ function isAfter(a: usize, b: usize): bool {
       failMessage(sortState, mismatch(tagX, load<u64>(x), tagY));
       return false;
     }
-    const descends = load<u16>(sortSpec + (<usize>k << 2), S_LIST + 2) != 0 && !isNull(tagX) && !isNull(tagY);
+    const descends = load<u16>(sortSpec + k * SORT_KEY_SIZE_OF, S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagX) && !isNull(tagY);
     return descends ? order < 0 : order > 0;
   }
   return false;

@@ -50,7 +50,7 @@ export function windowOpen(node: usize): bool {
   rowsInit(state + W_ROWS, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
-  if (load<u32>(spec, S_KIND) == WindowKind.STATE && load<u32>(spec, S_PARTITION) != NO_INPUT) {
+  if (load<u32>(spec, S_KIND) == WindowKind.STATE && load<u16>(spec, S_PARTITION) != NO_INPUT) {
     const partitions = partitionsNew(acct);
     store<u32>(state, <u32>partitions, W_PARTITIONS);
     return partitions != 0;

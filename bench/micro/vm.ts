@@ -2,9 +2,9 @@
  * ns per row of the program interpreter: `temp > 21 AND speed * 3.6 < 100 AND device LIKE 'dev-0%'` over batches of 1024
  * rows. The batches differ and take turns, else the branch predictor would learn them by heart.
  */
+import { column } from '../../kernels/gen/layouts.js';
 import type { Program } from '../../kernels/ir.js';
 import { col, constant, reg } from '../../kernels/ir.js';
-import { columnSize } from '../../kernels/value.js';
 import { VmKernel } from '../../test/wasm/vm-kernel.js';
 
 const rows = 1024;
@@ -34,7 +34,7 @@ function prepare(nulls: number): Uint8Array[][] {
     kernel.setBatch([temp, speed, device], rows, all, true);
     return [0, 1, 2].map((i) => {
       const at = kernel.exports.columnAt(i);
-      return new Uint8Array(kernel.values.bytes().subarray(at, at + columnSize));
+      return new Uint8Array(kernel.values.bytes().subarray(at, at + column.size));
     });
   });
 }

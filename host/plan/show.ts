@@ -10,11 +10,8 @@ import type {
   RulePlan,
   WindowPlan,
 } from '../../kernels/ir.js';
-import { NONE } from '../../kernels/ir.js';
+import { operandCol as firstColumn, operandConst as firstConst, NONE } from '../../kernels/ir.js';
 import { showConst, showUse } from './show-value.js';
-
-const firstColumn = 0x4000;
-const firstConst = 0x8000;
 
 /** Prints sources with their columns, then each node: `#1 filter < #0`, its operations and what it gives out. */
 export function showPlan(plan: RulePlan): string {

@@ -1,8 +1,9 @@
 /** The text, JSON and source kernels as tests call them: bytes in, plain values out. */
 import type { StreamSpec } from '../../kernels/api.js';
+import { column, Tag } from '../../kernels/gen/layouts.js';
 import type { ColumnUse } from '../../kernels/ir.js';
 import { encodeColumnUse, encodeStreamSpec } from '../../kernels/stream-spec.js';
-import { columnTags, columnVals, Tag, type Value, ValueAccess } from '../../kernels/value.js';
+import { type Value, ValueAccess } from '../../kernels/value.js';
 import { lines } from './streams.js';
 import { testModule, unreached } from './test-module.js';
 
@@ -35,7 +36,7 @@ export function loadTextKernel(): TextKernel {
   };
 }
 
-const columnRaw = columnTags + 1024;
+const columnRaw = column.at.raw;
 
 export interface FilledBatch {
   /** Values by column, then row. */
@@ -134,8 +135,8 @@ export class TestSource {
       const values: unknown[] = [];
       const texts: (string | undefined)[] = [];
       for (let row = 0; row < rows; row++) {
-        const tag = view.getUint8(block + columnTags + row);
-        const at = block + columnVals + row * 8;
+        const tag = view.getUint8(block + column.at.tags + row);
+        const at = block + column.at.vals + row * 8;
         if (tag === Tag.missing && view.getBigUint64(at, true) !== 0n) throw new Error('a missing value has a payload');
         values.push(kernel.values.read(tag, at));
         const text = hasRaw ? kernel.values.read(Tag.str, block + columnRaw + row * 8) : '';
@@ -153,8 +154,8 @@ export class TestSource {
       raw,
       uniform,
       errors: Array.from({ length: rows }, (_, row) => {
-        if (errors === 0 || view.getUint8(errors + columnTags + row) !== Tag.error) return undefined;
-        return kernel.values.read(Tag.str, errors + columnVals + row * 8) as string;
+        if (errors === 0 || view.getUint8(errors + column.at.tags + row) !== Tag.error) return undefined;
+        return kernel.values.read(Tag.str, errors + column.at.vals + row * 8) as string;
       }),
       stopped,
       more: kernel.fillMore.value !== 0,

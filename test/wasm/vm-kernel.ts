@@ -1,9 +1,10 @@
 /** The test build of the program interpreter, with a batch to put values into. */
 import type { HostColumns } from '../../kernels/api.js';
+import { column, Tag } from '../../kernels/gen/layouts.js';
 import { hostCallImport } from '../../kernels/host-call.js';
 import type { Operand, Program } from '../../kernels/ir.js';
 import { encodeProgram } from '../../kernels/program.js';
-import { columnTags, columnVals, Tag, type Value, ValueAccess } from '../../kernels/value.js';
+import { type Value, ValueAccess } from '../../kernels/value.js';
 import { testModule } from './test-module.js';
 
 interface Exports {
@@ -62,10 +63,10 @@ export class VmKernel {
     this.exports.batchSize(rows, selected.length);
   }
 
-  private setColumn(block: number, column: Value[], selected: number[]): void {
-    const tags = column.map((value, row) => {
-      const tag = this.values.write(block + columnVals + row * 8, value);
-      this.values.bytes()[block + columnTags + row] = tag;
+  private setColumn(block: number, values: Value[], selected: number[]): void {
+    const tags = values.map((value, row) => {
+      const tag = this.values.write(block + column.at.vals + row * 8, value);
+      this.values.bytes()[block + column.at.tags + row] = tag;
       return tag;
     });
     const kinds = new Set(selected.map((row) => tags[row]));
@@ -95,9 +96,9 @@ export class VmKernel {
     const bytes = this.values.bytes();
     const uniform = bytes[block];
     return selected.map((row) => {
-      const tag = bytes[block + columnTags + row] ?? 0;
+      const tag = bytes[block + column.at.tags + row] ?? 0;
       if (uniform !== Tag.mixed && uniform !== tag) throw new Error(`header says ${uniform}, row ${row} has ${tag}`);
-      return this.values.read(tag, block + columnVals + row * 8);
+      return this.values.read(tag, block + column.at.vals + row * 8);
     });
   }
 }

@@ -2,16 +2,9 @@
  * The stateful operators alone: compiled from assembly/testing/window.ts with a probe below them, fed with rows of plain
  * values and read back as messages.
  */
+import { column, Tag } from '../../kernels/gen/layouts.js';
 import type { NodePlan } from '../../kernels/ir.js';
-import {
-  columnSize,
-  columnTags,
-  columnVals,
-  Tag,
-  type Value,
-  ValueAccess,
-  type ValueError,
-} from '../../kernels/value.js';
+import { type Value, ValueAccess, type ValueError } from '../../kernels/value.js';
 import { encodeEventTime, encodeSort, encodeWindow } from '../../kernels/window-spec.js';
 import { testModule } from './test-module.js';
 
@@ -64,7 +57,7 @@ export class WindowKernel {
     this.call('stageInit');
     this.columns = this.call('alloc', maxColumns * 4, 0);
     for (let i = 0; i < maxColumns; i++) {
-      const block = this.call('alloc', columnSize, 0);
+      const block = this.call('alloc', column.size, 0);
       this.blocks.push(block);
       this.view.setUint32(this.columns + 4 * i, block, true);
     }
@@ -166,8 +159,8 @@ export class WindowKernel {
       if (block === undefined) throw new Error('too many columns');
       let uniform = -1;
       rows.forEach((row, r) => {
-        const tag = this.values.write(block + columnVals + 8 * r, row[c]);
-        this.view.setUint8(block + columnTags + r, tag);
+        const tag = this.values.write(block + column.at.vals + 8 * r, row[c]);
+        this.view.setUint8(block + column.at.tags + r, tag);
         uniform = uniform === -1 || uniform === tag ? tag : Tag.mixed;
       });
       this.view.setUint8(block, uniform);
@@ -197,7 +190,7 @@ export class WindowKernel {
       const values: Value[] = [];
       for (let c = 0; c < this.width; c++) values.push(this.readAt(view.getUint32(cols + 4 * c, true), row));
       if (this.open === null) {
-        const failed = errors !== 0 && view.getUint8(errors + columnTags + row) === Tag.error;
+        const failed = errors !== 0 && view.getUint8(errors + column.at.tags + row) === Tag.error;
         this.messages.push({
           rows: failed ? [] : [values],
           error: failed ? (this.readAt(errors, row) as ValueError).message : null,
@@ -210,7 +203,7 @@ export class WindowKernel {
   width = 0;
 
   private readAt(block: number, row: number): Value {
-    return this.values.read(this.view.getUint8(block + columnTags + row), block + columnVals + 8 * row);
+    return this.values.read(this.view.getUint8(block + column.at.tags + row), block + column.at.vals + 8 * row);
   }
 
   private readText(off: number, len: number): string {

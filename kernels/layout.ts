@@ -1,0 +1,82 @@
+/** Blocks in the layouts that the kernel reads, written by the names of their fields. */
+
+type FieldType = 'u8' | 'i8' | 'u16' | 'u32' | 'i32' | 'u64' | 'i64' | 'f64';
+
+/** Where the fields of a block stand; `types` has those that the host writes. */
+export interface Layout<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>> {
+  /** Bytes of the block. */
+  readonly size: number;
+  readonly at: At;
+  readonly types: Types;
+}
+
+export function layout<
+  const At extends Record<string, number>,
+  const Types extends { readonly [K in keyof At]?: FieldType },
+>(size: number, at: At, types: Types): Layout<At, Types> {
+  return { size, at, types };
+}
+
+type Values<Types> = { readonly [K in keyof Types]: Types[K] extends 'u64' | 'i64' ? bigint : number };
+
+const ranges: Record<Exclude<FieldType, 'f64'>, readonly [least: number, most: number]> = {
+  u8: [0, 0xff],
+  i8: [-0x80, 0x7f],
+  u16: [0, 0xffff],
+  u32: [0, 0xffffffff],
+  i32: [-0x80000000, 0x7fffffff],
+  u64: [0, 2 ** 64],
+  i64: [-(2 ** 63), 2 ** 63],
+};
+
+/** Writes all fields of the block that begins at `base`. Throws RangeError when a number does not fit its field. */
+export function put<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>>(
+  view: DataView,
+  base: number,
+  { at, types }: Layout<At, Types>,
+  values: Values<Types>,
+): void {
+  for (const name in types) {
+    const type = types[name] as FieldType;
+    const to = base + (at[name] as number);
+    const value = values[name as keyof Types] as number | bigint;
+    if (type === 'f64') {
+      view.setFloat64(to, value as number, true);
+      continue;
+    }
+    const [least, most] = ranges[type];
+    if (!(value >= least && value <= most)) throw new RangeError(`${name}: ${value} does not fit ${type}`);
+    switch (type) {
+      case 'u8':
+        view.setUint8(to, value as number);
+        break;
+      case 'i8':
+        view.setInt8(to, value as number);
+        break;
+      case 'u16':
+        view.setUint16(to, value as number, true);
+        break;
+      case 'u32':
+        view.setUint32(to, value as number, true);
+        break;
+      case 'i32':
+        view.setInt32(to, value as number, true);
+        break;
+      case 'u64':
+        view.setBigUint64(to, value as bigint, true);
+        break;
+      default:
+        view.setBigInt64(to, value as bigint, true);
+    }
+  }
+}
+
+/** A block of its own with these fields. Throws RangeError when a number does not fit its field. */
+export function block<At extends Record<string, number>, Types extends Partial<Record<keyof At, FieldType>>>(
+  of: Layout<At, Types>,
+  values: Values<Types>,
+): Buffer {
+  const bytes = Buffer.alloc(of.size);
+  put(new DataView(bytes.buffer, bytes.byteOffset), 0, of, values);
+  return bytes;
+}
