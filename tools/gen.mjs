@@ -59,12 +59,65 @@ ${families
 `,
 );
 
-const aggregates = JSON.parse(readFileSync(join(root, 'assembly/agg/aggregates.json'), 'utf8')).aggregates;
+const { forms, aggregates } = JSON.parse(readFileSync(join(root, 'assembly/agg/aggregates.json'), 'utf8'));
+for (const { name, form } of aggregates) {
+  if (forms[form] === undefined) throw new Error(`aggregate ${name}: no state has the form ${form}`);
+}
+const aggregateSwitch = (of, last) =>
+  [...new Set(aggregates.map(of))]
+    .filter((value) => value !== last)
+    .map(
+      (value) =>
+        `${aggregates
+          .filter((a) => of(a) === value)
+          .map((a) => `    case Agg.${constName(a.name)}:\n`)
+          .join('')}      return ${value};\n`,
+    )
+    .join('');
 emit(
   'assembly/gen/aggregates.ts',
   `${head('assembly/agg/aggregates.json')}export namespace Agg {\n${aggregates
     .map((a) => `  export const ${constName(a.name)}: u32 = ${a.code};`)
-    .join('\n')}\n}\n`,
+    .join('\n')}\n}
+
+/** What the state of an aggregate is. */
+export namespace AggForm {
+${Object.entries(forms)
+  .map(([name, form], i) => `  /** ${form.doc} */\n  export const ${constName(name)}: u32 = ${i};`)
+  .join('\n')}
+}
+
+export function formOf(fn: u32): u32 {
+  switch (fn) {
+${aggregateSwitch((a) => `AggForm.${constName(a.form)}`, 'AggForm.LIST')}    default:
+      return AggForm.LIST;
+  }
+}
+
+/** Bytes of the state. */
+export function stateSize(fn: u32): u32 {
+  switch (fn) {
+${aggregateSwitch((a) => forms[a.form].bytes, forms.list.bytes)}    default:
+      return ${forms.list.bytes};
+  }
+}
+
+/** True when the state has a fixed size and two states make one: panes and two stacks can be used. */
+export function isMergeable(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
+      return false;
+  }
+}
+
+/** Name of the aggregate in SQL. */
+export function functionName(fn: u32): string {
+  switch (fn) {
+${aggregates.map((a) => `    case Agg.${constName(a.name)}:\n      return '${a.sql}';\n`).join('')}    default:
+      return 'aggregate';
+  }
+}
+`,
 );
 
 emit(
@@ -89,7 +142,7 @@ export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  ${a.name}: { code: ${a.code}, operands: ${JSON.stringify(a.operands)}, incremental: ${a.incremental}, doc: ${JSON.stringify(a.doc)} },`,
+      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
   )
   .join('\n')}
 } as const;

@@ -1,16 +1,10 @@
 // Takes rows into the aggregate states of their groups, one aggregate after the other over the whole batch.
 //
-//   state    count      count u64
-//            sum        sum u64 (int or double by the tag)
-//            avg        sum u64 | count u64
-//            min, max   value u64 | room u32 | 0 u32
-//            first/last value u64 | room u32 | set u32
-//            others     list (agg/list.ts) 16 | parameter u64
-//
-// The tag byte of an aggregate is MISSING until a value was seen, so a group starts as zeros. A value that it cannot take
-// makes it ERROR for good, with the reason in the place of its state: other aggregates and groups go on.
+// The forms of the states stand in aggregates.json. The tag byte of an aggregate is MISSING until a value was seen, so a
+// group starts as zeros. A value that it cannot take makes it ERROR for good, with the reason in the place of its state:
+// other aggregates and groups go on.
 import * as ctx from '../flow/context';
-import { Agg } from '../gen/aggregates';
+import { Agg, functionName } from '../gen/aggregates';
 import { BATCH_ROWS, SLOT_SIZE, Tag, lenOf, offOf } from '../mem/layout';
 import { refusals } from '../mem/alloc';
 import { copyValue, poolAlloc } from '../mem/pool';
@@ -22,7 +16,7 @@ import {
 import { SET_ROWS, SET_VALUES, assignGroups, keepReason, separateGroups, setLose } from './group';
 import { listPush } from './list';
 import { tooLong, valueLength, valueLimit } from '../ops/result';
-import { functionName, kindError } from './error';
+import { kindError } from './error';
 
 const GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);

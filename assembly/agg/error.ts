@@ -1,29 +1,8 @@
 // Texts of the errors of aggregates, in the words that clients of the reference engine know.
-import { Agg } from '../gen/aggregates';
+import { Agg, functionName } from '../gen/aggregates';
 import { Tag } from '../mem/layout';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import { kindName, putKind } from '../value/error';
-
-/** Name of the aggregate in SQL. */
-export function functionName(fn: u32): string {
-  switch (fn) {
-    case Agg.SUM: return 'sum';
-    case Agg.AVG: return 'avg';
-    case Agg.MIN: return 'min';
-    case Agg.MAX: return 'max';
-    case Agg.STDDEV: return 'stddev';
-    case Agg.STDDEVS: return 'stddevs';
-    case Agg.VAR: return 'var';
-    case Agg.VARS: return 'vars';
-    case Agg.MEDIAN: return 'median';
-    case Agg.PERCENTILE_CONT: return 'percentile_cont';
-    case Agg.PERCENTILE_DISC: return 'percentile_disc';
-    case Agg.DEDUPLICATE: return 'deduplicate';
-    case Agg.COLLECT: return 'collect';
-    case Agg.MERGE_AGG: return 'merge_agg';
-    default: return 'aggregate';
-  }
-}
 
 function begin(fn: u32): void {
   textBegin();

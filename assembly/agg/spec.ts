@@ -1,7 +1,7 @@
 // The description of a window node as the host writes it (kernels/window-spec.ts), and where the values of its inputs
 // stand while rows are taken in.
 // The spec is drawn in gen/window-layouts.ts.
-import { Agg } from '../gen/aggregates';
+import { isMergeable, stateSize } from '../gen/aggregates';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { COL_UNIFORM, Tag } from '../mem/layout';
 
@@ -47,23 +47,6 @@ export const GROUP_HEAD: u32 = 32;
   return (keepsAt(spec) + (<usize>load<u32>(spec, S_KEEPS) << 1) + 3) & ~3;
 }
 
-function stateSize(fn: u32): u32 {
-  switch (fn) {
-    case Agg.COUNT:
-    case Agg.COUNT_ALL:
-    case Agg.SUM:
-      return 8;
-    case Agg.AVG:
-    case Agg.MIN:
-    case Agg.MAX:
-    case Agg.LAST_VALUE:
-    case Agg.FIRST_VALUE:
-      return 16;
-    default:
-      return 24;
-  }
-}
-
 /**
  * Lays out a group: head, kept values (8 bytes each), states of the aggregates, then a tag for each kept value and each
  * aggregate.
@@ -82,12 +65,7 @@ export function specPrepare(spec: usize): void {
   store<u32>(spec, at + keeps + count, S_ENTRY_SIZE);
 }
 
-/** True when the state of the aggregate has a fixed size and two states make one: panes and two stacks can be used. */
-export function isMergeable(fn: u32): bool {
-  return fn <= Agg.MAX || fn == Agg.LAST_VALUE || fn == Agg.FIRST_VALUE;
-}
-
-/** True when all aggregates of the spec are. */
+/** True when all aggregates of the spec are mergeable. */
 export function allMergeable(spec: usize): bool {
   const count = load<u32>(spec, S_AGGS);
   let agg = aggsAt(spec);

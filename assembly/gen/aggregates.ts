@@ -19,3 +19,115 @@ export namespace Agg {
   export const PERCENTILE_DISC: u32 = 17;
   export const FIRST_VALUE: u32 = 18;
 }
+
+/** What the state of an aggregate is. */
+export namespace AggForm {
+  /** count u64 */
+  export const COUNT: u32 = 0;
+  /** sum u64, int or double by the tag */
+  export const SUM: u32 = 1;
+  /** sum u64 | count u64 */
+  export const AVERAGE: u32 = 2;
+  /** value u64 | room u32 | isSet u32 */
+  export const VALUE: u32 = 3;
+  /** list (agg/list.ts) 16 | parameter u64 */
+  export const LIST: u32 = 4;
+}
+
+export function formOf(fn: u32): u32 {
+  switch (fn) {
+    case Agg.COUNT:
+    case Agg.COUNT_ALL:
+      return AggForm.COUNT;
+    case Agg.SUM:
+      return AggForm.SUM;
+    case Agg.AVG:
+      return AggForm.AVERAGE;
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.LAST_VALUE:
+    case Agg.FIRST_VALUE:
+      return AggForm.VALUE;
+    default:
+      return AggForm.LIST;
+  }
+}
+
+/** Bytes of the state. */
+export function stateSize(fn: u32): u32 {
+  switch (fn) {
+    case Agg.COUNT:
+    case Agg.COUNT_ALL:
+    case Agg.SUM:
+      return 8;
+    case Agg.AVG:
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.LAST_VALUE:
+    case Agg.FIRST_VALUE:
+      return 16;
+    default:
+      return 24;
+  }
+}
+
+/** True when the state has a fixed size and two states make one: panes and two stacks can be used. */
+export function isMergeable(fn: u32): bool {
+  switch (fn) {
+    case Agg.COUNT:
+    case Agg.COUNT_ALL:
+    case Agg.SUM:
+    case Agg.AVG:
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.LAST_VALUE:
+    case Agg.FIRST_VALUE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Name of the aggregate in SQL. */
+export function functionName(fn: u32): string {
+  switch (fn) {
+    case Agg.COUNT:
+      return 'count';
+    case Agg.COUNT_ALL:
+      return 'count';
+    case Agg.SUM:
+      return 'sum';
+    case Agg.AVG:
+      return 'avg';
+    case Agg.MIN:
+      return 'min';
+    case Agg.MAX:
+      return 'max';
+    case Agg.COLLECT:
+      return 'collect';
+    case Agg.LAST_VALUE:
+      return 'last_value';
+    case Agg.MERGE_AGG:
+      return 'merge_agg';
+    case Agg.DEDUPLICATE:
+      return 'deduplicate';
+    case Agg.STDDEV:
+      return 'stddev';
+    case Agg.STDDEVS:
+      return 'stddevs';
+    case Agg.VAR:
+      return 'var';
+    case Agg.VARS:
+      return 'vars';
+    case Agg.MEDIAN:
+      return 'median';
+    case Agg.PERCENTILE_CONT:
+      return 'percentile_cont';
+    case Agg.PERCENTILE_DISC:
+      return 'percentile_disc';
+    case Agg.FIRST_VALUE:
+      return 'first_value';
+    default:
+      return 'aggregate';
+  }
+}
