@@ -92,7 +92,7 @@ function giveToMerge(node: usize, spec: usize, target: usize, program: usize, st
   const branch = load<u32>(spec, P_BRANCH);
   const merged = <usize>load<u32>(target, N_SPEC);
   const width = load<u32>(merged, MERGE_COLUMNS);
-  const first = load<u32>(merged + branch * MERGE_BRANCH_SIZE_OF, MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
+  const first = load<u32>(merged + branch * MERGE_BRANCH_SIZE_OF, <usize>MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
   const blocks = poolAlloc(ctx.scratch, width << 2);
   if (!blocks) {
     exhaust(node);

@@ -96,7 +96,7 @@ export function sortPush(node: usize): void {
       return;
     }
     for (let k: u32 = 0; k < keys; k++) {
-      const operand = load<u16>(spec + k * SORT_KEY_SIZE_OF, S_LIST + SORT_KEY_OPERAND);
+      const operand = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_OPERAND);
       const at = row * strideOf(operand);
       keep(state, keySlot(kept, k), load<u8>(tagsOf(program, operand) + at), load<u64>(valsOf(program, operand) + (<usize>at << 3)));
     }
@@ -152,7 +152,7 @@ function isAfter(a: usize, b: usize): bool {
       failMessage(sortState, mismatch(tagX, load<u64>(x), tagY));
       return false;
     }
-    const descends = load<u16>(sortSpec + k * SORT_KEY_SIZE_OF, S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagX) && !isNull(tagY);
+    const descends = load<u16>(sortSpec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagX) && !isNull(tagY);
     return descends ? order < 0 : order > 0;
   }
   return false;

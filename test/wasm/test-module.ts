@@ -1,7 +1,17 @@
 /** Kernels for tests: entry points of assembly/testing, compiled once for each state of the sources. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,8 +27,49 @@ const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-
  */
 export function testModule(name: string, replaced: Readonly<Record<string, string>> = {}): WebAssembly.Module {
   const target = join(builds, `test-${name}-${stateOfSources()}.wasm`);
-  if (!existsSync(target)) compile(name, replaced, target);
+  if (!existsSync(target)) onceAtATime(target, () => existsSync(target) || compile(name, replaced, target));
   return new WebAssembly.Module(new Uint8Array(readFileSync(target)));
+}
+
+/** Test files run at the same time: the first one compiles, the others wait for it. A lock without its process is taken over. */
+function onceAtATime(target: string, work: () => void): void {
+  mkdirSync(builds, { recursive: true });
+  const lock = `${target}.lock`;
+  while (!take(lock)) {
+    if (!isAlive(Number(holderOf(lock)))) rmSync(lock, { force: true });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  }
+  try {
+    work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function take(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function holderOf(lock: string): string {
+  try {
+    return readFileSync(lock, 'utf8');
+  } catch {
+    return '0';
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    // 0 is the lock that is just being written.
+    return pid === 0 || process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function stateOfSources(): string {
