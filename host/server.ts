@@ -16,7 +16,7 @@ import { Log, type Logger, mainLogFile, NotedLog } from './base/log.js';
 import { LogTree } from './base/log-tree.js';
 import { checkTarget } from './base/private-net.js';
 import { openSyslog } from './base/syslog.js';
-import { connectorNames, loadDeclarations, userConnectors } from './connectors/index.js';
+import { allConnectors, connectorNames, sourceKeys, userConnectors } from './connectors/index.js';
 import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
 import { loadDefaultKeys } from './meta/default-keys.js';
@@ -145,7 +145,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const { lock, log, store } = resources;
   const { config, folders } = options;
   const sources = new SourceRepository(store);
-  const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env));
+  const confKeys = new ConfKeyRepository(store, await loadDefaultKeys(folders.etc, options.env, sourceKeys()));
   const connections = new RecordRepository(store, kinds.connection, connectionShape);
   await provideConnections({ connections, etc: folders.etc, env: options.env, log });
   const functions = new UserFunctions(functionNames());
@@ -176,7 +176,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     files,
     functions,
     connections,
-    connectors: loadDeclarations,
+    connectors: allConnectors(),
     access,
     uses: () => engine.connectionUses(),
     portableStatus: () => undefined,
@@ -203,7 +203,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     {
       ...stored,
       metadata: new MetadataService({
-        connectors: userConnectors,
+        connectors: userConnectors(),
         functions: functionDefinitions,
         confKeys,
         connections,
@@ -223,7 +223,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       confKeys: new ConfKeyService({
         keys: confKeys,
         connectors: (owner) => connectorNames(owner === 'sinks' ? 'sink' : 'source'),
-        declarations: loadDeclarations,
+        declarations: allConnectors(),
         usersOf: (connector, key) => sources.usersOfKey(connector, key),
         access,
       }),

@@ -171,5 +171,27 @@ ${functionFiles.map((file) => `  ${functionConst(file)},`).join('\n')}
 `,
 );
 
+// Manifests of connectors and formats: the folders that have one.
+for (const [dir, type, list] of [
+  ['host/connectors', 'Connector', 'manifests'],
+  ['host/codecs', 'Format', 'formats'],
+]) {
+  const names = readdirSync(join(root, dir), { withFileTypes: true })
+    .filter((d) => d.isDirectory() && existsSync(join(root, dir, d.name, 'index.ts')) && d.name !== 'gen')
+    .map((d) => d.name)
+    .sort();
+  const idOf = (name) => name.replace(/[^a-zA-Z0-9]+(.)/g, (_all, next) => next.toUpperCase());
+  emit(
+    `${dir}/gen/index.ts`,
+    `${head(`${dir}/<name>/index.ts`)}import type { ${type} } from '../define.js';
+${names.map((name) => `import ${idOf(name)} from '../${name}/index.js';`).join('\n')}
+
+export const ${list}: readonly ${type}[] = [
+${names.map((name) => `  ${idOf(name)},`).join('\n')}
+];
+`,
+  );
+}
+
 generateLayouts();
 finish();

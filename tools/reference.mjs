@@ -98,12 +98,12 @@ ${names(all.filter(({ isUnused }) => isUnused).map(({ name }) => name))}
 `;
 }
 
-async function connectors() {
-  const list = (await userConnectors()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+function connectors() {
+  const list = userConnectors();
   const sections = list.map(({ name, doc, source, sink }) => {
     const parts = [`\n## ${name}\n\n${doc}\n`];
     if (source !== undefined) {
-      const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource}.\n\n`;
+      const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
       parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
     }
     if (sink !== undefined) parts.push(`\n### Sink\n\n${properties(sink.props)}`);
@@ -178,6 +178,6 @@ ${names(Object.keys(plannedFunctions).sort())}.
 }
 
 emit('docs/configuration.md', configuration());
-emit('docs/connectors.md', await connectors());
+emit('docs/connectors.md', connectors());
 emit('docs/functions.md', functions());
 finish();

@@ -25,6 +25,7 @@ interface Declaration {
   readonly isRequired?: boolean;
   readonly isSecret?: boolean;
   readonly isAddress?: boolean;
+  readonly isDynamic?: boolean;
   readonly isUnlisted?: boolean;
   readonly isUnused?: boolean;
   readonly min?: number;
@@ -83,6 +84,11 @@ export class Field<V> {
   /** As `check`, of values that are right but can't be used yet: they may be stored, see `isStored`. */
   notYet(test: (value: NonNullable<V>) => string | undefined): Field<V> {
     return this.with({ notYet: test as (value: unknown) => string | undefined });
+  }
+
+  /** Marks a property that may be a template over the row; such a value may be stored, but can't be used yet. */
+  dynamic(): Field<V> {
+    return this.with({ isDynamic: true });
   }
 
   /** Marks a value that is masked wherever it is shown. */
@@ -333,8 +339,16 @@ function parseField(declared: Declaration, input: unknown, path: string, options
 }
 
 /** Why the checks of a property refuse the value; undefined when they take it. */
-function refusalOf({ check, notYet }: Declaration, value: unknown, { isStored }: ParseOptions): string | undefined {
-  return check?.(value) ?? (isStored ? undefined : notYet?.(value));
+function refusalOf(declared: Declaration, value: unknown, { isStored }: ParseOptions): string | undefined {
+  const { check, notYet, isDynamic } = declared;
+  const reason = check?.(value);
+  if (reason !== undefined || isStored) return reason;
+  return isDynamic && isTemplate(value) ? 'is a template over the row, which is not supported yet' : notYet?.(value);
+}
+
+/** Tells whether a value is or holds a template over the row. */
+export function isTemplate(value: unknown): boolean {
+  return JSON.stringify(value ?? null).includes('{{');
 }
 
 /** Turns the forms in which clients, files and the environment write a value into its type. */

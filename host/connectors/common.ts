@@ -27,13 +27,3 @@ export const commonSink = {
   compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
   encryption: field.string().notYet(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
 };
-
-/** Refuses a template over the row, which this sink can't evaluate. */
-export function isTemplate(text: string): boolean {
-  return text.includes('{{');
-}
-
-/** Check of properties that may not hold a template yet. */
-export function noTemplate(text: string): string | undefined {
-  return isTemplate(text) ? 'is a template over the row, which is not supported yet' : undefined;
-}

@@ -1,196 +1,219 @@
 /**
- * The form of a connector: what it declares, what the engine gives it, what it gives back. A connector moves bytes. It
- * never sees rows, and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
+ * The form of a connector: its manifest says everything that the engine, the catalogue and the documentation need to know of
+ * it. Manifests are loaded at start, so they are small; what does the work is loaded when the first rule needs it.
  */
-
-import type { Framing, OutputChunk } from '../../kernels/api.js';
-import type { AllowedPaths } from '../base/allowed-paths.js';
+import type { Framing, StreamSpec } from '../../kernels/api.js';
+import type { OutputPlan } from '../../kernels/ir.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
-import type { Logger } from '../base/log.js';
+import { loadPart } from './load-part.js';
+import type { Sink, SinkContext, Source, SourceContext } from './running.js';
 
-export type { Framing, OutputChunk };
+export type { Framing };
 
-/** What a source needs from the engine. */
-export interface SourceContext {
-  /** Name of the stream. */
-  readonly name: string;
-  /** DATASOURCE of the stream. */
-  readonly dataSource: string;
-  readonly log: Logger;
-  /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
-  readonly coalesceMs: number;
-  /** True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write then. */
-  readonly isFull: boolean;
-  /** Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause. */
-  write(bytes: Uint8Array): boolean;
-  /** Resolves as soon as input is wanted. */
-  ready(): Promise<void>;
-  /** Resolves as soon as the kernel has taken all that was written; false when it never will, since the source ends. */
-  whenTaken(): Promise<boolean>;
-  /** Says what to call when the sinks take no more and when they do again. */
-  onFlow(pause: () => void, resume: () => void): void;
-  /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
-  onPacket(take: (packet: Uint8Array) => void): void;
-  /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
-  onAcknowledge(take: (packetIds: Uint16Array) => void): void;
-  /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
-  onMalformed(take: (reason: string) => void): void;
-  /** Forgets a half-received message. */
-  resetInput(): void;
-  /** The connection was lost; the engine calls `open` again after a while. */
-  disconnected(reason: string): void;
-  /** Counts a failure that does not end the connection. */
-  exception(reason: string): void;
-  /** All input was written. */
-  end(): void;
-  /** Opens the files that properties name, where that is allowed. */
-  readonly paths: AllowedPaths;
-  /** An object that all connectors of this worker share, made at first use. */
-  shared<T>(key: string, make: () => T): T;
-}
-
-export interface Source {
-  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
-  readonly peer?: string;
-  /**
-   * Connects; called again after `disconnected` or a failed attempt. Throws HaumeaError `config` for what no repetition
-   * can cure: the rule stops.
-   */
-  open(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** What a sink needs from the engine. */
-export interface SinkContext {
-  readonly ruleId: string;
-  readonly log: Logger;
-  /** Gives credit back: so many bytes and messages are with the outside. */
-  accepted(bytes: number, messages: number): void;
-  /** So many messages were lost for good; gives the credit back too. */
-  failed(bytes: number, messages: number, reason: string): void;
-  /**
-   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule whose
-   * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
-   */
-  disconnected(reason: string, isPatient?: boolean): void;
-  /** Opens the files that properties name, where that is allowed. */
-  readonly paths: AllowedPaths;
-  shared<T>(key: string, make: () => T): T;
-}
-
-/** What a sink gets. */
-export interface SinkChunk extends OutputChunk {
-  /** Where a template made the messages: places among `ends` of those that are the text of an error instead. */
-  readonly errors?: ReadonlySet<number>;
-}
-
-export interface Sink {
-  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
-  readonly peer?: string;
-  /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
-  open(): Promise<void>;
-  /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
-  write(chunk: SinkChunk): void;
-  /** Resolves when everything written so far is with the outside; rejects when that can't be. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-}
+type Props = Record<string, unknown>;
 
 /** The wire form in which a source gives its input. */
 export interface SourceForm {
   framing: Framing;
   mqttVersion?: 4 | 5;
-  /** Overrides the format of the stream: memory topics carry the engine's own rows. */
-  format?: 'json' | 'rows';
+  /** Memory topics carry the engine's own rows, whatever the format of the stream. */
+  format?: Extract<StreamSpec['format'], 'rows'>;
   /** The input is there already and is read to its end without a pause. */
   endsSoon?: boolean;
+}
+
+/** What a sink takes: messages in the format of the action, the engine's own rows, or nothing but their number. */
+export interface SinkForm {
+  takes: 'messages' | 'rows' | 'nothing';
+  /** How messages are told apart. */
+  framing: OutputPlan['framing'];
 }
 
 /** Files and folders by the property that names them: those that are read, and those that are written to, deleted or moved. */
 export type NamedFiles = Readonly<Record<string, string | { readonly written: string }>>;
 
+/** What the DATASOURCE of a stream or table is. */
+export interface DataSource {
+  readonly doc: string;
+  /** Nothing comes without one. */
+  readonly isNeeded?: boolean;
+}
+
 export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends Spec> {
+  /** TYPE of streams, name of actions; that of the folder. */
   name: string;
   doc: string;
-  /** Properties of a connection, the same for source and sink. */
-  connection: C;
+  /** Only the engine itself makes use of it: not for users, in no catalogue. */
+  isInternal?: boolean;
+  /** Packages that its parts import and that may be missing: a rule that needs one is told which. */
+  packages?: readonly string[];
+  /** Left out when there is no other side: such a connector is no type of named connections. */
+  connection?: ConnectionDeclaration<C>;
+  source?: SourceDeclaration<C, S>;
+  lookup?: LookupDeclaration;
+  sink?: SinkDeclaration<C, K>;
+}
+
+export interface ConnectionDeclaration<C extends Spec> {
+  /** Properties of a connection, the same for all parts. */
+  props: C;
   /** Files that these properties name, by property: allowed paths only, absolute when the connector gets them. */
   files?(conf: Parsed<C>): NamedFiles;
-  /** Connects once and leaves again; throws the reason when the other side does not answer. */
-  ping?(conf: Parsed<C>): Promise<void>;
-  source?: {
-    /** What the DATASOURCE of a stream is; left out when it is of no use. */
-    dataSource?: string;
-    /** Properties of a stream. */
-    props: S;
-    /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
-    files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
-    form(conf: Parsed<C> & Parsed<S>): SourceForm;
-    create(conf: Parsed<C> & Parsed<S>, context: SourceContext): Source;
-  };
-  sink?: {
-    props: K;
-    /** Files that the properties name, by property: what is not allowed is refused. */
-    files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
-    create(conf: Parsed<C> & Parsed<K>, context: SinkContext): Sink;
-  };
+  /** Loads what connects once and leaves again, or throws the reason; left out when the other side comes to us. */
+  ping?(): Promise<(conf: Parsed<C>) => Promise<void>>;
+  /** Parts of which those with the same `connectionKey` have one connection together. */
+  sharing?: 'sinks';
+}
+
+export interface SourceDeclaration<C extends Spec, S extends Spec> {
+  /** Left out when the DATASOURCE is of no use. */
+  dataSource?: DataSource;
+  /** Properties of a stream besides those of the connection. */
+  props: S;
+  /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
+  files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
+  form(conf: Parsed<C> & Parsed<S>): SourceForm;
+  /** It brings bytes from elsewhere: topologies show the step that decodes them. */
+  showsDecoder?: boolean;
+  /** What statements without TYPE mean. */
+  isTypeOf?: 'stream' | 'table';
+  /** How many rows a scan table without RETAIN_SIZE keeps, when that is not the last one. */
+  retainedRows?: number;
+  /** Stands in for the streams of a test rule: it takes `data`, `interval` and `loop`. */
+  sendsGivenRows?: boolean;
+  /** Properties of the configuration key `default` before a file says others, in the form that clients are shown. */
+  defaultKey?: Readonly<Props>;
+  /** Name of its file of configuration keys, and of their variables, when they are not named like the connector. */
+  keysName?: string;
+  /** Loads what makes the source. */
+  load(): Promise<(conf: Parsed<C> & Parsed<S>, context: SourceContext) => Source>;
+}
+
+/** A source in which rows are looked up: definitions are checked and kept, no rule can read them yet. */
+export interface LookupDeclaration {
+  /** Why a lookup table can't have this DATASOURCE and KEY. */
+  refusal?(dataSource: string, key: string | null): string | undefined;
+}
+
+export interface SinkDeclaration<C extends Spec, K extends Spec> {
+  /** Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`. */
+  props: K;
+  /** Files that the properties name, by property: what is not allowed is refused. */
+  files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
+  /** The same for all actions, or by the properties of an action, which are unchecked. */
+  form: SinkForm | ((props: Readonly<Props>) => SinkForm);
+  /** Loads what makes the sink. */
+  load(): Promise<(conf: Parsed<C> & Parsed<K>, context: SinkContext) => Sink>;
 }
 
 /** A connector as the engine uses it: properties come unchecked. */
 export interface Connector {
   readonly name: string;
   readonly doc: string;
-  readonly connection: Spec;
-  files?(props: Record<string, unknown>): NamedFiles;
-  /** Connects once and leaves again; throws the reason when that fails. Without it there is no other side to reach. */
-  ping?(props: Record<string, unknown>): Promise<void>;
-  readonly source?: {
-    readonly dataSource?: string;
-    readonly props: Spec;
-    /** Checks properties; throws HaumeaError `config` that names the property. */
-    check(props: Record<string, unknown>): void;
-    files?(props: Record<string, unknown>, dataSource: string): NamedFiles;
-    form(props: Record<string, unknown>): SourceForm;
-    create(props: Record<string, unknown>, context: SourceContext): Source;
-  };
-  readonly sink?: {
-    readonly props: Spec;
-    check(props: Record<string, unknown>): void;
-    files?(props: Record<string, unknown>): NamedFiles;
-    create(props: Record<string, unknown>, context: SinkContext): Sink;
-  };
+  readonly isInternal: boolean;
+  readonly connection?: ConnectionPart;
+  readonly source?: SourcePart;
+  readonly lookup?: LookupDeclaration;
+  readonly sink?: SinkPart;
+}
+
+export interface ConnectionPart {
+  readonly props: Spec;
+  readonly sharing?: 'sinks';
+  files?(props: Props): NamedFiles;
+  /** Connects once and leaves again; throws the reason when that fails. */
+  ping?(props: Props): Promise<void>;
+}
+
+interface Part {
+  /** Properties, those of the connection included. */
+  readonly props: Spec;
+  /** Checks properties; throws HaumeaError `config` that names the property. */
+  check(props: Props): void;
+  /** Loads what does the work, once; throws HaumeaError `config` that names a missing package. */
+  load(): Promise<void>;
+}
+
+export interface SourcePart
+  extends Part,
+    Pick<
+      SourceDeclaration<Spec, Spec>,
+      'dataSource' | 'showsDecoder' | 'isTypeOf' | 'retainedRows' | 'sendsGivenRows' | 'defaultKey' | 'keysName'
+    > {
+  files?(props: Props, dataSource: string): NamedFiles;
+  form(props: Props): SourceForm;
+  /** To be called when it is loaded. */
+  create(props: Props, context: SourceContext): Source;
+}
+
+export interface SinkPart extends Part {
+  files?(props: Props): NamedFiles;
+  form(props: Readonly<Props>): SinkForm;
+  /** To be called when it is loaded. */
+  create(props: Props, context: SinkContext): Sink;
 }
 
 /** Declares a connector. */
 export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
   declared: ConnectorDeclaration<C, S, K>,
 ): Connector {
-  const { name, doc, connection, files, ping, source, sink } = declared;
-  const sourceProps = { ...connection, ...source?.props } as Spec;
-  const sinkProps = { ...connection, ...sink?.props } as Spec;
-  const sourceConf = (props: Record<string, unknown>) =>
-    parse(sourceProps, props, { where: `${name} source` }) as Parsed<C> & Parsed<S>;
-  const sinkConf = (props: Record<string, unknown>) =>
-    parse(sinkProps, props, { where: `${name} sink` }) as Parsed<C> & Parsed<K>;
+  const { name, doc, isInternal = false, connection, source, lookup, sink } = declared;
   return {
     name,
     doc,
-    connection,
-    files: files && ((props) => files(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
-    ping: ping && (async (props) => ping(parse(connection, props, { where: `${name} connection` }) as Parsed<C>)),
-    source: source && {
-      dataSource: source.dataSource,
-      props: sourceProps,
-      check: (props) => void sourceConf(props),
-      files: source.files && ((props, dataSource) => source.files?.(sourceConf(props), dataSource) ?? {}),
-      form: (props) => source.form(sourceConf(props)),
-      create: (props, context) => source.create(sourceConf(props), context),
-    },
-    sink: sink && {
-      props: sinkProps,
-      check: (props) => void sinkConf(props),
-      files: sink.files && ((props) => sink.files?.(sinkConf(props)) ?? {}),
-      create: (props, context) => sink.create(sinkConf(props), context),
-    },
+    isInternal,
+    ...(connection && { connection: connectionPart(name, connection) }),
+    ...(source && { source: sourcePart(declared, source) }),
+    ...(lookup && { lookup }),
+    ...(sink && { sink: sinkPart(declared, sink) }),
+  };
+}
+
+function connectionPart<C extends Spec>(name: string, declared: ConnectionDeclaration<C>): ConnectionPart {
+  const { props: spec, files, ping, sharing } = declared;
+  const conf = (props: Props) => parse(spec, props, { where: `${name} connection` });
+  return {
+    props: spec,
+    sharing,
+    files: files && ((props) => files(conf(props))),
+    ping: ping && (async (props) => (await ping())(conf(props))),
+  };
+}
+
+function sourcePart<C extends Spec, S extends Spec, K extends Spec>(
+  { name, connection, packages }: ConnectorDeclaration<C, S, K>,
+  declared: SourceDeclaration<C, S>,
+): SourcePart {
+  const { props, files, form, load, ...known } = declared;
+  const what = `${name} source`;
+  const spec: Spec = { ...connection?.props, ...props };
+  const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
+  const loaded = loadPart(what, packages, load);
+  return {
+    ...known,
+    props: spec,
+    check: (given) => void conf(given),
+    files: files && ((given, dataSource) => files(conf(given), dataSource)),
+    form: (given) => form(conf(given)),
+    load: loaded.load,
+    create: (given, context) => loaded.make()(conf(given), context),
+  };
+}
+
+function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
+  { name, connection, packages }: ConnectorDeclaration<C, S, K>,
+  { props, files, form, load }: SinkDeclaration<C, K>,
+): SinkPart {
+  const what = `${name} sink`;
+  const spec: Spec = { ...connection?.props, ...props };
+  const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<K>;
+  const loaded = loadPart(what, packages, load);
+  return {
+    props: spec,
+    check: (given) => void conf(given),
+    files: files && ((given) => files(conf(given))),
+    form: typeof form === 'function' ? form : () => form,
+    load: loaded.load,
+    create: (given, context) => loaded.make()(conf(given), context),
   };
 }

@@ -1,5 +1,5 @@
 /** Messages with metadata in the kernel's framing `frames`: u32 LE payload length, u32 LE metadata length, both texts. */
-import type { OutputChunk } from './define.js';
+import type { OutputChunk } from './running.js';
 
 const headerBytes = 8;
 const none = new Uint8Array(0);

@@ -1,88 +1,46 @@
-/** The list of connectors. Each is loaded at its first use, and the packages it needs when it connects. */
-import type { OutputPlan } from '../../kernels/ir.js';
+/** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
-import type { Connector } from './define.js';
+import type { Connector, LookupDeclaration, SinkForm } from './define.js';
+import { manifests } from './gen/index.js';
+import { plannedConnectors } from './planned.js';
 
-const modules: Record<string, () => Promise<{ default: Connector }>> = {
-  file: () => import('./file/index.js'),
-  httppush: () => import('./httppush/index.js'),
-  log: () => import('./log/index.js'),
-  memory: () => import('./memory/index.js'),
-  mqtt: () => import('./mqtt/index.js'),
-  nop: () => import('./nop/index.js'),
-  ruletest: () => import('./ruletest/index.js'),
-  simulator: () => import('./simulator/index.js'),
-};
+type Props = Readonly<Record<string, unknown>>;
 
-/** What sinks want from the encoder, known without loading them. */
-const sinkForms: Record<string, SinkForm> = {
-  file: { format: 'json', framing: 'lines' },
-  log: { format: 'json', framing: 'messages' },
-  memory: { format: 'rows', framing: 'messages' },
-  mqtt: { format: 'json', framing: 'messages' },
-  nop: { format: 'none', framing: 'messages' },
-  ruletest: { format: 'json', framing: 'messages' },
-};
+const byName = new Map(manifests.map((connector) => [connector.name, connector]));
 
-/** Sinks that the engine makes for itself: not for users, in no catalogue. */
-const internalSinks: readonly string[] = ['ruletest'];
+/** All connectors, by name. */
+export function allConnectors(): readonly Connector[] {
+  return manifests;
+}
 
-const sources: readonly string[] = ['file', 'httppush', 'memory', 'mqtt', 'simulator'];
-
-/** The wire form a sink takes: its default format and how messages are told apart. */
-export type SinkForm = Pick<OutputPlan, 'format' | 'framing'>;
-
-const loaded = new Map<string, Connector>();
+/** The connectors that users may name. */
+export function userConnectors(): readonly Connector[] {
+  return manifests.filter(({ isInternal }) => !isInternal);
+}
 
 /** Names of the connectors that can play the part for a user. */
 export function connectorNames(part: 'source' | 'sink'): readonly string[] {
-  return part === 'source' ? sources : Object.keys(sinkForms).filter((name) => !isInternalSink(name));
+  return userConnectors().flatMap((connector) => (connector[part] === undefined ? [] : [connector.name]));
 }
 
-/** Says whether only the engine itself makes such sinks. */
-export function isInternalSink(type: string): boolean {
-  return internalSinks.includes(type);
+/** Returns the connector of this name, those for the engine itself included. */
+export function connectorOf(type: string): Connector | undefined {
+  return byName.get(type);
 }
 
-/** Returns the form a sink takes; throws `unknownConnector` for other types. */
-export function sinkForm(type: string, props: Record<string, unknown> = {}): SinkForm {
-  const form = sinkForms[type];
-  if (form === undefined) throw unknownConnector('sink', type);
-  if (type === 'nop' && (props.log === true || props.log === 'true')) return { ...form, format: 'json' };
-  return form;
-}
-
-/** Loads a connector; throws `unknownConnector` when the type is not known or can't play the part. */
-export async function loadConnector(part: 'source' | 'sink', type: string): Promise<Connector> {
-  const known = loaded.get(type);
-  if (known?.[part] !== undefined) return known;
-  const load = connectorNames(part).includes(type) || isInternalSink(type) ? modules[type] : undefined;
-  if (load === undefined) throw unknownConnector(part, type);
-  const connector = (await load()).default;
-  loaded.set(type, connector);
+/** Returns the connector that plays the part; throws `unknownConnector` when the type is not known or can't. */
+export function connectorFor(part: 'source' | 'sink', type: string): Connector {
+  const connector = byName.get(type);
+  if (connector?.[part] === undefined) throw unknownConnector(part, type);
   return connector;
 }
 
-/** Loads all declarations, so that properties can be checked and described at once; the packages they need stay out. */
-export async function loadDeclarations(): Promise<readonly Connector[]> {
-  for (const [name, load] of Object.entries(modules)) if (!loaded.has(name)) loaded.set(name, (await load()).default);
-  return [...loaded.values()];
-}
-
-/** Declarations of the connectors that users may name. */
-export async function userConnectors(): Promise<readonly Connector[]> {
-  return (await loadDeclarations()).filter(({ name }) => !isInternalSink(name));
-}
-
-/** Returns a connector that was loaded before. */
-export function loadedConnector(type: string): Connector | undefined {
-  return loaded.get(type);
-}
-
-/** Throws `unknownConnector` unless the type can play the part. */
-export function checkConnectorName(part: 'source' | 'sink', type: string): void {
-  if (!connectorNames(part).includes(type)) throw unknownConnector(part, type);
+/** As `connectorFor`, after what does the work is loaded. */
+export async function loadConnector(part: 'source' | 'sink', type: string): Promise<Connector> {
+  const connector = connectorFor(part, type);
+  await connector[part]?.load();
+  return connector;
 }
 
 /** The error for a type that can't play the part: the type that was meant, or those there are. */
@@ -91,4 +49,61 @@ export function unknownConnector(part: 'source' | 'sink', type: string): HaumeaE
   const meant = nearest(type, [...names]);
   const hint = meant === undefined ? `, there are ${names.join(', ')}` : `, did you mean ${meant}?`;
   return new HaumeaError('unknownConnector', `${part} ${type} not found${hint}`);
+}
+
+const usualForm: SinkForm = { takes: 'messages', framing: 'messages' };
+
+/** The form that an action takes; the usual one for types that nobody knows. */
+export function sinkForm(type: string, props: Props = {}): SinkForm {
+  return byName.get(type)?.sink?.form(props) ?? usualForm;
+}
+
+/** Types that named connections may have; not all of them can be opened yet. */
+export function connectionTypes(): readonly string[] {
+  const planned = Object.entries(plannedConnectors).filter(([, { isConnection }]) => isConnection === true);
+  const built = manifests.filter(({ connection }) => connection !== undefined);
+  return [...built.map(({ name }) => name), ...planned.map(([name]) => name)].sort();
+}
+
+/** Sources in which rows can be looked up, by name. */
+export function lookups(): ReadonlyMap<string, LookupDeclaration> {
+  const known = [...manifests.map(({ name, lookup }) => ({ name, lookup })), ...plannedLookups()];
+  const all = known.flatMap(({ name, lookup }) => (lookup === undefined ? [] : [[name, lookup] as const]));
+  return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function plannedLookups(): { name: string; lookup?: LookupDeclaration }[] {
+  return Object.entries(plannedConnectors).map(([name, { lookup }]) => ({ name, lookup }));
+}
+
+/** Type of streams or scan tables whose statement names none. */
+export function defaultType(kind: 'stream' | 'table'): string {
+  return nameOfSource(({ isTypeOf }) => isTypeOf === kind);
+}
+
+/** Type that sends the rows which a test rule is given in the place of its streams. */
+export function givenRowsType(): string {
+  return nameOfSource(({ sendsGivenRows }) => sendsGivenRows === true);
+}
+
+function nameOfSource(test: (source: NonNullable<Connector['source']>) => boolean): string {
+  const found = manifests.find(({ source }) => source !== undefined && test(source));
+  if (found === undefined) throw new Error('no connector declares what is asked for');
+  return found.name;
+}
+
+/** Where the configuration keys of a source come from. */
+export interface SourceKeys {
+  /** Its file is `<keysName>.yaml`, its variables begin with the name in upper case. */
+  readonly keysName?: string;
+  /** Properties of the key `default` that are there without a file. */
+  readonly defaultKey?: Props;
+}
+
+/** What is known of the configuration keys of sources, by name. */
+export function sourceKeys(): ReadonlyMap<string, SourceKeys> {
+  const built = manifests.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source] as const]));
+  return new Map<string, SourceKeys>(
+    [...built, ...Object.entries(plannedConnectors)].sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }

@@ -2,7 +2,10 @@
 import type { OutputPlan } from '../../kernels/ir.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError } from '../base/errors.js';
-import { compileTemplate } from '../codecs/template/index.js';
+import { findField, isTemplate } from '../base/field.js';
+import type { Encode } from '../codecs/define.js';
+import { defaultFormat, encodeOf, encodeProps, formatNames } from '../codecs/index.js';
+import { connectorOf, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../run/api.js';
 import { notSupported, refuse } from './errors.js';
 
@@ -14,8 +17,6 @@ export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
   /** Column that is sent in the place of the row. */
   dataField: string | null;
 }
-
-const knownFormats = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded'];
 
 /** Properties that change what is sent and cannot run yet. */
 const unsupported = [
@@ -31,7 +32,7 @@ const unsupported = [
 /** All that is read here. */
 export const sinkWishNames: readonly string[] = [
   ...unsupported,
-  'format',
+  ...encodeProps,
   'sendSingle',
   'omitIfEmpty',
   'batchSize',
@@ -40,7 +41,6 @@ export const sinkWishNames: readonly string[] = [
   'excludeFields',
   'dataField',
   'tableDataField',
-  'dataTemplate',
 ];
 
 /** Properties of all sinks of eKuiper that change nothing here. */
@@ -65,11 +65,6 @@ export const idleSinkProps: readonly string[] = [
   'cacheSaveInterval',
 ];
 
-/** Sinks that take rows as they are. */
-const rowSinks = ['memory'];
-/** Sinks that separate messages by line feeds. */
-const lineSinks = ['file'];
-
 /** Reads the common properties of an action. Throws a `sink` error that names the property and the reason. */
 export function sinkWishes(action: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
   try {
@@ -83,14 +78,13 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   for (const name of unsupported) {
     if (isSet(props[name])) throw notSupported(`sink property ${name}`);
   }
-  checkTemplates(type, props);
-  const isTemplated = checkFormat(type, props);
+  checkDynamic(type, props);
+  const encode = encodeFor(type, props);
   const batchSize = count(props, 'batchSize');
   const lingerMs = duration(props, 'lingerInterval');
   const isBatch = batchSize > 1 || lingerMs > 0;
   return {
-    format: rowSinks.includes(type) ? 'rows' : type === 'nop' && !flag(props, 'log') ? 'none' : 'json',
-    framing: lineSinks.includes(type) && !isTemplated ? 'lines' : 'messages',
+    ...outputForm(type, props, encode),
     // A batch is always an array.
     sendSingle: flag(props, 'sendSingle') && !isBatch,
     sendNil: options.sendNilField,
@@ -98,26 +92,43 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     sendError: options.sendError,
     batchSize,
     lingerMs,
-    ...selection(props, isTemplated, isBatch),
+    ...selection(props, 'selects' in encode, isBatch),
   };
 }
 
-/** Tells whether the messages are made by a template: what it gives is sent as it is, whatever the format. */
-function checkFormat(type: string, props: Record<string, unknown>): boolean {
-  const format = text(props, 'format') ?? 'json';
-  if (!knownFormats.includes(format.toLowerCase())) {
-    throw refuse(`sink property format: ${format} is not known, expected one of ${knownFormats.join(', ')}`);
+/** What makes the messages; throws when that is nothing that can be used. */
+function encodeFor(type: string, props: Record<string, unknown>): Encode {
+  const format = text(props, 'format') ?? defaultFormat;
+  if (!formatNames.includes(format.toLowerCase())) {
+    throw refuse(`sink property format: ${format} is not known, expected one of ${formatNames.join(', ')}`);
   }
-  const template = text(props, 'dataTemplate');
-  if (template !== null) checkTemplate(type, template);
-  else if (format.toLowerCase() !== 'json') throw notSupported(`sink format ${format}`);
-  return template !== null;
+  for (const name of encodeProps) text(props, name);
+  const encode = encodeOf(props);
+  if (encode === undefined) throw notSupported(`sink format ${format}`);
+  if ('load' in encode) {
+    if (sinkForm(type).takes === 'rows')
+      throw notSupported(`sink property ${encode.chosenBy ?? 'format'} of sink ${type}`);
+    encode.check(props);
+  }
+  return encode;
 }
 
-/** What is sent of each row. A template sees all columns; the sink picks from what it gives. */
+/** What the kernel writes for an action. */
+export function outputForm(
+  type: string,
+  props: Record<string, unknown>,
+  encode: Encode = encodeFor(type, props),
+): Pick<OutputPlan, 'format' | 'framing'> {
+  const { takes, framing } = sinkForm(type, props);
+  if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
+  // The host puts the line feeds behind what it has made.
+  return 'load' in encode ? { format: encode.reads, framing: 'messages' } : { format: encode.kernel, framing };
+}
+
+/** What is sent of each row. A format that selects by itself gets all columns. */
 function selection(
   props: Record<string, unknown>,
-  isTemplated: boolean,
+  selectsItself: boolean,
   isBatch: boolean,
 ): Pick<SinkWishes, 'fields' | 'excludeFields' | 'dataField'> {
   const fields = list(props, 'fields');
@@ -126,7 +137,7 @@ function selection(
     throw refuse('sink properties fields and excludeFields cannot both be set');
   }
   const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
-  if (isTemplated) return { fields: null, excludeFields: [], dataField: null };
+  if (selectsItself) return { fields: null, excludeFields: [], dataField: null };
   if (dataField !== null) {
     const others =
       fields !== null || excludeFields.length > 0 ? 'fields or excludeFields' : isBatch ? 'batchSize' : null;
@@ -135,18 +146,10 @@ function selection(
   return { fields, excludeFields, dataField };
 }
 
-function checkTemplate(type: string, template: string): void {
-  if (rowSinks.includes(type)) throw notSupported(`sink property dataTemplate of sink ${type}`);
-  compileTemplate(template);
-}
-
-/** Properties whose values may be templates over the row. */
-const dynamic = ['topic', 'url', 'method', 'bodyType', 'headers', 'path', 'key', 'field', 'table', 'tags'];
-
-function checkTemplates(type: string, props: Record<string, unknown>): void {
-  for (const name of dynamic) {
-    const value = props[name];
-    if (value === undefined || !JSON.stringify(value).includes('{{')) continue;
+function checkDynamic(type: string, props: Record<string, unknown>): void {
+  const spec = connectorOf(type)?.sink?.props ?? {};
+  for (const [name, value] of Object.entries(props)) {
+    if (findField(spec, name)?.declared.isDynamic !== true || !isTemplate(value)) continue;
     throw notSupported(`a template in sink property ${name} (sink ${type})`);
   }
 }

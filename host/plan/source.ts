@@ -1,6 +1,7 @@
 /** A stream of a rule as expressions see it: which columns it has and how each is read. */
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { nearest } from '../base/nearest.js';
+import { decodeOf } from '../codecs/index.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { formatFault } from '../functions/time-format.js';
 import type { FieldType, Span, TableRef } from '../sql/ast.js';
@@ -16,7 +17,8 @@ export class Source {
   readonly timestamp: string | null;
   private readonly alias: string | null;
   private readonly columns: ReadonlyMap<string, ColumnUse> | null;
-  private readonly isBinary: boolean;
+  /** A message is the value of its only column. */
+  private readonly isWhole: boolean;
   /** TIMESTAMP_FORMAT: how texts of times are written; null: in one of the common forms. */
   private readonly timeFormat: string | null;
   /** DATETIME columns that are read by the format. */
@@ -29,17 +31,18 @@ export class Source {
     private readonly values: Values,
   ) {
     const { fields, options } = definition;
-    if (options.format !== 'json' && options.format !== 'binary') {
+    const decode = decodeOf(options.format);
+    if (decode === undefined) {
       throw notSupported(`stream format ${options.format} (stream ${definition.name})`);
     }
     this.name = definition.name;
     this.alias = table.alias;
     this.timestamp = options.timestamp;
-    this.isBinary = options.format === 'binary';
+    this.isWhole = decode.isWhole === true;
     this.timeFormat = options.timestampFormat;
     this.formatted = new Set(formattedColumns(definition));
     const declared = fields === null || fields.length === 0 ? null : fields;
-    if (this.isBinary) {
+    if (this.isWhole) {
       this.columns = new Map([['self', { kind: 'self' }]]);
       if (declared !== null) this.columns = new Map(declared.map(({ name }) => [name, { kind: 'self' }]));
     } else if (declared === null) {

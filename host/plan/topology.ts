@@ -1,14 +1,10 @@
 /** Operators under the names of the interface: what topology and status show, and which nodes stand behind each. */
 import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
+import { connectorOf, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition } from '../run/api.js';
 import { streamsOf, tablesOf } from './join.js';
 import type { Physical } from './physical.js';
 import type { Source } from './source.js';
-
-/** Connectors that deliver raw bytes: their streams show a decoder. */
-const rawSources = ['mqtt', 'httppush', 'httppull', 'websocket'];
-/** Sinks that take rows: no encode step is shown. */
-const rowSinks = ['memory'];
 
 /** Names the operators of a planned rule, how they follow one another and which nodes do the work of each. */
 export function topologyOf(
@@ -60,7 +56,7 @@ export function topologyOf(
 
 /** True for streams whose bytes are decoded in a step of its own. */
 export function hasDecoder({ definition }: Source): boolean {
-  return rawSources.includes(definition.options.type);
+  return connectorOf(definition.options.type)?.source?.showsDecoder === true;
 }
 
 /** The steps before an action, and its sink. */
@@ -69,7 +65,7 @@ export function sinkOperators(type: string, name: string, action: number, { enco
   const encode: OperatorPlan = { name: `op_${name}_1_encode`, part: 'encode', action, nodes };
   return [
     { name: `op_${name}_0_transform`, part: 'transform', action, nodes },
-    ...(rowSinks.includes(type) ? [] : [encode]),
+    ...(sinkForm(type).takes === 'rows' ? [] : [encode]),
     { name: `sink_${name}`, part: 'sink', action, nodes },
   ];
 }

@@ -2,7 +2,7 @@
  * Pushed bodies of one path on their way to its sources. They wait here, in order, while the sinks of a source are full, and
  * go to all sources at once: what is given up while it waits has reached none.
  */
-import type { PushMessage } from '../connectors/httppush/channel.js';
+import type { PushMessage } from '../connectors/push-channel.js';
 import { TooManyBodies } from './body.js';
 
 /** Bytes of all bodies of a path, those being received included. */

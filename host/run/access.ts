@@ -7,6 +7,7 @@ import { HaumeaError } from '../base/errors.js';
 import { mainLogFile } from '../base/log.js';
 import type { SecretSources } from '../base/secret-ref.js';
 import type { NamedFiles } from '../connectors/define.js';
+import { sourceKeys } from '../connectors/index.js';
 import type { RuleDefinition } from './api.js';
 
 export interface Access {
@@ -33,7 +34,10 @@ const secretFolder = 'secrets';
 const resourceFolders = ['uploads', 'schemas', 'services', 'plugins', 'scripts', 'metrics'];
 
 /** Files and folders of the folder `etc`. */
-const ofEtc = ['mgmt', 'kuiper.yaml', 'mqtt_source.yaml', 'sources', 'sinks', 'connections'];
+const keyFiles = [...sourceKeys().values()].flatMap(({ keysName }) =>
+  keysName === undefined ? [] : [`${keysName}.yaml`],
+);
+const ofEtc = ['mgmt', 'kuiper.yaml', ...keyFiles, 'sources', 'sinks', 'connections'];
 
 /** What the configuration allows. */
 export function accessOf({ config, folders }: LoadedConfig): Access {

@@ -1,6 +1,6 @@
 /** Which connections a rule has: named ones it selects, and those it makes for itself. */
 import type { OperatorPlan } from '../../kernels/ir.js';
-import { loadedConnector } from '../connectors/index.js';
+import { connectorOf } from '../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
 import { type Redact, redactedTexts } from './secret-props.js';
@@ -26,7 +26,7 @@ export function connectionsOf(
     ...sinks.map(({ type, props }, i) => ({ operator: nameOf(i), typ: type, props })),
   ];
   const own = all.filter(
-    ({ typ, props }) => selectorOf(props) !== undefined || loadedConnector(typ)?.ping !== undefined,
+    ({ typ, props }) => selectorOf(props) !== undefined || connectorOf(typ)?.connection?.ping !== undefined,
   );
   return own.length === 0 ? none : own;
 }

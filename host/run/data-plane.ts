@@ -6,7 +6,8 @@ import { AllowedPaths } from '../base/allowed-paths.js';
 import { SteadyTime } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import { loadConnector, loadedConnector } from '../connectors/index.js';
+import { loadEncoder } from '../codecs/index.js';
+import { connectorFor, loadConnector } from '../connectors/index.js';
 import { CpuTimes } from './cpu-times.js';
 import { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
@@ -137,8 +138,8 @@ export class DataPlane implements HostCalls {
     const entry = { isStopped: false, start };
     this.#starting.set(start.run, entry);
     try {
-      const loads = start.sinks.map((sink) => loadConnector('sink', sink.type));
-      await Promise.all([...loads, ...start.sources.map((source) => loadConnector('source', source.type))]);
+      const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
+      await Promise.all([...sinks, ...start.sources.map(({ type }) => loadConnector('source', type))]);
       this.#starting.delete(start.run);
       if (entry.isStopped) this.options.report({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       else this.#link(start);
@@ -420,9 +421,7 @@ export class DataPlane implements HostCalls {
     const key = spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
     const running = this.#sources.get(key);
     if (running !== undefined && !running.isEnded) return running;
-    const connector = loadedConnector(spec.type);
-    if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
-    const source = new SourceRun(spec, connector, this, key);
+    const source = new SourceRun(spec, connectorFor('source', spec.type), this, key);
     this.#sources.set(key, source);
     this.#byStream.set(source.stream, source);
     fresh.push(source);

@@ -5,7 +5,6 @@ import { createKernel } from '../../kernels/index.js';
 import type { Config } from '../base/config.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
-import { loadDeclarations } from '../connectors/index.js';
 import { callHost } from '../functions/registry.js';
 import { explainRule, type Fold, planRule, ruleTaps } from '../plan/index.js';
 import { freeAccess } from './access.js';
@@ -13,9 +12,6 @@ import type { Catalog, RuleDefinition } from './api.js';
 import { defaultMaxDelayMs } from './reconnects.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
-
-// Declarations are small; with all of them here, properties are checked when a rule is defined.
-await loadDeclarations();
 
 export interface EngineOptions {
   catalog: Catalog;

@@ -2,6 +2,7 @@
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import type { PathRules } from '../base/allowed-paths.js';
 import type { Details, Level } from '../base/log.js';
+import type { Decode } from '../codecs/define.js';
 import type { RuleLatencies } from './latencies.js';
 import type { TableRow } from './tables.js';
 import type { TraceOrder, TraceRecord } from './trace.js';
@@ -15,7 +16,7 @@ export interface SourceSpec {
   props: Record<string, unknown>;
   /** Rules on an equal shared stream use one source and one decoder. */
   isShared: boolean;
-  format: 'json' | 'binary';
+  format: Decode['kernel'];
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
   /** Values in `props` that must not show in logs, traces and reasons. */

@@ -3,7 +3,8 @@ import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Spec } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
-import { isInternalSink, loadedConnector, unknownConnector } from '../connectors/index.js';
+import { decodeOf, defaultFormat } from '../codecs/index.js';
+import { connectorOf, givenRowsType, unknownConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
@@ -42,9 +43,10 @@ export class MissingSecret extends MissingPart {}
 export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): SourceSpec {
   const { name, options, fields } = definition;
   const { type, format } = options;
-  const connector = loadedConnector(type);
+  const connector = connectorOf(type);
   if (connector?.source === undefined) throw unknownConnector('source', type);
-  if (format !== 'json' && format !== 'binary') {
+  const decode = decodeOf(format);
+  if (decode === undefined) {
     throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
   }
   const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
@@ -63,7 +65,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   const { value, secrets, redact } = resolved(given, `stream ${name}`, connector.source.props, access);
   redacts.push(redact);
   checkResolved(connector.source, value, redact);
-  const props = withFiles(value, connector.files?.(value), access, `stream ${name}`);
+  const props = withFiles(value, connector.connection?.files?.(value), access, `stream ${name}`);
   checkFiles(connector.source.files?.(props, options.datasource), access, `stream ${name}`);
   return {
     name,
@@ -72,9 +74,11 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     props,
     // Who comes while others read a file would have the rest of it only.
     isShared: options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true),
-    format,
+    format: decode.kernel,
     schema:
-      fields === null || format === 'binary' ? null : fields.map((field) => columnOf(field, formatted.has(field.name))),
+      fields === null || decode.isWhole === true
+        ? null
+        : fields.map((field) => columnOf(field, formatted.has(field.name))),
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
@@ -83,8 +87,8 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
 export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
   return rule.actions.map(({ type, props }) => {
-    const connector = loadedConnector(type);
-    if (connector?.sink === undefined || (isInternalSink(type) && rule.test === undefined))
+    const connector = connectorOf(type);
+    if (connector?.sink === undefined || (connector.isInternal && rule.test === undefined))
       throw unknownConnector('sink', type);
     const whose = `rule ${rule.id}`;
     const access = catalog.access ?? freeAccess;
@@ -99,7 +103,7 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
     return {
       type,
-      props: withFiles(value, connector.files?.(value), access, where),
+      props: withFiles(value, connector.connection?.files?.(value), access, where),
       ...(secrets.length === 0 ? {} : { secrets }),
     };
   });
@@ -163,6 +167,7 @@ function withStreams(own: ReadonlyMap<string, StreamDefinition>, catalog: Catalo
 
 function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog: Catalog): Catalog {
   const made = new Map<string, StreamDefinition>();
+  const type = givenRowsType();
   return {
     ...catalog,
     source: (name) => {
@@ -172,14 +177,14 @@ function withMocks(mocks: NonNullable<RuleDefinition['test']>['mocks'], catalog:
       let mocked = made.get(name);
       if (mocked === undefined) {
         const { options } = definition;
-        const changed = { type: 'simulator', format: 'json', confKey: null, shared: false, extra: { ...mock } };
+        const changed = { type, format: defaultFormat, confKey: null, shared: false, extra: { ...mock } };
         mocked = { ...definition, options: { ...options, ...changed } };
         made.set(name, mocked);
       }
       return mocked;
     },
-    confKey: (source, key) => (source === 'simulator' ? undefined : catalog.confKey(source, key)),
-    confKeyLayers: (source, key) => (source === 'simulator' ? [] : keyLayersOf(source, key, catalog)),
+    confKey: (source, key) => (source === type ? undefined : catalog.confKey(source, key)),
+    confKeyLayers: (source, key) => (source === type ? [] : keyLayersOf(source, key, catalog)),
   };
 }
 

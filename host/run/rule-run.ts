@@ -4,7 +4,7 @@ import type { Histogram } from '../../kernels/histogram.js';
 import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
-import { loadedConnector } from '../connectors/index.js';
+import { connectorFor } from '../connectors/index.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import type { LongCalls } from './long-calls.js';
 import type { Report, RuleStart } from './protocol.js';
@@ -98,8 +98,7 @@ export class RuleRun implements SinkHost {
     const { plan } = start;
     const { kernel } = this.host;
     for (const spec of start.sinks) {
-      const connector = loadedConnector(spec.type);
-      if (connector === undefined) throw new Error(`connector ${spec.type} is not loaded`);
+      const connector = connectorFor('sink', spec.type);
       this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
     }
     sources.forEach((source, i) => {

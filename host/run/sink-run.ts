@@ -6,13 +6,15 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import { systemClock, type Timer } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Connector, Sink, SinkContext } from '../connectors/define.js';
+import type { Encoder } from '../codecs/define.js';
+import { openEncoder } from '../codecs/index.js';
+import type { Connector } from '../connectors/define.js';
+import type { Sink, SinkContext } from '../connectors/running.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
 import { type Redact, redactedLog, redactOf } from './secret-props.js';
-import { SinkTransform } from './sink-transform.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
@@ -68,20 +70,22 @@ export class SinkRun implements SinkContext, ConnectionOwner {
   #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
   #hasGivenBack = false;
   readonly #sink: Sink;
-  readonly #transform: SinkTransform | undefined;
+  /** Makes the messages where the kernel does not. */
+  readonly #encoder: Encoder | undefined;
 
   constructor(
     readonly spec: SinkSpec,
     connector: Connector,
     readonly host: SinkHost,
     readonly limitBytes: number,
-    sendError = false,
+    readonly sendError = false,
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.redact = redactOf(spec.secrets);
     this.latencies = host.measuresAll === true ? emptyHistogram() : null;
-    this.#transform = SinkTransform.of(spec, sendError);
+    const { framing } = sink.form(spec.props);
+    this.#encoder = openEncoder(spec.props, { sink: this.label, framing, sendError });
     this.#sink = sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
   }
@@ -137,10 +141,10 @@ export class SinkRun implements SinkContext, ConnectionOwner {
     this.messagesIn += chunk.messages;
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
-    const sent = this.#transform?.apply(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
     // What could not be rendered goes no further.
     this.messagesFailed += chunk.messages - sent.messages;
-    if (sent.messages === 0 && this.#transform !== undefined) return;
+    if (sent.messages === 0 && this.#encoder !== undefined) return;
     this.#bytesIn += sent.bytes.length;
     this.#measure();
     this.#sink.write(sent);
@@ -165,7 +169,7 @@ export class SinkRun implements SinkContext, ConnectionOwner {
 
   /** A message that is lost counts as an exception by itself. */
   #unrendered(reason: string): void {
-    if (this.#transform?.sendError) this.exception(reason);
+    if (this.sendError) this.exception(reason);
     else this.#note(reason);
     this.host.messagesLost?.();
   }

@@ -4,9 +4,9 @@ import { ProtocolError } from '../../kernels/error.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Connector, Source, SourceContext, SourceForm } from '../connectors/define.js';
-import { payloadsOf } from '../connectors/frames.js';
-import { payloadsOfPackets } from '../connectors/mqtt/payloads.js';
+import type { Connector, SourceForm } from '../connectors/define.js';
+import { messagesOf } from '../connectors/framings.js';
+import type { Source, SourceContext } from '../connectors/running.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
@@ -111,7 +111,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     this.stream = host.kernel.openStream({
       framing: form.framing,
       mqttVersion: form.mqttVersion,
-      format: form.format === 'rows' ? 'rows' : spec.format,
+      format: form.format ?? spec.format,
       schema: spec.schema,
       strict: spec.strict,
       wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',
@@ -129,11 +129,7 @@ export class SourceRun implements SourceContext, ConnectionOwner {
 
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined {
-    const { format, framing, mqttVersion } = this.#form;
-    if (format === 'rows') return undefined;
-    if (framing === 'mqtt') return payloadsOfPackets(input, mqttVersion ?? 4);
-    if (framing === 'frames') return payloadsOf(input);
-    return framing === 'lines' ? linesOf(input) : [input];
+    return messagesOf(this.#form, input);
   }
 
   async connect(): Promise<void> {
@@ -456,15 +452,4 @@ export class SourceRun implements SourceContext, ConnectionOwner {
     }
     if (!isFull && this.#fullSinks === 0 && !this.#unfed.isWaiting) this.#flow();
   }
-}
-
-function linesOf(input: Uint8Array): Uint8Array[] {
-  const lines: Uint8Array[] = [];
-  for (let from = 0; from < input.length; ) {
-    const feed = input.indexOf(10, from);
-    const end = feed < 0 ? input.length : feed;
-    if (end > from) lines.push(input.subarray(from, end));
-    from = end + 1;
-  }
-  return lines;
 }

@@ -199,7 +199,7 @@ const passesRows = /_filter$/;
 function addSink(last: Step, rule: RuleRun, action: number, figures: Figures): void {
   let at = last;
   const sink = rule.sinks[action];
-  const isText = sink !== undefined && sinkForm(sink.spec.type).format !== 'rows';
+  const isText = sink !== undefined && sinkForm(sink.spec.type, sink.spec.props).takes !== 'rows';
   for (const operator of rule.operators) {
     if (operator.action !== action) continue;
     const written = writtenBy(operator, rule, figures);

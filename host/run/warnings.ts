@@ -2,7 +2,8 @@
 import { normalize } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
 import { field, type Spec, unknownIn } from '../base/field.js';
-import { loadedConnector } from '../connectors/index.js';
+import { readsOption } from '../codecs/index.js';
+import { connectorOf } from '../connectors/index.js';
 import { idleSinkProps, sinkWishNames } from '../plan/sinks.js';
 import { formattedColumns, type OptionName, type StreamDefinition } from '../sql/source-def.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from './api.js';
@@ -11,7 +12,7 @@ import { sourceSpec } from './resolve.js';
 /** Properties of the sinks of a rule that nobody reads, a sentence each. */
 export function sinkWarnings({ actions }: RuleDefinition): string[] {
   return actions.flatMap(({ type, props }, i) => {
-    const spec = loadedConnector(type)?.sink?.props;
+    const spec = connectorOf(type)?.sink?.props;
     if (spec === undefined) return [];
     const where = `actions[${i}].${type}`;
     return [
@@ -60,6 +61,7 @@ export function sourceWarnings(
 ): SourceWarnings {
   const { options } = definition;
   const refusal = refusalOf(definition, catalog);
+  const dataSource = connectorOf(options.type)?.source?.dataSource;
   const idle = (isUsual: boolean) =>
     [...given]
       .filter((name) => usualOptions.has(name) === isUsual)
@@ -71,8 +73,8 @@ export function sourceWarnings(
     ...(refusal === undefined ? [] : [`no rule can read it: ${refusal}`]),
     ...unknownProps(definition, catalog),
     ...idle(false),
-    ...(needsDataSource.has(options.type) && options.datasource === ''
-      ? [`the option DATASOURCE is missing: ${loadedConnector(options.type)?.source?.dataSource}`]
+    ...(dataSource?.isNeeded === true && options.datasource === ''
+      ? [`the option DATASOURCE is missing: ${dataSource.doc}`]
       : []),
   ];
   const notes = [
@@ -83,9 +85,6 @@ export function sourceWarnings(
 
 /** Options that statements for eKuiper have whether or not they do anything. */
 const usualOptions: ReadonlySet<OptionName> = new Set(['KEY', 'RETAIN_SIZE']);
-
-/** Types whose sources bring nothing without a topic or path. */
-const needsDataSource: ReadonlySet<string> = new Set(['mqtt', 'memory', 'httppush']);
 
 /** Why every rule that reads it would be refused now; undefined when none would be for its sake. */
 function refusalOf(definition: StreamDefinition, catalog: Catalog): string | undefined {
@@ -102,7 +101,7 @@ function refusalOf(definition: StreamDefinition, catalog: Catalog): string | und
 /** Properties of EXTRA and of the configuration key that the connector does not know. */
 function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[] {
   const { type, confKey, extra } = options;
-  const spec = loadedConnector(type)?.source?.props;
+  const spec = connectorOf(type)?.source?.props;
   if (spec === undefined) return [];
   const common = catalog.confKey(type, 'default') ?? {};
   const ofKey = Object.entries((confKey === null ? undefined : catalog.confKey(type, confKey)) ?? {});
@@ -124,9 +123,8 @@ function idleReason(name: OptionName, definition: StreamDefinition): string | un
     case 'RETAIN_SIZE':
       return options.tableKind === 'scan' ? undefined : ' but on scan tables';
     case 'DELIMITER':
-      return options.format === 'delimited' ? undefined : ` with the format ${options.format}`;
     case 'SCHEMAID':
-      return options.format === 'protobuf' ? undefined : ` with the format ${options.format}`;
+      return readsOption(options.format, name) ? undefined : ` with the format ${options.format}`;
     case 'STRICT_VALIDATION':
       return options.strictValidation && fields === null ? ' without declared columns' : undefined;
     case 'TIMESTAMP_FORMAT':
@@ -134,7 +132,7 @@ function idleReason(name: OptionName, definition: StreamDefinition): string | un
     case 'BUFFER_FULL_POLICY':
       return ': a source waits while its sinks are behind';
     case 'DATASOURCE': {
-      const source = loadedConnector(options.type)?.source;
+      const source = connectorOf(options.type)?.source;
       return source !== undefined && source.dataSource === undefined ? ` with the type ${options.type}` : undefined;
     }
     default:

@@ -4,6 +4,8 @@
  */
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
+import { decodeOf, defaultFormat, formatNames } from '../codecs/index.js';
+import { connectorOf, defaultType, lookups } from '../connectors/index.js';
 import type { CreateSource, Expr, FieldDef, FieldType } from './ast.js';
 
 export type BufferFullPolicy = 'block' | 'dropOldest';
@@ -72,18 +74,10 @@ export const optionNames = [
 
 export type OptionName = (typeof optionNames)[number];
 
-/** Payload formats a stream may have. */
-export const sourceFormats: readonly string[] = ['json', 'delimited', 'binary', 'protobuf', 'urlencoded'];
-
-const redisDatabases = 16;
-/** Rows that a table without RETAIN_SIZE keeps: a file is read whole, of other sources the last row counts. */
-const retainedOfFile = 9999;
-const retainedOfOthers = 1;
+/** Rows that a table without RETAIN_SIZE keeps, unless its connector says so: the last one counts. */
+const retainedRows = 1;
 /** More rows than memory can hold. */
 const maxRetained = 2 ** 31;
-
-/** Types of sources in which rows can be looked up. */
-export const lookupTypes: readonly string[] = ['httppull', 'memory', 'redis'];
 
 /** Checks a parsed CREATE statement and completes it with defaults. */
 export function defineSource(create: CreateSource): StreamDefinition {
@@ -110,11 +104,11 @@ function fail(message: string, cause?: unknown): HaumeaError {
 function readOptions({ target, options }: CreateSource): StreamOptions {
   const text = (name: OptionName): string | null => (options[name] ? options[name] : null);
   const tableKind = readTableKind(target, text('KIND'));
-  const type = text('TYPE') ?? (tableKind === 'scan' ? 'file' : 'mqtt');
+  const type = text('TYPE') ?? defaultType(tableKind === 'scan' ? 'table' : 'stream');
   return {
     datasource: options.DATASOURCE ?? '',
     type,
-    format: (text('FORMAT') ?? 'json').toLowerCase(),
+    format: (text('FORMAT') ?? defaultFormat).toLowerCase(),
     confKey: text('CONF_KEY'),
     key: text('KEY'),
     schemaId: text('SCHEMAID'),
@@ -123,7 +117,7 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
     shared: readBoolean('SHARED', options),
     timestamp: text('TIMESTAMP'),
     timestampFormat: text('TIMESTAMP_FORMAT'),
-    retainSize: readRetainSize(text('RETAIN_SIZE')) || (type === 'file' ? retainedOfFile : retainedOfOthers),
+    retainSize: readRetainSize(text('RETAIN_SIZE')) || (connectorOf(type)?.source?.retainedRows ?? retainedRows),
     tableKind,
     extra: readExtra(text('EXTRA')),
     version: text('VERSION')?.toLowerCase() ?? null,
@@ -133,16 +127,13 @@ function readOptions({ target, options }: CreateSource): StreamOptions {
 }
 
 function checkLookup({ type, key, datasource }: StreamOptions): void {
-  if (!lookupTypes.includes(type)) {
-    throw fail(`lookup source type ${type} not found, expected one of ${lookupTypes.join(', ')}`);
+  const known = lookups();
+  const lookup = known.get(type);
+  if (lookup === undefined) {
+    throw fail(`lookup source type ${type} not found, expected one of ${[...known.keys()].join(', ')}`);
   }
-  if (type === 'memory') {
-    if (datasource === '') throw fail('the option DATASOURCE, a topic, is required for a lookup table of type memory');
-    if (key === null) throw fail('the option KEY is required for a lookup table of type memory');
-  }
-  if (type === 'redis' && !(/^\d+$/.test(datasource) && Number(datasource) < redisDatabases)) {
-    throw fail(`the option DATASOURCE is "${datasource}", expected the number of a Redis database, 0 to 15`);
-  }
+  const reason = lookup.refusal?.(datasource, key);
+  if (reason !== undefined) throw fail(reason);
 }
 
 function readBoolean(name: OptionName, options: Record<string, string>): boolean {
@@ -190,14 +181,14 @@ function readExtra(value: string | null): Record<string, unknown> | null {
 
 function checkFormat(kind: 'stream' | 'table', fields: FieldDef[] | null, options: StreamOptions): void {
   const { format } = options;
-  if (!sourceFormats.includes(format)) {
-    throw fail(`the option FORMAT is "${format}", expected one of ${sourceFormats.join(', ')}`);
+  if (!formatNames.includes(format)) {
+    throw fail(`the option FORMAT is "${format}", expected one of ${formatNames.join(', ')}`);
   }
-  if (format !== 'binary') return;
-  if (kind === 'table') throw fail('the format binary is not supported for a table');
+  if (decodeOf(format)?.isWhole !== true) return;
+  if (kind === 'table') throw fail(`the format ${format} is not supported for a table`);
   if (fields === null) return;
   if (fields.length > 1 || fields[0]?.fieldType.type !== 'bytea') {
-    throw fail('a stream of format binary can have only one column, of type BYTEA');
+    throw fail(`a stream of format ${format} can have only one column, of type BYTEA`);
   }
 }
 

@@ -7,6 +7,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { plannedFormats } from '../../host/codecs/planned.js';
+import { plannedConnectors } from '../../host/connectors/planned.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -14,7 +16,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'host/base': [],
   kernels: ['host/base'],
-  'host/sql': ['host/base'],
+  // Definitions of streams are checked by the manifests of connectors and formats.
+  'host/sql': ['host/connectors', 'host/codecs', 'host/base'],
   'host/functions': ['kernels', 'host/base'],
   'host/codecs': ['kernels', 'host/base'],
   'host/connectors': ['host/codecs', 'kernels', 'host/base'],
@@ -29,7 +32,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'host/meta': ['host/sql', 'host/base', 'host/run/api.ts'],
   'host/run': ['host/plan', 'host/sql', 'host/functions', 'host/codecs', 'host/connectors', 'kernels', 'host/base'],
-  'host/rest': ['host/meta', 'host/run', 'host/plan', 'host/sql', 'host/connectors', 'host/base'],
+  'host/rest': ['host/meta', 'host/run', 'host/plan', 'host/sql', 'host/connectors', 'host/codecs', 'host/base'],
   'host/demo': ['host/base'],
   // Micro benches drive kernels and rules as tests do.
   bench: ['host/base', 'kernels', 'test/wasm', 'test/sql'],
@@ -90,17 +93,73 @@ test('imports go down only', () => {
   assert.equal(wrong, []);
 });
 
-test('connectors and functions know nothing of their neighbours', () => {
+/** Folders of which each has a manifest, and nothing else that others may look into. */
+const manifestFolders = ['host/connectors', 'host/codecs'];
+
+/** The folder of a connector or format that a file lies in: `host/connectors/mqtt`. */
+function manifestOf(file: string): string | undefined {
+  const parent = manifestFolders.find((folder) => file.startsWith(`${folder}/`));
+  const own = parent && file.slice(parent.length + 1).split('/');
+  return own === undefined || own.length < 2 || own[0] === 'gen' ? undefined : `${parent}/${own[0]}`;
+}
+
+test('a connector or format is known by its manifest alone', () => {
   const wrong: string[] = [];
-  for (const file of filesIn('host/connectors')) {
-    const own = file.split('/')[2] as string;
-    if (own.endsWith('.ts')) continue;
+  for (const file of files) {
     for (const target of importsOf(file)) {
-      const other = target.startsWith('host/connectors/') ? target.split('/')[2] : undefined;
-      if (other !== undefined && other !== own && !other.endsWith('.ts')) wrong.push(`${file} imports ${target}`);
+      const inside = manifestOf(target);
+      const isListed = manifestFolders.some((folder) => file === `${folder}/gen/index.ts`);
+      if (inside === undefined || inside === manifestOf(file) || (isListed && target === `${inside}/index.ts`))
+        continue;
+      wrong.push(`${file} imports ${target}`);
     }
   }
   assert.equal(wrong, []);
+});
+
+test('manifests load what does the work when it is needed', () => {
+  const parts = /^(source|lookup|sink|encoder|decoder|client|ping)\.ts$/;
+  const wrong: string[] = [];
+  for (const folder of manifestFolders) {
+    for (const name of readdirSync(join(root, folder))) {
+      const file = `${folder}/${name}/index.ts`;
+      if (name === 'gen' || !files.includes(file)) continue;
+      const text = readFileSync(join(root, file), 'utf8');
+      for (const [, target = ''] of text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)'/gm)) {
+        if (!target.startsWith('.') || parts.test(target.slice(2).replace(/\.js$/, '.ts')))
+          wrong.push(`${file}: ${target}`);
+      }
+    }
+  }
+  assert.equal(wrong, []);
+});
+
+test('no connector is named outside of its folder', () => {
+  const names = readdirSync(join(root, 'host/connectors'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'gen')
+    .map(({ name }) => name);
+  // Words of the language as well: these only where a type is compared or listed.
+  const common = names.filter((name) => /^(file|log|memory|http|sql)$/.test(name));
+  const compared = (list: readonly string[]) => `\\btype\\b\\)? *(?:[!=]== *|\\) *=> *)'(?:${list.join('|')})'`;
+  const own = names.filter((name) => !common.includes(name));
+  const named = new RegExp(`'(?:${own.join('|')})'|^ *(?:${own.join('|')}): |${compared(common)}`, 'm');
+  // The SQL function mqtt, and the demonstration, which is a user.
+  const users = /^host\/(connectors|functions|demo)\/|^host\/plan\/specials\.ts$/;
+  const wrong = filesIn('host').filter(
+    (file) => !users.test(file) && named.test(readFileSync(join(root, file), 'utf8')),
+  );
+  assert.equal(wrong, []);
+});
+
+test('what is only planned has no folder yet', () => {
+  const planned = [
+    ...Object.keys(plannedConnectors).map((name) => `host/connectors/${name}`),
+    ...Object.keys(plannedFormats).map((name) => `host/codecs/${name}`),
+  ];
+  assert.equal(
+    planned.filter((folder) => files.includes(`${folder}/index.ts`)),
+    [],
+  );
 });
 
 test('assembly imports nothing outside itself', () => {

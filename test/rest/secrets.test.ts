@@ -5,7 +5,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { field } from '../../host/base/field.js';
 import { isAddressName } from '../../host/base/secrets.js';
-import { loadDeclarations } from '../../host/connectors/index.js';
+import { allConnectors } from '../../host/connectors/index.js';
 import { resolveProps } from '../../host/run/secret-props.js';
 import { temporaryFolder } from '../harness.js';
 import { type ControlPlane, startControlPlane } from './control-plane.js';
@@ -125,8 +125,8 @@ test('actions that change places keep the secrets of their addresses', async () 
 
 test('every address that a connector declares is known by its name, where only names tell', async () => {
   let count = 0;
-  for (const { connection, source, sink } of await loadDeclarations()) {
-    for (const [name, { declared }] of Object.entries({ ...connection, ...source?.props, ...sink?.props })) {
+  for (const { connection, source, sink } of allConnectors()) {
+    for (const [name, { declared }] of Object.entries({ ...connection?.props, ...source?.props, ...sink?.props })) {
       if (!declared.isAddress) continue;
       count++;
       for (const spelling of [name, ...(declared.aliases ?? [])]) assert.ok(isAddressName(spelling), spelling);

@@ -1,16 +1,28 @@
 /** Files: lines or JSON values read to the end, lines written at the end of a file. */
 import { field } from '../../base/field.js';
-import { commonSink, commonSource, noTemplate } from '../common.js';
+import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { FileSink } from './sink.js';
-import { FileSource, pathOf } from './source.js';
+import { pathOf } from './path.js';
 
 export default defineConnector({
   name: 'file',
   doc: 'Reads and writes files of the machine the engine runs on.',
-  connection: {},
   source: {
-    dataSource: 'Name of the file or folder, below the path',
+    dataSource: { doc: 'Name of the file or folder, below the path' },
+    isTypeOf: 'table',
+    retainedRows: 9999,
+    defaultKey: {
+      fileType: 'json',
+      path: '.',
+      interval: 0,
+      sendInterval: 0,
+      parallel: false,
+      actionAfterRead: 0,
+      moveTo: 'moved',
+      hasHeader: false,
+      ignoreStartLines: 0,
+      ignoreEndLines: 0,
+    },
     props: {
       ...commonSource,
       fileType: field
@@ -57,7 +69,10 @@ export default defineConnector({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
       endsSoon: conf.interval === 0 && conf.sendInterval === 0,
     }),
-    create: (conf, context) => new FileSource(conf, context),
+    load: async () => {
+      const { FileSource } = await import('./source.js');
+      return (conf, context) => new FileSource(conf, context);
+    },
   },
   sink: {
     props: {
@@ -66,7 +81,7 @@ export default defineConnector({
         .string()
         .required()
         .check((path) => (path === '' ? 'must not be empty' : undefined))
-        .notYet(noTemplate)
+        .dynamic()
         .doc(
           'File to write to, a relative path lies in the data folder; folders that are missing at the start of the rule are made, one that goes later is waited for, as a lost mount',
         ),
@@ -91,6 +106,10 @@ export default defineConnector({
         .doc('Where the name of a file put aside has its time stamp'),
     },
     files: ({ path }) => ({ path: { written: path } }),
-    create: (conf, context) => new FileSink(conf, context),
+    form: { takes: 'messages', framing: 'lines' },
+    load: async () => {
+      const { FileSink } = await import('./sink.js');
+      return (conf, context) => new FileSink(conf, context);
+    },
   },
 });

@@ -1,6 +1,6 @@
 /** Appends lines to a file. All rules that write to one path share one writer, so that lines are never mixed. */
 import type { AllowedPaths } from '../../base/allowed-paths.js';
-import type { OutputChunk, Sink, SinkContext } from '../define.js';
+import type { OutputChunk, Sink, SinkContext } from '../running.js';
 import { FileWriter, type WriterOptions } from './writer.js';
 
 export interface FileSinkConf {

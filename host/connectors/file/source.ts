@@ -1,14 +1,15 @@
 /** Reads files chunk by chunk to their end, no faster than the sinks take the results. */
 import { copyFile, lstat, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, extname, isAbsolute, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { kindReason } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
-import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
+import type { Source, SourceContext } from '../running.js';
 import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
+import { pathOf } from './path.js';
 
 export interface FileSourceConf {
   fileType: string;
@@ -25,11 +26,6 @@ export interface FileSourceConf {
 
 const chunkBytes = 256 * 1024;
 const lineFeed = 10;
-
-/** What a stream reads: the file or folder that its DATASOURCE names below the path. */
-export function pathOf(path: string, dataSource: string): string {
-  return isAbsolute(dataSource) ? dataSource : join(path, dataSource);
-}
 
 export class FileSource implements Source {
   #isClosed = false;

@@ -2,16 +2,18 @@
 import { field } from '../../base/field.js';
 import { commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
-import { PushSource } from './source.js';
 
 const methods = ['POST', 'PUT'];
 
 export default defineConnector({
   name: 'httppush',
   doc: 'Takes what clients send to a path of the data server; the path is the DATASOURCE.',
-  connection: {},
+  // Clients come to the data server.
+  connection: { props: {} },
   source: {
-    dataSource: 'Path of the data server that takes the messages, such as /api/data',
+    dataSource: { doc: 'Path of the data server that takes the messages, such as /api/data', isNeeded: true },
+    showsDecoder: true,
+    defaultKey: { method: 'POST' },
     props: {
       ...commonSource,
       method: field
@@ -28,6 +30,9 @@ export default defineConnector({
         .unlisted(),
     },
     form: () => ({ framing: 'frames' }),
-    create: (conf, context) => new PushSource(conf.method.toUpperCase(), context),
+    load: async () => {
+      const { PushSource } = await import('./source.js');
+      return (conf, context) => new PushSource(conf.method.toUpperCase(), context);
+    },
   },
 });

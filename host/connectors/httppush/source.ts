@@ -1,9 +1,9 @@
 /** Takes bodies that the data server received; they wait there, and their clients for an answer, while the sinks are full. */
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, threadId } from 'node:worker_threads';
-import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
-import { type PushMessage, pushChannel } from './channel.js';
+import { type PushMessage, pushChannel } from '../push-channel.js';
+import type { Source, SourceContext } from '../running.js';
 
 const openTimeoutMs = 3000;
 

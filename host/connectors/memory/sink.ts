@@ -1,6 +1,7 @@
 /** Publishes rows to a memory topic. The credit comes back when every reader of the topic has taken them. */
-import type { OutputChunk, Sink, SinkContext } from '../define.js';
+
 import { FrameBuffer, MessageCutter } from '../frames.js';
+import type { OutputChunk, Sink, SinkContext } from '../running.js';
 import { MemoryBus } from './bus.js';
 
 export class MemorySink implements Sink {

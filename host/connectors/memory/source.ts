@@ -1,5 +1,5 @@
 /** Takes the rows of a memory topic, in slices so that a busy topic starves nothing else. */
-import type { Source, SourceContext } from '../define.js';
+import type { Source, SourceContext } from '../running.js';
 import { type Block, MemoryBus, type Subscriber } from './bus.js';
 
 const sliceMs = 4;

@@ -3,25 +3,8 @@ import type { SecureVersion } from 'node:tls';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { type ConnectionConf, protocolLevel } from './connection.js';
 import { type Endpoint, Transport, type TransportTap } from './transport.js';
-
-export interface ConnectionConf {
-  server: string;
-  username: string;
-  password: string;
-  protocolVersion: string;
-  clientid: string;
-  insecureSkipVerify: boolean;
-  certificationPath: string;
-  privateKeyPath: string;
-  rootCaPath: string;
-  certificationRaw: string;
-  privateKeyRaw: string;
-  rootCARaw: string;
-  tlsMinVersion: string;
-  /** ms */
-  keepAlive: number;
-}
 
 const connectTimeoutMs = 10_000;
 /** A broker that does not answer must not hold up the end of a rule. */
@@ -31,11 +14,6 @@ const endTimeoutMs = 500;
 export function peerOf({ server }: ConnectionConf): string {
   const { host, port } = addressOf(server);
   return `mqtt ${host}:${port}`;
-}
-
-/** Protocol level of a version as configured. */
-export function protocolLevel(version: string): 3 | 4 | 5 {
-  return version === '5' ? 5 : version === '3.1' ? 3 : 4;
 }
 
 /**

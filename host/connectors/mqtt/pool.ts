@@ -2,7 +2,9 @@
 import type { MqttClient } from 'mqtt';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { type ConnectionConf, connectOnce, endClient, makeClient, protocolLevel } from './client.js';
+import { connectionKey } from '../connection-key.js';
+import { connectOnce, endClient, makeClient } from './client.js';
+import { type ConnectionConf, connection, protocolLevel } from './connection.js';
 import { Window } from './window.js';
 
 export class ClientPool {
@@ -10,7 +12,7 @@ export class ClientPool {
 
   /** Returns the client for these settings; each user gives it back. */
   take(conf: ConnectionConf, paths: AllowedPaths): SharedClient {
-    const key = keyOf(conf);
+    const key = connectionKey(connection, conf);
     let client = this.#clients.get(key);
     if (client === undefined) {
       client = new SharedClient(conf, paths, () => this.#clients.delete(key));
@@ -94,24 +96,4 @@ export class SharedClient {
     });
     return client;
   }
-}
-
-/** Settings that make a connection what it is. */
-function keyOf(conf: ConnectionConf): string {
-  return JSON.stringify([
-    conf.server,
-    conf.username,
-    conf.password,
-    conf.protocolVersion,
-    conf.clientid,
-    conf.insecureSkipVerify,
-    conf.certificationPath,
-    conf.privateKeyPath,
-    conf.rootCaPath,
-    conf.certificationRaw,
-    conf.privateKeyRaw,
-    conf.rootCARaw,
-    conf.tlsMinVersion,
-    conf.keepAlive,
-  ]);
 }

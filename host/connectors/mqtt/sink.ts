@@ -5,9 +5,10 @@
  */
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
-import type { OutputChunk, Sink, SinkContext } from '../define.js';
 import { MessageCutter } from '../frames.js';
-import { type ConnectionConf, peerOf, protocolLevel } from './client.js';
+import type { OutputChunk, Sink, SinkContext } from '../running.js';
+import { peerOf } from './client.js';
+import { type ConnectionConf, protocolLevel } from './connection.js';
 import { PublishEncoder } from './encode.js';
 import { ClientPool, type SharedClient } from './pool.js';
 

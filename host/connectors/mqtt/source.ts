@@ -4,9 +4,10 @@
  */
 import type { IPublishPacket, MqttClient } from 'mqtt';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import type { Source, SourceContext } from '../define.js';
 import { FrameBuffer } from '../frames.js';
-import { type ConnectionConf, connectOnce, endClient, makeClient, peerOf, protocolLevel } from './client.js';
+import type { Source, SourceContext } from '../running.js';
+import { connectOnce, endClient, makeClient, peerOf } from './client.js';
+import { type ConnectionConf, protocolLevel } from './connection.js';
 import { Gathering } from './gather.js';
 import type { Transport } from './transport.js';
 

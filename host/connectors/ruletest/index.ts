@@ -1,100 +1,19 @@
-/**
- * Carries the results of a test rule to the thread that serves its event stream. Not for users: the service of rule tests
- * makes the channel. Credit comes back from the other side, so that a slow reader slows the rule and fills no memory.
- */
-import { BroadcastChannel } from 'node:worker_threads';
+/** Results of test rules for their event streams. Not for users: the service of rule tests makes the channel. */
 import { field } from '../../base/field.js';
 import { commonSink } from '../common.js';
-import { defineConnector, type Sink, type SinkChunk, type SinkContext } from '../define.js';
-import { MessageCutter } from '../frames.js';
-
-/** Results on their way to the event stream. */
-export interface TestResults {
-  kind: 'results';
-  texts: string[];
-  bytes: number;
-}
-
-/** Results that were passed on. */
-export interface TestCredit {
-  kind: 'credit';
-  messages: number;
-  bytes: number;
-}
-
-const openBrace = 0x7b;
-const openBracket = 0x5b;
-
-class ChannelSink implements Sink {
-  readonly #cutter = new MessageCutter();
-  readonly #name: string;
-  #channel: BroadcastChannel | undefined;
-  #texts: string[] = [];
-  #bytes = 0;
-  #waiting = 0;
-  #whenFlushed: (() => void)[] = [];
-
-  constructor(
-    name: string,
-    readonly context: SinkContext,
-  ) {
-    this.#name = name;
-  }
-
-  async open(): Promise<void> {
-    const channel = new BroadcastChannel(this.#name);
-    channel.unref();
-    channel.onmessage = (event: unknown) => this.#take((event as { data: TestResults | TestCredit }).data);
-    this.#channel = channel;
-  }
-
-  write(chunk: SinkChunk): void {
-    if (this.#texts.length === 0) setImmediate(() => this.#send());
-    this.#cutter.cut(chunk, (message, place) => {
-      const text = Buffer.from(message).toString();
-      this.#texts.push(isError(chunk, message, place) ? `run Select error: ${text}` : text);
-    });
-    this.#bytes += chunk.bytes.length;
-    this.#waiting += chunk.messages;
-  }
-
-  flush(): Promise<void> {
-    if (this.#waiting <= 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenFlushed.push(resolve));
-  }
-
-  async close(): Promise<void> {
-    this.#channel?.close();
-    this.#channel = undefined;
-    for (const call of this.#whenFlushed.splice(0)) call();
-  }
-
-  #send(): void {
-    const message: TestResults = { kind: 'results', texts: this.#texts, bytes: this.#bytes };
-    this.#texts = [];
-    this.#bytes = 0;
-    this.#channel?.postMessage(message);
-  }
-
-  #take(message: TestResults | TestCredit): void {
-    if (message.kind !== 'credit' || this.#channel === undefined) return;
-    this.#waiting -= message.messages;
-    this.context.accepted(message.bytes, message.messages);
-    if (this.#waiting <= 0) for (const call of this.#whenFlushed.splice(0)) call();
-  }
-}
-
-/** Results are objects and lists, or whatever a template makes of them; everything else is the text of an error. */
-function isError({ errors }: SinkChunk, message: Uint8Array, place: number): boolean {
-  return errors?.has(place) ?? (message[0] !== openBrace && message[0] !== openBracket);
-}
+import { defineConnector } from '../define.js';
+import { testResultsSink } from '../test-results.js';
 
 export default defineConnector({
-  name: 'ruletest',
+  name: testResultsSink,
   doc: 'Results of a test rule, for its event stream.',
-  connection: {},
+  isInternal: true,
   sink: {
     props: { ...commonSink, channel: field.string().required().doc('Name of the channel to the event stream') },
-    create: (conf, context) => new ChannelSink(conf.channel, context),
+    form: { takes: 'messages', framing: 'messages' },
+    load: async () => {
+      const { ChannelSink } = await import('./sink.js');
+      return (conf, context) => new ChannelSink(conf.channel, context);
+    },
   },
 });

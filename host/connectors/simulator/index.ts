@@ -1,73 +1,11 @@
 /** Rows given in the configuration, one at each interval: for trying rules out. */
-import { systemClock, type Timer } from '../../base/clock.js';
 import { field } from '../../base/field.js';
 import { commonSource } from '../common.js';
-import { defineConnector, type Source, type SourceContext } from '../define.js';
-import { FrameBuffer } from '../frames.js';
-
-interface Conf {
-  data: Record<string, unknown>[];
-  /** ms */
-  interval: number;
-  loop: boolean;
-}
-
-/** How many rows an interval of 0 sends before other work gets its turn. */
-const rowsAtOnce = 1000;
-
-class SimulatorSource implements Source {
-  #timer: Timer | undefined;
-  #isClosed = false;
-  #next = 0;
-  readonly #rows: Buffer[];
-  readonly #frames = new FrameBuffer();
-
-  constructor(
-    readonly conf: Conf,
-    readonly context: SourceContext,
-  ) {
-    this.#rows = conf.data.map((row) => Buffer.from(JSON.stringify(row)));
-  }
-
-  async open(): Promise<void> {
-    this.#isClosed = false;
-    this.#arm();
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.close();
-  }
-
-  #tick(): void {
-    const count = this.conf.interval === 0 ? rowsAtOnce : 1;
-    let isAtEnd = this.#rows.length === 0;
-    for (let i = 0; i < count && !isAtEnd; i++) {
-      if (this.#next >= this.#rows.length) {
-        if (!this.conf.loop) {
-          isAtEnd = true;
-          break;
-        }
-        this.#next = 0;
-      }
-      this.#frames.add(this.#rows[this.#next++]!);
-    }
-    if (this.#frames.count > 0) this.context.write(this.#frames.bytes);
-    this.#frames.clear();
-    if (isAtEnd) this.context.end();
-    else if (this.context.isFull) void this.context.ready().then(() => this.#arm());
-    else this.#arm();
-  }
-
-  #arm(): void {
-    if (!this.#isClosed) this.#timer = systemClock.after(this.conf.interval, () => this.#tick());
-  }
-}
+import { defineConnector } from '../define.js';
 
 export default defineConnector({
   name: 'simulator',
   doc: 'Sends rows of its configuration.',
-  connection: {},
   source: {
     props: {
       ...commonSource,
@@ -78,7 +16,12 @@ export default defineConnector({
       interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
       loop: field.bool().default(true).doc('Start again after the last row'),
     },
-    form: () => ({ framing: 'frames', format: 'json' }),
-    create: (conf, context) => new SimulatorSource(conf, context),
+    form: () => ({ framing: 'frames' }),
+    sendsGivenRows: true,
+    defaultKey: { data: [{ temperature: 22.5, humidity: 50 }], interval: '1s', loop: true },
+    load: async () => {
+      const { SimulatorSource } = await import('./source.js');
+      return (conf, context) => new SimulatorSource(conf, context);
+    },
   },
 });

@@ -20,7 +20,7 @@ export interface ConfKeyOptions {
   /** Names of the connectors that are built in. */
   readonly connectors: (owner: KeyOwner) => readonly string[];
   /** Declarations of all connectors. */
-  readonly declarations: () => Promise<readonly Connector[]>;
+  readonly declarations: readonly Connector[];
   /** What properties may refer to. */
   readonly access: Access;
   /** Names of the streams and tables that read their properties under the key of a source. */
@@ -65,7 +65,7 @@ export class ConfKeyService {
       if (error instanceof HaumeaError) throw new HaumeaError('config', error.message, { cause: error });
       throw error;
     }
-    const declared = (await this.#declarations()).find(({ name }) => name === connector);
+    const declared = this.#declarations.find(({ name }) => name === connector);
     const whole = unmask(given, this.#keys.list(owner, connector)?.[key]);
     const spec = declared && specOf(owner, declared);
     const where = `configuration key ${key} of ${connector}`;
@@ -87,11 +87,11 @@ export class ConfKeyService {
    * Properties with paths that rules are refused, a sentence each: a warning, since the DATASOURCE of a stream may lead
    * elsewhere and the configuration may allow them later.
    */
-  #closedFiles(owner: KeyOwner, { files, source, sink }: Connector, props: Props, where: string): string[] {
+  #closedFiles(owner: KeyOwner, { connection, source, sink }: Connector, props: Props, where: string): string[] {
     let named: NamedFiles;
     try {
       const own = owner === 'sources' ? source?.files?.(props, '') : owner === 'sinks' ? sink?.files?.(props) : {};
-      named = { ...files?.(props), ...own };
+      named = { ...connection?.files?.(props), ...own };
     } catch {
       // The rest of the properties is missing.
       return [];
@@ -157,7 +157,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function specOf(owner: KeyOwner, { connection, source, sink }: Connector): Spec {
-  if (owner === 'connections') return connection;
+  if (owner === 'connections') return connection?.props ?? {};
   return owner === 'sources' ? (source?.props ?? {}) : allSinkProps(sink?.props ?? {});
 }
 

@@ -3,7 +3,8 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { mask, parse, type Spec, unknownIn } from '../../base/field.js';
 import { Serial } from '../../base/serial.js';
 import { unmask } from '../../base/unmask.js';
-import type { Connector } from '../../connectors/define.js';
+import type { ConnectionPart, Connector } from '../../connectors/define.js';
+import { connectionTypes } from '../../connectors/index.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import { nothingToUndo } from '../../meta/store.js';
@@ -49,8 +50,6 @@ interface Probe {
   doneAt: number | undefined;
 }
 
-const connectionTypes = ['edgex', 'httppush', 'kafka', 'mqtt', 'nng', 'sql', 'sse', 'websocket'];
-
 /** A state is that old at most when it is shown. */
 const freshMs = 5000;
 /** An answer waits so long for a state that is not known yet. */
@@ -59,7 +58,7 @@ const probeWaitMs = 800;
 export interface ConnectionServiceOptions {
   readonly connections: RecordRepository<ConnectionRecord>;
   /** Declarations of all connectors. */
-  readonly connectors: () => Promise<readonly Connector[]>;
+  readonly connectors: readonly Connector[];
   /** What properties may refer to. */
   readonly access: Access;
   /** What the running rules use. */
@@ -141,18 +140,19 @@ export class ConnectionService {
   /** Checks whether the other side of a source or sink can be reached with the properties given. */
   check(part: 'source' | 'sink', type: string, properties: Record<string, unknown>): Promise<undefined> {
     return inContext(`check ${part} connection error`, async () => {
-      const connector = await this.#connector(type);
-      const isKnown = connector?.[part] !== undefined || connectionTypes.includes(type.toLowerCase());
+      const connector = this.#connector(type);
+      const isKnown = connector?.[part] !== undefined || connectionTypes().includes(type.toLowerCase());
       if (!isKnown) throw new HaumeaError('general', `${part} ${type} is not known`);
-      if (connector?.ping === undefined || connector[part] === undefined) {
+      const connection = connector?.connection;
+      if (connection?.ping === undefined || connector?.[part] === undefined) {
         throw new HaumeaError('general', `${part} ${type} doesn't support ping connection`);
       }
       const id = textOf(properties, 'connectionSelector');
       const where = `${part} ${type}`;
       const given: Layer[] = [{ props: properties, name: 'the request', by: 'user' }];
       if (id !== '') given.push({ props: this.#get(id).props, name: `connection ${id}`, by: 'connection' });
-      const { value, redact } = this.#resolve(connector, joinLayers(connector.connection, given, where), where);
-      await connector.ping(value).catch((error: unknown) => {
+      const { value, redact } = this.#resolve(connection, joinLayers(connection.props, given, where), where);
+      await connection.ping(value).catch((error: unknown) => {
         throw asConnectionError(redactedError(error, redact));
       });
       return undefined;
@@ -161,10 +161,10 @@ export class ConnectionService {
 
   /** The answer to a change: properties are those of any stream or action, those that none of them knows are named. */
   async #warned({ typ, props }: ConnectionRecord): Promise<string | Reply> {
-    const connector = await this.#connector(typ);
+    const connector = this.#connector(typ);
     if (connector === undefined) return 'success';
     const { connection, source, sink } = connector;
-    const known = { ...connection, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
+    const known = { ...connection?.props, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
     return withWarnings(
       'success',
       unknownIn(known, props).map((text) => `the property ${text}`),
@@ -173,11 +173,11 @@ export class ConnectionService {
 
   async #describe(id: string, record: ConnectionRecord, uses: readonly ConnectionUse[]): Promise<DescribedConnection> {
     const refCount = uses.filter(({ selector }) => selector === id).length;
-    const connector = await this.#connector(record.typ);
+    const connector = this.#connector(record.typ);
     return {
       id,
       typ: record.typ,
-      props: masked(connector?.connection, record.props),
+      props: masked(connector?.connection?.props, record.props),
       isNamed: true,
       ...(await this.#stateOf(id, record)),
       ...(refCount === 0 ? {} : { refCount }),
@@ -185,15 +185,15 @@ export class ConnectionService {
   }
 
   async #describeUse(use: ConnectionUse): Promise<DescribedConnection> {
-    const connector = await this.#connector(use.typ);
+    const connector = this.#connector(use.typ);
     const props = Object.fromEntries(
-      Object.entries(use.props).filter(([name]) => connector?.connection[name] !== undefined),
+      Object.entries(use.props).filter(([name]) => connector?.connection?.props[name] !== undefined),
     );
     const { status, reason } = await use.state();
     return {
       id: use.id,
       typ: use.typ,
-      props: masked(connector?.connection, props),
+      props: masked(connector?.connection?.props, props),
       isNamed: false,
       status,
       ...(status === 'disconnected' && reason !== '' ? { err: reason } : {}),
@@ -237,38 +237,40 @@ export class ConnectionService {
   }
 
   async #ping({ typ, props }: ConnectionRecord): Promise<void> {
-    const connector = await this.#connector(typ);
-    if (connector === undefined) {
+    const connector = this.#connector(typ);
+    if (connector?.connection === undefined) {
       throw new HaumeaError('connection', `connections of type ${typ} can't be opened by this server`);
     }
     // The other side comes to us.
-    if (connector.ping === undefined) return;
-    const { value, redact } = this.#resolve(connector, props, `connection of type ${typ}`);
-    await connector.ping(value).catch((error: unknown) => {
+    const { connection } = connector;
+    if (connection.ping === undefined) return;
+    const { value, redact } = this.#resolve(connection, props, `connection of type ${typ}`);
+    await connection.ping(value).catch((error: unknown) => {
       throw redactedError(error, redact);
     });
   }
 
   /** The properties as the connector gets them. */
-  #resolve(connector: Connector, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
-    const missing = missingSecret(props, connector.connection);
+  #resolve(connection: ConnectionPart, props: Readonly<Record<string, unknown>>, where: string): ResolvedProps {
+    const missing = missingSecret(props, connection.props);
     if (missing !== undefined) throw new HaumeaError('config', `${where}: ${missing}`);
-    const resolved = resolveProps(props, where, connector.connection, this.#access.secrets);
+    const resolved = resolveProps(props, where, connection.props, this.#access.secrets);
     const { value } = resolved;
-    return { ...resolved, value: withFiles(value, connector.files?.(value), this.#access, where) };
+    return { ...resolved, value: withFiles(value, connection.files?.(value), this.#access, where) };
   }
 
-  async #connector(type: string): Promise<Connector | undefined> {
+  #connector(type: string): Connector | undefined {
     const wanted = type.toLowerCase();
-    return (await this.#connectors()).find(({ name }) => name === wanted);
+    return this.#connectors.find(({ name }) => name === wanted);
   }
 
   async #read(body: Record<string, unknown>, old: ConnectionRecord | undefined): Promise<ConnectionRecord> {
     const typ = textOf(body, 'typ');
     if (typ === '') throw new HaumeaError('general', 'invalid body: typ is required');
-    const connector = await this.#connector(typ);
-    if (!connectionTypes.includes(typ.toLowerCase()) && connector?.ping === undefined) {
-      throw new HaumeaError('general', `unknown connection type ${typ}, there are ${connectionTypes.join(', ')}`);
+    const connector = this.#connector(typ);
+    const types = connectionTypes();
+    if (!types.includes(typ.toLowerCase())) {
+      throw new HaumeaError('general', `unknown connection type ${typ}, there are ${types.join(', ')}`);
     }
     const given = body.props ?? {};
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -280,15 +282,16 @@ export class ConnectionService {
   }
 
   #checkProps(connector: Connector, props: Record<string, unknown>): void {
-    const { name, connection } = connector;
-    const where = `${name} connection`;
+    const { connection } = connector;
+    if (connection === undefined) return;
+    const where = `${connector.name} connection`;
     let redact = nothingSecret;
     try {
       // Of a secret that is not there yet the state of the connection tells.
-      const resolved = resolveProps(props, where, connection, this.#access.secrets, true);
+      const resolved = resolveProps(props, where, connection.props, this.#access.secrets, true);
       redact = resolved.redact;
-      parse(connection, resolved.value, { where });
-      checkFiles(connector.files?.(resolved.value), this.#access, where);
+      parse(connection.props, resolved.value, { where });
+      checkFiles(connection.files?.(resolved.value), this.#access, where);
     } catch (error) {
       throw new HaumeaError('general', redact(reasonOf(error)), { cause: error });
     }

@@ -27,7 +27,7 @@ export interface FunctionInfo {
 
 export interface MetadataOptions {
   /** Declarations of the connectors that users may name. */
-  readonly connectors: () => Promise<readonly Connector[]>;
+  readonly connectors: readonly Connector[];
   readonly functions: () => readonly FunctionInfo[];
   readonly confKeys: ConfKeyRepository;
   readonly connections: RecordRepository<ConnectionRecord>;
@@ -61,21 +61,21 @@ export class MetadataService {
 
   /** Lists connectors; of the sources those of a kind, `scan` (streams and tables) or `lookup`. */
   async list(owner: Owner, kind = 'scan'): Promise<Entry[]> {
-    const all = await this.#connectors(owner);
-    // No connector declares lookups so far.
+    const all = this.#connectors(owner);
+    // No rule can read lookup tables so far.
     const found = owner === 'sources' && kind.toLowerCase() === 'lookup' ? [] : all;
     return found.map(({ name, doc }) => ({ name, about: about(doc), type }));
   }
 
   /** The form of a source: the properties of its configuration keys. */
   async source(name: string): Promise<Record<string, unknown>> {
-    const { doc, source, connection } = await this.#connector('sources', name);
+    const { doc, source, connection } = this.#connector('sources', name);
     const hint = source?.dataSource;
     return {
       about: about(doc),
       libs: [],
-      dataSource: hint === undefined ? {} : { default: '', hint: text(hint), label: text('Data source') },
-      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection)) },
+      dataSource: hint === undefined ? {} : { default: '', hint: text(hint.doc), label: text('Data source') },
+      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection?.props)) },
       outputs,
       node: nodeOf('source', name),
       type,
@@ -83,22 +83,22 @@ export class MetadataService {
   }
 
   async sink(name: string): Promise<Record<string, unknown>> {
-    const { doc, sink, connection } = await this.#connector('sinks', name);
+    const { doc, sink, connection } = this.#connector('sinks', name);
     return {
       about: about(doc),
       libs: [],
-      properties: formOf(sink?.props ?? {}, this.#context(name, connection)),
+      properties: formOf(sink?.props ?? {}, this.#context(name, connection?.props)),
       node: nodeOf('sink', name),
       type,
     };
   }
 
   async connection(name: string): Promise<Record<string, unknown>> {
-    const { doc, connection } = await this.#connector('connections', name);
+    const { doc, connection } = this.#connector('connections', name);
     return {
       about: about(doc),
       libs: [],
-      properties: { default: formOf(connection, { connection }) },
+      properties: { default: formOf(connection?.props ?? {}, { connection: connection?.props }) },
       node: nodeOf('connection', name),
       type,
     };
@@ -158,23 +158,22 @@ export class MetadataService {
     return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys(keys)]));
   }
 
-  #context(name: string, connection: Spec): FormContext {
+  #context(name: string, connection: Spec | undefined): FormContext {
     const ofType = this.#options.connections.list().filter(([, { typ }]) => typ === name);
     return { connection, selectable: ofType.map(([id]) => id) };
   }
 
-  async #connectors(owner: Owner): Promise<readonly Connector[]> {
+  #connectors(owner: Owner): readonly Connector[] {
     const plays: Record<Owner, (connector: Connector) => boolean> = {
       sources: ({ source }) => source !== undefined,
       sinks: ({ sink }) => sink !== undefined,
-      connections: ({ ping }) => ping !== undefined,
+      connections: ({ connection }) => connection?.ping !== undefined,
     };
-    const found = (await this.#options.connectors()).filter(plays[owner]);
-    return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#options.connectors.filter(plays[owner]);
   }
 
-  async #connector(owner: Owner, name: string): Promise<Connector> {
-    const found = (await this.#connectors(owner)).find((connector) => connector.name === name);
+  #connector(owner: Owner, name: string): Connector {
+    const found = this.#connectors(owner).find((connector) => connector.name === name);
     if (found !== undefined) return found;
     throw new HaumeaError('config', `metadata error: no such ${owner.slice(0, -1)}: ${name}`);
   }

@@ -6,7 +6,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { field, parse } from '../../base/field.js';
 import type { Logger } from '../../base/log.js';
 import { Serial } from '../../base/serial.js';
-import type { TestCredit, TestResults } from '../../connectors/ruletest/index.js';
+import { type TestCredit, type TestResults, testResultsSink } from '../../connectors/test-results.js';
 import { checkId } from '../../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../../meta/rule-definition.js';
 import type { Engine, RuleDefinition } from '../../run/api.js';
@@ -147,7 +147,8 @@ export class RuleTestService {
       const where = `mockSource.${stream}`;
       mocks[stream] = parse(mockSpec, readObject(where, mock), { where, isExact: true });
     }
-    const json = readRuleJson({ id, sql, actions: [{ ruletest: { ...props, channel: `ruletest-${randomUUID()}` } }] });
+    const channel = `ruletest-${randomUUID()}`;
+    const json = readRuleJson({ id, sql, actions: [{ [testResultsSink]: { ...props, channel } }] });
     const rule = defineRule({ ...json, options: { sendError: true } }, this.#options.defaults);
     return { id, rule: { ...rule, id: engineId(id), test: { mocks } } };
   }

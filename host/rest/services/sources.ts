@@ -1,6 +1,7 @@
 /** Streams and tables: what a client may do with them. */
 import { HaumeaError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
+import { schemaTypeOf } from '../../codecs/index.js';
 import { checkId } from '../../meta/ids.js';
 import { SourceRepository, type StoredSource } from '../../meta/sources.js';
 import type { SourceWarnings } from '../../run/api.js';
@@ -109,7 +110,7 @@ export class SourceService {
   schema(target: Target, name: string): Promise<Record<string, SchemaEntry | null> | null> {
     return inContext(`get schema of ${target} error`, async () => {
       const { fields, options } = this.#get(target, name).definition;
-      const isByMessage = options.format === 'protobuf' && options.schemaId !== null;
+      const isByMessage = schemaTypeOf(options.format) === 'protobuf' && options.schemaId !== null;
       if (isByMessage) return this.#messageColumns(options.schemaId ?? '');
       return describeSchema(fields) ?? this.#fieldsInUse(name);
     });

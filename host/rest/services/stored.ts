@@ -37,7 +37,7 @@ export interface StoredOptions {
   /** Functions of all plugins, services and scripts register here. */
   readonly functions: UserFunctions;
   readonly connections: RecordRepository<ConnectionRecord>;
-  readonly connectors: () => Promise<readonly Connector[]>;
+  readonly connectors: readonly Connector[];
   readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
   readonly portableStatus: StatusOf;

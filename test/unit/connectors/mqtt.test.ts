@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConnector } from '../../../host/connectors/index.js';
+import { connectorOf } from '../../../host/connectors/index.js';
 import { eventually, temporaryFolder, within } from '../../harness.js';
 import { openPlane, passRule } from '../run/plane.js';
 import { connectClient, openBroker, type TestBroker } from './broker.js';
@@ -324,12 +324,12 @@ test('a broker that refuses the login is tried again later, with the reason in t
 });
 
 test('a try of a connection names what the client refuses by itself', async () => {
-  const { ping } = await loadConnector('sink', 'mqtt');
+  const ping = connectorOf('mqtt')?.connection?.ping;
   const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   try {
-    await ping?.({ server: `tcp://127.0.0.1:${port}`, password: 'alone' });
+    await ping!({ server: `tcp://127.0.0.1:${port}`, password: 'alone' });
     assert.unreachable();
   } catch (error) {
     assert.match((error as Error).message, /username is required/i);

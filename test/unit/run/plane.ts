@@ -1,7 +1,7 @@
 /** A data plane in this thread, and rules for it that pass everything from one source to their sinks. */
 
 import { silent } from '../../../host/base/log.js';
-import { sinkForm } from '../../../host/connectors/index.js';
+import { outputForm } from '../../../host/plan/sinks.js';
 import { DataPlane } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
 import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
@@ -67,7 +67,11 @@ export function passRule(
         kind: 'encode',
         input: { source: 0 },
         program: null,
-        output: { ...output, ...sinkForm(sinks[0]!.type, sinks[0]!.props), shape: { kind: 'object', operand: col(0) } },
+        output: {
+          ...output,
+          ...outputForm(sinks[0]!.type, sinks[0]!.props),
+          shape: { kind: 'object', operand: col(0) },
+        },
         actions: sinks.map((_sink, i) => i),
         name: 'op_2_project',
       },

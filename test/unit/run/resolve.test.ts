@@ -1,11 +1,8 @@
 /** What sources get of the definitions of streams and tables. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadDeclarations } from '../../../host/connectors/index.js';
 import { sourceSpec } from '../../../host/run/resolve.js';
 import { catalogOf } from '../plan/rules.js';
-
-await loadDeclarations();
 
 const isShared = (statement: string): boolean => {
   const catalog = catalogOf(statement);

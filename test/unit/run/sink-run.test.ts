@@ -3,23 +3,24 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { silent } from '../../../host/base/log.js';
-import { defineConnector, type SinkContext } from '../../../host/connectors/define.js';
+import { defineConnector } from '../../../host/connectors/define.js';
+import type { SinkContext } from '../../../host/connectors/running.js';
 import { Acknowledgements, Barrier } from '../../../host/run/barrier.js';
 import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
 import type { OutputChunk } from '../../../kernels/api.js';
 
 /** Opens a sink; `context` plays the part of its connector. */
-function open(secrets: string[] = []): { sink: SinkRun; context: SinkContext; told: string[] } {
+async function open(secrets: string[] = []): Promise<{ sink: SinkRun; context: SinkContext; told: string[] }> {
   const told: string[] = [];
   const tell = (message: string) => void told.push(message);
   let context: SinkContext | undefined;
   const connector = defineConnector({
     name: 'losing',
     doc: '',
-    connection: {},
     sink: {
       props: {},
-      create: (_conf, given) => {
+      form: { takes: 'messages', framing: 'messages' },
+      load: async () => (_conf, given) => {
         context = given;
         return { open: async () => {}, write: () => {}, flush: async () => {}, close: async () => {} };
       },
@@ -34,6 +35,7 @@ function open(secrets: string[] = []): { sink: SinkRun; context: SinkContext; to
     sinkIsFull: () => {},
     sinkFailed: tell,
   };
+  await connector.sink?.load();
   const sink = new SinkRun({ type: 'losing', props: {}, secrets }, connector, host, 1 << 20);
   if (context === undefined) throw new Error('the sink was not made');
   return { sink, context, told };
@@ -49,8 +51,8 @@ const chunk: OutputChunk = {
   partial: false,
 };
 
-test('a message that is lost counts as one exception', () => {
-  const { sink, context } = open();
+test('a message that is lost counts as one exception', async () => {
+  const { sink, context } = await open();
   sink.write(chunk, 1);
   context.accepted(3, 1);
   context.failed(6, 2, 'the other side is gone');
@@ -62,8 +64,8 @@ test('a message that is lost counts as one exception', () => {
   assert.ok(sink.lastExceptionAt > 0);
 });
 
-test('it holds up a source from when it got the messages, not from when their input came', () => {
-  const { sink } = open();
+test('it holds up a source from when it got the messages, not from when their input came', async () => {
+  const { sink } = await open();
   const source = new Acknowledgements(() => {});
   sink.write(chunk, 1);
   sink.hold(new Barrier(source, 1));
@@ -71,23 +73,23 @@ test('it holds up a source from when it got the messages, not from when their in
 });
 
 test('what waits in a sink that is closed is lost, counted and told', async () => {
-  const { sink, told } = open();
+  const { sink, told } = await open();
   sink.write(chunk, 1);
   await sink.close(1000);
   assert.is(sink.messagesFailed, 3);
   assert.equal(told, ['sink losing is closed before 3 messages (9 bytes) could be sent: they are lost']);
 });
 
-test('a failure that loses no message of its own counts as one exception too', () => {
-  const { sink, context } = open();
+test('a failure that loses no message of its own counts as one exception too', async () => {
+  const { sink, context } = await open();
   sink.write(chunk, 1);
   context.failed(0, 0, 'too long');
   assert.is(sink.exceptions + sink.messagesFailed, 1);
   assert.is(sink.waitingMessages, 3);
 });
 
-test('what a library says about a failure shows no secret of the sink', () => {
-  const { sink, context, told } = open(['hunter2 &', 'open sesame']);
+test('what a library says about a failure shows no secret of the sink', async () => {
+  const { sink, context, told } = await open(['hunter2 &', 'open sesame']);
   sink.write(chunk, 1);
   context.log.warn('login with open sesame refused');
   context.failed(3, 1, 'POST https://h/?key=hunter2%20%26 failed');

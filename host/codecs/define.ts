@@ -1,0 +1,78 @@
+/**
+ * The form of a format: what its messages are, who turns them into rows and rows into them. The kernel does it by a format of
+ * its own that the manifest names; what needs a library is done on the host, over whole chunks, and is loaded when needed.
+ */
+import type { OutputChunk, StreamSpec } from '../../kernels/api.js';
+import type { OutputPlan } from '../../kernels/ir.js';
+import type { Spec } from '../base/field.js';
+
+type Props = Readonly<Record<string, unknown>>;
+
+export interface Format {
+  /** FORMAT of streams, `format` of actions; that of the folder. */
+  readonly name: string;
+  readonly doc: string;
+  /** Of files with such messages, without the dot. */
+  readonly fileExtension?: string;
+  readonly contentType?: string;
+  /** Left out when streams can't have it. */
+  readonly decode?: Decode;
+  /** Left out when actions can't have it. */
+  readonly encode?: Encode;
+}
+
+/** Messages to rows. */
+export interface Decode {
+  /** Format of the stream in the kernel. */
+  readonly kernel: Exclude<StreamSpec['format'], 'rows'>;
+  /** Options of the statement that it reads besides FORMAT. */
+  readonly options?: readonly string[];
+  /** A message is the value of the only column, which is of type BYTEA; tables can't have it. */
+  readonly isWhole?: boolean;
+}
+
+/** Rows to messages. */
+export type Encode = KernelEncode | HostEncode;
+
+export interface KernelEncode {
+  /** Format of the output in the kernel. */
+  readonly kernel: OutputPlan['format'];
+}
+
+export interface HostEncode {
+  /** What the kernel writes for it. */
+  readonly reads: OutputPlan['format'];
+  /** Properties of actions that it reads. */
+  readonly props: Spec;
+  /** Of these the one that chooses it, whatever the property `format` says; without it `format` does. */
+  readonly chosenBy?: string;
+  /** It reads `fields`, `excludeFields` and `dataField` itself: the kernel gives it all columns. */
+  readonly selects?: true;
+  /** Throws a `plan` error for properties that can't be used; called when a rule is planned. */
+  check(props: Props): void;
+  load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
+}
+
+export interface EncodeContext {
+  /** Names the sink in errors. */
+  readonly sink: string;
+  readonly framing: OutputPlan['framing'];
+  /** Errors go out in the place of the messages. */
+  readonly sendError: boolean;
+}
+
+export interface Encoder {
+  /** Makes the chunk that the sink gets; `failed` is called for each message that can't be made. */
+  encode(chunk: OutputChunk, failed: (reason: string) => void): EncodedChunk;
+}
+
+/** Messages on their way to a sink. */
+export interface EncodedChunk extends OutputChunk {
+  /** Where the host made the messages: places among `ends` of those that are the text of an error instead. */
+  readonly errors?: ReadonlySet<number>;
+}
+
+/** Declares a format. */
+export function defineFormat(format: Format): Format {
+  return format;
+}

@@ -1,0 +1,75 @@
+/** The formats of messages by what statements and actions say of them. */
+import type { Encode, EncodeContext, Encoder, Format, HostEncode } from './define.js';
+import { formats } from './gen/index.js';
+import { plannedFormats } from './planned.js';
+
+type Props = Readonly<Record<string, unknown>>;
+
+/** Of streams and actions that name none. */
+export const defaultFormat = 'json';
+
+const byName = new Map(formats.map((format) => [format.name, format]));
+const hostEncodes = formats.flatMap(({ encode }) => (encode !== undefined && 'load' in encode ? [encode] : []));
+const chosen = hostEncodes.filter((encode): encode is HostEncode & { chosenBy: string } => 'chosenBy' in encode);
+
+/** All formats, by name. */
+export function allFormats(): readonly Format[] {
+  return formats;
+}
+
+/** Names that FORMAT of a stream and `format` of an action may be, in lower case; not all can be used yet. */
+export const formatNames: readonly string[] = [
+  ...formats.filter(({ encode }) => !chosen.some((one) => one === encode)).map(({ name }) => name),
+  ...Object.keys(plannedFormats),
+].sort((a, b) => Number(b === defaultFormat) - Number(a === defaultFormat) || (a < b ? -1 : 1));
+
+/** How messages of the format become rows; undefined when streams can't have it yet. */
+export function decodeOf(format: string): Format['decode'] {
+  return byName.get(format)?.decode;
+}
+
+/** Tells whether an option of a statement belongs to the format. */
+export function readsOption(format: string, option: string): boolean {
+  const { options } = decodeOf(format) ?? plannedFormats[format] ?? {};
+  return options?.includes(option) === true;
+}
+
+/** Type of the schemas that say what the columns of the format are; undefined when none do. */
+export function schemaTypeOf(format: string): string | undefined {
+  return plannedFormats[format]?.schemaType;
+}
+
+/** Properties of actions by which formats are chosen and told what to do. */
+export const encodeProps: readonly string[] = ['format', ...hostEncodes.flatMap(({ props }) => Object.keys(props))];
+
+/** How rows become messages of an action, by its properties; undefined when its format can't be written yet. */
+export function encodeOf(props: Props): Encode | undefined {
+  const own = chosen.find(({ chosenBy }) => isGiven(props[chosenBy]));
+  return own ?? byName.get(formatOf(props))?.encode;
+}
+
+/** Opens what makes the messages of an action on the host; undefined when the kernel does. It is to be loaded before. */
+export function openEncoder(props: Props, context: EncodeContext): Encoder | undefined {
+  const encode = encodeOf(props);
+  if (encode === undefined || 'kernel' in encode) return undefined;
+  const make = loaded.get(encode);
+  if (make === undefined) throw new Error(`the format of ${context.sink} is not loaded`);
+  return make(props, context);
+}
+
+const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
+
+/** Loads what `openEncoder` needs. */
+export async function loadEncoder(props: Props): Promise<void> {
+  const encode = encodeOf(props);
+  if (encode === undefined || 'kernel' in encode || loaded.has(encode)) return;
+  loaded.set(encode, await encode.load());
+}
+
+function formatOf({ format }: Props): string {
+  return typeof format === 'string' && format !== '' ? format.toLowerCase() : defaultFormat;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}

@@ -1,0 +1,7 @@
+/** What makes two connections the same one. */
+import type { Spec } from '../base/field.js';
+
+/** Equal for properties that make equal connections: parts with the same key can have one together. */
+export function connectionKey(connection: Spec, conf: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(Object.keys(connection).map((name) => conf[name]));
+}

@@ -1,0 +1,56 @@
+/** The properties of a connection to a broker. */
+import { field, type Parsed } from '../../base/field.js';
+
+export const connection = {
+  server: field
+    .address()
+    .alias('url', 'servers')
+    .default('tcp://127.0.0.1:1883')
+    .check(serverReason)
+    .doc('Address of the broker: tcp://host:port, or ssl://host:port with TLS'),
+  username: field.string().default('').doc('Name to log in with'),
+  password: field.secret().default('').doc('Password to log in with'),
+  protocolVersion: field
+    .string()
+    .oneOf('3.1', '3.1.1', '4', '5')
+    .default('3.1.1')
+    .doc('Version of the protocol: 3.1.1 (or 4) or 5'),
+  clientid: field.string().default('').doc('Client id; empty makes a new one'),
+  insecureSkipVerify: field.bool().default(false).doc('Accept any certificate of the broker'),
+  certificationPath: field.string().default('').doc('File with the certificate of the client'),
+  privateKeyPath: field.string().default('').doc('File with the private key of the client'),
+  rootCaPath: field.string().default('').doc('File with the certificates to trust'),
+  certificationRaw: field.string().alias('certficationRaw').default('').doc('Certificate of the client, base64'),
+  privateKeyRaw: field.secret().default('').doc('Private key of the client, base64'),
+  rootCARaw: field.string().default('').doc('Certificates to trust, base64'),
+  tlsMinVersion: field
+    .string()
+    .oneOf('tls1.0', 'tls1.1', 'tls1.2', 'tls1.3')
+    .default('tls1.2')
+    .doc('Lowest TLS version'),
+  renegotiationSupport: field
+    .string()
+    .oneOf('never', 'once', 'freely')
+    .default('never')
+    .doc('Accepted for compatibility')
+    .unlisted(),
+  keepAlive: field.duration().min(1000).default(60_000).doc('Longest silence before the connection is checked'),
+};
+
+export type ConnectionConf = Parsed<typeof connection>;
+
+/** Protocol level of a version as configured. */
+export function protocolLevel(version: string): 3 | 4 | 5 {
+  return version === '5' ? 5 : version === '3.1' ? 3 : 4;
+}
+
+function serverReason(server: string): string | undefined {
+  const known = ['tcp:', 'mqtt:', 'ssl:', 'tls:', 'mqtts:'];
+  try {
+    const url = new URL(server.includes('://') ? server : `tcp://${server}`);
+    if (!known.includes(url.protocol)) return `must begin with one of ${known.map((name) => `${name}//`).join(', ')}`;
+    return url.hostname === '' ? 'has no host' : undefined;
+  } catch {
+    return 'must be an address such as tcp://host:1883';
+  }
+}

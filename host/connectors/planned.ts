@@ -1,0 +1,47 @@
+/**
+ * Connectors that eKuiper has and this engine hasn't yet: connections, configuration keys and lookup tables of theirs are
+ * checked and kept, a rule that needs one is refused by its name. A connector leaves this list with its folder.
+ */
+import type { LookupDeclaration } from './define.js';
+
+export interface PlannedConnector {
+  /** Connections of this type may be named. */
+  readonly isConnection?: true;
+  readonly lookup?: LookupDeclaration;
+  /** See `SourceDeclaration`. */
+  readonly defaultKey?: Readonly<Record<string, unknown>>;
+}
+
+const redisDatabases = 16;
+
+export const plannedConnectors: Readonly<Record<string, PlannedConnector>> = {
+  edgex: { isConnection: true },
+  httppull: {
+    lookup: {},
+    defaultKey: {
+      url: 'http://localhost',
+      method: 'post',
+      interval: '10s',
+      timeout: '5s',
+      incremental: false,
+      bodyType: 'json',
+      insecureSkipVerify: true,
+      headers: { Accept: 'application/json' },
+      responseType: 'code',
+    },
+  },
+  kafka: { isConnection: true },
+  nng: { isConnection: true },
+  redis: {
+    lookup: {
+      refusal: (database) =>
+        /^\d+$/.test(database) && Number(database) < redisDatabases
+          ? undefined
+          : `the option DATASOURCE is "${database}", expected the number of a Redis database, 0 to 15`,
+    },
+    defaultKey: { addr: '127.0.0.1:6379', datatype: 'string' },
+  },
+  sql: { isConnection: true },
+  sse: { isConnection: true },
+  websocket: { isConnection: true },
+};

@@ -1,0 +1,93 @@
+/**
+ * Sources and sinks at work: what the engine gives them, what they give back. A connector moves bytes. It never sees rows,
+ * and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
+ */
+import type { OutputChunk } from '../../kernels/api.js';
+import type { AllowedPaths } from '../base/allowed-paths.js';
+import type { Logger } from '../base/log.js';
+import type { EncodedChunk } from '../codecs/define.js';
+
+export type { OutputChunk };
+
+/** What a source needs from the engine. */
+export interface SourceContext {
+  /** Name of the stream. */
+  readonly name: string;
+  /** DATASOURCE of the stream. */
+  readonly dataSource: string;
+  readonly log: Logger;
+  /** Longest pause between two reads of a fast sender with small packets, ms; 0 never pauses. */
+  readonly coalesceMs: number;
+  /** True while the sinks take no more, or the kernel has no room for what was written; a source should stop to write then. */
+  readonly isFull: boolean;
+  /** Takes input in the declared framing, whole or cut anywhere; copies it. Returns false when the source should pause. */
+  write(bytes: Uint8Array): boolean;
+  /** Resolves as soon as input is wanted. */
+  ready(): Promise<void>;
+  /** Resolves as soon as the kernel has taken all that was written; false when it never will, since the source ends. */
+  whenTaken(): Promise<boolean>;
+  /** Says what to call when the sinks take no more and when they do again. */
+  onFlow(pause: () => void, resume: () => void): void;
+  /** With framing mqtt: takes control packets; a view valid during the call. Must not write. */
+  onPacket(take: (packet: Uint8Array) => void): void;
+  /** With framing mqtt: packet ids of QoS 1 messages whose results the sinks have accepted, in order of arrival. */
+  onAcknowledge(take: (packetIds: Uint16Array) => void): void;
+  /** Says what to call when the input breaks its protocol; the rest of it was dropped. */
+  onMalformed(take: (reason: string) => void): void;
+  /** Forgets a half-received message. */
+  resetInput(): void;
+  /** The connection was lost; the engine calls `open` again after a while. */
+  disconnected(reason: string): void;
+  /** Counts a failure that does not end the connection. */
+  exception(reason: string): void;
+  /** All input was written. */
+  end(): void;
+  /** Opens the files that properties name, where that is allowed. */
+  readonly paths: AllowedPaths;
+  /** An object that all connectors of this worker share, made at first use. */
+  shared<T>(key: string, make: () => T): T;
+}
+
+export interface Source {
+  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  readonly peer?: string;
+  /**
+   * Connects; called again after `disconnected` or a failed attempt. Throws HaumeaError `config` for what no repetition
+   * can cure: the rule stops.
+   */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a sink needs from the engine. */
+export interface SinkContext {
+  readonly ruleId: string;
+  readonly log: Logger;
+  /** Gives credit back: so many bytes and messages are with the outside. */
+  accepted(bytes: number, messages: number): void;
+  /** So many messages were lost for good; gives the credit back too. */
+  failed(bytes: number, messages: number, reason: string): void;
+  /**
+   * The connection was lost; the engine calls `open` again after a while. What was written meanwhile is kept. A rule whose
+   * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
+   */
+  disconnected(reason: string, isPatient?: boolean): void;
+  /** Opens the files that properties name, where that is allowed. */
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+}
+
+/** What a sink gets. */
+export type SinkChunk = EncodedChunk;
+
+export interface Sink {
+  /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */
+  readonly peer?: string;
+  /** Connects; called again after `disconnected` or a failed attempt. Throws as `Source.open` does. */
+  open(): Promise<void>;
+  /** Takes output: copies what it keeps. Called while the kernel runs: must not throw and must not wait. */
+  write(chunk: SinkChunk): void;
+  /** Resolves when everything written so far is with the outside; rejects when that can't be. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
