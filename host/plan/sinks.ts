@@ -117,7 +117,7 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
 export function outputForm(
   type: string,
   props: Record<string, unknown>,
-  encode: Encode = encodeFor(type, props),
+  encode: Encode,
 ): Pick<OutputPlan, 'format' | 'framing'> {
   const { takes, framing } = sinkForm(type, props);
   if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };

@@ -1,6 +1,7 @@
 /** A data plane in this thread, and rules for it that pass everything from one source to their sinks. */
 
 import { silent } from '../../../host/base/log.js';
+import { encodeOf } from '../../../host/codecs/index.js';
 import { outputForm } from '../../../host/plan/sinks.js';
 import { DataPlane } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
@@ -69,7 +70,7 @@ export function passRule(
         program: null,
         output: {
           ...output,
-          ...outputForm(sinks[0]!.type, sinks[0]!.props),
+          ...outputForm(sinks[0]!.type, sinks[0]!.props, encodeOf(sinks[0]!.props)!),
           shape: { kind: 'object', operand: col(0) },
         },
         actions: sinks.map((_sink, i) => i),
