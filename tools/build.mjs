@@ -18,7 +18,8 @@ const entries = {
 };
 
 /** Packages loaded from node_modules when used: optional ones that may be missing. */
-const external = ['aedes', 'bufferutil', 'utf-8-validate'];
+const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const external = [...Object.keys(optionalDependencies), 'bufferutil', 'utf-8-validate'];
 
 /** A chunk stays this long after it fell out of use: a running server may still load it. */
 const oldChunkMs = 3_600_000;

@@ -4,6 +4,8 @@
  */
 import { configSpec } from '../host/base/config-spec.ts';
 import { formatDuration } from '../host/base/duration.ts';
+import { allFormats } from '../host/codecs/index.ts';
+import { plannedFormats } from '../host/codecs/planned.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { plannedFunctions } from '../host/functions/planned.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
@@ -100,8 +102,12 @@ ${names(all.filter(({ isUnused }) => isUnused).map(({ name }) => name))}
 
 function connectors() {
   const list = userConnectors();
-  const sections = list.map(({ name, doc, source, sink }) => {
-    const parts = [`\n## ${name}\n\n${doc}\n`];
+  const sections = list.map(({ name, doc, connection, source, sink }) => {
+    const shares =
+      connection?.sharing === undefined
+        ? ''
+        : ` Its ${connection.sharing} with equal connection properties share a connection.`;
+    const parts = [`\n## ${name}\n\n${doc}${shares}\n`];
     if (source !== undefined) {
       const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
       parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
@@ -138,10 +144,37 @@ The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/si
 | \`sendSingle\` | true: a message for each row; false: an array of all rows of a batch or window |
 | \`fields\`, \`excludeFields\` | Only these columns, or all but these |
 | \`dataField\` | Column that is sent in the place of the row |
-| \`dataTemplate\` | Text of each message, as a Go template over the row: \`{"t":{{.temp}}}\` |
-| \`omitIfEmpty\` | Results without rows are not sent |
+${encodeRows()}| \`omitIfEmpty\` | Results without rows are not sent |
 | \`batchSize\`, \`lingerInterval\` | Rows are gathered: so many, or for so long |
+
+## Formats
+
+What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.
+
+${formats()}
+A stream or action that names one of these is refused with its name: ${names(Object.keys(plannedFormats))}.
 ${sections.join('')}`;
+}
+
+/** Properties by which actions choose formats. */
+function encodeRows() {
+  const specs = allFormats().map(({ encode }) => encode?.props ?? {});
+  return specs
+    .flatMap((spec) => Object.entries(spec))
+    .map(([name, { declared }]) => row([`\`${name}\``, declared.doc]))
+    .join('');
+}
+
+function formats() {
+  const rows = allFormats().map(({ name, doc, decode, encode, fileExtension = '', contentType = '' }) => [
+    `\`${name}\``,
+    decode === undefined ? '' : 'yes',
+    encode === undefined ? '' : 'yes',
+    doc,
+    fileExtension,
+    contentType,
+  ]);
+  return table(['Format', 'Streams', 'Actions', 'Messages', 'Files', 'Media type'], rows);
 }
 
 function signature({ name, args }) {

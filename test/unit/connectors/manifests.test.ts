@@ -1,0 +1,147 @@
+/** What the engine and the catalogue learn of connectors from their manifests. */
+import { readdirSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HaumeaError } from '../../../host/base/errors.js';
+import { field } from '../../../host/base/field.js';
+import { connectionKey } from '../../../host/connectors/connection-key.js';
+import { defineConnector } from '../../../host/connectors/define.js';
+import {
+  allConnectors,
+  connectionTypes,
+  connectorFor,
+  connectorNames,
+  connectorOf,
+  defaultType,
+  loadConnector,
+  lookups,
+  sinkForm,
+  sourceKeys,
+} from '../../../host/connectors/index.js';
+import type { SinkContext } from '../../../host/connectors/running.js';
+
+const folder = new URL('../../../host/connectors/', import.meta.url);
+
+test('every folder is a connector of its name', () => {
+  const folders = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'gen')
+    .map(({ name }) => name)
+    .sort();
+  assert.equal(
+    allConnectors().map(({ name }) => name),
+    folders,
+  );
+});
+
+test('every part brings what does the work', async () => {
+  for (const { name, source, sink } of allConnectors()) {
+    assert.ok(source ?? sink, `${name} is neither source nor sink`);
+    await source?.load();
+    await sink?.load();
+  }
+});
+
+test('users are offered what is not internal', () => {
+  assert.equal(connectorNames('source'), ['file', 'httppush', 'memory', 'mqtt', 'simulator']);
+  assert.equal(connectorNames('sink'), ['file', 'log', 'memory', 'mqtt', 'nop']);
+  assert.is(connectorOf('ruletest')?.isInternal, true);
+});
+
+test('a type that does not play the part is refused, with the one that was meant', async () => {
+  const refusal = (reason: RegExp) => (error: unknown) =>
+    error instanceof HaumeaError && error.kind === 'unknownConnector' && reason.test(error.message);
+  assert.throws(() => connectorFor('sink', 'mqt'), refusal(/^sink mqt not found, did you mean mqtt\?$/));
+  assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are file, httppush, /));
+  await loadConnector('sink', 'simulator').then(assert.unreachable, (error) => assert.ok(refusal(/simulator/)(error)));
+});
+
+test('sinks say what they take, by the action where it matters', () => {
+  assert.equal(sinkForm('file'), { takes: 'messages', framing: 'lines' });
+  assert.equal(sinkForm('memory').takes, 'rows');
+  assert.equal(
+    ['true', true, false].map((log) => sinkForm('nop', { log }).takes),
+    ['messages', 'messages', 'nothing'],
+  );
+  assert.throws(() => sinkForm('nop', { log: 'perhaps' }), /nop sink: property log must be true or false/);
+});
+
+test('statements get their defaults from manifests', () => {
+  assert.equal([defaultType('stream'), defaultType('table')], ['mqtt', 'file']);
+  assert.is(connectorOf('file')?.source?.retainedRows, 9999);
+  assert.equal([...lookups().keys()], ['httppull', 'memory', 'redis']);
+  assert.is(sourceKeys().get('mqtt')?.keysName, 'mqtt_source');
+});
+
+test('types of connections are those there are and those that are planned', () => {
+  assert.equal(connectionTypes(), ['edgex', 'httppush', 'kafka', 'mqtt', 'nng', 'sql', 'sse', 'websocket']);
+});
+
+test('equal properties make the same connection, those of the action aside', () => {
+  const spec = { server: field.address(), user: field.string() };
+  const key = (conf: Record<string, unknown>) => connectionKey(spec, conf);
+  assert.is(key({ server: 's', topic: 'a' }), key({ topic: 'b', server: 's' }));
+  assert.is.not(key({ server: 's' }), key({ server: 's', user: 'u' }));
+});
+
+/** A connector that needs packages; its sink fails to load for the reason. */
+function heavy(load: () => Promise<never>) {
+  return defineConnector({
+    name: 'heavy',
+    doc: '',
+    packages: ['heavy-client', '@heavy/native'],
+    sink: { props: {}, form: { takes: 'messages', framing: 'messages' }, load },
+  });
+}
+
+const notFound = (what: string) => () =>
+  Promise.reject(
+    Object.assign(new Error(`Cannot find package '${what}' imported from x.mjs`), { code: 'ERR_MODULE_NOT_FOUND' }),
+  );
+
+test('a package that is not installed is named, with what to do', async () => {
+  for (const name of ['heavy-client', '@heavy/native']) {
+    const error: unknown = await heavy(notFound(name))
+      .sink?.load()
+      .catch((reason) => reason);
+    assert.instance(error, HaumeaError);
+    assert.is((error as HaumeaError).kind, 'config');
+    const text = `the heavy sink needs the package ${name}, which is not installed: npm install ${name}`;
+    assert.is((error as HaumeaError).message, text);
+  }
+});
+
+test('any other failure of loading stays what it is', async () => {
+  const broken = heavy(() => Promise.reject(new Error('wrong processor')));
+  await broken.sink?.load().then(assert.unreachable, (error) => assert.is(error.message, 'wrong processor'));
+  const other = heavy(notFound('left-pad'));
+  await other.sink?.load().then(assert.unreachable, (error) => assert.match(error.message, /left-pad/));
+});
+
+test('a part is loaded once, and made by checked properties', async () => {
+  let loads = 0;
+  const made: unknown[] = [];
+  const { sink } = defineConnector({
+    name: 'light',
+    doc: '',
+    connection: { props: { server: field.string().default('here') } },
+    sink: {
+      props: { size: field.int().default(3) },
+      form: { takes: 'messages', framing: 'messages' },
+      load: async () => {
+        loads++;
+        return (conf) => {
+          made.push(conf);
+          return { open: async () => {}, write: () => {}, flush: async () => {}, close: async () => {} };
+        };
+      },
+    },
+  });
+  const context = {} as SinkContext;
+  assert.throws(() => sink?.create({}, context), /the light sink is not loaded/);
+  await sink?.load();
+  await sink?.load();
+  sink?.create({ size: '5' }, context);
+  assert.equal([loads, made], [1, [{ server: 'here', size: 5 }]]);
+});
+
+test.run();
