@@ -52,7 +52,10 @@ test('a type that does not play the part is refused, with the one that was meant
     error instanceof HaumeaError && error.kind === 'unknownConnector' && reason.test(error.message);
   assert.throws(() => connectorFor('sink', 'mqt'), refusal(/^sink mqt not found, did you mean mqtt\?$/));
   assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are file, httppush, /));
-  await loadConnector('sink', 'simulator').then(assert.unreachable, (error) => assert.ok(refusal(/simulator/)(error)));
+  await loadConnector('sink', 'simulator').then(
+    () => assert.unreachable(),
+    (error) => assert.ok(refusal(/simulator/)(error)),
+  );
 });
 
 test('sinks say what they take, by the action where it matters', () => {
@@ -112,9 +115,15 @@ test('a package that is not installed is named, with what to do', async () => {
 
 test('any other failure of loading stays what it is', async () => {
   const broken = heavy(() => Promise.reject(new Error('wrong processor')));
-  await broken.sink?.load().then(assert.unreachable, (error) => assert.is(error.message, 'wrong processor'));
+  await broken.sink?.load().then(
+    () => assert.unreachable(),
+    (error) => assert.is(error.message, 'wrong processor'),
+  );
   const other = heavy(notFound('left-pad'));
-  await other.sink?.load().then(assert.unreachable, (error) => assert.match(error.message, /left-pad/));
+  await other.sink?.load().then(
+    () => assert.unreachable(),
+    (error) => assert.match(error.message, /left-pad/),
+  );
 });
 
 test('a part is loaded once, and made by checked properties', async () => {
