@@ -100,6 +100,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   props: K;
   /** Files that the properties name, by property: what is not allowed is refused. */
   files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
+  /** Properties with files to which two rules had better not write both. */
+  ownFiles?: readonly string[];
   /** The same for all actions, or by the properties of an action, which are unchecked. */
   form: SinkForm | ((props: Readonly<Props>) => SinkForm);
   /** Loads what makes the sink. */
@@ -146,7 +148,7 @@ export interface SourcePart
   create(props: Props, context: SourceContext): Source;
 }
 
-export interface SinkPart extends Part {
+export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFiles'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
   /** To be called when it is loaded. */
@@ -202,7 +204,7 @@ function sourcePart<C extends Spec, S extends Spec, K extends Spec>(
 
 function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
   { name, connection, packages }: ConnectorDeclaration<C, S, K>,
-  { props, files, form, load }: SinkDeclaration<C, K>,
+  { props, files, form, load, ownFiles }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -210,6 +212,7 @@ function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
   const loaded = loadPart(what, packages, load);
   return {
     props: spec,
+    ownFiles,
     check: (given) => void conf(given),
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? form : () => form,

@@ -47,8 +47,10 @@ export function sharedFileWarnings(rule: RuleDefinition, others: Iterable<RuleDe
 function filesOf({ actions }: RuleDefinition): Map<string, string> {
   const files = new Map<string, string>();
   actions.forEach(({ type, props }, i) => {
-    const { path } = props;
-    if (type === 'file' && typeof path === 'string') files.set(normalize(path), `actions[${i}].file.path ${path}`);
+    for (const name of connectorOf(type)?.sink?.ownFiles ?? []) {
+      const path = props[name];
+      if (typeof path === 'string') files.set(normalize(path), `actions[${i}].${type}.${name} ${path}`);
+    }
   });
   return files;
 }

@@ -106,6 +106,7 @@ export default defineConnector({
         .doc('Where the name of a file put aside has its time stamp'),
     },
     files: ({ path }) => ({ path: { written: path } }),
+    ownFiles: ['path'],
     form: { takes: 'messages', framing: 'lines' },
     load: async () => {
       const { FileSink } = await import('./sink.js');
