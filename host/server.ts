@@ -1,21 +1,16 @@
 /** Composition root: the only file that wires modules together. */
-import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http';
-import { join, resolve } from 'node:path';
-import type { Middleware } from 'koa';
+import { join } from 'node:path';
 import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
-import { configSpec } from './base/config-spec.js';
+import { configWarnings } from './base/config-warnings.js';
 import { HaumeaError, reasonOf } from './base/errors.js';
-import { unusedIn } from './base/field.js';
 import { makeFolderSync } from './base/folder.js';
 import { Gate } from './base/gate.js';
-import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from './base/http-server.js';
-import { type Authenticator, createAuthenticator } from './base/jwt.js';
+import { closeHttp, type HttpLimits, readTls } from './base/http-server.js';
 import { type FolderLock, lockFolder } from './base/lock-file.js';
-import { Log, type Logger, mainLogFile, NotedLog } from './base/log.js';
+import { type Log, type Logger, NotedLog } from './base/log.js';
 import { LogTree } from './base/log-tree.js';
-import { checkTarget } from './base/private-net.js';
-import { openSyslog } from './base/syslog.js';
+import { openLog } from './base/open-log.js';
 import { allConnectors, connectorNames, sourceKeys, userConnectors } from './connectors/index.js';
 import { functionDefinitions, functionNames } from './functions/registry.js';
 import { ConfKeyRepository } from './meta/conf-keys.js';
@@ -28,20 +23,20 @@ import { RuleRepository } from './meta/rules.js';
 import { SourceRepository } from './meta/sources.js';
 import type { Store } from './meta/store.js';
 import { createApp } from './rest/app.js';
-import { audit, auditParts } from './rest/audit.js';
-import { dataRefusal, requireToken } from './rest/auth.js';
+import { auditParts } from './rest/audit.js';
 import { DataServer } from './rest/data-server.js';
-import { createMetricsServer } from './rest/metrics-server.js';
-import { guardOrigins } from './rest/origin-guard.js';
+import { doorOf, guards } from './rest/door.js';
+import { openPorts } from './rest/ports.js';
 import { PushGateway } from './rest/push-gateway.js';
 import { ConfKeyService } from './rest/services/conf-keys.js';
-import { ConfigsService, levelOf } from './rest/services/configs.js';
+import { ConfigsService } from './rest/services/configs.js';
 import { connectionShape } from './rest/services/connections.js';
 import { CpuUsageService } from './rest/services/cpu-usage.js';
 import { createTransfer } from './rest/services/create-transfer.js';
 import { MetadataService } from './rest/services/metadata.js';
 import { MetricsService } from './rest/services/metrics.js';
-import type { ResourceFiles } from './rest/services/resource-files.js';
+import { resourceFilesOf } from './rest/services/resource-files.js';
+import { RuleKeeper } from './rest/services/rule-keeper.js';
 import { RuleTagService } from './rest/services/rule-tags.js';
 import { RuleTestService } from './rest/services/rule-tests.js';
 import { RuleService } from './rest/services/rules.js';
@@ -50,12 +45,12 @@ import { SourceService } from './rest/services/sources.js';
 import { createStoredServices, sweepStored } from './rest/services/stored.js';
 import { SystemService } from './rest/services/system.js';
 import { TaskService } from './rest/services/tasks.js';
-import { TicketService } from './rest/services/tickets.js';
 import { TraceService } from './rest/services/traces.js';
 import { UserFunctions } from './rest/services/user-functions.js';
-import { type Access, accessOf, defaultStoreFile, lockFileName } from './run/access.js';
+import { TestEvents } from './rest/test-events.js';
+import { accessOf, defaultStoreFile, lockFileName } from './run/access.js';
 import type { Catalog, Engine } from './run/api.js';
-import { TraceExporter } from './run/trace-export.js';
+import { openExporter } from './run/trace-export.js';
 
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
@@ -114,7 +109,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     waitMs: lockWaitMs,
     onWait: (pid, stopMs) => options.note?.(waitNote(pid, stopMs)),
   });
-  const log = openLog(config, folders.log);
+  const log = openLog(config.basic, folders.log);
   let store: Store | undefined;
   try {
     const atOpen = new NotedLog(log);
@@ -162,15 +157,22 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });
   const storedRules = new RuleRepository(store);
-  const rules = new RuleService(storedRules, engine, config.rule, log);
+  const keeper = new RuleKeeper(storedRules, engine, config.rule, log);
+  const rules = new RuleService(keeper);
   const { httpServerIp: ip, httpServerPort: port, httpServerTls } = config.source;
-  const door = doorOf(options, log);
+  const door = doorOf(config, folders.etc, log);
   const dataServer = new DataServer({ ...door, ip, port, tls: readTls(httpServerTls, 'source.httpServerTls'), log });
-  const ruleTests = new RuleTestService({ engine, defaults: config.rule, dataServer, clock: systemClock, log });
+  const ruleTests = new RuleTestService({
+    engine,
+    defaults: config.rule,
+    audience: new TestEvents(dataServer),
+    clock: systemClock,
+    log,
+  });
   const push = new PushGateway(dataServer, log, { isOpen: config.source.openPush });
   const exporter = await openExporter(config, log);
   engine.traces.listener = (trace) => exporter.add(trace);
-  const files = resourceFiles(config, folders.data, access);
+  const files = resourceFilesOf(config, folders.data, access.paths);
   const stored = createStoredServices({
     store,
     files,
@@ -213,7 +215,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       sources: new SourceService(
         sources,
         {
-          of: (name) => rules.usersOf(name),
+          of: (name) => keeper.usersOf(name),
           fieldsRead: (rule, name) => engine.fieldsRead(rule, name),
           warningsOf: (definition, given) => engine.warningsOf(definition, given),
         },
@@ -251,28 +253,32 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
         sources,
         confKeys,
         connections,
-        storedRules,
-        rules,
+        keeper,
         stop: () => void system.stop(),
       }),
     },
     (step) => store.together(step),
     log,
-    guards(config, door, log),
+    guards(config.basic, door, log),
     config.basic.enableRestAuditLog ? auditParts(log) : undefined,
   );
-  const { url, ports } = await openPorts(app, metrics, options, door, log).catch(async (error: unknown) => {
+  const { url, ports } = await openPorts(app, metrics, {
+    config: config.basic,
+    limits: options.limits,
+    guard: door.guard,
+    log,
+  }).catch(async (error: unknown) => {
     await engine.close(0);
     throw error;
   });
   metrics.setCopying(metricsDumpConfig.enable);
-  const warnings = warningsOf(config);
+  const warnings = configWarnings(config);
   for (const warning of warnings) log.warn(warning);
   log.info(`REST answers at ${url}`, { version: options.version, data: folders.data });
   let closing: Promise<void> | undefined;
   // Whoever waits for the server to come up is answered first.
   const rulesStarted = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))
-    .then(() => (closing === undefined ? rules.startStored() : undefined))
+    .then(() => (closing === undefined ? keeper.startStored() : undefined))
     .catch((error: unknown) => {
       log.error(`starting the stored rules failed: ${reasonOf(error)}`);
     });
@@ -308,116 +314,4 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
       return closing;
     },
   };
-}
-
-interface OpenPorts {
-  /** Address of REST. */
-  readonly url: string;
-  readonly ports: readonly HttpServer[];
-}
-
-/** Opens the port of REST and that of the metrics, when it has one of its own; both or none. */
-async function openPorts(
-  app: ReturnType<typeof createApp>,
-  metrics: MetricsService,
-  options: ServerOptions,
-  { guard }: Door,
-  log: Log,
-): Promise<OpenPorts> {
-  const { restIp, restPort, restTls, prometheus, prometheusPort } = options.config.basic;
-  const tls = readTls(restTls, 'basic.restTls');
-  const http = createHttpServer(guard(app.callback()), { tls, limits: options.limits });
-  const url = await listen(http, restIp, restPort, 'REST');
-  if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
-  const own = createMetricsServer(metrics, guard);
-  try {
-    log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
-  } catch (error) {
-    await closeHttp(http, 0);
-    throw error;
-  }
-  return { url, ports: [http, own] };
-}
-
-/** Where resources keep their files and what they may fetch. */
-function resourceFiles({ basic }: Config, data: string, { paths }: Access): ResourceFiles {
-  const folder = resolve(data);
-  const { enablePrivateNet: allowPrivate } = basic;
-  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, pending: new Map() };
-}
-
-/** Makes the exporter of traces; it starts at once when the configuration says so. */
-async function openExporter({ openTelemetry, basic }: Config, log: Logger): Promise<TraceExporter> {
-  const { serviceName, remoteEndpoint, enableRemoteCollector } = openTelemetry;
-  const defaults = { url: remoteEndpoint, serviceName };
-  const guard = async (url: URL) => {
-    const own = `${url.protocol}//${url.host}`;
-    // The address of the configuration is the owner's own choice.
-    if (own === `http://${remoteEndpoint}` || own === remoteEndpoint) return;
-    await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
-  };
-  const exporter = new TraceExporter({ defaults, log, guard });
-  if (enableRemoteCollector) await exporter.start(defaults);
-  return exporter;
-}
-
-function openLog({ basic }: Config, folder: string): Log {
-  const { enable, network, address, level, tag } = basic.syslog;
-  const syslog = enable ? openSyslog({ network: network || 'udp', address, level, tag }) : undefined;
-  return new Log({
-    level: levelOf(basic),
-    console: basic.consoleLog,
-    folder: basic.fileLog ? folder : undefined,
-    fileName: mainLogFile,
-    hasTimestamp: !basic.logDisableTimestamp,
-    rotateSizeBytes: basic.rotateSize,
-    rotateMs: basic.rotateTime * 3_600_000,
-    maxAgeMs: basic.maxAge * 3_600_000,
-    rotateCount: basic.rotateCount,
-    ...(syslog === undefined ? {} : { also: syslog.send }),
-  });
-}
-
-/** Who may ask, at all ports. */
-interface Door {
-  /** Stands before every request: which web pages may ask. */
-  readonly guard: (handle: RequestListener) => RequestListener;
-  /** Checks tokens; without it none are asked for. */
-  readonly authenticate?: Authenticator;
-  readonly tickets: TicketService;
-  /** Why a request of the data server may not be answered. */
-  readonly refusal?: (request: IncomingMessage) => Promise<string | undefined>;
-}
-
-function doorOf({ config, folders }: ServerOptions, log: Logger): Door {
-  const { authentication, corsOrigins, allowedHosts, restIp } = config.basic;
-  const hosts = [...allowedHosts, restIp, config.source.httpServerIp];
-  const rules = { origins: corsOrigins, hosts, hasTokens: authentication, log };
-  const door = { guard: (handle: RequestListener) => guardOrigins(rules, handle), tickets: new TicketService() };
-  if (!authentication) return door;
-  const authenticate = createAuthenticator({ folder: join(folders.etc, 'mgmt') });
-  return { ...door, authenticate, refusal: dataRefusal(authenticate, door.tickets) };
-}
-
-/** What a request passes before its route. */
-function guards({ basic }: Config, { authenticate }: Door, log: Logger): Middleware[] {
-  return [
-    ...(basic.enableRestAuditLog ? [audit(log)] : []),
-    ...(authenticate === undefined ? [] : [requireToken(authenticate)]),
-  ];
-}
-
-/** What the owner of the configuration should know: doors that are open, settings that do nothing. */
-function warningsOf(config: Config): string[] {
-  const { restIp, restPort, authentication, corsOrigins } = config.basic;
-  const isLocal = restIp === 'localhost' || restIp === '::1' || restIp.startsWith('127.');
-  return [
-    ...(isLocal || authentication
-      ? []
-      : [`REST is open to the network on ${restIp}:${restPort} without authentication`]),
-    ...(authentication || !corsOrigins.includes('*')
-      ? []
-      : ['basic.corsOrigins lets every web page command the server without authentication']),
-    ...unusedIn(configSpec, config).map((name) => `the setting ${name} has no effect`),
-  ];
 }

@@ -47,8 +47,8 @@ export interface OutputChunk {
   ends: Uint32Array | null;
   messages: number;
   rows: number;
-  /** Always false: a message is kept until it is complete, since a late failing row replaces all of it. */
-  partial: boolean;
+  /** With framing `messages`: places among `ends` of those that are the text of an error in the place of a result. */
+  errors: ReadonlySet<number>;
 }
 
 export interface HostCalls {

@@ -6,7 +6,6 @@ import type {
   LinkedNode,
   NodeCounters,
   NodeHandle,
-  OutputChunk,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -30,6 +29,7 @@ import { hostCallImport } from './host-call.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
 import { type NodeImage, nodeImage } from './node-image.js';
+import { chunkAt } from './output.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
@@ -410,17 +410,7 @@ class WasmKernel implements Kernel {
     const { arena } = this;
     const table = arena.u32s(segments, (count * segment.size) / 4);
     for (let i = 0; i < table.length; i += segment.size / 4) {
-      const at = (name: 'host' | 'off' | 'len' | 'ends' | 'messages' | 'rows'): number =>
-        table[i + segment.at[name] / 4] as number;
-      const chunk: OutputChunk = {
-        node: table[i] as number,
-        host: at('host'),
-        bytes: arena.bytes(at('off'), at('len')),
-        ends: at('ends') === 0 ? null : arena.u32s(at('ends'), at('messages')),
-        messages: at('messages'),
-        rows: at('rows'),
-        partial: false,
-      };
+      const chunk = chunkAt(arena, table, i);
       try {
         this.host.onOutput(chunk);
       } catch (error) {

@@ -12,7 +12,7 @@ import {
 } from './encode-row';
 import { STATE_SIZE, dropBuffers, gatherRows, isLost, loseMessage } from './gather';
 import { OutputFraming } from '../gen/flow-layouts';
-import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush } from './selection';
 import { withoutErrors } from './filter';
 import { fail, failLen, failNoMemory, failOff } from './failure';
@@ -254,7 +254,7 @@ export function sendFailure(node: usize, spec: usize): void {
   }
   memory.copy(p, failOff, len);
   p += len;
-  if (hasEnds) outEnd(p);
+  if (hasEnds) outErrorEnd(p);
   else store<u8>(p++, 0x0a);
   outClose(p, 1, 0);
 }

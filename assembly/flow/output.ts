@@ -5,7 +5,7 @@ import { alloc } from '../mem/alloc';
 import { N_HOST } from './node';
 import { hostOutput } from './host';
 import {
-  SEGMENT_ENDS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF, SEGMENT_ROWS, SEGMENT_SIZE_OF,
+  ERROR_BIT, SEGMENT_ENDS, SEGMENT_ERRORS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF, SEGMENT_ROWS, SEGMENT_SIZE_OF,
 } from '../gen/flow-layouts';
 
 export const OUT_SIZE: u32 = 1 << 20;
@@ -55,6 +55,7 @@ export function outOpen(node: usize, hasEnds: bool): usize {
   store<u32>(at, 0, SEGMENT_LEN);
   store<u32>(at, hasEnds ? <u32>(ends + (<usize>endCount << 2)) : 0, SEGMENT_ENDS);
   store<u64>(at, 0, SEGMENT_MESSAGES);
+  store<u32>(at, 0, SEGMENT_ERRORS);
   return position;
 }
 
@@ -69,6 +70,13 @@ export function outOpen(node: usize, hasEnds: bool): usize {
 @inline export function outEnd(end: usize): void {
   const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
   store<u32>(ends + (<usize>(endCount++) << 2), <u32>end - load<u32>(at, SEGMENT_OFF));
+}
+
+/** The same of a message that is the text of an error. */
+export function outErrorEnd(end: usize): void {
+  const at = segments + (segmentCount - 1) * SEGMENT_SIZE_OF;
+  store<u32>(ends + (<usize>(endCount++) << 2), (<u32>end - load<u32>(at, SEGMENT_OFF)) | ERROR_BIT);
+  store<u32>(at, load<u32>(at, SEGMENT_ERRORS) + 1, SEGMENT_ERRORS);
 }
 
 /** Closes the segment that was opened last: bytes up to `end` are written, with so many more messages and rows. */
@@ -92,6 +100,7 @@ export function outDirect(node: usize, off: usize, len: u32, endsPtr: usize, mes
   store<u32>(at, <u32>endsPtr, SEGMENT_ENDS);
   store<u32>(at, messages, SEGMENT_MESSAGES);
   store<u32>(at, rows, SEGMENT_ROWS);
+  store<u32>(at, 0, SEGMENT_ERRORS);
   segmentCount = 1;
   outFlush();
 }

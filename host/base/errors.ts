@@ -1,32 +1,29 @@
 /**
- * One table of the errors a user can meet: a stable code name, the number of the REST error envelope, the HTTP status.
- * Anything thrown on purpose is a `HaumeaError`; every other exception is a defect of the program.
+ * The errors a user can meet. Anything thrown on purpose is a `HaumeaError`; every other exception is a defect of the
+ * program. What REST answers with for each kind stands in rest/error-codes.ts.
  */
-export const errorTable = {
-  general: { code: 1000, status: 400 },
+export type ErrorKind =
+  | 'general'
   /** The resource is there, but not in the state that the request needs. */
-  state: { code: 1001, status: 400 },
+  | 'state'
   /** Whoever asks may not, whatever the state. */
-  forbidden: { code: 1000, status: 403 },
-  notFound: { code: 1002, status: 404 },
-  connection: { code: 1003, status: 400 },
-  mediaType: { code: 1000, status: 415 },
-  codec: { code: 1004, status: 400 },
-  parse: { code: 2001, status: 400 },
-  plan: { code: 2101, status: 400 },
-  unknownConnector: { code: 2201, status: 400 },
+  | 'forbidden'
+  | 'notFound'
+  | 'connection'
+  | 'mediaType'
+  | 'codec'
+  | 'parse'
+  | 'plan'
+  | 'unknownConnector'
   /** The connector is there, but can't work with the properties given. */
-  sink: { code: 2201, status: 400 },
-  stream: { code: 3000, status: 400 },
-  rule: { code: 4000, status: 400 },
-  config: { code: 5000, status: 400 },
+  | 'sink'
+  | 'stream'
+  | 'rule'
+  | 'config'
   /** The disk did not take what is to be kept: nothing has changed, the same request may succeed later. */
-  storage: { code: 1000, status: 500 },
+  | 'storage'
   /** The server is about to end. */
-  stopping: { code: 1000, status: 503 },
-} as const;
-
-export type ErrorKind = keyof typeof errorTable;
+  | 'stopping';
 
 /** An expected failure that ends a request, a rule or a start-up; `message` names the field and the reason. */
 export class HaumeaError extends Error {
@@ -36,14 +33,6 @@ export class HaumeaError extends Error {
     super(message, options);
     this.name = 'HaumeaError';
     this.kind = kind;
-  }
-
-  get code(): number {
-    return errorTable[this.kind].code;
-  }
-
-  get status(): number {
-    return errorTable[this.kind].status;
   }
 }
 
@@ -67,4 +56,18 @@ export function asStorageError(error: unknown, what: string): unknown {
 /** The reason a YAML text can't be read, with its line and column; the lines below the first only show the place. */
 export function yamlReason(error: unknown): string {
   return reasonOf(error).split(/:?\n/, 1)[0] ?? '';
+}
+
+/** Runs a step; an expected failure gets the context in front. */
+export function inContext<T>(context: string, step: () => T): T {
+  const wrap = (error: unknown): never => {
+    if (!(error instanceof HaumeaError)) throw error;
+    throw new HaumeaError(error.kind, `${context}: ${error.message}`, { cause: error });
+  };
+  try {
+    const result = step();
+    return result instanceof Promise ? (result.catch(wrap) as T) : result;
+  } catch (error) {
+    return wrap(error);
+  }
 }

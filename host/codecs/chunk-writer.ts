@@ -1,6 +1,6 @@
 /** Puts messages that the host has made into the chunk that a sink gets. */
 import type { OutputChunk } from '../../kernels/api.js';
-import type { EncodeContext, EncodedChunk } from './define.js';
+import type { EncodeContext } from './define.js';
 
 const lineFeed = Buffer.from('\n');
 
@@ -24,7 +24,7 @@ export class ChunkWriter {
   }
 
   /** The chunk with the messages in the place of those that they were made of. */
-  chunkOf(chunk: OutputChunk): EncodedChunk {
+  chunkOf(chunk: OutputChunk): OutputChunk {
     return {
       ...chunk,
       bytes: Buffer.concat(this.#parts, this.#length),

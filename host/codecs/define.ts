@@ -63,13 +63,7 @@ export interface EncodeContext {
 
 export interface Encoder {
   /** Makes the chunk that the sink gets; `failed` is called for each message that can't be made. */
-  encode(chunk: OutputChunk, failed: (reason: string) => void): EncodedChunk;
-}
-
-/** Messages on their way to a sink. */
-export interface EncodedChunk extends OutputChunk {
-  /** Where the host made the messages: places among `ends` of those that are the text of an error instead. */
-  readonly errors?: ReadonlySet<number>;
+  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk;
 }
 
 /** Declares a format. */

@@ -56,39 +56,19 @@ export function payloadsOf(frames: Uint8Array): Uint8Array[] {
   return payloads;
 }
 
-/** Cuts output chunks into messages; keeps the start of one that goes on in the next chunk. */
+/** Cuts output chunks into messages. */
 export class MessageCutter {
-  #start: Uint8Array[] = [];
-  #startBytes = 0;
-
-  /** Calls back with each finished message, a view valid during the call, and its place among the `ends` of the chunk. */
-  cut(chunk: OutputChunk, take: (message: Uint8Array, place: number) => void): void {
-    const { bytes, ends, partial } = chunk;
-    const count = ends === null ? 0 : ends.length;
+  /** Calls back with each message, a view valid during the call, and its place among the `ends` of the chunk. */
+  cut({ bytes, ends }: OutputChunk, take: (message: Uint8Array, place: number) => void): void {
+    if (ends === null) {
+      if (bytes.length > 0) take(bytes, 0);
+      return;
+    }
     let from = 0;
-    for (let i = 0; i < count; i++) {
-      const end = ends![i]!;
-      // A partial message reaches to the end of the chunk, whether or not it is listed.
-      if (partial && end === bytes.length && i === count - 1) break;
-      take(this.#whole(bytes.subarray(from, end)), i);
+    for (let place = 0; place < ends.length; place++) {
+      const end = ends[place]!;
+      take(bytes.subarray(from, end), place);
       from = end;
     }
-    if (partial || (ends === null && from < bytes.length)) {
-      const rest = bytes.subarray(from);
-      if (partial) {
-        this.#start.push(rest.slice());
-        this.#startBytes += rest.length;
-      } else {
-        take(this.#whole(rest), count);
-      }
-    }
-  }
-
-  #whole(end: Uint8Array): Uint8Array {
-    if (this.#start.length === 0) return end;
-    const whole = Buffer.concat([...this.#start, end], this.#startBytes + end.length);
-    this.#start = [];
-    this.#startBytes = 0;
-    return whole;
   }
 }

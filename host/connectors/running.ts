@@ -5,7 +5,6 @@
 import type { OutputChunk } from '../../kernels/api.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
-import type { EncodedChunk } from '../codecs/define.js';
 
 export type { OutputChunk };
 
@@ -78,7 +77,7 @@ export interface SinkContext {
 }
 
 /** What a sink gets. */
-export type SinkChunk = EncodedChunk;
+export type SinkChunk = OutputChunk;
 
 export interface Sink {
   /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */

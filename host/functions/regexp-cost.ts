@@ -2,7 +2,7 @@
  * How long a search by JavaScript's engine, which goes back, may take at worst: length of the text to this power. A search
  * begins at each character; a repetition may end at each, unless what follows can't begin with what it repeats.
  */
-import type { CharSet, Node } from './regexp-native.js';
+import type { CharSet, Node } from './regexp-nodes.js';
 
 /** What may follow: characters, or `null` when nothing has to. */
 type Next = CharSet | null;

@@ -4,15 +4,7 @@
  * every text for which going back could take long – is left to the port (regexp.ts, docs/decisions/0013).
  */
 import { stepPower } from './regexp-cost.js';
-
-/** ASCII characters, and at 128 all others: whether they are in the set. */
-export type CharSet = Uint8Array;
-
-export type Node =
-  | { kind: 'one'; set: CharSet }
-  | { kind: 'repeat'; set: CharSet; min: number; max: number }
-  | { kind: 'assert'; place: 'start' | 'end' | 'other' }
-  | { kind: 'group'; branches: Node[][]; isOptional: boolean };
+import type { CharSet, Node } from './regexp-nodes.js';
 
 export interface NativePattern {
   expression: RegExp;

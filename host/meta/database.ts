@@ -10,20 +10,11 @@ import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
 import { isBundled, programFile } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { DatabaseContent, Kinds } from './database-content.js';
 import { readImage, readLastImage, writeImage } from './database-image.js';
-
-/** Values by key, for each kind. */
-export type Kinds = Map<string, Map<string, string>>;
 
 /** Table with our own settings; its row `generation` numbers the first journal that the file does not contain. */
 const ownTable = 'haumea';
-
-export interface DatabaseContent {
-  readonly kinds: Kinds;
-  readonly generation: number;
-  /** False for a file that another engine wrote. */
-  readonly isOwn: boolean;
-}
 
 /** Reads a database file; throws when it is no whole SQLite database. */
 export async function readDatabase(path: string): Promise<DatabaseContent> {

@@ -1,7 +1,8 @@
 /** Thread entry: writes the database file away from the main thread, so that REST stays responsive meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../base/errors.js';
-import { type Kinds, writeDatabase } from './database.js';
+import { writeDatabase } from './database.js';
+import type { Kinds } from './database-content.js';
 
 const { path, kinds, generation } = workerData as { path: string; kinds: Kinds; generation: number };
 

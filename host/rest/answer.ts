@@ -2,8 +2,11 @@
 import { HaumeaError, isStackOverflow, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { BodyTooLarge, TooManyBodies } from './body.js';
+import { errorCodes } from './error-codes.js';
 import { Reply, type RestRequest, type Route } from './route.js';
 import type { Services } from './services/services.js';
+import { Told } from './services/told.js';
+import { replyOf } from './warnings.js';
 
 export interface Answer {
   readonly status: number;
@@ -23,7 +26,8 @@ export async function answerOf(route: Route, request: RestRequest, services: Ser
   const handle = async () => route.handle(request, services);
   const isShared = route.method !== 'GET' && route.gate !== 'none';
   const result = await (isShared ? services.gate.shared(handle) : handle());
-  const { body, type, headers, ...reply } = result instanceof Reply ? result : new Reply(result);
+  const { body, type, headers, ...reply } =
+    result instanceof Reply ? result : result instanceof Told ? replyOf(result) : new Reply(result);
   const status = reply.status ?? route.status ?? 200;
   if (typeof body === 'string' || Buffer.isBuffer(body)) return { status, type: type ?? plainText, body, headers };
   if (body === undefined) return { status, type: type ?? plainText, body: '', headers };
@@ -37,7 +41,10 @@ export function answerOfFailure(error: unknown, what: string, log: Logger): Answ
     type: json,
     body: JSON.stringify({ error: code, message }),
   });
-  if (error instanceof HaumeaError) return failure(error.status, error.code, error.message);
+  if (error instanceof HaumeaError) {
+    const { status, code } = errorCodes[error.kind];
+    return failure(status, code, error.message);
+  }
   if (error instanceof BodyTooLarge) return failure(413, 1000, error.message);
   if (error instanceof TooManyBodies) return failure(503, 1000, error.message);
   if (isStackOverflow(error)) return failure(400, 1000, reasonOf(error));

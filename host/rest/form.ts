@@ -1,19 +1,6 @@
 /** Multipart forms: the files and texts that browsers and `curl -F` send. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-
-export interface FormFile {
-  /** Name of the file at the sender, without folders. */
-  readonly name: string;
-  readonly bytes: Buffer;
-}
-
-/** Parts of a form by the names of their fields; of several with one name the first. */
-export interface Form {
-  file(field: string): FormFile | undefined;
-  text(field: string): string | undefined;
-  /** How many parts, files and texts, have the name. */
-  count(field: string): number;
-}
+import type { Form, FormFile } from './services/form.js';
 
 /** Reads a form whose body has been received; throws a `general` error when it is not well formed. */
 export async function readForm(body: Buffer, contentType: string): Promise<Form> {

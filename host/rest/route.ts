@@ -4,7 +4,8 @@ import { isDeeperThan, maxJsonDepth } from '../base/json-depth.js';
 import { textFromUtf8 } from '../base/utf8.js';
 import { checkId } from '../meta/ids.js';
 import type { Contract } from './contract.js';
-import { type Form, readForm } from './form.js';
+import { readForm } from './form.js';
+import type { Form } from './services/form.js';
 import type { Services } from './services/services.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -115,19 +116,5 @@ export class RestRequest {
       );
     }
     return value;
-  }
-}
-
-/** Runs a step of a handler; an expected failure gets the context in front, and another kind where `kind` says so. */
-export function inContext<T>(context: string, step: () => T): T {
-  const wrap = (error: unknown): never => {
-    if (!(error instanceof HaumeaError)) throw error;
-    throw new HaumeaError(error.kind, `${context}: ${error.message}`, { cause: error });
-  };
-  try {
-    const result = step();
-    return result instanceof Promise ? (result.catch(wrap) as T) : result;
-  } catch (error) {
-    return wrap(error);
   }
 }

@@ -8,7 +8,6 @@ import { mainLogFile } from '../base/log.js';
 import type { SecretSources } from '../base/secret-ref.js';
 import type { NamedFiles } from '../connectors/define.js';
 import { sourceKeys } from '../connectors/index.js';
-import type { RuleDefinition } from './api.js';
 
 export interface Access {
   readonly paths: AllowedPaths;
@@ -65,7 +64,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
 }
 
 /** Throws a `config` error when the log of a rule would be one of the server's files: they may share a folder. */
-export function checkLogFile({ id, options: { logFilename } }: RuleDefinition, { logs }: Access): void {
+export function checkLogFile(id: string, logFilename: string, { logs }: Access): void {
   if (logFilename === '') return;
   try {
     logs.check(logFilename, 'write');

@@ -5,8 +5,7 @@
 
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { Access } from './access.js';
-import type { RuleLatencies } from './latencies.js';
-import type { TableRow } from './tables.js';
+import type { RuleLatencies, TableRow } from './figures.js';
 import type { TraceStore, TraceStrategy } from './trace.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */

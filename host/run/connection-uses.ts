@@ -1,9 +1,9 @@
 /** Which connections a rule has: named ones it selects, and those it makes for itself. */
 import type { OperatorPlan } from '../../kernels/ir.js';
+import { type Redact, redactedTexts } from '../base/redact.js';
 import { connectorOf } from '../connectors/index.js';
 import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
-import { type Redact, redactedTexts } from './secret-props.js';
 
 /** A connection of a rule, told apart by the name of its operator in the metrics. */
 export interface OwnConnection {

@@ -1,8 +1,8 @@
 /** Keeps one connection open: tries, waits longer and longer between attempts, and remembers how it went. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import type { Redact } from '../base/redact.js';
 import { Reconnects, type Waiting } from './reconnects.js';
-import type { Redact } from './secret-props.js';
 
 /** A connection that held this long starts the series of delays anew. */
 const steadyMs = 5000;

@@ -4,11 +4,10 @@
  * the source. Work that rules share is divided among those that used it at the time. Together rules never have more time
  * than was spent.
  */
-import type { RuleRun, RunningNode } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningNode, RunningRule, RunningSource } from './running.js';
 
 /** Where work begins: a source, or the merge of several sources, below which timers are at work for one rule. */
-type Root = SourceRun | RunningNode;
+type Root = RunningSource | RunningNode;
 
 /** µs of work for a root: that of timers, and all other. */
 interface Work {
@@ -43,7 +42,7 @@ export class CpuTimes {
    * Returns the time of each run since its start, µs; the rules come in the order of their starts. `timerUs` is what all
    * timers took so far.
    */
-  take(rules: Iterable<RuleRun>, timerUs: number): [run: number, us: number][] {
+  take(rules: Iterable<RunningRule>, timerUs: number): [run: number, us: number][] {
     const totals = this.#settle(
       [...rules].filter(({ isEnding }) => !isEnding),
       timerUs,
@@ -53,7 +52,7 @@ export class CpuTimes {
   }
 
   /** Adds what came since the last look. */
-  #settle(running: readonly RuleRun[], timerUs: number): Map<number, number> {
+  #settle(running: readonly RunningRule[], timerUs: number): Map<number, number> {
     const own = this.#nodeTimes(running);
     const totals = new Map<number, number>();
     for (const { run } of running) totals.set(run, (this.#totals.get(run) ?? 0) + (own.get(run) ?? 0));
@@ -72,7 +71,7 @@ export class CpuTimes {
   }
 
   /** Time of all work for the users of each root since the last look. What timers took outside of nodes goes with their nodes. */
-  #workTimes(running: readonly RuleRun[], timerUs: number): [users: ReadonlySet<RuleRun>, us: number][] {
+  #workTimes(running: readonly RunningRule[], timerUs: number): [users: ReadonlySet<RunningRule>, us: number][] {
     const owners = new Map(running.flatMap((rule) => rootsOf(rule).map((root) => [root, rule])));
     const news = [...owners].map(([root, rule]) => {
       const seen = this.#work.get(root) ?? { fed: 0, ticked: 0 };
@@ -87,7 +86,7 @@ export class CpuTimes {
   }
 
   /** Keeps the time of a rule that ends; its nodes are still there. */
-  end(rule: RuleRun, rules: ReadonlySet<RuleRun>, timerUs: number): void {
+  end(rule: RunningRule, rules: ReadonlySet<RunningRule>, timerUs: number): void {
     if (rules.size <= fewRules) {
       const running = [...rules].filter((other) => other === rule || !other.isEnding);
       this.#settle(running, timerUs);
@@ -118,7 +117,7 @@ export class CpuTimes {
   }
 
   /** Time of the runs in their nodes since the last look. */
-  #nodeTimes(running: readonly RuleRun[]): Map<number, number> {
+  #nodeTimes(running: readonly RunningRule[]): Map<number, number> {
     const users = new Map<number, User[]>();
     const busy = new Map<number, number>();
     for (const { run, nodes, host } of running) {
@@ -155,16 +154,16 @@ export class CpuTimes {
 }
 
 /** A stream that is joined with itself may be one source. */
-function rootsOf({ sources, nodes }: RuleRun): Root[] {
+function rootsOf({ sources, nodes }: RunningRule): Root[] {
   return [...new Set(sources), ...nodes.filter(({ kind }) => kind === 'merge')];
 }
 
-function workOf(root: Root, { host }: RuleRun): Work {
+function workOf(root: Root, { host }: RunningRule): Work {
   if ('handle' in root) return { fed: 0, ticked: host.kernel.counters(root.handle).tickUs };
   return { fed: root.workUs, ticked: root.counters.tickUs };
 }
 
-function usersOf(root: Root, rule: RuleRun): ReadonlySet<RuleRun> {
+function usersOf(root: Root, rule: RunningRule): ReadonlySet<RunningRule> {
   return 'handle' in root ? new Set([rule]) : root.users;
 }
 

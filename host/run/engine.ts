@@ -67,8 +67,8 @@ export function createEngine(options: EngineOptions): Rules {
     },
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,
-    makeSupervisor: (rules) =>
-      new Supervisor({
+    makePlane: (listener) =>
+      new Supervisor(listener, {
         log,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
         maxReconnectMs: options.config?.basic.connection.maxReconnectInterval ?? defaultMaxDelayMs,
@@ -78,9 +78,6 @@ export function createEngine(options: EngineOptions): Rules {
         paths: (catalog.access ?? freeAccess).paths.rules,
         maxValueBytes,
         measuresAll: options.measuresAll ?? options.config?.basic.prometheus ?? false,
-        report: (report) => rules.take(report),
-        traced: (trace) => rules.traces.add(trace),
-        lost: (reason, atWork) => rules.lost(reason, atWork),
       }),
   });
 }

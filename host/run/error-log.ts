@@ -4,9 +4,7 @@
  */
 import { isSecretName, maskByName, maskText } from '../base/secrets.js';
 import { rowFailuresOf } from './metrics.js';
-import type { RuleRun } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
-import type { RecentFailures } from './trouble.js';
+import type { RunningRule, RunningSource } from './running.js';
 
 /** Different texts of an operator that are written in full within a minute. */
 const maxInFull = 3;
@@ -39,6 +37,12 @@ interface FailedInput {
 
 const nothingKnown: FailedInput = { inputs: 1, broken: Number.NaN };
 
+/** Failures of rows and messages in the last minute. */
+export interface RecentFailures {
+  readonly count: number;
+  readonly last: string;
+}
+
 /** What was written about an operator. */
 interface Told {
   readonly operator: string;
@@ -55,9 +59,9 @@ interface Told {
 }
 
 export class ErrorLog {
-  readonly #told = new Map<RuleRun, Map<string, Told>>();
+  readonly #told = new Map<RunningRule, Map<string, Told>>();
   /** Of sources at whose rows something failed since the last look. */
-  readonly #inputs = new Map<SourceRun, FailedInput>();
+  readonly #inputs = new Map<RunningSource, FailedInput>();
   /** Something failed since the last look that was not about input. */
   #hasOthers = false;
   #timer: NodeJS.Timeout | undefined;
@@ -66,10 +70,10 @@ export class ErrorLog {
   #lines = 0;
 
   /** @param rules all that run */
-  constructor(readonly rules: ReadonlySet<RuleRun>) {}
+  constructor(readonly rules: ReadonlySet<RunningRule>) {}
 
   /** To be called when something failed while the kernel worked on the input, or on none. */
-  noteFailure(source: SourceRun | undefined, input: Uint8Array | undefined): void {
+  noteFailure(source: RunningSource | undefined, input: Uint8Array | undefined): void {
     if (source === undefined || input === undefined) this.#hasOthers = true;
     else this.#inputs.set(source, alsoFailed(this.#inputs.get(source), source, input));
     this.noteLoss();
@@ -82,14 +86,14 @@ export class ErrorLog {
   }
 
   /** Writes what is left to say of a rule that ends; to be called while it is linked. */
-  end(rule: RuleRun): void {
+  end(rule: RunningRule): void {
     this.#lookAt(rule);
     this.#sumUp(rule);
     this.#told.delete(rule);
   }
 
   /** Failures of a rule in the last minute, as far as they were looked at. */
-  recent(rule: RuleRun): RecentFailures {
+  recent(rule: RunningRule): RecentFailures {
     let count = 0;
     let last = '';
     for (const told of this.#told.get(rule)?.values() ?? []) {
@@ -120,7 +124,7 @@ export class ErrorLog {
     this.#nextLookAt = performance.now() + Math.max(lookMs, took * shareOfTime);
   }
 
-  #lookAt(rule: RuleRun): void {
+  #lookAt(rule: RunningRule): void {
     for (const { operator, isLate, count, last, source } of rowFailuresOf(rule)) {
       const key = isLate ? `${operator} late` : operator;
       let operators = this.#told.get(rule);
@@ -146,7 +150,7 @@ export class ErrorLog {
   }
 
   /** The message that made the last of `news` failures; undefined when it might be another one. */
-  #inputOf(rule: RuleRun, source: SourceRun | undefined, news: number, text: string): string | undefined {
+  #inputOf(rule: RunningRule, source: RunningSource | undefined, news: number, text: string): string | undefined {
     if (source !== undefined) {
       const { only, broken, lastBroken } = this.#inputs.get(source) ?? nothingKnown;
       return only ?? (broken === news && text.startsWith(noJson) ? lastBroken : undefined);
@@ -155,7 +159,7 @@ export class ErrorLog {
     return inputs.length === 1 && !this.#hasOthers ? inputs[0]?.only : undefined;
   }
 
-  #tell(rule: RuleRun, told: Told, input: string | undefined): void {
+  #tell(rule: RunningRule, told: Told, input: string | undefined): void {
     const text = told.last;
     this.#minute ??= setTimeout(() => this.#endMinute(), minuteMs).unref();
     if (told.inFull.has(text) || told.inFull.size >= maxInFull || this.#lines >= maxLines) return;
@@ -173,7 +177,7 @@ export class ErrorLog {
   }
 
   /** Writes how many failures were not written; an operator without any is told of in full again. */
-  #sumUp(rule: RuleRun): void {
+  #sumUp(rule: RunningRule): void {
     for (const told of this.#told.get(rule)?.values() ?? []) {
       if (told.more === 0) {
         told.inFull.clear();
@@ -203,7 +207,7 @@ function recentOf({ recent }: Told): Told['recent'] {
 }
 
 /** Adds another input to what is known. */
-function alsoFailed(known: FailedInput | undefined, source: SourceRun, input: Uint8Array): FailedInput {
+function alsoFailed(known: FailedInput | undefined, source: RunningSource, input: Uint8Array): FailedInput {
   if (known === undefined) return failedInput(source, input);
   const inputs = known.inputs + 1;
   if (inputs > maxInputs) return { inputs, broken: Number.NaN };
@@ -218,7 +222,7 @@ const noJson = 'invalid JSON';
  * Looks at the input of a failure. The kernel says how many failed and why, but not which: that costs every row. So it is
  * told of one message alone, and of the messages that are no JSON, which everybody finds.
  */
-function failedInput(source: SourceRun, input: Uint8Array): FailedInput {
+function failedInput(source: RunningSource, input: Uint8Array): FailedInput {
   const messages = input.length > maxLookedAt ? undefined : source.messagesIn(input);
   if (messages === undefined) return nothingKnown;
   const texts = messages.map((message) => Buffer.from(message).toString());

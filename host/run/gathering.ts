@@ -2,10 +2,14 @@
 import type { Kernel, NodeHandle } from '../../kernels/api.js';
 import type { NodePlan } from '../../kernels/ir.js';
 import type { Barrier } from './barrier.js';
-import type { SinkRun } from './sink-run.js';
 
 /** Operators that keep rows as their state: what comes out of them is no more bound to a message. */
 const withState: readonly NodePlan['kind'][] = ['eventTime', 'merge', 'port', 'join'];
+
+/** A sink that gets what the node writes. */
+interface Holder {
+  hold(barrier: Barrier): void;
+}
 
 export class Gathering {
   #barriers: Barrier[] = [];
@@ -14,7 +18,7 @@ export class Gathering {
 
   constructor(
     readonly node: NodeHandle,
-    readonly sinks: readonly SinkRun[],
+    readonly sinks: readonly Holder[],
     private readonly kernel: Kernel,
   ) {}
 

@@ -7,6 +7,12 @@
  */
 const words = 3;
 
+/** The run that a data plane was working for, and how many rules shared that work. */
+export interface AtWork {
+  readonly run: number;
+  readonly sharers: number;
+}
+
 export class Heartbeat {
   readonly #words: Int32Array;
 
@@ -37,7 +43,7 @@ export class Heartbeat {
   }
 
   /** Run at work, and how many rules share the work; undefined between two pieces of work. */
-  get atWork(): { run: number; sharers: number } | undefined {
+  get atWork(): AtWork | undefined {
     const run = Atomics.load(this.#words, 1);
     return run === 0 ? undefined : { run, sharers: Atomics.load(this.#words, 2) };
   }

@@ -2,8 +2,7 @@
  * A sink that takes nothing holds up the sources of its rule, and with them all rules that read them. Here stands who
  * holds what, for status and log: after a moment, since sinks that are busy hold their sources for milliseconds all the time.
  */
-import type { RuleRun } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningRule, RunningSource } from './running.js';
 
 /** Holds of less are not worth a word, ms. */
 const noticeMs = 1000;
@@ -14,7 +13,7 @@ const maxNames = 5;
 
 /** A rule that holds a source. */
 interface Hold {
-  readonly rule: RuleRun;
+  readonly rule: RunningRule;
   /** Epoch ms. */
   readonly since: number;
   /** What is wrong with its sink. */
@@ -22,7 +21,7 @@ interface Hold {
 }
 
 /** Lists the rules that hold a source, the first of them first. */
-function holdsOf(source: SourceRun, now: number): Hold[] {
+function holdsOf(source: RunningSource, now: number): Hold[] {
   if (!isHeld(source, now)) return [];
   const holds: Hold[] = [];
   for (const rule of source.users) {
@@ -42,14 +41,14 @@ function holdsOf(source: SourceRun, now: number): Hold[] {
 }
 
 /** Says in a glance whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */
-function isHeld(source: SourceRun, now: number): boolean {
+function isHeld(source: RunningSource, now: number): boolean {
   if (source.isFull) return now - source.fullSince >= noticeMs;
   const oldest = source.acknowledgements?.oldest;
   return oldest !== undefined && now - oldest.since >= noticeMs && now - source.lastInputAt >= noticeMs;
 }
 
 /** Says which sources the rule holds and which rules hold its own; empty when all flow. */
-export function holdMessage(rule: RuleRun): string {
+export function holdMessage(rule: RunningRule): string {
   const now = Date.now();
   const held = new Map<string, string[]>();
   const texts: string[] = [];
@@ -67,7 +66,7 @@ export function holdMessage(rule: RuleRun): string {
 }
 
 /** How long a source has been held, ms; 0 when it flows. */
-export function heldMs(source: SourceRun): number {
+export function heldMs(source: RunningSource): number {
   const now = Date.now();
   const [first] = holdsOf(source, now);
   return first === undefined ? 0 : now - first.since;
@@ -88,9 +87,9 @@ function namesOf(ids: readonly string[]): string {
 /** Logs when a source begins to be held and when it flows again. Looks only while something waits. */
 export class HoldWatch {
   #timer: NodeJS.Timeout | undefined;
-  readonly #held = new Map<SourceRun, { rules: string; since: number; seenAt: number }>();
+  readonly #held = new Map<RunningSource, { rules: string; since: number; seenAt: number }>();
 
-  constructor(private readonly sources: () => Iterable<SourceRun>) {}
+  constructor(private readonly sources: () => Iterable<RunningSource>) {}
 
   /** To be called when something begins to wait. */
   arm(): void {
@@ -121,7 +120,7 @@ export class HoldWatch {
     if (isWaiting || this.#held.size > 0) this.arm();
   }
 
-  #note(source: SourceRun, holds: readonly Hold[], now: number): void {
+  #note(source: RunningSource, holds: readonly Hold[], now: number): void {
     const known = this.#held.get(source);
     const ids = holds.map(({ rule }) => rule.id);
     const rules = `rule${ids.length > 1 ? 's' : ''} ${namesOf(ids)}`;

@@ -1,30 +1,10 @@
 /** Times that the operators of a rule took, and what its sources and sinks exchanged with the world outside. */
 import { addLatencies, emptyHistogram, type Histogram } from '../../kernels/histogram.js';
-import type { RuleRun } from './rule-run.js';
-
-export { type Histogram, latencyBounds } from '../../kernels/histogram.js';
-
-/** What a source or sink exchanged with the other side. */
-export interface IoFigures {
-  /** Connector. */
-  readonly type: string;
-  readonly io: 'source' | 'sink';
-  /** Name of the operator in the status. */
-  readonly operator: string;
-  /** Messages. */
-  readonly done: number;
-  readonly failed: number;
-}
-
-export interface RuleLatencies {
-  readonly run: number;
-  /** By operator, named as in the status; of a sink: from taking output to having passed it on. */
-  readonly operators: [name: string, times: Histogram][];
-  readonly io: IoFigures[];
-}
+import type { IoFigures, RuleLatencies } from './figures.js';
+import type { RunningRule } from './running.js';
 
 /** Collects the times of a rule that is linked. */
-export function latenciesOf(rule: RuleRun): RuleLatencies {
+export function latenciesOf(rule: RunningRule): RuleLatencies {
   const { kernel } = rule.host;
   const operators: [string, Histogram][] = [];
   const io: IoFigures[] = [];

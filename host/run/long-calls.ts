@@ -2,23 +2,14 @@
 import type { TimeInWork } from '../../kernels/api.js';
 import type { Logger } from '../base/log.js';
 import { operatorOf } from './notices.js';
-import type { RuleRun } from './rule-run.js';
+import type { RunningRule } from './running.js';
 
 /** A call that takes so long is told, ms. */
 export const longCallMs = 1000;
 
-/** Long calls for a rule. */
-export interface LongCalls {
-  count: number;
-  /** The longest of them: time, operator ('' where it is not known), rows that the operator was at work on (none for a timer). */
-  ms: number;
-  operator: string;
-  rows: number;
-}
-
 /** Part of a rule in a call. */
 interface Share {
-  readonly rule: RuleRun;
+  readonly rule: RunningRule;
   readonly us: number;
   readonly operator: string;
   readonly rows: number;
@@ -34,7 +25,7 @@ const maxLines = 5;
  * each that is twice as long as those before. Where it is not known who took the time, that is all that the call was for:
  * `whose`, and of these without `isFed`, when timers were at work, those with one that was due.
  */
-export function noteLongCall(ms: number, whose: ReadonlySet<RuleRun>, isFed: boolean, log: Logger): void {
+export function noteLongCall(ms: number, whose: ReadonlySet<RunningRule>, isFed: boolean, log: Logger): void {
   const times = new Map<number, number>();
   const shares = [...whose].filter(({ nodes }) => nodes.length > 0).map((rule) => shareOf(rule, times));
   const known = [...times.values()].reduce((sum, us) => sum + us, 0);
@@ -56,7 +47,7 @@ export function noteLongCall(ms: number, whose: ReadonlySet<RuleRun>, isFed: boo
 }
 
 /** Time of all that the rule has in the kernel, and where it spent the most; `times` collects it by node. */
-function shareOf(rule: RuleRun, times: Map<number, number>): Share {
+function shareOf(rule: RunningRule, times: Map<number, number>): Share {
   const { kernel } = rule.host;
   let total = 0;
   let most: TimeInWork = { us: 0, hostUs: 0, rows: 0 };
@@ -83,7 +74,7 @@ function count(ms: number, { rule, operator, rows }: Share, isKnown: boolean): b
   return ms >= 2 * calls.ms;
 }
 
-function logLonger(ms: number, { log, longCalls }: RuleRun): void {
+function logLonger(ms: number, { log, longCalls }: RunningRule): void {
   const { operator, rows } = longCalls!;
   const done = rows > 0 ? ` with ${rows.toLocaleString('en')} row${rows === 1 ? '' : 's'}` : '';
   const subject = operator === '' ? 'the rule' : operator;
@@ -96,7 +87,7 @@ function logLonger(ms: number, { log, longCalls }: RuleRun): void {
  * Operator that the time of the node or stream at the handle went to. Of a node at a root it is the time of all below it,
  * most of it that of an operator that gathers rows; the time of functions (`isOwn`) is its own.
  */
-function busyOperator(rule: RuleRun, handle: number, isOwn: boolean): string {
+function busyOperator(rule: RunningRule, handle: number, isOwn: boolean): string {
   const source = rule.sources.findIndex(({ stream }) => Number(stream) === handle);
   if (handle !== 0 && source >= 0) return rule.operators.find((operator) => operator.source === source)?.name ?? '';
   const own = rule.nodes.find((node) => node.handle === handle);

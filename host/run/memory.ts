@@ -3,10 +3,10 @@
  * What rules share is divided among them.
  */
 import type { NodeHandle } from '../../kernels/api.js';
-import type { RuleRun } from './rule-run.js';
+import type { RunningRule } from './running.js';
 
 /** Returns the bytes of each run that is not ending. */
-export function memoryOf(rules: Iterable<RuleRun>): [run: number, bytes: number][] {
+export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: number][] {
   const running = [...rules].filter(({ isEnding }) => !isEnding);
   const sharers = sharersOf(running);
   return running.map((rule) => {
@@ -17,13 +17,13 @@ export function memoryOf(rules: Iterable<RuleRun>): [run: number, bytes: number]
 }
 
 /** Returns the bytes that each run that is not ending holds in the kernel. */
-export function keptBy(rules: Iterable<RuleRun>): [rule: RuleRun, bytes: number][] {
+export function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {
   const running = [...rules].filter(({ isEnding }) => !isEnding);
   const sharers = sharersOf(running);
   return running.map((rule) => [rule, kept(rule, sharers)]);
 }
 
-function sharersOf(rules: readonly RuleRun[]): Map<NodeHandle, number> {
+function sharersOf(rules: readonly RunningRule[]): Map<NodeHandle, number> {
   const sharers = new Map<NodeHandle, number>();
   for (const { nodes } of rules) {
     for (const { handle } of nodes) sharers.set(handle, (sharers.get(handle) ?? 0) + 1);
@@ -31,7 +31,7 @@ function sharersOf(rules: readonly RuleRun[]): Map<NodeHandle, number> {
   return sharers;
 }
 
-function kept({ host, nodes, sources }: RuleRun, sharers: ReadonlyMap<NodeHandle, number>): number {
+function kept({ host, nodes, sources }: RunningRule, sharers: ReadonlyMap<NodeHandle, number>): number {
   let bytes = 0;
   for (const { handle } of nodes) bytes += host.kernel.counters(handle).memoryBytes / (sharers.get(handle) ?? 1);
   // A stream that is joined with itself may be one source.
@@ -40,7 +40,7 @@ function kept({ host, nodes, sources }: RuleRun, sharers: ReadonlyMap<NodeHandle
 }
 
 /** Why a rule ends whose operator had no memory for what it must keep. */
-export function exhaustionOf(rule: RuleRun, node: NodeHandle, operator: string): string {
+export function exhaustionOf(rule: RunningRule, node: NodeHandle, operator: string): string {
   const { kernel } = rule.host;
   const held = kernel.counters(node).memoryBytes;
   const { inUse, max } = kernel.memory();

@@ -2,11 +2,9 @@
 import type { NodeCounters } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
 import type { Connection } from './connection.js';
+import type { Failure, Metrics } from './figures.js';
 import { heldMs } from './holds.js';
-import type { Failure, Metrics } from './protocol.js';
-import type { RuleRun, RunningNode } from './rule-run.js';
-import type { SinkRun } from './sink-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningNode, RunningRule, RunningSink, RunningSource } from './running.js';
 
 /** Figures of one operator. */
 interface Figures {
@@ -48,7 +46,7 @@ interface RuleFigures {
   operators: readonly OperatorPlan[];
 }
 
-function figuresOf(rule: RuleRun): RuleFigures {
+function figuresOf(rule: RunningRule): RuleFigures {
   const { kernel } = rule.host;
   const nodes = rule.nodes.map((node) => {
     const figures = nodeFigures(node, kernel.counters(node.handle));
@@ -66,7 +64,7 @@ function figuresOf(rule: RuleRun): RuleFigures {
 }
 
 /** Collects the figures of a rule that is linked. */
-export function metricsOf(rule: RuleRun): Metrics {
+export function metricsOf(rule: RunningRule): Metrics {
   const found = figuresOf(rule);
   const { nodes, sources, sinks } = found;
   // Branches of a graph that read the same stream have one source.
@@ -98,7 +96,7 @@ export function metricsOf(rule: RuleRun): Metrics {
 }
 
 /** Of the operators of a rule that is linked, the one that failed last; undefined when none ever did. */
-export function failureOf(rule: RuleRun): Failure | undefined {
+export function failureOf(rule: RunningRule): Failure | undefined {
   const found = figuresOf(rule);
   let latest = nothing;
   for (const operator of rule.operators) {
@@ -118,13 +116,13 @@ export interface RowFailures {
   /** Text of the last one. */
   last: string;
   /** Whose messages it could not read; undefined of other operators. */
-  source?: SourceRun | undefined;
+  source?: RunningSource | undefined;
 }
 
 const lateText = 'a row came too late, the watermark had passed its timestamp (lateTolerance)';
 
 /** Lists the operators of a rule that is linked which failed at rows, dropped some as late or lost messages. */
-export function rowFailuresOf(rule: RuleRun): RowFailures[] {
+export function rowFailuresOf(rule: RunningRule): RowFailures[] {
   const found = figuresOf(rule);
   return rule.operators.flatMap((operator) => {
     const { part, name } = operator;
@@ -143,23 +141,6 @@ export function rowFailuresOf(rule: RuleRun): RowFailures[] {
       ...(count > 0 ? [{ operator: name, isLate: false, count, last: figures.lastException, source }] : []),
     ];
   });
-}
-
-/** The same, from the figures of a status. */
-export function failureIn(metrics: Metrics): Failure | undefined {
-  const ending = '_last_exception_time';
-  let latest = 0;
-  let operator: string | undefined;
-  for (const [name, at] of Object.entries(metrics)) {
-    if (typeof at !== 'number' || at <= latest || !name.endsWith(ending)) continue;
-    latest = at;
-    operator = name.slice(0, -ending.length);
-  }
-  if (operator === undefined) return undefined;
-  return {
-    reason: String(metrics[`${operator}_last_exception`] ?? ''),
-    total: Number(metrics[`${operator}_exceptions_total`] ?? 0),
-  };
 }
 
 /** What is shown for an operator of the plan. */
@@ -220,7 +201,7 @@ function inWords(operator: OperatorPlan, nodes: RuleFigures['nodes']): Figures {
 }
 
 /** Brings the sinks' figures up to date in metrics that were taken before the sinks were flushed. */
-export function refreshSinks(metrics: Metrics, rule: RuleRun): void {
+export function refreshSinks(metrics: Metrics, rule: RunningRule): void {
   metrics.sinkRecordsOutTotal = rule.sinks.reduce((total, sink) => total + sink.messagesOut, 0);
   metrics.sinkRecordsFailedTotal = rule.sinks.reduce((total, sink) => total + sink.messagesFailed, 0);
   metrics.bufferLength = rule.sinks.reduce((total, sink) => total + sink.waitingMessages, 0);
@@ -272,7 +253,7 @@ function nodeFigures(node: RunningNode, counters: NodeCounters): Figures {
   };
 }
 
-function sourceFigures(rule: RuleRun, i: number): Figures {
+function sourceFigures(rule: RunningRule, i: number): Figures {
   const source = rule.sources[i]!;
   const base = rule.sourceBases[i]!;
   const counters = source.counters;
@@ -299,7 +280,7 @@ function sourceFigures(rule: RuleRun, i: number): Figures {
   };
 }
 
-function sinkFigures(sink: SinkRun): Figures {
+function sinkFigures(sink: RunningSink): Figures {
   return {
     recordsIn: sink.messagesIn,
     recordsOut: sink.messagesOut,

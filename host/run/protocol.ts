@@ -1,10 +1,13 @@
-/** What the control plane and the data plane tell each other. Plain data; several messages travel in one post. */
+/**
+ * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices and
+ * answers the other. Plain data; several messages travel in one post.
+ */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import type { PathRules } from '../base/allowed-paths.js';
 import type { Details, Level } from '../base/log.js';
 import type { Decode } from '../codecs/define.js';
-import type { RuleLatencies } from './latencies.js';
-import type { TableRow } from './tables.js';
+import type { Metrics } from './figures.js';
+import type { Answer, Ask } from './questions.js';
 import type { TraceOrder, TraceRecord } from './trace.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -52,45 +55,20 @@ export interface RuleStart {
   trace?: TraceOrder;
 }
 
-export type Control =
+/** What a data plane is to do. */
+export type Command =
   | { kind: 'start'; rule: RuleStart }
   | { kind: 'stop'; run: number }
-  | { kind: 'status'; seq: number; run: number }
-  | { kind: 'usage'; seq: number }
-  | { kind: 'memory'; seq: number }
-  | { kind: 'latencies'; seq: number }
-  | { kind: 'tables'; seq: number; run: number }
-  | { kind: 'failures'; seq: number }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 
-export type Metrics = Record<string, number | string>;
+/** What the control plane sends. */
+export type ToPlane = Command | Ask;
 
-/** How a run does. */
-export interface RunStatus {
-  readonly metrics: Metrics;
-  /** What keeps it waiting, and whom it keeps waiting; empty when nothing does. */
-  readonly message: string;
-  /** What is wrong with it now, a sentence each. */
-  readonly troubles: readonly string[];
-}
-
-/** Why an operator failed last, and how often it has. */
-export interface Failure {
-  reason: string;
-  total: number;
-}
-
-/** What went wrong in a run, and what is wrong now. */
-export interface RunTrouble {
-  readonly failure: Failure | undefined;
-  /** A sentence each. */
-  readonly troubles: readonly string[];
-}
-
-export type Report =
+/** What happened to a run. */
+export type RunNotice =
   | { kind: 'started'; run: number }
   /** All sources have tried to connect; what is wrong with those that are not connected. */
   | { kind: 'opened'; run: number; troubles: readonly string[] }
@@ -98,20 +76,28 @@ export type Report =
   | { kind: 'ended'; run: number; metrics: Metrics }
   | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
   /** `losses`: what its sinks could not send any more, a sentence each. */
-  | { kind: 'stopped'; run: number; metrics: Metrics; losses: readonly string[] }
-  | { kind: 'status'; seq: number; status: RunStatus | undefined }
-  /** CPU time of each run since its start, µs. */
-  | { kind: 'usage'; seq: number; cpu: [run: number, us: number][] }
-  /** Bytes that each run holds. */
-  | { kind: 'memory'; seq: number; bytes: [run: number, bytes: number][] }
-  /** Of each run that has or had any. */
-  | { kind: 'failures'; seq: number; failures: [run: number, trouble: RunTrouble][] }
-  | { kind: 'latencies'; seq: number; rules: RuleLatencies[] }
-  /** What the scan tables of a run hold. */
-  | { kind: 'tables'; seq: number; rows: TableRow[] | undefined }
-  | { kind: 'trace'; trace: TraceRecord }
-  /** A line about a run, or about the data plane. */
-  | { kind: 'log'; level: Level; message: string; details?: Details; run?: number };
+  | { kind: 'stopped'; run: number; metrics: Metrics; losses: readonly string[] };
+
+/** Input that a rule was followed through. */
+export interface TraceNotice {
+  kind: 'trace';
+  trace: TraceRecord;
+}
+
+/** A line for the log about a run, or about the data plane. */
+export interface LogNotice {
+  kind: 'log';
+  level: Level;
+  message: string;
+  details?: Details;
+  run?: number;
+}
+
+/** What a data plane tells without being asked. */
+export type Notice = RunNotice | TraceNotice | LogNotice;
+
+/** What a data plane sends. */
+export type FromPlane = Notice | Answer;
 
 /** Settings of a worker, given at its start. */
 export interface WorkerSettings {

@@ -3,6 +3,7 @@ import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Spec } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
+import { allOf, type Redact, redactedError } from '../base/redact.js';
 import { decodeOf, defaultFormat } from '../codecs/index.js';
 import { connectorOf, givenRowsType, unknownConnector } from '../connectors/index.js';
 import { streamsOf } from '../plan/graph/streams.js';
@@ -12,7 +13,7 @@ import { type Access, checkFiles, checkKinds, freeAccess, withFiles } from './ac
 import type { Catalog, RuleDefinition } from './api.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { SinkSpec, SourceSpec } from './protocol.js';
-import { allOf, missingSecret, type Redact, type ResolvedProps, redactedError, resolveProps } from './secret-props.js';
+import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;
 

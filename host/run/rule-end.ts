@@ -1,25 +1,24 @@
 /** The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for them. */
 import { reasonOf } from '../base/errors.js';
-import type { RuleRun } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningRule, RunningSource } from './running.js';
 
 /** How long the end of a rule may hold up the rules it shares a stream with, ms. */
 const neighboursWaitMs = 1000;
 /** How long the sources of a rule that has ended stand still for a next run of it, ms. */
 const handOverMs = 100;
 
-export interface EndOptions {
+export interface EndOptions<S extends RunningSource> {
   /** The sinks may send what is left. */
   readonly isGraceful: boolean;
   /** Longest time for that, ms. */
   readonly timeoutMs: number;
   /** Sources that only this rule had. */
-  readonly unused: readonly SourceRun[];
+  readonly unused: readonly S[];
   /** Sources of others, too, that its sinks held up: `sinkIsFull` was told, and is taken back here. */
-  readonly held: readonly SourceRun[];
+  readonly held: readonly S[];
   /** Lets no further rule use the source. */
-  forget(source: SourceRun): void;
-  drop(source: SourceRun): Promise<void>;
+  forget(source: S): void;
+  drop(source: S): Promise<void>;
 }
 
 /** What became of the sinks. */
@@ -31,7 +30,7 @@ export interface End {
 }
 
 /** Closes sources and sinks. */
-export async function endParts(rule: RuleRun, options: EndOptions): Promise<End> {
+export async function endParts<S extends RunningSource>(rule: RunningRule, options: EndOptions<S>): Promise<End> {
   const { isGraceful, timeoutMs, unused, forget, drop } = options;
   const held = [...options.held];
   const giveBack = () => {

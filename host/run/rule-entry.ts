@@ -2,12 +2,13 @@
 import type { RulePlan } from '../../kernels/ir.js';
 import type { Timer } from '../base/clock.js';
 import type { LogBranch } from '../base/log-tree.js';
+import { nothingSecret, type Redact } from '../base/redact.js';
 import type { RuleDefinition, RuleState } from './api.js';
 import type { OwnConnection } from './connection-uses.js';
-import type { Metrics } from './protocol.js';
+import type { Metrics } from './figures.js';
 import type { PlannedRule } from './rule-plans.js';
 import type { Schedule } from './schedule.js';
-import { nothingSecret, type Redact } from './secret-props.js';
+import type { Supervisor } from './supervisor.js';
 import type { TraceStrategy } from './trace.js';
 
 const noMetrics: Metrics = {};
@@ -30,6 +31,8 @@ export interface Entry {
   message: string;
   /** 0 when it never ran. */
   run: number;
+  /** Where the run is, or the last one was. */
+  plane: Supervisor | undefined;
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
@@ -67,6 +70,7 @@ export function entryOf(
     state: 'stopped',
     message: '',
     run: 0,
+    plane: undefined,
     startedAt: 0,
     stoppedAt: 0,
     nextStartAt: 0,

@@ -1,7 +1,7 @@
 /** Where the lines about a rule go: to a log of its own if it has one, otherwise to that of the server. */
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
-import type { Report } from './protocol.js';
+import type { LogNotice } from './protocol.js';
 import type { Entry } from './rule-entry.js';
 
 export class RuleLogs {
@@ -10,6 +10,11 @@ export class RuleLogs {
     readonly log: Logger,
     readonly logs: LogTree | undefined,
   ) {}
+
+  /** Lines of level debug are wanted of all rules now. */
+  get isDebug(): boolean {
+    return this.logs?.isDebug === true;
+  }
 
   /** Opens the log of a rule that wants its own. */
   open(entry: Entry): void {
@@ -25,7 +30,7 @@ export class RuleLogs {
   }
 
   /** Writes a line of the data plane. */
-  take(entry: Entry | undefined, { level, message, details }: Extract<Report, { kind: 'log' }>): void {
+  take(entry: Entry | undefined, { level, message, details }: LogNotice): void {
     const rule = entry === undefined ? {} : { rule: entry.definition.id };
     (entry?.log ?? this.log)[level](message, { ...details, ...rule });
   }

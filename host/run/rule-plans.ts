@@ -1,12 +1,12 @@
 /** Plans of rules: made and checked at definition, used at the next start while the streams stay as they were. */
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
+import type { Redact } from '../base/redact.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { Catalog, RuleDefinition } from './api.js';
 import type { RuleStart } from './protocol.js';
 import { catalogFor, connectorSpecs, MissingPart, MissingSecret, sinkSpecs, sourceSpec } from './resolve.js';
-import type { Redact } from './secret-props.js';
 import type { TraceOrder, TraceStrategy } from './trace.js';
 import { sinkWarnings } from './warnings.js';
 
@@ -41,7 +41,7 @@ export class RulePlans {
   /** Plans a rule and checks its sources and sinks. */
   make(rule: RuleDefinition): PlannedRule {
     const catalog = catalogFor(rule, this.catalog);
-    checkLogFile(rule, catalog.access ?? freeAccess);
+    checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
     const plan = this.planner.plan(rule, catalog);
     const streams = plan.sources.map(({ stream }) => catalog.source(stream));
     for (const definition of streams) {

@@ -1,27 +1,33 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
-import type { Kernel, LinkedNode, NodeCounters, NodeHandle, StreamCounters } from '../../kernels/api.js';
+import type { LinkedNode, NodeHandle, StreamCounters } from '../../kernels/api.js';
 import type { Histogram } from '../../kernels/histogram.js';
 import { type NodePlan, sourceOfColumns } from '../../kernels/ir.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
+import { allOf, type Redact } from '../base/redact.js';
 import { connectorFor } from '../connectors/index.js';
+import type { TableRow } from './figures.js';
 import { Gathering, gathersMessages } from './gathering.js';
-import type { LongCalls } from './long-calls.js';
-import type { Report, RuleStart } from './protocol.js';
+import type { RuleStart, RunNotice } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
-import { allOf, type Redact } from './secret-props.js';
+import type {
+  JoinedTable,
+  LongCalls,
+  RunningHost,
+  RunningNode,
+  RunningRule,
+  RunningSink,
+  RunningSource,
+} from './running.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
-import { type JoinedTable, joinedTables, rowsOf, type TableRow } from './tables.js';
+import { joinedTables, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
 
 /** What a rule needs from the data plane. */
-export interface RuleHost {
-  readonly kernel: Kernel;
+export interface RuleHost extends RunningHost {
   /** Time of rows and windows: epoch ms that never go back. */
   now(): number;
-  /** When the last call of the kernel ended that took a while, epoch ms. */
-  readonly busyUntil: number;
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;
   readonly reconnects: Reconnects;
@@ -30,9 +36,8 @@ export interface RuleHost {
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** Adds one to those who get the output of a node, which rules with equal plans share. */
-  addOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
-  removeOutput(node: NodeHandle, sinks: readonly SinkRun[]): void;
-  failed(rule: RuleRun, reason: string): void;
+  addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
+  removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
   /** Something failed outside of the kernel that the log is to tell of. */
   noteLoss(): void;
   /** A sink of the rule has tried to connect. */
@@ -41,21 +46,7 @@ export interface RuleHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
-/** A node of the rule in the kernel. */
-export interface RunningNode {
-  readonly kind: NodePlan['kind'];
-  /** Of encode nodes: sinks they write for. */
-  readonly sinks: readonly SinkRun[];
-  /** Its sinks get nothing: rows are only counted. */
-  readonly isSilent: boolean;
-  readonly handle: NodeHandle;
-  /** What a shared node had counted before this rule came; null for a fresh node. */
-  readonly base: NodeCounters | null;
-  /** Times that were measured in it before. */
-  readonly latencyBase: Histogram | null;
-}
-
-export class RuleRun implements SinkHost {
+export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
   readonly run: number;
   readonly operators: RuleStart['plan']['operators'];
@@ -123,15 +114,15 @@ export class RuleRun implements SinkHost {
     return this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
-  /** Reports that its sources and sinks have tried to connect, once all have. */
-  noteOpening(report: (report: Report) => void): void {
+  /** Tells that its sources and sinks have tried to connect, once all have. */
+  noteOpening(tell: (notice: RunNotice) => void): void {
     if (this.#isOpen || this.isEnding || !this.sources.every(({ isTried, isEnded }) => isTried || isEnded)) return;
     if (!this.sinks.every(({ isTried }) => isTried)) return;
     this.#isOpen = true;
-    report({ kind: 'opened', run: this.run, troubles: [...sourceTroubles(this), ...sinkTroubles(this)] });
+    tell({ kind: 'opened', run: this.run, troubles: [...sourceTroubles(this), ...sinkTroubles(this)] });
   }
 
-  isTable(source: SourceRun): boolean {
+  isTable(source: RunningSource): boolean {
     return this.tables.some((table) => table.source === source);
   }
 

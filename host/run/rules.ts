@@ -1,8 +1,8 @@
-/** The rules and their lives: starting, running, stopping, failing and coming back. */
-import { systemClock } from '../base/clock.js';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+/** The rules of the engine: definitions with their plans, and what is known of those that run. */
+import { HaumeaError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
+import { redactedTexts } from '../base/redact.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type {
   Catalog,
@@ -15,19 +15,18 @@ import type {
   RuleSummary,
   SourceWarnings,
 } from './api.js';
-import { connectionsOf, usesOf } from './connection-uses.js';
-import type { RuleLatencies } from './latencies.js';
-import { failureIn } from './metrics.js';
-import type { Metrics, Report } from './protocol.js';
-import { MissingPart } from './resolve.js';
+import { usesOf } from './connection-uses.js';
+import { failureIn, type RuleLatencies, type TableRow } from './figures.js';
+import type { AtWork } from './heartbeat.js';
+import { Planes } from './planes.js';
+import type { Notice } from './protocol.js';
 import { type Entry, entryOf } from './rule-entry.js';
+import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
-import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
-import { redactedTexts } from './secret-props.js';
-import type { Supervisor } from './supervisor.js';
-import type { TableRow } from './tables.js';
-import { type TraceOrder, TraceStore, type TraceStrategy } from './trace.js';
+import { Schedule, type Zone } from './schedule.js';
+import type { PlaneListener, Supervisor } from './supervisor.js';
+import { TraceStore, type TraceStrategy } from './trace.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {
@@ -36,8 +35,8 @@ export interface RulesOptions {
   log: Logger;
   /** Where rules get logs of their own; without it all lines go to `log`. */
   logs: LogTree | undefined;
-  /** Makes the supervisor with `take` and `lost` of the rules as its callbacks. */
-  makeSupervisor: (rules: Rules) => Supervisor;
+  /** Makes a data plane that tells its news to the rules. */
+  makePlane: (listener: PlaneListener) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
   zone: () => Zone;
   /** Traces kept. */
@@ -46,45 +45,31 @@ export interface RulesOptions {
   patrolMs: number;
 }
 
-/** A rule that ran so long has recovered: the next failure is its first again. */
-const steadyMs = 60_000;
-/** Deaths of the data plane within `steadyMs` after which a suspect, or every rule, stops. */
-const maxLosses = 3;
-
-/** Messages of the status. */
-const canceled = 'canceled manually';
-const done = 'done';
-const expired = 'duration terminated';
-const outOfSchedule = 'schedule terminated';
-const waiting: RuleState = 'stopped: waiting for next schedule.';
 const none: readonly string[] = [];
 
-export class Rules implements Engine {
+export class Rules implements Engine, PlaneListener {
   readonly #entries = new Map<string, Entry>();
-  readonly #byRun = new Map<number, Entry>();
   readonly #plans: RulePlans;
   readonly #logs: RuleLogs;
-  #lastRun = 0;
-  #losses: number[] = [];
-
+  readonly #lives: RuleLives;
   readonly #options: RulesOptions;
+  readonly planes: Planes;
   readonly traces: TraceStore;
 
   constructor(options: RulesOptions) {
+    const { catalog, planner, log, logs, zone, patrolMs } = options;
     this.#options = options;
-    this.#plans = new RulePlans(options.catalog, options.planner);
-    this.#logs = new RuleLogs(options.log, options.logs);
+    this.#plans = new RulePlans(catalog, planner);
+    this.#logs = new RuleLogs(log, logs);
+    this.planes = new Planes(() => options.makePlane(this));
+    this.#lives = new RuleLives({
+      plans: this.#plans,
+      planes: this.planes,
+      logs: this.#logs,
+      zone,
+      patrolMs,
+    });
     this.traces = new TraceStore(options.traceCapacity);
-  }
-
-  get log(): Logger {
-    return this.#options.log;
-  }
-
-  #made: Supervisor | undefined;
-  get supervisor(): Supervisor {
-    this.#made ??= this.#options.makeSupervisor(this);
-    return this.#made;
   }
 
   // Engine
@@ -132,25 +117,11 @@ export class Rules implements Engine {
   }
 
   start(id: string): void {
-    const entry = this.#known(id);
-    if (entry.state === 'starting' || entry.state === 'running') return;
-    entry.attempt = 0;
-    if (entry.state === 'stopping') {
-      entry.onEnd.push(() => this.start(id));
-      return;
-    }
-    entry.skipUntil = 0;
-    // The time zone may have changed since the rule was defined.
-    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone());
-    if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
-    else this.#start(entry);
+    this.#lives.start(this.#known(id));
   }
 
   async stop(id: string): Promise<readonly string[]> {
-    const entry = this.#known(id);
-    this.#rest(entry);
-    entry.nextStartAt = 0;
-    return this.#stop(entry, canceled);
+    return this.#lives.stop(this.#known(id));
   }
 
   async restart(id: string): Promise<readonly string[]> {
@@ -162,8 +133,7 @@ export class Rules implements Engine {
   async remove(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     this.#entries.delete(id);
-    this.#rest(entry);
-    return this.#stop(entry, canceled);
+    return this.#lives.remove(entry);
   }
 
   state(id: string): RuleState | undefined {
@@ -176,9 +146,9 @@ export class Rules implements Engine {
 
   async status(id: string): Promise<RuleStatus> {
     const entry = this.#known(id);
-    const { run } = entry;
+    const { run, plane } = entry;
     const isLive = entry.state === 'running' || entry.state === 'starting';
-    const live = isLive ? await this.supervisor.status(run) : undefined;
+    const live = isLive ? await plane?.ask('status', run) : undefined;
     const isCurrent = live !== undefined && entry.run === run && entry.state === 'running';
     if (isCurrent) entry.metrics = redactedTexts(live.metrics, entry.redact);
     return {
@@ -186,26 +156,26 @@ export class Rules implements Engine {
       message: isCurrent && live.message !== '' ? live.message : entry.message,
       lastStartTimestamp: entry.startedAt,
       lastStopTimestamp: entry.stoppedAt,
-      nextStartTimestamp: entry.nextStartAt || this.#nextScheduled(entry),
+      nextStartTimestamp: this.#lives.nextStartOf(entry),
       metrics: entry.metrics,
       troubles: isCurrent ? live.troubles : none,
     };
   }
 
   async scanTables(id: string): Promise<TableRow[]> {
-    const { run, state } = this.#known(id);
-    return (state === 'running' ? await this.supervisor.tableRows(run) : undefined) ?? [];
+    const { run, plane, state } = this.#known(id);
+    return (state === 'running' ? await plane?.ask('tableRows', run) : undefined) ?? [];
   }
 
-  /** Asks the data plane once for all rules. */
+  /** Asks each data plane once for all rules. */
   async summaries(): Promise<RuleSummary[]> {
-    const found = await this.#made?.failures();
-    const failures = found === undefined ? undefined : new Map(found);
-    return [...this.#entries].map(([id, { state, run, metrics, redact, message }]) => {
+    const answers = await this.planes.ask('troubles');
+    const found = new Map(answers.map(([plane, troubles]) => [plane, troubles && new Map(troubles)]));
+    return [...this.#entries].map(([id, { state, run, plane, metrics, redact, message }]) => {
+      const known = plane === undefined || state !== 'running' ? undefined : found.get(plane);
       // A run that ended has left its figures here.
-      const isLive = failures !== undefined && state === 'running';
-      const live = isLive ? failures.get(run) : undefined;
-      const failure = isLive ? live?.failure : failureIn(metrics);
+      const live = known?.get(run);
+      const failure = known === undefined ? failureIn(metrics) : live?.failure;
       const { reason, total } = failure ?? { reason: '', total: 0 };
       const troubles = state === 'stopped by error' ? [message] : (live?.troubles ?? none);
       return { id, status: state, lastException: redact(reason), exceptionsTotal: total, troubles };
@@ -213,27 +183,24 @@ export class Rules implements Engine {
   }
 
   async cpuTimes(): Promise<RuleCpuTime[]> {
-    const times = (await this.#made?.cpuTimes()) ?? [];
     // Those that ended of late are known by their last run only.
     const byRun = new Map([...this.#entries.values()].map((entry) => [entry.run, entry]));
-    return times.flatMap(([run, cpuUs]) => {
+    return joined(await this.planes.ask('cpuTimes')).flatMap(([run, cpuUs]) => {
       const entry = byRun.get(run);
       return entry === undefined ? [] : [{ id: entry.definition.id, startedAt: entry.startedAt, cpuUs }];
     });
   }
 
   async memory(): Promise<{ id: string; bytes: number }[]> {
-    const found = (await this.#made?.memory()) ?? [];
-    return found.flatMap(([run, bytes]) => {
-      const id = this.#byRun.get(run)?.definition.id;
+    return joined(await this.planes.ask('memory')).flatMap(([run, bytes]) => {
+      const id = this.#lives.ofRun(run)?.definition.id;
       return id === undefined ? [] : [{ id, bytes }];
     });
   }
 
   async latencies(): Promise<({ id: string } & RuleLatencies)[]> {
-    const found = (await this.#made?.latencies()) ?? [];
-    return found.flatMap((latencies) => {
-      const id = this.#byRun.get(latencies.run)?.definition.id;
+    return joined(await this.planes.ask('latencies')).flatMap((latencies) => {
+      const id = this.#lives.ofRun(latencies.run)?.definition.id;
       return id === undefined ? [] : [{ id, ...latencies }];
     });
   }
@@ -265,7 +232,7 @@ export class Rules implements Engine {
     const isLive = entry.state === 'running' || entry.state === 'starting';
     if (!isLive && strategy !== null) throw new HaumeaError('state', `rule ${id} is not running`);
     entry.trace = strategy ?? undefined;
-    if (isLive) this.supervisor.post({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
+    if (isLive) this.#lives.trace(entry);
   }
 
   isTraced(id: string): boolean {
@@ -279,72 +246,27 @@ export class Rules implements Engine {
   }
 
   async close(timeoutMs: number): Promise<void> {
-    for (const entry of this.#entries.values()) this.#rest(entry);
-    await this.#made?.close(timeoutMs);
+    for (const entry of this.#entries.values()) this.#lives.rest(entry);
+    await this.planes.close(timeoutMs);
   }
 
-  // What the supervisor calls
+  // What data planes tell
 
-  /** Takes what the data plane reports about runs; late news of earlier runs finds nothing. */
-  take(report: Report): void {
-    if (report.kind === 'status' || report.kind === 'usage' || report.kind === 'trace') return;
-    if (
-      report.kind === 'memory' ||
-      report.kind === 'latencies' ||
-      report.kind === 'failures' ||
-      report.kind === 'tables'
-    )
-      return;
-    const entry = report.run === undefined ? undefined : this.#byRun.get(report.run);
-    if (report.kind === 'log') {
-      this.#logs.take(entry, report);
-      return;
-    }
-    if (entry === undefined) return;
-    switch (report.kind) {
-      case 'started':
-        if (entry.state === 'starting') entry.state = 'running';
+  noticed(notice: Notice): void {
+    switch (notice.kind) {
+      case 'log':
+        this.#logs.take(this.#lives.ofRun(notice.run), notice);
         return;
-      case 'opened':
-        entry.opening = report.troubles.map(entry.redact);
-        return;
-      case 'ended':
-        this.#ended(entry, 'stopped', done, report.metrics);
-        return;
-      case 'stopped':
-        entry.losses = report.losses;
-        this.#ended(entry, 'stopped', entry.message, report.metrics);
-        return;
-      case 'failed':
-        if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, report.metrics);
-        else this.#failed(entry, entry.redact(report.reason), report.metrics);
+      case 'trace':
+        this.traces.add(notice.trace);
         return;
       default:
-        report satisfies never;
+        this.#lives.noticed(notice);
     }
   }
 
-  /** The thread died with all its runs. The rule at fault meets its restart strategy, all others start again. */
-  lost(reason: string, atWork: { run: number; sharers: number } | undefined): void {
-    const now = Date.now();
-    const isKnown = atWork?.sharers === 1 && this.#byRun.has(atWork.run);
-    // A rule found guilty does not come back by itself, so only deaths without one count as a series.
-    if (!isKnown) this.#losses = [...this.#losses.filter((at) => now - at < steadyMs), now];
-    const isSeries = this.#losses.length >= maxLosses;
-    for (const entry of [...this.#byRun.values()]) {
-      const isAtWork = entry.run === atWork?.run;
-      if (entry.state === 'stopping') {
-        this.#ended(entry, 'stopped', entry.message, entry.metrics);
-      } else if (isAtWork && (isKnown || isSeries)) {
-        this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
-      } else if (isKnown || isAtWork || !isSeries) {
-        this.#byRun.delete(entry.run);
-        if (isAtWork) this.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
-        this.#startAgain(entry);
-      } else {
-        this.#failed(entry, reason, entry.metrics);
-      }
-    }
+  lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void {
+    this.#lives.lost(plane, reason, atWork);
   }
 
   #known(id: string): Entry {
@@ -352,139 +274,9 @@ export class Rules implements Engine {
     if (entry === undefined) throw new HaumeaError('notFound', `Rule ${id} is not found`);
     return entry;
   }
+}
 
-  #start(entry: Entry): void {
-    const { definition } = entry;
-    entry.timer?.close();
-    entry.nextStartAt = 0;
-    this.#logs.open(entry);
-    try {
-      const kept = entry.planned;
-      entry.planned = undefined;
-      const run = ++this.#lastRun;
-      const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
-      const { start, redact } = this.#plans.startOf(definition, run, zoneMs, kept);
-      entry.redact = redact;
-      entry.topology = this.#plans.sameTopology(start.plan.topology);
-      entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
-      const isDebug = definition.options.debug || this.#options.logs?.isDebug === true;
-      this.supervisor.post({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
-      entry.run = run;
-      this.#byRun.set(run, entry);
-    } catch (error) {
-      entry.state = 'stopped by error';
-      entry.message = reasonOf(error);
-      entry.stoppedAt = Date.now();
-      this.#logs.failure(entry, `can't be started: ${entry.message}`);
-      this.#logs.close(entry);
-      if (!(error instanceof MissingPart)) throw error;
-      entry.startedAt = entry.stoppedAt;
-      this.#comeBack(entry);
-      return;
-    }
-    entry.state = 'starting';
-    entry.losses = none;
-    entry.opening = undefined;
-    entry.message = '';
-    entry.startedAt = Date.now();
-    const { durationMs } = definition.options;
-    const isTimed = durationMs > 0 && (definition.options.cron === '' || entry.schedule === undefined);
-    if (isTimed) entry.timer = systemClock.after(durationMs, () => void this.#stop(entry, expired));
-  }
-
-  #traceOrder({ trace, definition }: Entry): TraceOrder | undefined {
-    return trace === undefined ? undefined : this.#plans.trace(definition, trace);
-  }
-
-  /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */
-  #startAgain(entry: Entry): void {
-    try {
-      this.#start(entry);
-    } catch {
-      // Both have it already.
-      this.#comeBack(entry);
-    }
-  }
-
-  /** Brings a rule in line with its schedule, now and at each later change. */
-  #follow(entry: Entry, schedule: Schedule): void {
-    entry.patrol?.close();
-    const now = Date.now();
-    const change = schedule.nextChange(now);
-    // A timer goes off a little early now and then.
-    const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
-    entry.patrol = systemClock.after(delay, () => this.#follow(entry, schedule));
-    const isStopped = entry.state.startsWith('stopped');
-    if (schedule.isActive(now)) {
-      const isRestarting = entry.nextStartAt > 0;
-      if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);
-    } else if (isStopped) {
-      entry.timer?.close();
-      entry.nextStartAt = 0;
-      entry.state = waiting;
-    } else {
-      void this.#stop(entry, outOfSchedule);
-    }
-  }
-
-  /** Ends all that would bring a rule back by itself. */
-  #rest(entry: Entry): void {
-    entry.timer?.close();
-    entry.patrol?.close();
-    entry.patrol = undefined;
-  }
-
-  #nextScheduled({ schedule, patrol }: Entry): number {
-    return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
-  }
-
-  async #stop(entry: Entry, message: string): Promise<readonly string[]> {
-    if (entry.state === 'stopped by error' || entry.state === waiting) {
-      entry.state = 'stopped';
-      entry.message = message;
-    }
-    if (entry.state.startsWith('stopped')) return none;
-    const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
-    if (entry.state !== 'stopping') {
-      entry.state = 'stopping';
-      entry.message = message;
-      this.supervisor.post({ kind: 'stop', run: entry.run });
-    }
-    await ended;
-    return entry.losses;
-  }
-
-  #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
-    this.#byRun.delete(entry.run);
-    this.#logs.close(entry);
-    entry.timer?.close();
-    const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
-    entry.state = isWaiting ? waiting : state;
-    entry.message = message;
-    entry.stoppedAt = Date.now();
-    entry.metrics = redactedTexts(metrics, entry.redact);
-    // A run that ended or failed within its time is over until the next.
-    if (!isWaiting && entry.schedule !== undefined) {
-      entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
-    }
-    for (const call of entry.onEnd.splice(0)) call();
-  }
-
-  #failed(entry: Entry, reason: string, metrics: Metrics): void {
-    if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
-    this.#logs.failure(entry, `stopped by error: ${reason}`);
-    this.#ended(entry, 'stopped by error', reason, metrics);
-    this.#comeBack(entry);
-  }
-
-  /** Starts a rule that failed once more after a while, as often as its options say. */
-  #comeBack(entry: Entry): void {
-    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = entry.definition.options.restartStrategy;
-    if (entry.attempt >= attempts) return;
-    const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
-    const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
-    entry.attempt++;
-    entry.nextStartAt = Date.now() + Math.round(wait);
-    entry.timer = systemClock.after(wait, () => this.#startAgain(entry));
-  }
+/** The lists that data planes answered with, as one. */
+function joined<T>(answers: readonly (readonly [plane: Supervisor, list: readonly T[]])[]): T[] {
+  return answers.flatMap(([, list]) => list);
 }

@@ -6,6 +6,7 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import { systemClock, type Timer } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { type Redact, redactedLog, redactOf } from '../base/redact.js';
 import type { Encoder } from '../codecs/define.js';
 import { openEncoder } from '../codecs/index.js';
 import type { Connector } from '../connectors/define.js';
@@ -14,7 +15,7 @@ import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { SinkSpec } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
-import { type Redact, redactedLog, redactOf } from './secret-props.js';
+import type { RunningSink } from './running.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
@@ -40,7 +41,7 @@ export interface SinkHost {
   sinkFailed(reason: string): void;
 }
 
-export class SinkRun implements SinkContext, ConnectionOwner {
+export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;

@@ -4,6 +4,7 @@ import { ProtocolError } from '../../kernels/error.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { type Redact, redactedLog, redactOf } from '../base/redact.js';
 import type { Connector, SourceForm } from '../connectors/define.js';
 import { messagesOf } from '../connectors/framings.js';
 import type { Source, SourceContext } from '../connectors/running.js';
@@ -13,8 +14,7 @@ import { EarlyBatches } from './early-batches.js';
 import type { Gathering } from './gathering.js';
 import type { SourceSpec } from './protocol.js';
 import type { Reconnects } from './reconnects.js';
-import type { RuleRun } from './rule-run.js';
-import { type Redact, redactedLog, redactOf } from './secret-props.js';
+import type { RunningRule, RunningSource } from './running.js';
 import type { Starvation } from './starvation.js';
 import { UnfedInput } from './unfed-input.js';
 
@@ -34,7 +34,7 @@ export interface SourceHost {
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  work(whose: ReadonlySet<RuleRun>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
+  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: SourceRun): void;
   /** The source can't run at all. */
@@ -48,8 +48,8 @@ export interface SourceHost {
   starves(source: SourceRun): Starvation;
 }
 
-export class SourceRun implements SourceContext, ConnectionOwner {
-  readonly users = new Set<RuleRun>();
+export class SourceRun implements RunningSource, SourceContext, ConnectionOwner {
+  readonly users = new Set<RunningRule>();
   /** Nodes that gather rows of its messages. */
   readonly gatherings = new Set<Gathering>();
   /** Of a source with messages that are to be acknowledged. */

@@ -1,12 +1,11 @@
 /** The order in which the sources of a rule begin. */
-import type { RuleRun } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningRule, RunningSource } from './running.js';
 
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
 
 /** Starts tables that are read from files before the streams, whose first rows are to find them complete. */
-export function startSources(rule: RuleRun, fresh: readonly SourceRun[]): void {
+export function startSources(rule: RunningRule, fresh: readonly RunningSource[]): void {
   const tables = fresh.filter((source) => rule.isTable(source));
   for (const table of tables) table.start();
   const startStreams = () => {

@@ -1,8 +1,7 @@
 /** When the kernel has no room for the input of a source: who is to blame, and when there is no hope. */
 import type { Kernel } from '../../kernels/api.js';
 import { inMb, keptBy } from './memory.js';
-import type { RuleRun } from './rule-run.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningRule, RunningSource } from './running.js';
 
 /** A source waits so long before a rule is ended for it: others may give memory back. ms */
 const graceMs = 500;
@@ -21,15 +20,15 @@ export class StarvationWatch {
   #endedAt = 0;
 
   constructor(
-    private readonly rules: Iterable<RuleRun>,
+    private readonly rules: Iterable<RunningRule>,
     private readonly kernel: () => Kernel,
   ) {}
 
   /** Ends the rule that holds the most, where the states of rules are what memory is used up for. */
-  look(source: SourceRun): Starvation {
+  look(source: RunningSource): Starvation {
     const now = Date.now();
     const { inUse, max } = this.kernel().memory();
-    let largest: RuleRun | undefined;
+    let largest: RunningRule | undefined;
     let most = 0;
     let all = 0;
     for (const [rule, bytes] of keptBy(this.rules)) {

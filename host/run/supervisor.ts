@@ -1,5 +1,5 @@
 /**
- * Owns the thread of the data plane: starts it when the first rule needs it, carries messages, watches its heartbeat,
+ * Owns the thread of a data plane: starts it when the first rule needs it, carries messages, watches its heartbeat,
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
 import { Worker } from 'node:worker_threads';
@@ -7,11 +7,9 @@ import type { PathRules } from '../base/allowed-paths.js';
 import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import { Heartbeat } from './heartbeat.js';
-import type { RuleLatencies } from './latencies.js';
-import type { Control, Report, RunStatus, RunTrouble, WorkerSettings } from './protocol.js';
-import type { TableRow } from './tables.js';
-import type { TraceRecord } from './trace.js';
+import { type AtWork, Heartbeat } from './heartbeat.js';
+import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './protocol.js';
+import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from './questions.js';
 
 export interface SupervisorOptions {
   log: Logger;
@@ -29,12 +27,13 @@ export interface SupervisorOptions {
   paths: PathRules;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
-  /** Takes what rules that are traced went through. */
-  traced: (trace: TraceRecord) => void;
-  /** Takes reports about runs. */
-  report: (report: Report) => void;
+}
+
+/** Hears of what goes on in data planes. */
+export interface PlaneListener {
+  noticed(notice: Notice): void;
   /** All runs of the thread are gone. `atWork` is the rule at whose work it happened, if it was one. */
-  lost: (reason: string, atWork: { run: number; sharers: number } | undefined) => void;
+  lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void;
 }
 
 interface Thread {
@@ -46,21 +45,32 @@ interface Thread {
 
 /** Chunks and reports die young; more room for them costs memory and gains no time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 };
-const statusTimeoutMs = 3000;
 /** A thread that starts may be silent so long, ms: on a busy machine loading its code takes seconds. */
 const startMs = 30_000;
 
 export class Supervisor {
   #thread: Thread | undefined;
-  #waiting: Control[] = [];
-  #seq = 0;
-  readonly #asked = new Map<number, (answer: unknown) => void>();
+  #waiting: ToPlane[] = [];
+  readonly #questions = new OpenQuestions();
   #isClosing = false;
 
-  constructor(readonly options: SupervisorOptions) {}
+  constructor(
+    private readonly listener: PlaneListener,
+    readonly options: SupervisorOptions,
+  ) {}
 
-  /** Sends a message; those of one turn of the event loop go together. */
-  post(control: Control): void {
+  /** Gives a command; what is sent in one turn of the event loop goes together. */
+  command(command: Command): void {
+    this.#send(command);
+  }
+
+  /** Asks the data plane; without a thread the answer is that of the question's terms. */
+  ask<Q extends Question>(question: Q, ...args: ArgsOf<Q>): Promise<AnswerTo<Q>> {
+    if (this.#thread === undefined) return Promise.resolve(unasked(question));
+    return this.#questions.ask((ask) => this.#send(ask), question, args);
+  }
+
+  #send(message: ToPlane): void {
     if (this.#waiting.length === 0) {
       setImmediate(() => {
         const batch = this.#waiting;
@@ -68,37 +78,7 @@ export class Supervisor {
         if (!this.#isClosing) this.#running().worker.postMessage(batch);
       });
     }
-    this.#waiting.push(control);
-  }
-
-  /** Asks for the figures of a run; undefined when the run is gone or the thread does not answer in time. */
-  status(run: number): Promise<RunStatus | undefined> {
-    return this.#ask((seq) => ({ kind: 'status', seq, run }));
-  }
-
-  /** Asks for the CPU time of all runs, µs; undefined when there is no thread or it does not answer in time. */
-  cpuTimes(): Promise<[run: number, us: number][] | undefined> {
-    return this.#ask((seq) => ({ kind: 'usage', seq }));
-  }
-
-  /** Asks for the memory that all runs hold, bytes; undefined as with `cpuTimes`. */
-  memory(): Promise<[run: number, bytes: number][] | undefined> {
-    return this.#ask((seq) => ({ kind: 'memory', seq }));
-  }
-
-  /** Asks for the times that the operators of all rules took; undefined as with `cpuTimes`. */
-  latencies(): Promise<RuleLatencies[] | undefined> {
-    return this.#ask((seq) => ({ kind: 'latencies', seq }));
-  }
-
-  /** Asks for what the scan tables of a run hold; undefined as with `metrics`. */
-  tableRows(run: number): Promise<TableRow[] | undefined> {
-    return this.#ask((seq) => ({ kind: 'tables', seq, run }));
-  }
-
-  /** Asks what went wrong in all runs, and is wrong now; undefined as above. */
-  failures(): Promise<[run: number, trouble: RunTrouble][] | undefined> {
-    return this.#ask((seq) => ({ kind: 'failures', seq }));
+    this.#waiting.push(message);
   }
 
   /** Ends the thread; its rules get the time given to send what they have. */
@@ -107,7 +87,7 @@ export class Supervisor {
     const thread = this.#thread;
     if (thread === undefined) return;
     clearInterval(thread.watch);
-    thread.worker.postMessage([...this.#waiting.splice(0), { kind: 'close' } satisfies Control]);
+    thread.worker.postMessage([...this.#waiting.splice(0), { kind: 'close' } satisfies ToPlane]);
     const timer = setTimeout(() => void thread.worker.terminate(), timeoutMs);
     await thread.exited;
     clearTimeout(timer);
@@ -159,8 +139,11 @@ export class Supervisor {
         exited = resolve;
       }),
     };
-    worker.on('message', (batch: Report[]) => {
-      for (const report of batch) this.#take(report);
+    worker.on('message', (batch: FromPlane[]) => {
+      for (const message of batch) {
+        if (message.kind === 'answer') this.#questions.take(message);
+        else this.listener.noticed(message);
+      }
     });
     worker.on('error', (error) => {
       reason = `the data plane failed: ${reasonOf(error)}`;
@@ -168,13 +151,13 @@ export class Supervisor {
     worker.on('exit', () => {
       clearInterval(thread.watch);
       this.#thread = undefined;
-      for (const seq of [...this.#asked.keys()]) this.#answer(seq, undefined);
+      this.#questions.giveUp();
       exited();
       if (this.#isClosing) return;
       log.error(reason);
       // What was sent to the dead thread is known to the rules, which start anew.
       this.#waiting = [];
-      this.options.lost(reason, heartbeat.atWork);
+      this.listener.lost(this, reason, heartbeat.atWork);
     });
     return thread;
   }
@@ -196,35 +179,5 @@ export class Supervisor {
       },
       Math.max(50, hangMs / 10),
     ).unref();
-  }
-
-  #take(report: Report): void {
-    if (report.kind === 'status') this.#answer(report.seq, report.status);
-    else if (report.kind === 'usage') this.#answer(report.seq, report.cpu);
-    else if (report.kind === 'failures') this.#answer(report.seq, report.failures);
-    else if (report.kind === 'memory') this.#answer(report.seq, report.bytes);
-    else if (report.kind === 'latencies') this.#answer(report.seq, report.rules);
-    else if (report.kind === 'tables') this.#answer(report.seq, report.rows);
-    else if (report.kind === 'trace') this.options.traced(report.trace);
-    else this.options.report(report);
-  }
-
-  /** Sends a question; the thread's answer to it is of the type that the caller expects. */
-  #ask<T>(question: (seq: number) => Control): Promise<T | undefined> {
-    if (this.#thread === undefined) return Promise.resolve(undefined);
-    const seq = ++this.#seq;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#answer(seq, undefined), statusTimeoutMs);
-      this.#asked.set(seq, (answer) => {
-        clearTimeout(timer);
-        resolve(answer as T | undefined);
-      });
-      this.post(question(seq));
-    });
-  }
-
-  #answer(seq: number, answer: unknown): void {
-    this.#asked.get(seq)?.(answer);
-    this.#asked.delete(seq);
   }
 }

@@ -1,29 +1,13 @@
 /** Scan tables of running rules: where their rows are kept, and what they are. */
 import type { Kernel, NodeHandle } from '../../kernels/api.js';
-import type { ColumnUse, RulePlan } from '../../kernels/ir.js';
-import type { SourceRun } from './source-run.js';
-
-/** A table that a join keeps rows of. */
-export interface JoinedTable {
-  readonly name: string;
-  readonly source: SourceRun;
-  readonly columns: readonly ColumnUse[];
-  /** The node that keeps the rows, and their branch there. */
-  readonly join: NodeHandle;
-  readonly branch: number;
-}
-
-/** A row of a table. */
-export interface TableRow {
-  emitter: string;
-  /** JSON text of an object: the columns that the rule reads. */
-  content: string;
-}
+import type { RulePlan } from '../../kernels/ir.js';
+import type { TableRow } from './figures.js';
+import type { JoinedTable, RunningSource } from './running.js';
 
 /** Finds the tables of a rule: what ports give to joins. */
 export function joinedTables(
   { nodes, sources }: RulePlan,
-  running: readonly SourceRun[],
+  running: readonly RunningSource[],
   handleOf: (node: number) => NodeHandle,
 ): JoinedTable[] {
   return nodes.flatMap((node) => {

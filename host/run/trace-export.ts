@@ -1,6 +1,8 @@
 /** Sends traces to a collector: OTLP over HTTP, as JSON. */
+import type { Config } from '../base/config.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { checkTarget } from '../base/private-net.js';
 import { noParent, type SpanRecord, type TraceRecord } from './trace.js';
 
 export interface Collector {
@@ -126,4 +128,19 @@ function spansOf(span: SpanRecord, traceId: string, kind: number): object[] {
 
 function attribute(key: string, value: string | number): object {
   return { key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } };
+}
+
+/** Makes the exporter of traces; it starts at once when the configuration says so. */
+export async function openExporter({ openTelemetry, basic }: Config, log: Logger): Promise<TraceExporter> {
+  const { serviceName, remoteEndpoint, enableRemoteCollector } = openTelemetry;
+  const defaults = { url: remoteEndpoint, serviceName };
+  const guard = async (url: URL) => {
+    const own = `${url.protocol}//${url.host}`;
+    // The address of the configuration is the owner's own choice.
+    if (own === `http://${remoteEndpoint}` || own === remoteEndpoint) return;
+    await checkTarget(url, { allowPrivate: basic.enablePrivateNet });
+  };
+  const exporter = new TraceExporter({ defaults, log, guard });
+  if (enableRemoteCollector) await exporter.start(defaults);
+  return exporter;
 }

@@ -5,10 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Kernel, NodeCounters, NodeHandle, OutputChunk } from '../../kernels/api.js';
 import type { OperatorPlan } from '../../kernels/ir.js';
+import { nothingSecret, type Redact, redactedTexts } from '../base/redact.js';
 import { sinkForm } from '../connectors/index.js';
-import type { RuleRun } from './rule-run.js';
-import { nothingSecret, type Redact, redactedTexts } from './secret-props.js';
-import type { SourceRun } from './source-run.js';
+import type { RunningRule, RunningSource } from './running.js';
 import { noParent, type SpanRecord, type TraceOrder, type TraceRecord, type TraceStrategy } from './trace.js';
 import { TraceTaps } from './trace-taps.js';
 
@@ -24,7 +23,7 @@ interface Context {
 }
 
 interface Before {
-  rule: RuleRun;
+  rule: RunningRule;
   taps: TraceTaps;
   contexts: Context[];
   nodes: NodeCounters[];
@@ -33,14 +32,14 @@ interface Before {
 }
 
 export interface Work {
-  readonly source: SourceRun | undefined;
+  readonly source: RunningSource | undefined;
   readonly input: Uint8Array | undefined;
   readonly startUs: number;
   readonly rules: readonly Before[];
 }
 
 export class TraceRecorder {
-  readonly #traced = new Map<RuleRun, { strategy: TraceStrategy; taps: TraceTaps }>();
+  readonly #traced = new Map<RunningRule, { strategy: TraceStrategy; taps: TraceTaps }>();
   #outputs: Map<NodeHandle, Buffer> | undefined;
 
   constructor(
@@ -53,7 +52,7 @@ export class TraceRecorder {
   }
 
   /** Follows a rule from now on, null: no longer. To be called while it is linked. */
-  set(rule: RuleRun, order: TraceOrder | null): void {
+  set(rule: RunningRule, order: TraceOrder | null): void {
     this.#traced.get(rule)?.taps.release();
     this.#traced.delete(rule);
     if (order === null) return;
@@ -61,7 +60,7 @@ export class TraceRecorder {
   }
 
   /** Takes the figures of traced rules before the kernel works. */
-  begin(whose: ReadonlySet<RuleRun>, source?: SourceRun, input?: Uint8Array): Work | undefined {
+  begin(whose: ReadonlySet<RunningRule>, source?: RunningSource, input?: Uint8Array): Work | undefined {
     let found: Context[] | undefined;
     const rules: Before[] = [];
     for (const [rule, { strategy, taps }] of this.#traced) {
@@ -143,7 +142,7 @@ interface Figures {
 }
 
 /** The operators from the source down: a chain, split at the sinks, or as a graph draws them; ways end where no row went on. */
-function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures): Step | undefined {
+function stepsOf(rule: RunningRule, source: RunningSource | undefined, figures: Figures): Step | undefined {
   const { operators } = rule;
   const isOwn = (operator: OperatorPlan) =>
     operator.source === undefined || source === undefined
@@ -196,7 +195,7 @@ function stepsOf(rule: RuleRun, source: SourceRun | undefined, figures: Figures)
 const passesRows = /_filter$/;
 
 /** The operators of a sink: with what was written as text, the sink itself with the bytes it got, as base64, if it takes bytes. */
-function addSink(last: Step, rule: RuleRun, action: number, figures: Figures): void {
+function addSink(last: Step, rule: RunningRule, action: number, figures: Figures): void {
   let at = last;
   const sink = rule.sinks[action];
   const isText = sink !== undefined && sinkForm(sink.spec.type, sink.spec.props).takes !== 'rows';
@@ -210,7 +209,7 @@ function addSink(last: Step, rule: RuleRun, action: number, figures: Figures): v
 }
 
 /** The rows that an operator gave on, as text. */
-function writtenBy({ nodes }: OperatorPlan, rule: RuleRun, { outputs, taps }: Figures): string | undefined {
+function writtenBy({ nodes }: OperatorPlan, rule: RunningRule, { outputs, taps }: Figures): string | undefined {
   for (const i of nodes.toReversed()) {
     const handle = rule.nodes[i]?.handle ?? 0;
     const written = outputs.get(taps.of(handle) ?? handle);
@@ -269,7 +268,7 @@ const lineFeed = Buffer.from('\n');
 /** The messages of input, one in each line, in which the secrets of the rule are masked. */
 function shownInput(
   input: Uint8Array | undefined,
-  source: SourceRun | undefined,
+  source: RunningSource | undefined,
   redact: Redact,
 ): Uint8Array | undefined {
   const messages = input === undefined ? undefined : source?.messagesIn(input);

@@ -2,7 +2,7 @@
 import type { Kernel, NodeHandle } from '../../kernels/api.js';
 import type { Tap } from '../../kernels/ir.js';
 import { reasonOf } from '../base/errors.js';
-import type { RuleRun } from './rule-run.js';
+import type { RunningRule } from './running.js';
 
 export class TraceTaps {
   readonly #added: NodeHandle[] = [];
@@ -11,7 +11,7 @@ export class TraceTaps {
 
   /** Adds the nodes below those of the rule. Without memory for them traces show less. */
   constructor(
-    rule: RuleRun,
+    rule: RunningRule,
     readonly kernel: Kernel,
     taps: readonly Tap[],
   ) {
@@ -32,7 +32,7 @@ export class TraceTaps {
     this.#handles.clear();
   }
 
-  #add(rule: RuleRun, { of, plan, source }: Tap): void {
+  #add(rule: RunningRule, { of, plan, source }: Tap): void {
     const shown = rule.nodes[of];
     const { input } = plan;
     if (shown === undefined || input === null) return;

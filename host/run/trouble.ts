@@ -1,26 +1,21 @@
 /** What is wrong with a rule that runs, a sentence each: parts without their connection, who holds whom, failing rows. */
+
+import type { Redact } from '../base/redact.js';
 import { maskWithin } from '../base/secrets.js';
 import type { Connection } from './connection.js';
 import type { ErrorLog } from './error-log.js';
+import type { RunTrouble } from './figures.js';
 import { holdMessage } from './holds.js';
 import { failureOf } from './metrics.js';
-import type { RunTrouble } from './protocol.js';
-import type { RuleRun } from './rule-run.js';
-import type { Redact } from './secret-props.js';
+import type { RunningRule } from './running.js';
 
 /** A connection that is being made is no trouble before, ms. */
 const patienceMs = 2000;
 /** Rules looked at in one turn of the event loop. */
 const slice = 500;
 
-/** Failures of rows and messages in the last minute. */
-export interface RecentFailures {
-  readonly count: number;
-  readonly last: string;
-}
-
 /** Lists the troubles of a rule; empty when it does well. */
-export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
+export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
   const { redact } = rule;
   const recent = errors.recent(rule);
   const hold = holdMessage(rule);
@@ -37,19 +32,19 @@ export function troublesOf(rule: RuleRun, errors: ErrorLog): string[] {
 }
 
 /** Lists what is wrong with the connections of its sources. */
-export function sourceTroubles(rule: RuleRun): string[] {
+export function sourceTroubles(rule: RunningRule): string[] {
   const { redact } = rule;
   return [...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact)));
 }
 
 /** Lists what is wrong with the connections of its sinks. */
-export function sinkTroubles({ sinks, redact }: RuleRun): string[] {
+export function sinkTroubles({ sinks, redact }: RunningRule): string[] {
   return sinks.flatMap((sink) => connectionTrouble(sink, redact));
 }
 
 /** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */
 export async function troubleOfAll(
-  rules: readonly RuleRun[],
+  rules: readonly RunningRule[],
   errors: ErrorLog,
   isBroken: () => boolean,
 ): Promise<[run: number, trouble: RunTrouble][]> {

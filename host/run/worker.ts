@@ -1,4 +1,4 @@
-/** Entry of a data plane thread: takes control messages, runs the data plane, reports in batches. */
+/** Entry of a data plane thread: takes commands and questions, runs the data plane, tells and answers in batches. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKernel } from '../../kernels/index.js';
 import { AllowedPaths } from '../base/allowed-paths.js';
@@ -6,7 +6,8 @@ import { type Details, type Level, LineLogger } from '../base/log.js';
 import { callHost } from '../functions/registry.js';
 import { DataPlane } from './data-plane.js';
 import { Heartbeat } from './heartbeat.js';
-import type { Control, Report, WorkerSettings } from './protocol.js';
+import type { FromPlane, ToPlane, WorkerSettings } from './protocol.js';
+import { answerTo } from './questions.js';
 
 const beatMs = 250;
 /** Log lines on their way; what comes faster than the control plane takes it is left out and counted. */
@@ -20,25 +21,25 @@ const heartbeat = new Heartbeat(settings.heartbeat);
 heartbeat.beat();
 setInterval(() => heartbeat.beat(), beatMs);
 
-let reports: Report[] = [];
+let waiting: FromPlane[] = [];
 let logLines = 0;
 let droppedLines = 0;
 
-function report(item: Report): void {
-  if (reports.length === 0) {
+function send(message: FromPlane): void {
+  if (waiting.length === 0) {
     setImmediate(() => {
-      const batch = reports;
-      reports = [];
+      const batch = waiting;
+      waiting = [];
       logLines = 0;
       port?.postMessage(batch);
       if (droppedLines > 0) {
-        const message = `${droppedLines} log lines were left out`;
+        const text = `${droppedLines} log lines were left out`;
         droppedLines = 0;
-        report({ kind: 'log', level: 'warn', message });
+        send({ kind: 'log', level: 'warn', message: text });
       }
     });
   }
-  reports.push(item);
+  waiting.push(message);
 }
 
 /** Carries lines to the control plane: those about a run, or about the data plane. */
@@ -48,7 +49,7 @@ class LogLines extends LineLogger {
   }
 
   protected override line(level: Level, message: string, details?: Details): void {
-    if (logLines++ < maxLogLines) report({ kind: 'log', level, message, details, run: this.run });
+    if (logLines++ < maxLogLines) send({ kind: 'log', level, message, details, run: this.run });
     else droppedLines++;
   }
 }
@@ -61,7 +62,7 @@ const plane = DataPlane.open({
       ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
     }),
   call: callHost,
-  report,
+  tell: send,
   log: new LogLines(),
   logOf: (run) => new LogLines(run),
   heartbeat,
@@ -77,37 +78,27 @@ const plane = DataPlane.open({
     }),
 });
 
-async function take(control: Control): Promise<void> {
+async function take(message: ToPlane): Promise<void> {
   const running = await plane;
-  switch (control.kind) {
+  switch (message.kind) {
+    case 'ask':
+      return send(await answerTo(message, running));
     case 'start':
-      return running.start(control.rule);
+      return running.start(message.rule);
     case 'stop':
-      return running.stop(control.run);
-    case 'status':
-      return report({ kind: 'status', seq: control.seq, status: running.status(control.run) });
+      return running.stop(message.run);
     case 'trace':
-      return running.trace(control.run, control.order);
-    case 'usage':
-      return report({ kind: 'usage', seq: control.seq, cpu: running.cpuTimes() });
-    case 'memory':
-      return report({ kind: 'memory', seq: control.seq, bytes: running.memory() });
-    case 'tables':
-      return report({ kind: 'tables', seq: control.seq, rows: running.tableRows(control.run) });
-    case 'failures':
-      return report({ kind: 'failures', seq: control.seq, failures: await running.failures() });
-    case 'latencies':
-      return report({ kind: 'latencies', seq: control.seq, rules: running.latencies() });
+      return running.trace(message.run, message.order);
     case 'close':
       await running.close();
-      // After the reports that are still waiting.
+      // After what still waits to be sent.
       setImmediate(() => setImmediate(() => process.exit(0)));
       return;
     default:
-      return control satisfies never;
+      return message satisfies never;
   }
 }
 
-port.on('message', (batch: Control[]) => {
-  for (const control of batch) void take(control);
+port.on('message', (batch: ToPlane[]) => {
+  for (const message of batch) void take(message);
 });

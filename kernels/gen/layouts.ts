@@ -2,6 +2,9 @@
 
 import { layout } from '../layout.js';
 
+/** Bit in the end of a message that is the text of an error in the place of a result. */
+export const errorBit = 2147483648;
+
 /** Outcome of `feed`: so much more is the number of bytes that were not taken, since there is no memory to keep them. */
 export const feedLeft = 256;
 
@@ -39,7 +42,7 @@ export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 export const node = layout(152, {"kind":0,"parent":4,"child":8,"sibling":12,"program":16,"state":20,"flags":24,"heap":28,"memory":32,"in":40,"out":48,"exceptions":56,"excOff":64,"excLen":68,"excAt":72,"last":80,"deadline":88,"host":96,"spec":100,"specSize":104,"stateSize":108,"busy":112,"tick":120,"hist":128,"work":132,"workUs":136,"workRows":144,"workHost":148}, {"kind":"u32","parent":"u32","child":"u32","sibling":"u32","program":"u32","state":"u32","flags":"u32","heap":"u32","memory":"u64","in":"u64","out":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","last":"f64","deadline":"f64","host":"u32","spec":"u32","specSize":"u32","stateSize":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32"});
 
 /** Complete messages that a node has written, on their way to the host. */
-export const segment = layout(32, {"node":0,"host":4,"off":8,"len":12,"ends":16,"messages":20,"rows":24}, {"node":"u32","host":"u32","off":"u32","len":"u32","ends":"u32","messages":"u32","rows":"u32"});
+export const segment = layout(32, {"node":0,"host":4,"off":8,"len":12,"ends":16,"messages":20,"rows":24,"errors":28}, {"node":"u32","host":"u32","off":"u32","len":"u32","ends":"u32","messages":"u32","rows":"u32","errors":"u32"});
 
 /** Times that work took. */
 export const histogram = layout(176, {"sum":0,"counts":8}, {"sum":"f64"});

@@ -16,15 +16,18 @@ test.before.each(() => {
 });
 test.after.each(() => opened.close());
 
+/** Owner of the thread that the rules run in. */
+const thread = () => opened.engine.planes.next;
+
 test('all rules are back after the death of the thread', async () => {
   opened.run('a', 'SELECT temperature FROM sim', [['nop', {}]]);
   opened.run('b', 'SELECT humidity FROM sim', [['nop', {}]]);
   await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
-  const before = opened.engine.supervisor.threadId;
-  await opened.engine.supervisor.kill();
+  const before = thread().threadId;
+  await thread().kill();
   await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
   await opened.figure('b', 'sinkRecordsOutTotal', (value) => value > 0);
-  assert.is.not(opened.engine.supervisor.threadId, before);
+  assert.is.not(thread().threadId, before);
 });
 
 test('a sink file that cannot be written stops its rule with the reason, and no other', async () => {

@@ -52,7 +52,7 @@ async function open() {
     await eventually(`rows of ${id}`, async () => Number((await status(id)).sinkRecordsOutTotal ?? 0) > before);
   };
   if (engine === undefined) throw new Error('no engine');
-  const { supervisor } = engine;
+  const supervisor = engine.planes.next;
   return { ask, stream, rule, status, progress, supervisor, close: () => server.close() };
 }
 

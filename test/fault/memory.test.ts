@@ -76,7 +76,7 @@ test('rules created and deleted under full load give all their memory back', asy
   };
   await start('SELECT * FROM feed', [['memory', { topic: 'load', sendSingle: true }]]);
   const keeper = await start('SELECT id FROM s', [['nop', {}]]);
-  const passed = () => Number(plane.metrics(keeper)?.sourceRecordsInTotal);
+  const passed = () => Number(plane.status(keeper)?.metrics.sourceRecordsInTotal);
   const figures: { held: number; workspace: number; resident: number }[] = [];
   for (let cycle = 0; cycle < 50; cycle++) {
     const runs: number[] = [];

@@ -116,6 +116,25 @@ test('a failed row is an event with the reason', async () => {
   await server.request('DELETE', '/ruletest/t3');
 });
 
+test('a failed row is an error, also where its reason begins like a result', async () => {
+  const given = { u: { data: [{ t: 0 }, { t: [7] }, { t: 0 }], interval: 5, loop: false } };
+  const listed = 'CREATE STREAM u () WITH (DATASOURCE="u", TYPE="memory")';
+  assert.is((await server.request('POST', '/streams', { sql: listed })).status, 201);
+  const sql = 'SELECT month(t) AS y FROM u';
+  const port = await create({ id: 't11', sql, mockSource: given, sinkProps: { sendSingle: true } });
+  const listener = await listen(port, 't11');
+  await server.request('POST', '/ruletest/t11/start');
+  const reason = 'run Select error: [7] is no time';
+  assert.equal(await listener.events(3), ['{"y":1}', reason, '{"y":1}']);
+  await server.request('DELETE', '/ruletest/t11');
+  const sinkProps = { sendSingle: true, dataTemplate: 'in {{.y}}' };
+  assert.is((await create({ id: 't12', sql, mockSource: given, sinkProps })) > 0, true);
+  const templated = await listen(port, 't12');
+  await server.request('POST', '/ruletest/t12/start');
+  assert.equal(await templated.events(3), ['in 1', reason, 'in 1']);
+  await server.request('DELETE', '/ruletest/t12');
+});
+
 test('a template may make any text of a result, errors are told apart', async () => {
   const port = await create({
     id: 't8',

@@ -2,11 +2,8 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import { ChunkWriter } from '../chunk-writer.js';
-import type { EncodeContext, EncodedChunk, Encoder } from '../define.js';
+import type { EncodeContext, Encoder } from '../define.js';
 import { compileTemplate, type Template } from './compile.js';
-
-const openBrace = 0x7b;
-const openBracket = 0x5b;
 
 export class TemplateEncoder implements Encoder {
   readonly #template: Template;
@@ -22,22 +19,20 @@ export class TemplateEncoder implements Encoder {
     this.#select = selection(props);
   }
 
-  encode(chunk: OutputChunk, failed: (reason: string) => void): EncodedChunk {
+  encode(chunk: OutputChunk, failed: (reason: string) => void): OutputChunk {
     const out = new ChunkWriter(this.context.framing);
     let from = 0;
-    for (const end of chunk.ends ?? []) {
-      this.#one(chunk.bytes.subarray(from, end), out, failed);
+    for (const [place, end] of (chunk.ends ?? []).entries()) {
+      const message = chunk.bytes.subarray(from, end);
+      // No template sees the text of an error.
+      if (chunk.errors.has(place)) out.add(Buffer.from(message), true);
+      else this.#render(message, out, failed);
       from = end;
     }
     return out.chunkOf(chunk);
   }
 
-  #one(message: Uint8Array, out: ChunkWriter, failed: (reason: string) => void): void {
-    // Results are objects and lists; everything else is the text of an error, which no template sees.
-    if (message[0] !== openBrace && message[0] !== openBracket) {
-      out.add(Buffer.from(message), true);
-      return;
-    }
+  #render(message: Uint8Array, out: ChunkWriter, failed: (reason: string) => void): void {
     try {
       const text = this.#template.render(Buffer.from(message.buffer, message.byteOffset, message.length).toString());
       out.add(Buffer.from(this.#select === undefined ? text : this.#select(text)));

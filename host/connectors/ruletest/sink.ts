@@ -4,9 +4,6 @@ import { MessageCutter } from '../frames.js';
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import type { TestCredit, TestResults } from '../test-results.js';
 
-const openBrace = 0x7b;
-const openBracket = 0x5b;
-
 export class ChannelSink implements Sink {
   readonly #cutter = new MessageCutter();
   readonly #name: string;
@@ -34,7 +31,7 @@ export class ChannelSink implements Sink {
     if (this.#texts.length === 0) setImmediate(() => this.#send());
     this.#cutter.cut(chunk, (message, place) => {
       const text = Buffer.from(message).toString();
-      this.#texts.push(isError(chunk, message, place) ? `run Select error: ${text}` : text);
+      this.#texts.push(chunk.errors.has(place) ? `run Select error: ${text}` : text);
     });
     this.#bytes += chunk.bytes.length;
     this.#waiting += chunk.messages;
@@ -64,9 +61,4 @@ export class ChannelSink implements Sink {
     this.context.accepted(message.bytes, message.messages);
     if (this.#waiting <= 0) for (const call of this.#whenFlushed.splice(0)) call();
   }
-}
-
-/** Results are objects and lists, or whatever a template makes of them; everything else is the text of an error. */
-function isError({ errors }: SinkChunk, message: Uint8Array, place: number): boolean {
-  return errors?.has(place) ?? (message[0] !== openBrace && message[0] !== openBracket);
 }

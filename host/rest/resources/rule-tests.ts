@@ -1,11 +1,19 @@
-import { defineRoutes } from '../route.js';
+import { HaumeaError } from '../../base/errors.js';
+import { defineRoutes, Reply } from '../route.js';
 
 export const ruleTests = defineRoutes(
   {
     method: 'POST',
     path: '/ruletest',
     doc: 'Creates a test rule and opens its event stream',
-    handle: (request, { ruleTests }) => ruleTests.create(() => request.object()),
+    handle: async (request, { ruleTests }) => {
+      try {
+        return new Reply(await ruleTests.create(request.object()), 200, 'text/plain; charset=utf-8');
+      } catch (error) {
+        if (error instanceof HaumeaError) return new Reply({ msg: error.message }, 400);
+        throw error;
+      }
+    },
   },
   {
     method: 'POST',

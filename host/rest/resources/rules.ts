@@ -1,4 +1,4 @@
-import { defineRoutes } from '../route.js';
+import { defineRoutes, Reply } from '../route.js';
 
 export const rules = defineRoutes(
   {
@@ -18,7 +18,10 @@ export const rules = defineRoutes(
     method: 'POST',
     path: '/rules/validate',
     doc: 'Checks a rule without creating it',
-    handle: (request, { rules }) => rules.validate(request.json()),
+    handle: (request, { rules }) => {
+      const found = rules.validate(request.json());
+      return found.valid ? found : new Reply(found.reason, 422);
+    },
   },
   {
     method: 'GET',

@@ -1,4 +1,4 @@
-import { defineRoutes } from '../route.js';
+import { defineRoutes, Reply } from '../route.js';
 
 export const schemas = defineRoutes(
   {
@@ -30,7 +30,11 @@ export const schemas = defineRoutes(
     method: 'PUT',
     path: '/schemas/:type/:name/upload',
     doc: 'Takes a file or an archive as the schema',
-    handle: (request, { schemas }) => schemas.upload(request.id('type'), request.id('name'), request.form()),
+    handle: async (request, { schemas }) => {
+      const [type, name] = [request.id('type'), request.id('name')];
+      const { isNew } = await schemas.upload(type, name, request.form());
+      return new Reply({ type, name }, isNew ? 201 : 200, undefined, { location: `/schemas/${type}/${name}` });
+    },
   },
   {
     method: 'DELETE',

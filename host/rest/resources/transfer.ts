@@ -1,7 +1,7 @@
 import { HaumeaError } from '../../base/errors.js';
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
 import { type ExportedDocument, type ImportRequest, readImport } from '../services/transfer.js';
-import { warningHeader } from '../services/warnings.js';
+import { warningHeader } from '../warnings.js';
 
 /** A file for the client to keep. */
 function attachment({ text, warnings }: ExportedDocument): Reply {

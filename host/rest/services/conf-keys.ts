@@ -10,8 +10,7 @@ import type { ConfKeyRepository, KeyOwner } from '../../meta/conf-keys.js';
 import { type Access, checkFiles } from '../../run/access.js';
 import { resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
-import type { Reply } from '../route.js';
-import { withWarnings } from './warnings.js';
+import { Told } from './told.js';
 
 type Props = Record<string, unknown>;
 
@@ -57,7 +56,7 @@ export class ConfKeyService {
     connector: string,
     key: string,
     properties: () => Record<string, unknown>,
-  ): Promise<string | Reply> {
+  ): Promise<string | Told> {
     let given: Record<string, unknown>;
     try {
       given = properties();
@@ -71,13 +70,13 @@ export class ConfKeyService {
     const where = `configuration key ${key} of ${connector}`;
     if (declared === undefined || spec === undefined) {
       await this.#keys.put(owner, connector, key, whole);
-      return withWarnings('', [], this.#unknownType(owner, connector));
+      return new Told('', [], this.#unknownType(owner, connector));
     }
     // Of a secret that is not there yet the status of a rule tells.
     const { value } = resolveProps(whole, where, spec, this.#access.secrets, true);
     checkGiven(spec, whole, where);
     await this.#keys.put(owner, connector, key, whole);
-    return withWarnings('', [
+    return new Told('', [
       ...unknownIn(spec, whole).map((text) => `the property ${text}`),
       ...this.#closedFiles(owner, declared, value, where),
     ]);

@@ -2,7 +2,8 @@
 import type { Config } from '../../base/config.js';
 import { timeZoneReason } from '../../base/config-spec.js';
 import { HaumeaError } from '../../base/errors.js';
-import type { Level, Log } from '../../base/log.js';
+import type { Log } from '../../base/log.js';
+import { levelOf } from '../../base/open-log.js';
 
 /** What PATCH understands; other members are ignored. */
 interface Change {
@@ -50,12 +51,6 @@ export class ConfigsService {
     if (change.isCopying !== undefined) setCopying(change.isCopying);
     log.info('settings changed', { ...change });
   }
-}
-
-/** The level the log really has: `debug` beats the named level, and the log knows no level above error. */
-export function levelOf({ debug, logLevel }: { debug: boolean; logLevel: string }): Level {
-  if (debug) return 'debug';
-  return logLevel === 'fatal' || logLevel === 'panic' ? 'error' : (logLevel as Level);
 }
 
 function read(given: Readonly<Record<string, unknown>>): Change {

@@ -1,6 +1,7 @@
 /** Named connections: definitions, who uses them, and whether the other side answers. */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import { mask, parse, type Spec, unknownIn } from '../../base/field.js';
+import { nothingSecret, redactedError } from '../../base/redact.js';
 import { Serial } from '../../base/serial.js';
 import { unmask } from '../../base/unmask.js';
 import type { ConnectionPart, Connector } from '../../connectors/define.js';
@@ -11,17 +12,10 @@ import { nothingToUndo } from '../../meta/store.js';
 import { type Access, checkFiles, withFiles } from '../../run/access.js';
 import type { ConnectionUse } from '../../run/api.js';
 import { joinLayers, type Layer } from '../../run/layers.js';
-import {
-  missingSecret,
-  nothingSecret,
-  type ResolvedProps,
-  redactedError,
-  resolveProps,
-} from '../../run/secret-props.js';
+import { missingSecret, type ResolvedProps, resolveProps } from '../../run/secret-props.js';
 import { allSinkProps } from '../../run/warnings.js';
-import { inContext, type Reply } from '../route.js';
 import { checkSameName, textOf } from './resource-files.js';
-import { withWarnings } from './warnings.js';
+import { Told } from './told.js';
 
 export interface ConnectionRecord {
   readonly typ: string;
@@ -80,7 +74,7 @@ export class ConnectionService {
     this.#uses = uses;
   }
 
-  create(body: Record<string, unknown>): Promise<string | Reply> {
+  create(body: Record<string, unknown>): Promise<string | Told> {
     return inContext('create connection error', async () => {
       const id = textOf(body, 'id');
       checkId(id);
@@ -94,7 +88,7 @@ export class ConnectionService {
     });
   }
 
-  replace(id: string, body: Record<string, unknown>): Promise<string | Reply> {
+  replace(id: string, body: Record<string, unknown>): Promise<string | Told> {
     return inContext('update connection error', async () => {
       checkSameName(textOf(body, 'id'), id, 'id');
       const record = await this.#serial.run(id, async () => {
@@ -160,12 +154,12 @@ export class ConnectionService {
   }
 
   /** The answer to a change: properties are those of any stream or action, those that none of them knows are named. */
-  async #warned({ typ, props }: ConnectionRecord): Promise<string | Reply> {
+  async #warned({ typ, props }: ConnectionRecord): Promise<string | Told> {
     const connector = this.#connector(typ);
     if (connector === undefined) return 'success';
     const { connection, source, sink } = connector;
     const known = { ...connection?.props, ...source?.props, ...allSinkProps(sink?.props ?? {}) };
-    return withWarnings(
+    return new Told(
       'success',
       unknownIn(known, props).map((text) => `the property ${text}`),
     );

@@ -14,7 +14,7 @@ import type { Catalog } from '../../run/api.js';
 import type { ConnectionRecord } from './connections.js';
 import type { ResourceFiles } from './resource-files.js';
 import { StoredRuleItems } from './rule-items.js';
-import type { RuleService } from './rules.js';
+import type { RuleKeeper } from './rule-keeper.js';
 import type { StoredServices } from './stored.js';
 import { TransferService } from './transfer.js';
 
@@ -27,14 +27,13 @@ export interface TransferParts {
   readonly sources: SourceRepository;
   readonly confKeys: ConfKeyRepository;
   readonly connections: RecordRepository<ConnectionRecord>;
-  readonly storedRules: RuleRepository;
-  readonly rules: RuleService;
+  readonly keeper: RuleKeeper;
   readonly stop: () => void;
 }
 
 /** Makes the service of imports, exports and rulesets over the repositories and services given. */
 export function createTransfer(parts: TransferParts): TransferService {
-  const { store, stored, confKeys, sources } = parts;
+  const { store, stored, confKeys, sources, keeper } = parts;
   return new TransferService({
     target: {
       store,
@@ -51,12 +50,12 @@ export function createTransfer(parts: TransferParts): TransferService {
         uploads: stored.uploads,
         scripts: stored.scripts,
       },
-      rules: new StoredRuleItems(parts.storedRules, parts.rules),
+      rules: new StoredRuleItems(keeper),
     },
     files: parts.files,
     gate: parts.gate,
     lookup: parts.catalog,
-    rule: (id) => definitionOf(parts.storedRules, id),
+    rule: (id) => definitionOf(keeper.rules, id),
     stop: parts.stop,
   });
 }

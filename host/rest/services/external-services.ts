@@ -1,9 +1,8 @@
 /** External services: archives that describe them, and the functions they bring. */
 import { withArchive } from '../../base/archive.js';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import { maskByName } from '../../base/secrets.js';
 import type { RecordShape } from '../../meta/records.js';
-import { inContext } from '../route.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
 import { readService, type ServiceDefinition, type ServiceFunction } from './service-definition.js';

@@ -2,14 +2,13 @@
  * What all installed things share: records with an optional package folder, installed under a name, replaced, deleted,
  * exported. A kind of thing says how to read a request and what to keep of it.
  */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import { Serial } from '../../base/serial.js';
 import { checkId } from '../../meta/ids.js';
 import type { PackageFolders } from '../../meta/packages.js';
 import type { RecordRepository } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
-import { inContext } from '../route.js';
 import { checkSameName, objectOf, textOf } from './resource-files.js';
 import type { FunctionProvider, UserFunctions } from './user-functions.js';
 

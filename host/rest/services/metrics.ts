@@ -7,8 +7,8 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { makeFolder } from '../../base/folder.js';
 import type { Logger } from '../../base/log.js';
 import type { RuleCpuTime } from '../../run/api.js';
-import type { RuleLatencies } from '../../run/latencies.js';
-import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from '../metrics-text.js';
+import type { RuleLatencies } from '../../run/figures.js';
+import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from './metrics-text.js';
 import { isTestRun } from './rule-tests.js';
 
 const compress = promisify(gzip);

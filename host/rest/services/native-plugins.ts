@@ -3,9 +3,8 @@
  * clients register, with the answers they are used to.
  */
 import { withArchive } from '../../base/archive.js';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { RecordShape } from '../../meta/records.js';
-import { inContext } from '../route.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 

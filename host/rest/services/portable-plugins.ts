@@ -1,8 +1,7 @@
 /** Portable plugins: programs in archives with a description of what they bring. */
 import { withArchive } from '../../base/archive.js';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { RecordShape } from '../../meta/records.js';
-import { inContext } from '../route.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { objectOf, type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 

@@ -1,6 +1,8 @@
 /** Where services keep files, and where they may take them from. */
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
+import type { Config } from '../../base/config.js';
 import { HaumeaError } from '../../base/errors.js';
 import { readUri } from '../../base/file-uri.js';
 
@@ -15,6 +17,13 @@ export interface ResourceFiles {
   readonly paths: AllowedPaths;
   /** Uploads by path that an import has checked but not written yet: what it brings besides may refer to them. */
   readonly pending: Map<string, Buffer>;
+}
+
+/** Where resources keep their files and what they may fetch. */
+export function resourceFilesOf({ basic }: Config, data: string, paths: AllowedPaths): ResourceFiles {
+  const folder = resolve(data);
+  const { enablePrivateNet: allowPrivate } = basic;
+  return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, pending: new Map() };
 }
 
 /** Reads what a URI of a request names, by the rules of the server. */

@@ -4,16 +4,16 @@ import type { RuleJson } from '../../meta/rule-definition.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { StoreChange } from '../../meta/store.js';
 import type { RuleItems } from '../../meta/transfer/import.js';
+import type { RuleKeeper } from './rule-keeper.js';
 import { unmaskRule } from './rule-secrets.js';
-import type { RuleService } from './rules.js';
 
 export class StoredRuleItems implements RuleItems {
   readonly #rules: RuleRepository;
-  readonly #service: RuleService;
+  readonly #keeper: RuleKeeper;
 
-  constructor(rules: RuleRepository, service: RuleService) {
-    this.#rules = rules;
-    this.#service = service;
+  constructor(keeper: RuleKeeper) {
+    this.#rules = keeper.rules;
+    this.#keeper = keeper;
   }
 
   /** Temporary ones and those that can't be read are left out. */
@@ -40,7 +40,7 @@ export class StoredRuleItems implements RuleItems {
     } catch (error) {
       throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
     }
-    const rule = this.#service.checkDefinition(id, unmaskRule(body, this.#stored(id)));
+    const rule = this.#keeper.checkDefinition(id, unmaskRule(body, this.#stored(id)));
     if (rule.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
     return this.#rules.changes(id, rule);
   }
@@ -60,11 +60,11 @@ export class StoredRuleItems implements RuleItems {
 
   release(id: string): Promise<void> {
     this.#rules.forgetTemporary(id);
-    return this.#service.release(id);
+    return this.#keeper.release(id);
   }
 
   adopt(id: string): Promise<void> {
     this.#rules.forgetTemporary(id);
-    return this.#service.adopt(id);
+    return this.#keeper.adopt(id);
   }
 }

@@ -1,6 +1,5 @@
 /** Tags of rules, and what is done with all rules that carry certain tags. */
-import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { inContext } from '../route.js';
+import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import type { RuleService } from './rules.js';
 
 export interface BulkResult {

@@ -10,9 +10,6 @@ import { type TestCredit, type TestResults, testResultsSink } from '../../connec
 import { checkId } from '../../meta/ids.js';
 import { defineRule, type RuleDefaults, readRuleJson } from '../../meta/rule-definition.js';
 import type { Engine, RuleDefinition } from '../../run/api.js';
-import type { DataServer } from '../data-server.js';
-import { EventStream } from '../event-stream.js';
-import { Reply } from '../route.js';
 import { textOf } from './resource-files.js';
 
 /** A test rule ends by itself after this time. */
@@ -34,9 +31,8 @@ const mockSpec = {
 interface Test {
   /** Name of the rule in the engine. */
   readonly rule: string;
-  readonly events: EventStream;
+  readonly events: EventFeed;
   readonly channel: BroadcastChannel;
-  readonly path: string;
   expiry: Timer | undefined;
   /** Next look at how the rule does. */
   watch: Timer | undefined;
@@ -46,10 +42,27 @@ interface Test {
   readonly rows: number | undefined;
 }
 
+/** Those who listen to a test. */
+export interface EventFeed {
+  /** Sends events; resolves when all listeners can take more. */
+  send(payloads: readonly string[]): Promise<void>;
+  /** Tells all listeners, and those that come later, something that is no event. */
+  note(text: string): void;
+  /** Lets all listeners go, and takes no more. */
+  close(): void;
+}
+
+/** Where tests are listened to. */
+export interface Audience {
+  readonly port: number;
+  /** Opens the door for those who listen to a test. */
+  open(id: string): Promise<EventFeed>;
+}
+
 export interface RuleTestOptions {
   readonly engine: Engine;
   readonly defaults: RuleDefaults;
-  readonly dataServer: DataServer;
+  readonly audience: Audience;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -65,18 +78,12 @@ export class RuleTestService {
   }
 
   /**
-   * Makes a test rule and opens its event stream; one of the same id goes.
-   * @param read gives the body; what it throws is answered in the form of this endpoint
+   * Makes a test rule and opens the door for its listeners; one of the same id goes. Returns the port that they find it at.
    */
-  async create(read: () => Record<string, unknown>): Promise<Reply> {
-    try {
-      const { id, rule } = this.#read(read());
-      await this.#serial.run(id, () => this.#open(id, rule));
-      return new Reply({ id, port: this.#options.dataServer.port }, 200, 'text/plain; charset=utf-8');
-    } catch (error) {
-      if (error instanceof HaumeaError) return new Reply({ msg: error.message }, 400);
-      throw error;
-    }
+  async create(body: Record<string, unknown>): Promise<{ id: string; port: number }> {
+    const { id, rule } = this.#read(body);
+    await this.#serial.run(id, () => this.#open(id, rule));
+    return { id, port: this.#options.audience.port };
   }
 
   /**
@@ -154,20 +161,18 @@ export class RuleTestService {
   }
 
   async #open(id: string, rule: RuleDefinition): Promise<void> {
-    const { engine, dataServer, clock, log } = this.#options;
+    const { engine, audience, clock, log } = this.#options;
     if (this.#tests.size >= maxTests && !this.#tests.has(id)) {
       throw new HaumeaError('general', `there are ${maxTests} test rules already`);
     }
     const { sources } = engine.check(rule);
     await this.#close(id);
-    const events = new EventStream();
-    const path = `/test/${id}`;
-    await dataServer.serve('GET', path, (_request, response) => events.open(response));
+    const events = await audience.open(id);
     const channel = listen(String(rule.actions[0]?.props.channel), events);
     const given = Object.values(rule.test?.mocks ?? {});
     const isBounded = given.every(({ loop }) => !loop) && sources.every((name) => rule.test?.mocks[name] !== undefined);
     const rows = isBounded ? given.reduce((sum, { data }) => sum + data.length, 0) : undefined;
-    const test: Test = { rule: rule.id, events, channel, path, expiry: undefined, watch: undefined, trouble: '', rows };
+    const test: Test = { rule: rule.id, events, channel, expiry: undefined, watch: undefined, trouble: '', rows };
     this.#tests.set(id, test);
     try {
       engine.define(rule);
@@ -187,10 +192,9 @@ export class RuleTestService {
     const test = this.#tests.get(id);
     if (test === undefined) return;
     this.#tests.delete(id);
-    const { engine, dataServer, log } = this.#options;
+    const { engine, log } = this.#options;
     test.expiry?.close();
     test.watch?.close();
-    dataServer.remove('GET', test.path);
     // Listeners are let go first: one that does not read must not hold up the end of the rule.
     test.events.close();
     try {
@@ -219,7 +223,7 @@ export function isTestRun(engineId: string): boolean {
 }
 
 /** Passes results on to the listeners and gives their credit back. */
-function listen(name: string, events: EventStream): BroadcastChannel {
+function listen(name: string, events: EventFeed): BroadcastChannel {
   const channel = new BroadcastChannel(name);
   channel.unref();
   channel.onmessage = (event: unknown) => {

@@ -1,9 +1,8 @@
 /** What the scan tables of running rules hold. */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { RuleJson } from '../../meta/rule-definition.js';
 import type { Catalog, Engine } from '../../run/api.js';
 import { parseSelect } from '../../sql/parser.js';
-import { inContext } from '../route.js';
 
 export interface ScanTableOptions {
   readonly engine: Pick<Engine, 'state' | 'scanTables'>;

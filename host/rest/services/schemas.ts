@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withArchive } from '../../base/archive.js';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import { Serial } from '../../base/serial.js';
 import { textFromUtf8 } from '../../base/utf8.js';
 import { checkId } from '../../meta/ids.js';
@@ -11,8 +11,7 @@ import type { RecordRepository, RecordShape } from '../../meta/records.js';
 import type { Store } from '../../meta/store.js';
 import { type Exportable, install, type Prepared } from '../../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../../sql/describe.js';
-import type { Form, FormFile } from '../form.js';
-import { inContext, Reply } from '../route.js';
+import type { Form, FormFile } from './form.js';
 import { protobufColumns } from './protobuf-columns.js';
 import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
@@ -95,8 +94,8 @@ export class SchemaService implements Exportable {
     });
   }
 
-  /** Takes the uploaded file as the schema: 201 when it is new, 200 when it replaces one. */
-  upload(type: string, name: string, form: Promise<Form>): Promise<Reply> {
+  /** Takes the uploaded file as the schema. */
+  upload(type: string, name: string, form: Promise<Form>): Promise<{ isNew: boolean }> {
     return inContext(`upload ${type} schema error`, async () => {
       // First of all: a refusal before it would leave a form that can't be read rejected with nobody to catch it.
       const parts = await form;
@@ -107,8 +106,7 @@ export class SchemaService implements Exportable {
       const version = parts.text('version') ?? '';
       const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', version };
       const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
-      const headers = { location: `/schemas/${type}/${name}` };
-      return new Reply({ type, name }, isNew ? 201 : 200, undefined, headers);
+      return { isNew };
     });
   }
 

@@ -1,9 +1,8 @@
 /** JavaScript functions: their texts, checked for form and kept. */
 import { Script } from 'node:vm';
-import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { HaumeaError, inContext, reasonOf } from '../../base/errors.js';
 import { checkId } from '../../meta/ids.js';
 import type { RecordShape } from '../../meta/records.js';
-import { inContext } from '../route.js';
 import { type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
 

@@ -1,5 +1,5 @@
 /** Streams and tables: what a client may do with them. */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { schemaTypeOf } from '../../codecs/index.js';
 import { checkId } from '../../meta/ids.js';
@@ -14,8 +14,7 @@ import {
 } from '../../sql/describe.js';
 import { parseStatement } from '../../sql/parser.js';
 import type { OptionName, StreamDefinition } from '../../sql/source-def.js';
-import { inContext, type Reply } from '../route.js';
-import { withWarnings } from './warnings.js';
+import { Told } from './told.js';
 
 type Target = 'stream' | 'table';
 
@@ -55,7 +54,7 @@ export class SourceService {
   }
 
   /** Runs any statement about streams and tables; returns the text of its answer. */
-  execute(endpoint: Target, sql: string): Promise<string | Reply> {
+  execute(endpoint: Target, sql: string): Promise<string | Told> {
     return inContext(`${title(endpoint)} command error`, async () => {
       const statement = parsed(sql);
       switch (statement.kind) {
@@ -138,7 +137,7 @@ export class SourceService {
   }
 
   /** Replaces the definition of the name, or creates it. */
-  replace(target: Target, name: string, sql: string): Promise<string | Reply> {
+  replace(target: Target, name: string, sql: string): Promise<string | Told> {
     return inContext(`${title(target)} command error`, async () => {
       const statement = parsed(sql);
       if (statement.kind !== 'create' || statement.name !== name || statement.target !== target) {
@@ -156,7 +155,7 @@ export class SourceService {
     return inContext(`delete ${target} error`, () => this.#drop(target, name, isForced));
   }
 
-  async #create(source: StoredSource): Promise<string | Reply> {
+  async #create(source: StoredSource): Promise<string | Told> {
     const { name, kind } = source.definition;
     checkId(name);
     if (this.#sources.has(name)) throw new HaumeaError('stream', `create ${kind} fails: ${name} already exists`);
@@ -165,12 +164,12 @@ export class SourceService {
   }
 
   /** Definitions are kept whatever rules can do with them: what they need may come later. */
-  #warned(text: string, { create, definition }: StoredSource): string | Reply {
+  #warned(text: string, { create, definition }: StoredSource): Told {
     // Names that are no options were refused.
     const given = new Set(Object.keys(create.options)) as Set<OptionName>;
     const { warnings, notes } = this.#users.warningsOf(definition, given);
     for (const line of [...warnings, ...notes]) this.#log.warn(`${definition.kind} ${definition.name}: ${line}`);
-    return withWarnings(text, warnings, notes);
+    return new Told(text, warnings, notes);
   }
 
   async #drop(target: Target, name: string, isForced: boolean): Promise<string> {

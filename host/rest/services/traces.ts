@@ -1,10 +1,9 @@
 /** Traces of rules: switched on and off, listed, shown; and where they are sent to. */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { RuleRepository } from '../../meta/rules.js';
 import type { Engine } from '../../run/api.js';
 import type { Span, TraceStrategy } from '../../run/trace.js';
 import type { TraceExporter } from '../../run/trace-export.js';
-import { inContext } from '../route.js';
 
 export class TraceService {
   readonly #rules: RuleRepository;

@@ -1,5 +1,5 @@
 /** Imports and exports of all definitions, and rulesets. */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { Gate } from '../../base/gate.js';
 import { textFromUtf8 } from '../../base/utf8.js';
 import { kinds } from '../../meta/kinds.js';
@@ -22,9 +22,8 @@ import {
   runImport,
 } from '../../meta/transfer/import.js';
 import { missingIn, secretsIn, withoutSecrets } from '../../meta/transfer/secrets.js';
-import { inContext, type Reply } from '../route.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
-import { withWarnings } from './warnings.js';
+import { Told } from './told.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -91,11 +90,11 @@ export class TransferService {
   }
 
   /** Imports a YAML document over what is there, all of it or nothing. */
-  importYaml(body: Body, isDryRun: boolean): Promise<string | Reply> {
+  importYaml(body: Body, isDryRun: boolean): Promise<string | Told> {
     return inContext('import error', async () => {
       const items = await readYaml(await this.#content(body));
       const failures = await this.#run(items, { isReset: false, isStrict: true, isDryRun });
-      if (isClean(failures)) return withWarnings('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
+      if (isClean(failures)) return new Told('success', isDryRun ? [] : missingTexts(await this.#missing(items)));
       throw new HaumeaError('general', reasonsOf(failures).join('; '));
     });
   }
@@ -140,7 +139,7 @@ export class TransferService {
   }
 
   /** Adds streams, tables and rules whose names are free; what can't be used is left out. */
-  importRuleset(body: Body): Promise<string | Reply> {
+  importRuleset(body: Body): Promise<string | Told> {
     return inContext('import ruleset error', async () => {
       const given = readJson(await this.#content(body));
       const { gate, target } = this.#options;
@@ -154,7 +153,7 @@ export class TransferService {
       });
       const text = `imported ${counts[0]} streams, ${counts[1]} tables and ${counts[2]} rules`;
       // Clients compare the text, so refused items stand in the header.
-      return withWarnings(text, missingTexts(await this.#missing(given)), failureTexts(failures));
+      return new Told(text, missingTexts(await this.#missing(given)), failureTexts(failures));
     });
   }
 

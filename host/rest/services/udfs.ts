@@ -1,6 +1,5 @@
 /** Functions of plugins, whatever kind they are of. */
-import { HaumeaError } from '../../base/errors.js';
-import { inContext } from '../route.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import type { FunctionProvider } from './user-functions.js';
 
 export class UdfService {

@@ -1,12 +1,11 @@
 /** Uploaded files: a folder that schemas, sources and imports may read. Names may lead through folders, `certs/ca.pem`. */
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError, inContext } from '../../base/errors.js';
 import { Serial } from '../../base/serial.js';
 import { writeDurable } from '../../meta/packages.js';
 import type { Exportable, Prepared } from '../../meta/transfer/exportable.js';
-import type { Form } from '../form.js';
-import { inContext } from '../route.js';
+import type { Form } from './form.js';
 import { bytesOf, checkSameName, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 /** What file systems take, in bytes: one part of a name, and the whole. */

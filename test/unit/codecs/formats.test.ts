@@ -59,7 +59,7 @@ const chunk: OutputChunk = {
   ends: Uint32Array.from(ends),
   messages: 3,
   rows: 3,
-  partial: false,
+  errors: new Set([1]),
 };
 
 test('an encoder on the host turns a chunk into a chunk, and says which messages are errors', async () => {

@@ -53,7 +53,7 @@ async function toFile(dataSource: string, props: Record<string, unknown>, flow: 
   const path = join(temporaryFolder(), 'out.txt');
   const rule = passRule({ type: 'mqtt', dataSource, props }, [{ type: 'file', props: { path } }]);
   await opened.plane.start(rule);
-  const status = () => opened.plane.metrics(rule.run)?.source_demo_0_connection_status;
+  const status = () => opened.plane.status(rule.run)?.metrics.source_demo_0_connection_status;
   await eventually('the connection', () => status() === 1);
   // The source may be there before the sink has made its file.
   const lines = () => (existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []);
@@ -63,7 +63,7 @@ async function toFile(dataSource: string, props: Record<string, unknown>, flow: 
     path,
     lines,
     status,
-    metrics: () => opened.plane.metrics(rule.run)!,
+    metrics: () => opened.plane.status(rule.run)!.metrics,
     has: (count: number) =>
       eventually(`${count} lines`, () => {
         if (opened.broken !== undefined) throw opened.broken;
@@ -121,9 +121,9 @@ test('a sink keeps what comes while the broker is away', async () => {
     { type: 'mqtt', props: { server: other.url, topic: 'kept/a', qos: 1 } },
   ]);
   await plane.start(rule);
-  await eventually('a message', () => Number(plane.metrics(rule.run)?.sinkRecordsOutTotal) > 3);
+  await eventually('a message', () => Number(plane.status(rule.run)?.metrics.sinkRecordsOutTotal) > 3);
   await other.close();
-  await eventually('the loss', () => plane.metrics(rule.run)?.sink_mqtt_0_0_connection_status !== 1);
+  await eventually('the loss', () => plane.status(rule.run)?.metrics.sink_mqtt_0_0_connection_status !== 1);
   const again = await openBroker(other.port);
   const { metrics } = await report(rule.run, 'ended');
   assert.is(metrics.sinkRecordsOutTotal, 40);
@@ -288,10 +288,10 @@ test('a full sink stops the reading, and nothing is lost when it goes on', async
   await plane.start(start);
   const client = await connectClient(broker.url);
   try {
-    await eventually('the connection', () => plane.metrics(start.run)?.source_demo_0_connection_status === 1);
+    await eventually('the connection', () => plane.status(start.run)?.metrics.source_demo_0_connection_status === 1);
     const count = 20_000;
     for (let i = 0; i < count; i++) client.publish(topic, `{"id":${i}}`);
-    await eventually('all lines', () => Number(plane.metrics(start.run)?.sinkRecordsOutTotal) === count, 40_000);
+    await eventually('all lines', () => Number(plane.status(start.run)?.metrics.sinkRecordsOutTotal) === count, 40_000);
     const ids = readFileSync(path, 'utf8').trimEnd().split('\n');
     assert.is(ids.length, count);
     assert.is(ids.at(-1), `{"id":${count - 1}}`);
@@ -315,7 +315,7 @@ test('a broker that refuses the login is tried again later, with the reason in t
   ]);
   await plane.start(rule);
   const metrics = await eventually('the refusal', () => {
-    const now = plane.metrics(rule.run);
+    const now = plane.status(rule.run)?.metrics;
     return now?.source_demo_0_connection_status === -1 ? now : undefined;
   });
   assert.match(String(metrics.source_demo_0_last_exception), /Not authorized/);

@@ -181,7 +181,7 @@ export class FakeKernel implements Kernel {
         ends: isLines ? null : ends,
         messages: parts.length,
         rows: parts.length,
-        partial: false,
+        errors: new Set(),
       });
     }
     void stream;

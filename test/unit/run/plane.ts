@@ -5,7 +5,7 @@ import { encodeOf } from '../../../host/codecs/index.js';
 import { outputForm } from '../../../host/plan/sinks.js';
 import { DataPlane } from '../../../host/run/data-plane.js';
 import { Heartbeat } from '../../../host/run/heartbeat.js';
-import type { Report, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
+import type { Notice, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
 import { col, type RulePlan } from '../../../kernels/ir.js';
 import { eventually } from '../../harness.js';
@@ -14,9 +14,9 @@ import { FakeKernel } from './fake-kernel.js';
 
 export interface TestPlane {
   readonly plane: DataPlane;
-  readonly reports: Report[];
+  readonly reports: Notice[];
   /** Waits for the report of the kind about the run. */
-  report<K extends Report['kind']>(run: number, kind: K): Promise<Extract<Report, { kind: K }>>;
+  report<K extends Notice['kind']>(run: number, kind: K): Promise<Extract<Notice, { kind: K }>>;
   broken: unknown;
 }
 
@@ -25,12 +25,12 @@ export async function openPlane(
   kernel: (calls: HostCalls) => Kernel = (calls) => new FakeKernel(calls),
   options: { flushTimeoutMs?: number; coalesceMs?: number } = {},
 ): Promise<TestPlane> {
-  const reports: Report[] = [];
+  const reports: Notice[] = [];
   const opened: { broken: unknown } = { broken: undefined };
   const plane = await DataPlane.open({
     kernel,
     call: () => {},
-    report: (report) => reports.push(report),
+    tell: (notice) => reports.push(notice),
     log: silent,
     heartbeat: new Heartbeat(Heartbeat.allocate()),
     coalesceMs: options.coalesceMs ?? 1,
@@ -42,11 +42,11 @@ export async function openPlane(
   return Object.assign(opened, {
     plane,
     reports,
-    report: <K extends Report['kind']>(run: number, kind: K) =>
+    report: <K extends Notice['kind']>(run: number, kind: K) =>
       eventually(`report ${kind} of run ${run}`, () => {
         if (opened.broken !== undefined) throw opened.broken;
         return reports.find(
-          (item): item is Extract<Report, { kind: K }> => item.kind === kind && 'run' in item && item.run === run,
+          (item): item is Extract<Notice, { kind: K }> => item.kind === kind && 'run' in item && item.run === run,
         );
       }),
   });

@@ -2,7 +2,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
-import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/run/secret-props.js';
+import { allOf, nothingSecret, redactedError, redactedTexts } from '../../../host/base/redact.js';
 import { openEngine } from './engine-harness.js';
 
 const closedPort = 1;

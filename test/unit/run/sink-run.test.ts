@@ -48,7 +48,7 @@ const chunk: OutputChunk = {
   ends: null,
   messages: 3,
   rows: 3,
-  partial: false,
+  errors: new Set(),
 };
 
 test('a message that is lost counts as one exception', async () => {

@@ -1,16 +1,15 @@
-/** Warnings in the answers to creations. */
-import { Reply } from '../route.js';
+/** Warnings in the answers to changes. */
+import { Reply } from './route.js';
+import type { Told } from './services/told.js';
 
 /** A header can't be endless: what does not fit is in the log. */
 const maxHeaderLength = 4000;
 
 /**
- * The answer to a creation with what its sender should know, a sentence each. The first line of the text stays as clients
- * know it, each of the `warnings` is a line of its own below it. The header `Warning` has them all, also the `notes`:
- * what existing clients write and expect to be answered with the usual text alone.
+ * The answer to a change with what its sender should know. The first line of the text stays as clients know it, each of the
+ * warnings is a line of its own below it. The header `Warning` has them all, also the notes.
  */
-export function withWarnings(text: string, warnings: readonly string[], notes: readonly string[] = []): string | Reply {
-  if (warnings.length + notes.length === 0) return text;
+export function replyOf({ text, warnings, notes }: Told): Reply {
   const body = [...(text === '' ? [] : [text]), ...warnings.map((warning) => `Warning: ${warning}`)].join('\n');
   return new Reply(body, undefined, undefined, warningHeader([...warnings, ...notes]));
 }

@@ -3,8 +3,9 @@
  * of all rules are gathered first: as lines for each name, a few rules at a time, so that other requests are answered
  * meanwhile.
  */
-import type { RuleState } from '../run/api.js';
-import { type Histogram, latencyBounds, type RuleLatencies } from '../run/latencies.js';
+import type { RuleState } from '../../run/api.js';
+import type { RuleLatencies } from '../../run/figures.js';
+import { type Histogram, latencyBounds } from '../../run/figures.js';
 
 export interface RuleFigures {
   readonly id: string;

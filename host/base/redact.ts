@@ -1,0 +1,53 @@
+/** Masks secrets in texts that go to logs, figures and reasons: what was said by those who saw the values. */
+import { HaumeaError, reasonOf } from './errors.js';
+import type { Logger } from './log.js';
+import { redactor } from './secret-ref.js';
+
+/** Masks the secrets of some properties in what connectors say, which saw the values. */
+export type Redact = (text: string) => string;
+
+/** For properties without secrets. */
+export const nothingSecret: Redact = (text) => text;
+
+/** Returns what masks the values; `nothingSecret` for none. */
+export function redactOf(secrets: readonly string[] = []): Redact {
+  return secrets.length === 0 ? nothingSecret : redactor(secrets);
+}
+
+/** Joins several into one. */
+export function allOf(redacts: readonly Redact[]): Redact {
+  const distinct = redacts.filter((redact) => redact !== nothingSecret);
+  if (distinct.length === 0) return nothingSecret;
+  return (text) => distinct.reduce((masked, redact) => redact(masked), text);
+}
+
+/** Returns the error without resolved values, of its kind; the cause is left out when it may hold some. */
+export function redactedError(error: unknown, redact: Redact): unknown {
+  const reason = reasonOf(error);
+  const masked = redact(reason);
+  if (masked === reason) return error;
+  return error instanceof HaumeaError ? new HaumeaError(error.kind, masked) : new Error(masked);
+}
+
+/** Returns an object, such as the figures of a rule, with its texts at any depth masked. */
+export function redactedTexts<T extends Readonly<Record<string, unknown>>>(object: T, redact: Redact): T {
+  return redact === nothingSecret ? object : (copy(object, redact) as T);
+}
+
+/** Returns a log that writes to another without the secrets. */
+export function redactedLog(log: Logger, redact: Redact): Logger {
+  if (redact === nothingSecret) return log;
+  return {
+    debug: (message, details = {}) => log.debug(redact(message), redactedTexts(details, redact)),
+    info: (message, details = {}) => log.info(redact(message), redactedTexts(details, redact)),
+    warn: (message, details = {}) => log.warn(redact(message), redactedTexts(details, redact)),
+    error: (message, details = {}) => log.error(redact(message), redactedTexts(details, redact)),
+  };
+}
+
+function copy(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => copy(item, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, copy(item, redact)]));
+}

@@ -1,0 +1,44 @@
+/** The ports of REST and of the metrics document. */
+import type { Server } from 'node:http';
+import type Koa from 'koa';
+import type { Config } from '../base/config.js';
+import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '../base/http-server.js';
+import type { Logger } from '../base/log.js';
+import type { Door } from './door.js';
+import { createMetricsServer } from './metrics-server.js';
+import type { MetricsService } from './services/metrics.js';
+
+export interface PortOptions {
+  readonly config: Config['basic'];
+  /** Other limits on REST connections than the usual ones. */
+  readonly limits: Partial<HttpLimits> | undefined;
+  readonly guard: Door['guard'];
+  readonly log: Logger;
+}
+
+export interface OpenPorts {
+  /** Address of REST. */
+  readonly url: string;
+  readonly ports: readonly Server[];
+}
+
+/** Opens the port of REST and that of the metrics, when it has one of its own; both or none. */
+export async function openPorts(
+  app: Koa,
+  metrics: MetricsService,
+  { config, limits, guard, log }: PortOptions,
+): Promise<OpenPorts> {
+  const { restIp, restPort, restTls, prometheus, prometheusPort } = config;
+  const tls = readTls(restTls, 'basic.restTls');
+  const http = createHttpServer(guard(app.callback()), { tls, limits });
+  const url = await listen(http, restIp, restPort, 'REST');
+  if (!prometheus || prometheusPort === restPort) return { url, ports: [http] };
+  const own = createMetricsServer(metrics, guard);
+  try {
+    log.info(`metrics at ${await listen(own, restIp, prometheusPort, 'the metrics server')}/metrics`);
+  } catch (error) {
+    await closeHttp(http, 0);
+    throw error;
+  }
+  return { url, ports: [http, own] };
+}

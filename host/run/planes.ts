@@ -1,0 +1,36 @@
+/** The data planes of an engine, made when a rule needs one. All rules run in one for now. */
+import type { AnswerTo, ArgsOf, Question } from './questions.js';
+import type { Supervisor } from './supervisor.js';
+
+export class Planes {
+  #made: readonly Supervisor[] = [];
+
+  constructor(private readonly make: () => Supervisor) {}
+
+  /** Those that were made so far. */
+  get all(): readonly Supervisor[] {
+    return this.#made;
+  }
+
+  /** The data plane that the next rule is to run in: rules that share a stream have to be together. */
+  get next(): Supervisor {
+    let [plane] = this.#made;
+    if (plane === undefined) {
+      plane = this.make();
+      this.#made = [plane];
+    }
+    return plane;
+  }
+
+  /** Puts a question to each; with the answers. */
+  ask<Q extends Question>(question: Q, ...args: ArgsOf<Q>): Promise<[plane: Supervisor, answer: AnswerTo<Q>][]> {
+    return Promise.all(
+      this.#made.map(async (plane): Promise<[Supervisor, AnswerTo<Q>]> => [plane, await plane.ask(question, ...args)]),
+    );
+  }
+
+  /** Ends them within the time given. */
+  async close(timeoutMs: number): Promise<void> {
+    await Promise.all(this.#made.map((plane) => plane.close(timeoutMs)));
+  }
+}

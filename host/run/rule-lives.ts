@@ -1,0 +1,282 @@
+/** The lives of rules: starting, running by a schedule, stopping, failing and coming back. */
+import { systemClock } from '../base/clock.js';
+import { reasonOf } from '../base/errors.js';
+import { redactedTexts } from '../base/redact.js';
+import type { RuleState } from './api.js';
+import { connectionsOf } from './connection-uses.js';
+import type { Metrics } from './figures.js';
+import type { AtWork } from './heartbeat.js';
+import type { Planes } from './planes.js';
+import type { RunNotice } from './protocol.js';
+import { MissingPart } from './resolve.js';
+import type { Entry } from './rule-entry.js';
+import type { RuleLogs } from './rule-logs.js';
+import type { RulePlans } from './rule-plans.js';
+import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
+import type { Supervisor } from './supervisor.js';
+import type { TraceOrder } from './trace.js';
+
+export interface LifeOptions {
+  readonly plans: RulePlans;
+  readonly planes: Planes;
+  readonly logs: RuleLogs;
+  /** Time zone of schedules and of windows of days, as configured now. */
+  readonly zone: () => Zone;
+  /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
+  readonly patrolMs: number;
+}
+
+/** A rule that ran so long has recovered: the next failure is its first again. */
+const steadyMs = 60_000;
+/** Deaths of a data plane within `steadyMs` after which a suspect, or every rule, stops. */
+const maxLosses = 3;
+
+/** Messages of the status. */
+const canceled = 'canceled manually';
+const done = 'done';
+const expired = 'duration terminated';
+const outOfSchedule = 'schedule terminated';
+const none: readonly string[] = [];
+const waiting: RuleState = 'stopped: waiting for next schedule.';
+
+export class RuleLives {
+  readonly #options: LifeOptions;
+  /** Those that run, by the number of the run. */
+  readonly #byRun = new Map<number, Entry>();
+  #lastRun = 0;
+  /** When a data plane died of late, epoch ms. */
+  readonly #losses = new WeakMap<Supervisor, readonly number[]>();
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+  }
+
+  /** The rule of a run that has not ended. */
+  ofRun(run: number | undefined): Entry | undefined {
+    return run === undefined ? undefined : this.#byRun.get(run);
+  }
+
+  start(entry: Entry): void {
+    if (entry.state === 'starting' || entry.state === 'running') return;
+    entry.attempt = 0;
+    if (entry.state === 'stopping') {
+      entry.onEnd.push(() => this.start(entry));
+      return;
+    }
+    entry.skipUntil = 0;
+    // The time zone may have changed since the rule was defined.
+    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone());
+    if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
+    else this.#start(entry);
+  }
+
+  /** Resolves with what the sinks could not send any more, a sentence each. */
+  async stop(entry: Entry): Promise<readonly string[]> {
+    this.rest(entry);
+    entry.nextStartAt = 0;
+    return this.#stop(entry, canceled);
+  }
+
+  /** Stops a rule that nobody knows any more. */
+  async remove(entry: Entry): Promise<readonly string[]> {
+    this.rest(entry);
+    return this.#stop(entry, canceled);
+  }
+
+  /** Follows the input of a rule that runs as it says now. */
+  trace(entry: Entry): void {
+    entry.plane?.command({ kind: 'trace', run: entry.run, order: this.#traceOrder(entry) ?? null });
+  }
+
+  /** Ends all that would bring a rule back by itself. */
+  rest(entry: Entry): void {
+    entry.timer?.close();
+    entry.patrol?.close();
+    entry.patrol = undefined;
+  }
+
+  /** When a rule starts next by itself, epoch ms; 0 when it does not. */
+  nextStartOf({ nextStartAt, schedule, patrol }: Entry): number {
+    if (nextStartAt !== 0) return nextStartAt;
+    return schedule === undefined || patrol === undefined ? 0 : schedule.nextStart(Date.now());
+  }
+
+  /** Takes news of a run; late ones of an earlier run find nothing. */
+  noticed(notice: RunNotice): void {
+    const entry = this.#byRun.get(notice.run);
+    if (entry === undefined) return;
+    switch (notice.kind) {
+      case 'started':
+        if (entry.state === 'starting') entry.state = 'running';
+        return;
+      case 'opened':
+        entry.opening = notice.troubles.map(entry.redact);
+        return;
+      case 'ended':
+        this.#ended(entry, 'stopped', done, notice.metrics);
+        return;
+      case 'stopped':
+        entry.losses = notice.losses;
+        this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        return;
+      case 'failed':
+        if (entry.state === 'stopping') this.#ended(entry, 'stopped', entry.message, notice.metrics);
+        else this.#failed(entry, entry.redact(notice.reason), notice.metrics);
+        return;
+      default:
+        notice satisfies never;
+    }
+  }
+
+  /** The thread died with all its runs. The rule at fault meets its restart strategy, all others start again. */
+  lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void {
+    const now = Date.now();
+    const isKnown = atWork?.sharers === 1 && this.#byRun.has(atWork.run);
+    // A rule found guilty does not come back by itself, so only deaths without one count as a series.
+    const before = this.#losses.get(plane) ?? [];
+    const losses = isKnown ? before : [...before.filter((at) => now - at < steadyMs), now];
+    this.#losses.set(plane, losses);
+    const isSeries = losses.length >= maxLosses;
+    for (const entry of [...this.#byRun.values()]) {
+      if (entry.plane !== plane) continue;
+      const isAtWork = entry.run === atWork?.run;
+      if (entry.state === 'stopping') {
+        this.#ended(entry, 'stopped', entry.message, entry.metrics);
+      } else if (isAtWork && (isKnown || isSeries)) {
+        this.#failed(entry, `${reason} while it worked for this rule`, entry.metrics);
+      } else if (isKnown || isAtWork || !isSeries) {
+        this.#byRun.delete(entry.run);
+        if (isAtWork)
+          this.#options.logs.log.warn(`${reason} while it worked for rule ${entry.definition.id} and others`);
+        this.#startAgain(entry);
+      } else {
+        this.#failed(entry, reason, entry.metrics);
+      }
+    }
+  }
+
+  #start(entry: Entry): void {
+    const { definition } = entry;
+    entry.timer?.close();
+    entry.nextStartAt = 0;
+    this.#options.logs.open(entry);
+    try {
+      const kept = entry.planned;
+      entry.planned = undefined;
+      const run = ++this.#lastRun;
+      const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
+      const { start, redact } = this.#options.plans.startOf(definition, run, zoneMs, kept);
+      entry.redact = redact;
+      entry.topology = this.#options.plans.sameTopology(start.plan.topology);
+      entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);
+      const isDebug = definition.options.debug || this.#options.logs.isDebug;
+      entry.plane = this.#options.planes.next;
+      entry.plane.command({ kind: 'start', rule: { ...start, isDebug, trace: this.#traceOrder(entry) } });
+      entry.run = run;
+      this.#byRun.set(run, entry);
+    } catch (error) {
+      entry.state = 'stopped by error';
+      entry.message = reasonOf(error);
+      entry.stoppedAt = Date.now();
+      this.#options.logs.failure(entry, `can't be started: ${entry.message}`);
+      this.#options.logs.close(entry);
+      if (!(error instanceof MissingPart)) throw error;
+      entry.startedAt = entry.stoppedAt;
+      this.#comeBack(entry);
+      return;
+    }
+    entry.state = 'starting';
+    entry.losses = none;
+    entry.opening = undefined;
+    entry.message = '';
+    entry.startedAt = Date.now();
+    const { durationMs } = definition.options;
+    const isTimed = durationMs > 0 && (definition.options.cron === '' || entry.schedule === undefined);
+    if (isTimed) entry.timer = systemClock.after(durationMs, () => void this.#stop(entry, expired));
+  }
+
+  #traceOrder({ trace, definition }: Entry): TraceOrder | undefined {
+    return trace === undefined ? undefined : this.#options.plans.trace(definition, trace);
+  }
+
+  /** Starts a rule of which nobody waits to hear; a failure shows in its status and in the log. */
+  #startAgain(entry: Entry): void {
+    try {
+      this.#start(entry);
+    } catch {
+      // Both have it already.
+      this.#comeBack(entry);
+    }
+  }
+
+  /** Brings a rule in line with its schedule, now and at each later change. */
+  #follow(entry: Entry, schedule: Schedule): void {
+    entry.patrol?.close();
+    const now = Date.now();
+    const change = schedule.nextChange(now);
+    // A timer goes off a little early now and then.
+    const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
+    entry.patrol = systemClock.after(delay, () => this.#follow(entry, schedule));
+    const isStopped = entry.state.startsWith('stopped');
+    if (schedule.isActive(now)) {
+      const isRestarting = entry.nextStartAt > 0;
+      if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);
+    } else if (isStopped) {
+      entry.timer?.close();
+      entry.nextStartAt = 0;
+      entry.state = waiting;
+    } else {
+      void this.#stop(entry, outOfSchedule);
+    }
+  }
+
+  async #stop(entry: Entry, message: string): Promise<readonly string[]> {
+    if (entry.state === 'stopped by error' || entry.state === waiting) {
+      entry.state = 'stopped';
+      entry.message = message;
+    }
+    if (entry.state.startsWith('stopped')) return none;
+    const ended = new Promise<void>((resolve) => entry.onEnd.push(resolve));
+    if (entry.state !== 'stopping') {
+      entry.state = 'stopping';
+      entry.message = message;
+      entry.plane?.command({ kind: 'stop', run: entry.run });
+    }
+    await ended;
+    return entry.losses;
+  }
+
+  #ended(entry: Entry, state: RuleState, message: string, metrics: Metrics): void {
+    this.#byRun.delete(entry.run);
+    this.#options.logs.close(entry);
+    entry.timer?.close();
+    const isWaiting = entry.patrol !== undefined && state === 'stopped' && message === outOfSchedule;
+    entry.state = isWaiting ? waiting : state;
+    entry.message = message;
+    entry.stoppedAt = Date.now();
+    entry.metrics = redactedTexts(metrics, entry.redact);
+    // A run that ended or failed within its time is over until the next.
+    if (!isWaiting && entry.schedule !== undefined) {
+      entry.skipUntil = entry.schedule.nextChange(entry.stoppedAt) ?? Number.POSITIVE_INFINITY;
+    }
+    for (const call of entry.onEnd.splice(0)) call();
+  }
+
+  #failed(entry: Entry, reason: string, metrics: Metrics): void {
+    if (Date.now() - entry.startedAt > steadyMs) entry.attempt = 0;
+    this.#options.logs.failure(entry, `stopped by error: ${reason}`);
+    this.#ended(entry, 'stopped by error', reason, metrics);
+    this.#comeBack(entry);
+  }
+
+  /** Starts a rule that failed once more after a while, as often as its options say. */
+  #comeBack(entry: Entry): void {
+    const { attempts, delayMs, multiplier, maxDelayMs, jitterFactor } = entry.definition.options.restartStrategy;
+    if (entry.attempt >= attempts) return;
+    const delay = Math.min(maxDelayMs, delayMs * multiplier ** entry.attempt);
+    const wait = Math.max(0, delay * (1 + jitterFactor * (Math.random() * 2 - 1)));
+    entry.attempt++;
+    entry.nextStartAt = Date.now() + Math.round(wait);
+    entry.timer = systemClock.after(wait, () => this.#startAgain(entry));
+  }
+}
