@@ -42,16 +42,18 @@ test('every part brings what does the work', async () => {
 });
 
 test('users are offered what is not internal', () => {
-  assert.equal(connectorNames('source'), ['file', 'httppush', 'memory', 'mqtt', 'simulator']);
-  assert.equal(connectorNames('sink'), ['file', 'log', 'memory', 'mqtt', 'nop']);
+  assert.ok(connectorNames('source').includes('httppush'));
+  assert.not(connectorNames('sink').includes('httppush'));
+  assert.ok(connectorNames('sink').includes('nop'));
   assert.is(connectorOf('ruletest')?.isInternal, true);
+  assert.not(connectorNames('sink').includes('ruletest'));
 });
 
 test('a type that does not play the part is refused, with the one that was meant', async () => {
   const refusal = (reason: RegExp) => (error: unknown) =>
     error instanceof HaumeaError && error.kind === 'unknownConnector' && reason.test(error.message);
   assert.throws(() => connectorFor('sink', 'mqt'), refusal(/^sink mqt not found, did you mean mqtt\?$/));
-  assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are file, httppush, /));
+  assert.throws(() => connectorFor('source', 'log'), refusal(/^source log not found, there are file, .*mqtt/));
   await loadConnector('sink', 'simulator').then(
     () => assert.unreachable(),
     (error) => assert.ok(refusal(/simulator/)(error)),
@@ -71,12 +73,16 @@ test('sinks say what they take, by the action where it matters', () => {
 test('statements get their defaults from manifests', () => {
   assert.equal([defaultType('stream'), defaultType('table')], ['mqtt', 'file']);
   assert.is(connectorOf('file')?.source?.retainedRows, 9999);
-  assert.equal([...lookups().keys()], ['httppull', 'memory', 'redis']);
+  assert.match(lookups().get('memory')?.refusal?.('topic', null) ?? '', /KEY is required/);
+  assert.match(lookups().get('redis')?.refusal?.('16', 'k') ?? '', /the number of a Redis database/);
+  assert.not(lookups().has('mqtt'));
   assert.is(sourceKeys().get('mqtt')?.keysName, 'mqtt_source');
 });
 
 test('types of connections are those there are and those that are planned', () => {
-  assert.equal(connectionTypes(), ['edgex', 'httppush', 'kafka', 'mqtt', 'nng', 'sql', 'sse', 'websocket']);
+  const types = connectionTypes();
+  for (const name of ['edgex', 'httppush', 'mqtt', 'sql']) assert.ok(types.includes(name), name);
+  for (const name of ['file', 'memory', 'nop']) assert.not(types.includes(name), name);
 });
 
 test('equal properties make the same connection, those of the action aside', () => {
