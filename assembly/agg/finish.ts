@@ -3,16 +3,8 @@ import { Agg } from '../gen/aggregates';
 import { Tag, span } from '../mem/layout';
 import { G_FN, G_STATE } from './spec';
 import { dedupe, mergeObjects } from './kept';
+import { giveResult } from './result';
 import { deviation, median, percentile } from './statistics';
-
-export let resultTag: u8 = 0;
-export let resultVal: u64 = 0;
-
-// @ts-ignore: decorator
-@inline export function giveResult(tag: u8, payload: u64): void {
-  resultTag = tag;
-  resultVal = payload;
-}
 
 /**
  * Computes the result of one aggregate of a group into resultTag and resultVal. What it refers to lives as long as the

@@ -11,7 +11,7 @@ import { noMemory } from '../ops/result';
 import { textFails } from '../value/text';
 import { parameterError } from './error';
 import { keyLen, keyOff, keyText } from './key';
-import { giveResult } from './finish';
+import { giveResult } from './result';
 
 function compareKeys(a: usize, b: usize): i32 {
   return bytesCompare(

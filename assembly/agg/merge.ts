@@ -2,7 +2,7 @@
 // size (`isMergeable`).
 import { Agg } from '../gen/aggregates';
 import { Tag } from '../mem/layout';
-import { AGG_SIZE, G_B, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt, bindOf, bindTag, bindVal, isTrue } from './spec';
+import { AGG_SIZE, GROUP_HEAD, G_B, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt, bindOf, bindTag, bindVal, isTrue } from './spec';
 import { SET_VALUES } from './group';
 import { addToSum, storeValue, takeExtreme } from './accumulate';
 
@@ -60,4 +60,12 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
         if (load<u32>(from, 12) && !(tag <= Tag.NULL && ignoresNulls(agg))) copyState(set, to, from, earlier + tagAt, tag);
     }
   }
+}
+
+/** The kept values are those of the first row; what they refer to lives in the other set. */
+export function keepOf(spec: usize, group: usize, from: usize): void {
+  const keeps = load<u32>(spec, S_KEEPS);
+  const tagsAt = load<u32>(spec, S_TAGS_AT);
+  memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, <usize>keeps << 3);
+  memory.copy(group + tagsAt, from + tagsAt, keeps);
 }

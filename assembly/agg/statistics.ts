@@ -4,7 +4,7 @@ import { Agg } from '../gen/aggregates';
 import { SLOT_SIZE, SLOT_TAG, Tag, isNumber } from '../mem/layout';
 import { alloc, free } from '../mem/alloc';
 import { noMemory } from '../ops/result';
-import { giveResult } from './finish';
+import { giveResult } from './result';
 import { numberError, parameterError, rangeError } from './error';
 
 // @ts-ignore: decorator

@@ -13,7 +13,7 @@ export let sel: usize = 0;
 export let selLen: u32 = 0;
 /** Column block whose tag is ERROR at rows that failed (and still travel, to be reported at their place); 0 when none did. */
 export let rowErrors: usize = 0;
-/** Below a merge node: number of the stream that the batch comes from. */
+/** Input by which the batch, or signal, came to the node with several inputs that is nearest above: set by ports. */
 export let branch: u32 = 0;
 /** Wall clock of the batch, epoch milliseconds. */
 export let nowMs: f64 = 0;

@@ -7,34 +7,34 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_FRAMING, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
+  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
-import { STATE_SIZE, dropBuffers, gatherRows, isLost, loseMessage } from './gather';
-import { OutputFraming } from '../gen/flow-layouts';
-import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
-import { selectionPop, selectionPush } from './selection';
-import { withoutErrors } from './filter';
+import { STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherRows, isLost, loseMessage } from './gather';
+import { Operator, Signal } from './operator';
+import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { selectionPop, selectionPush, withoutErrors } from './selection';
+import { ONE_END, isLines, sendFailure } from './send';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 
-/** End of the only message of a segment that is handed out directly. */
-export const ONE_END: usize = memory.data(4, 4);
+export function encodeOperator(operator: Operator): void {
+  operator.open = encodeOpen;
+  operator.push = encodePush;
+  operator.signal = encodeSignal;
+  operator.tick = gatherFlush;
+  operator.free = encodeFree;
+}
 
 // @ts-ignore: decorator
 @inline function specOf(node: usize): usize {
   return <usize>load<u32>(node, N_SPEC);
 }
 
-// @ts-ignore: decorator
-@inline export function isLines(spec: usize): bool {
-  return load<u8>(spec, E_FRAMING) == OutputFraming.LINES;
-}
-
 /** Makes the state of an encode node; false when memory is exhausted. */
-export function encodeOpen(node: usize): bool {
+function encodeOpen(node: usize): bool {
   const spec = specOf(node);
   if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) return true;
   const isBatching =
@@ -46,14 +46,20 @@ export function encodeOpen(node: usize): bool {
   return state != 0;
 }
 
-export function encodeFree(node: usize): void {
+function encodeFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   dropBuffers(node, state);
   free(state, STATE_SIZE, accountOf(node));
 }
 
-export function encodePush(node: usize): void {
+function encodeSignal(node: usize, signal: u32, value: u64): void {
+  if (signal == Signal.BEGIN) gatherBegin(node);
+  else if (signal == Signal.END) gatherEnd(node, offOf(value), lenOf(value));
+  else if (signal == Signal.FLUSH) gatherFlush(node);
+}
+
+function encodePush(node: usize): void {
   const spec = specOf(node);
   if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) {
     countRows(node, spec);
@@ -231,30 +237,4 @@ function handOut(node: usize, spec: usize, from: usize, end: usize): void {
     store<u32>(ONE_END, <u32>(end - from));
     outDirect(node, from, <u32>(end - from), ONE_END, 1, 1);
   }
-}
-
-/** Sends the reason in flow/failure.ts in place of a message, if the rule wants that. */
-export function sendFailure(node: usize, spec: usize): void {
-  if (!(load<u8>(spec, E_FLAGS) & EncodeFlag.SEND_ERROR)) return;
-  const len = min(failLen, OUT_SIZE >> 1);
-  const hasEnds = !isLines(spec);
-  let p = outOpen(node, hasEnds);
-  if (p + len + 64 > outLimit || (hasEnds && outEndsFull(1))) {
-    outClose(p, 0, 0);
-    outFlush();
-    p = outOpen(node, hasEnds);
-  }
-  if (load<u8>(spec, E_FORMAT) == OutputFormat.ROWS) {
-    rowWriteHead(p, Tag.OBJECT, 1);
-    store<u32>(p, 5, 5);
-    store<u32>(p, 0x6f727265, 9); // erro
-    store<u8>(p, 0x72, 13); // r
-    rowWriteHead(p + 14, Tag.STR, len);
-    p += 19;
-  }
-  memory.copy(p, failOff, len);
-  p += len;
-  if (hasEnds) outErrorEnd(p);
-  else store<u8>(p++, 0x0a);
-  outClose(p, 1, 0);
 }

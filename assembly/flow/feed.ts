@@ -2,12 +2,15 @@
 import { FEED_LEFT } from '../gen/flow-layouts';
 import { hostAcknowledge, hostClock, hostPacket } from './host';
 import { inletAt, inletBegin, inletKeep, inletReset } from './inlet';
-import { chargeRoot, N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
-import { isMeasured } from './latency';
+import { signalBelow } from './emit';
+import { isMeasured, noteFree } from './latency';
 import { longestBegin, longestNote } from './longest';
+import { N_IN, NodeKind, nodeNew, nodeRelease, setCurrent } from './node';
+import { Signal } from './operator';
 import { outFlush } from './output';
 import { identity } from './stage';
-import { emitRoot, flushBelow, trim } from './tree';
+import { chargeRoot } from './timing';
+import { emitRoot, trim } from './tree';
 import { addWork, setBatch, setNow } from './context';
 import {
   ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
@@ -28,6 +31,7 @@ export function streamOpen(spec: usize, specLen: u32): usize {
 /** Frees a stream without nodes. */
 export function streamClose(root: usize): void {
   sourceFree(root);
+  noteFree(root);
   nodeRelease(root);
 }
 
@@ -110,7 +114,7 @@ export function endInput(root: usize, inlet: usize, now: f64): void {
   }
   inletReset(inlet);
   sourceReset(root);
-  flushBelow(root);
+  signalBelow(root, Signal.FLUSH, 0);
   setCurrent(0);
   outFlush();
 }

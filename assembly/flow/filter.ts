@@ -6,11 +6,13 @@
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
 import * as ctx from './context';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage, exhaust, keepFailure } from './node';
-import { FILTER_CONDITION, FILTER_FLAGS, FilterFlag } from '../gen/flow-layouts';
+import { beginMessage, emit, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure } from './node';
+import { Operator, Signal } from './operator';
+import { selectionPop, selectionPush, withoutErrors } from './selection';
 import { stageAcquire, stageRelease } from './stage';
-import { selectionPop, selectionPush } from './selection';
+import { FILTER_CONDITION, FILTER_FLAGS, FilterFlag } from '../gen/flow-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_UNIFORM, Tag, offOf, lenOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { isConst, blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -25,13 +27,20 @@ const S_VERDICT: usize = 12;
 const PASSES: u32 = 1;
 const DROPS: u32 = 2;
 
+export function filterOperator(operator: Operator): void {
+  operator.open = filterOpen;
+  operator.push = filterPush;
+  operator.signal = filterSignal;
+  operator.free = filterFree;
+}
+
 // @ts-ignore: decorator
 @inline function filterFlags(node: usize): u32 {
   return load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_FLAGS);
 }
 
 /** Makes the state of a filter; false when memory is exhausted. */
-export function filterOpen(node: usize): bool {
+function filterOpen(node: usize): bool {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
   store<u32>(node, <u32>state, N_STATE);
@@ -39,7 +48,13 @@ export function filterOpen(node: usize): bool {
   return state != 0;
 }
 
-export function filterBegin(node: usize): void {
+function filterSignal(node: usize, signal: u32, value: u64): void {
+  if (signal == Signal.BEGIN) begin(node);
+  else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
+  else signalBelow(node, signal, value);
+}
+
+function begin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   store<u64>(state, 0);
   store<u64>(state, 0, 8);
@@ -49,7 +64,7 @@ export function filterBegin(node: usize): void {
   }
 }
 
-export function filterEnd(node: usize, failedOff: usize, failedLen: u32): void {
+function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   const ownOff = <usize>load<u32>(state, S_FAIL_OFF);
   const off = ownOff ? ownOff : failedOff;
@@ -74,7 +89,7 @@ export function filterEnd(node: usize, failedOff: usize, failedLen: u32): void {
   emit(node);
 }
 
-export function filterPush(node: usize): void {
+function filterPush(node: usize): void {
   const flags = load<u32>(node, N_FLAGS);
   if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), S_FAIL_OFF)) return;
   const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
@@ -190,17 +205,6 @@ function pushWithErrors(node: usize, program: usize, condition: u32): void {
   selectionPop();
 }
 
-/** Writes the selected rows that did not fail to `to` and returns how many they are. */
-export function withoutErrors(sel: usize, selLen: u32, rowErrors: usize, to: usize): u32 {
-  let n: u32 = 0;
-  for (let i: u32 = 0; i < selLen; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    store<u32>(to + (<usize>n << 2), row);
-    n += <u32>(tagAt(rowErrors, row) != Tag.ERROR);
-  }
-  return n;
-}
-
 /** The way for batches with failing rows: decides row by row and marks the failures. */
 function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: u32, before: usize): void {
   const flags = load<u32>(node, N_FLAGS);
@@ -260,6 +264,6 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
   selectionPop();
 }
 
-export function filterFree(node: usize): void {
+function filterFree(node: usize): void {
   free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
 }

@@ -15,7 +15,7 @@ import { N_OUT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './
 import {
   E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
 } from './encode-row';
-import { ONE_END, isLines, sendFailure } from './encode';
+import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff } from './failure';
@@ -51,7 +51,7 @@ const TAIL: u32 = 2;
   return load<u32>(state, S_FAIL_OFF) != 0;
 }
 
-export function encodeBegin(node: usize): void {
+export function gatherBegin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (state) mark(state);
 }
@@ -180,7 +180,7 @@ function addEnd(node: usize, state: usize, end: u32): bool {
   return true;
 }
 
-export function encodeEnd(node: usize, failedOff: usize, failedLen: u32): void {
+export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -204,13 +204,8 @@ export function encodeEnd(node: usize, failedOff: usize, failedLen: u32): void {
   mark(state);
 }
 
-/** The wait for more rows is over. */
-export function encodeTick(node: usize): void {
-  encodeFlush(node);
-}
-
 /** Sends what was gathered, if anything. */
-export function encodeFlush(node: usize): void {
+export function gatherFlush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (state && load<u32>(state, S_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
 }

@@ -2,21 +2,35 @@
 //
 //   state   none; N_STATE itself holds the rows that may still pass in the message under way
 import * as ctx from './context';
+import { beginMessage, emit, endMessage, signalBelow } from './emit';
+import { N_FLAGS, N_SPEC, N_STATE, NodeFlag } from './node';
+import { Operator, Signal } from './operator';
 import { LIMIT_COUNT } from '../gen/flow-layouts';
-import { N_FLAGS, N_SPEC, N_STATE, NodeFlag, beginMessage, emit, endMessage } from './node';
+import { lenOf, offOf } from '../mem/layout';
+
+export function limitOperator(operator: Operator): void {
+  operator.push = limitPush;
+  operator.signal = limitSignal;
+}
 
 // @ts-ignore: decorator
 @inline function limitOf(node: usize): u32 {
   return load<u32>(<usize>load<u32>(node, N_SPEC), LIMIT_COUNT);
 }
 
-export function limitBegin(node: usize): void {
+function limitSignal(node: usize, signal: u32, value: u64): void {
+  if (signal == Signal.BEGIN) begin(node);
+  else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
+  else signalBelow(node, signal, value);
+}
+
+function begin(node: usize): void {
   const count = limitOf(node);
   store<u32>(node, count, N_STATE);
   if (count) beginMessage(node);
 }
 
-export function limitPush(node: usize): void {
+function limitPush(node: usize): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
     if (limitOf(node)) emit(node);
     return;
@@ -30,7 +44,7 @@ export function limitPush(node: usize): void {
 }
 
 /** With a limit of 0 nothing began; but a failure is told, as it would be of a message of which rows are left. */
-export function limitEnd(node: usize, failedOff: usize, failedLen: u32): void {
+function end(node: usize, failedOff: usize, failedLen: u32): void {
   if (!limitOf(node)) {
     if (!failedOff) return;
     beginMessage(node);

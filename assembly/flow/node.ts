@@ -1,17 +1,14 @@
 // Operators of the running rules form trees: a stream at the root, then filters, windows, encoders. Rules with equal
-// steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts).
+// steps share the nodes of those steps; a node lives as long as somebody refers to it (the host counts). A port is the one
+// edge that joins trees: its child is a node that has another place in a tree, or is a root of its own (join/port.ts).
 // A node is drawn in gen/flow-layouts.ts.
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import * as ctx from './context';
 import { fail, failLen, failNoMemory, failOff } from './failure';
-import { hostClock, hostExhausted } from './host';
-import { pushTo, beginOf, endOf } from './kinds';
-import { isMeasured, note, noteFree } from './latency';
-import { longestFrom, longestNote, longestUntil } from './longest';
-
+import { hostExhausted } from './host';
 import {
-  NodeFlag, NodeKind, N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_FLAGS, N_MEMORY, N_IN, N_OUT, N_EXCEPTIONS, N_EXC_OFF, N_EXC_LEN, N_EXC_AT, N_LAST, N_BUSY, N_TICK, N_SIZE_OF as NODE_SIZE,
+  N_CHILD, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_KIND, N_LAST_CHILD, N_MEMORY, N_PARENT, N_PREVIOUS, N_SIBLING,
+  N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
 } from '../gen/flow-layouts';
 
 export { NodeFlag, NodeKind } from '../gen/flow-layouts';
@@ -19,52 +16,15 @@ export {
   N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_MEMORY, N_IN, N_OUT, N_EXCEPTIONS, N_EXC_OFF, N_EXC_LEN, N_EXC_AT, N_LAST, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_BUSY, N_TICK, N_HIST, N_WORK, N_WORK_US, N_WORK_ROWS, N_WORK_HOST, N_SIZE_OF as NODE_SIZE,
 } from '../gen/flow-layouts';
 
+/** What holds for a node holds for those below it: they get the same rows, or those of the same message. */
+const INHERITED: u32 = NodeFlag.MESSAGES | NodeFlag.TIES | 0xffff0000;
+
 /** The node at work, for the report when the kernel fails. */
 export let current: usize = 0;
 
 export function setCurrent(node: usize): void {
   current = node;
 }
-
-/** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
-const SAMPLE_EVERY: u32 = 64;
-let sampleCount: u32 = 32;
-let isSampled: bool = false;
-/** How many batches the timed one stands for. */
-let sampleWeight: f64 = 1;
-/** Time spent in the children of the node at work, microseconds; only in a timed batch. */
-let childrenUs: f64 = 0;
-
-/** Decides whether the batch that begins is timed. */
-export function nextSample(): void {
-  const every: u32 = isMeasured ? 1 : SAMPLE_EVERY;
-  isSampled = (sampleCount++ & (every - 1)) == 0;
-  sampleWeight = every;
-  childrenUs = 0;
-}
-
-/** Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself. */
-export function beginTick(): f64 {
-  isSampled = true;
-  sampleWeight = 1;
-  childrenUs = 0;
-  const now = hostClock();
-  longestFrom(now);
-  return now;
-}
-
-/** Ends the tick of a node that began at `start`. */
-export function endTick(node: usize, start: f64): void {
-  const now = hostClock();
-  const took = now - start;
-  charge(node, took);
-  longestUntil(node, now, 0);
-  isSampled = false;
-  let root = node;
-  while (load<u32>(root, N_PARENT)) root = <usize>load<u32>(root, N_PARENT);
-  store<f64>(root, load<f64>(root, N_TICK) + took, N_TICK);
-}
-
 
 const MAX_EXCEPTION_TEXT: u32 = 512;
 
@@ -74,72 +34,47 @@ export function nodeNew(kind: u32, parent: usize): usize {
   if (!node) return 0;
   store<u64>(node, NODE_SIZE, N_MEMORY);
   store<u32>(node, kind, N_KIND);
-  store<u32>(node, <u32>parent, N_PARENT);
   if (parent) {
-    let last = <usize>load<u32>(parent, N_CHILD);
-    if (!last) store<u32>(parent, <u32>node, N_CHILD);
-    else {
-      while (load<u32>(last, N_SIBLING)) last = <usize>load<u32>(last, N_SIBLING);
-      store<u32>(last, <u32>node, N_SIBLING);
-    }
+    store<u32>(node, <u32>parent, N_PARENT);
+    store<u32>(node, load<u32>(parent, N_FLAGS) & INHERITED, N_FLAGS);
+    const last = <usize>load<u32>(parent, N_LAST_CHILD);
+    store<u32>(node, <u32>last, N_PREVIOUS);
+    if (last) store<u32>(last, <u32>node, N_SIBLING);
+    else store<u32>(parent, <u32>node, N_CHILD);
+    store<u32>(parent, <u32>node, N_LAST_CHILD);
   }
   return node;
 }
 
-/** Unlinks the node from its parent and frees the node itself; its kind has freed state, spec and program before. */
+/** Unlinks the node from its parent and frees the node itself; all that it holds has been freed before. */
 export function nodeRelease(node: usize): void {
   const parent = <usize>load<u32>(node, N_PARENT);
   if (parent) {
-    let at = <usize>load<u32>(parent, N_CHILD);
-    if (at == node) store<u32>(parent, load<u32>(node, N_SIBLING), N_CHILD);
-    else {
-      while (at && <usize>load<u32>(at, N_SIBLING) != node) at = <usize>load<u32>(at, N_SIBLING);
-      if (at) store<u32>(at, load<u32>(node, N_SIBLING), N_SIBLING);
-    }
+    const before = <usize>load<u32>(node, N_PREVIOUS);
+    const next = <usize>load<u32>(node, N_SIBLING);
+    if (before) store<u32>(before, <u32>next, N_SIBLING);
+    else store<u32>(parent, <u32>next, N_CHILD);
+    if (next) store<u32>(next, <u32>before, N_PREVIOUS);
+    else store<u32>(parent, <u32>before, N_LAST_CHILD);
   }
-  noteFree(node);
   free(<usize>load<u32>(node, N_EXC_OFF), MAX_EXCEPTION_TEXT, 0);
   free(node, NODE_SIZE, 0);
+}
+
+/** Notes that the batches of the node have the times of their rows in a column, epoch ms as I64. */
+export function setTimesColumn(node: usize, column: u32): void {
+  store<u16>(node, <u16>(column + 1), N_TIMES);
+}
+
+/** The column with the times of the rows of the node's input, -1 none. */
+export function timesColumn(node: usize): i32 {
+  return <i32>load<u16>(node, N_TIMES) - 1;
 }
 
 /** Address of the byte counter that the node's own allocations are charged to. */
 // @ts-ignore: decorator
 @inline export function accountOf(node: usize): usize {
   return node + N_MEMORY;
-}
-
-/** Books what a node took in a timed batch, without what its children took of it. */
-function charge(node: usize, took: f64): void {
-  const own = took - childrenUs;
-  store<f64>(node, load<f64>(node, N_BUSY) + own * sampleWeight, N_BUSY);
-  if (isMeasured) note(node, own);
-}
-
-/** Books the time since `start` that a root took to read its input; only where every batch is timed. */
-export function chargeRoot(root: usize, start: f64): void {
-  const took = hostClock() - start;
-  store<f64>(root, load<f64>(root, N_BUSY) + took, N_BUSY);
-  note(root, took);
-}
-
-function pushTimed(node: usize): void {
-  const outer = childrenUs;
-  childrenUs = 0;
-  const start = hostClock();
-  pushTo(node);
-  const took = hostClock() - start;
-  charge(node, took);
-  childrenUs = outer + took;
-}
-
-function endTimed(node: usize, failedOff: usize, failedLen: u32): void {
-  const outer = childrenUs;
-  childrenUs = 0;
-  const start = hostClock();
-  endOf(node, failedOff, failedLen);
-  const took = hostClock() - start;
-  charge(node, took);
-  childrenUs = outer + took;
 }
 
 // @ts-ignore: decorator
@@ -157,62 +92,6 @@ export function exhaust(node: usize): void {
   failNoMemory();
   addException(node, failOff, failLen, 1);
   hostExhausted(node);
-}
-
-/** Hands the current batch to one node. */
-// @ts-ignore: decorator
-@inline export function give(node: usize, count: u32): void {
-  if (isExhausted(node)) return;
-  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
-  store<f64>(node, ctx.nowMs, N_LAST);
-  current = node;
-  // What is computed below is of no use to others.
-  const chunk = poolChunk(ctx.scratch);
-  const filled = poolFilled(ctx.scratch);
-  const computed = ctx.computed;
-  if (isSampled) pushTimed(node);
-  else pushTo(node);
-  if (poolChunk(ctx.scratch) != chunk || poolFilled(ctx.scratch) != filled) poolReturn(ctx.scratch, chunk, filled);
-  ctx.setComputed(computed);
-}
-
-/** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
-export function emit(node: usize): void {
-  const n = ctx.selLen;
-  if (n == 0) return;
-  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
-  const cols = ctx.cols;
-  const rows = ctx.rows;
-  const sel = ctx.sel;
-  const errors = ctx.rowErrors;
-  const isRoot = load<u32>(node, N_PARENT) == 0;
-  let child = <usize>load<u32>(node, N_CHILD);
-  while (child) {
-    give(child, n);
-    if (isRoot) longestNote(child, n);
-    ctx.setBatch(cols, rows, sel, n, errors);
-    child = <usize>load<u32>(child, N_SIBLING);
-  }
-  current = node;
-}
-
-/** Opens a message: all batches until `endMessage` are rows of it. */
-export function beginMessage(node: usize): void {
-  let child = <usize>load<u32>(node, N_CHILD);
-  while (child) {
-    beginOf(child);
-    child = <usize>load<u32>(child, N_SIBLING);
-  }
-}
-
-/** Closes the message. With `failedOff` != 0 the message is replaced by that error text. */
-export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
-  let child = <usize>load<u32>(node, N_CHILD);
-  while (child) {
-    if (isSampled) endTimed(child, failedOff, failedLen);
-    else endOf(child, failedOff, failedLen);
-    child = <usize>load<u32>(child, N_SIBLING);
-  }
 }
 
 let failures: u32 = 0;

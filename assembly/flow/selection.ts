@@ -1,7 +1,7 @@
 // Row selections of operators that narrow a batch. A selection lives while it is emitted, so all operators share one
 // stack of blocks: push before filling, pop after emit.
 import { alloc, WORKSPACE } from '../mem/alloc';
-import { BATCH_ROWS } from '../mem/layout';
+import { BATCH_ROWS, Tag, tagAt } from '../mem/layout';
 
 /** A batch of more nested operators than this is not narrowed any further; the planner never comes near. */
 const MAX_DEPTH: u32 = 64;
@@ -26,4 +26,15 @@ export function selectionPush(): usize {
 
 export function selectionPop(): void {
   depth--;
+}
+
+/** Writes the selected rows that did not fail to `to` and returns how many they are. */
+export function withoutErrors(sel: usize, selLen: u32, rowErrors: usize, to: usize): u32 {
+  let n: u32 = 0;
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    store<u32>(to + (<usize>n << 2), row);
+    n += <u32>(tagAt(rowErrors, row) != Tag.ERROR);
+  }
+  return n;
 }

@@ -2,7 +2,7 @@
 // only while it is emitted, so all operators share one stack of blocks: acquire before filling, release after emit,
 // last in first out.
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { BATCH_ROWS, COL_SIZE, COL_HAS_RAW, COL_UNIFORM, Tag } from '../mem/layout';
+import { BATCH_ROWS, COL_HAS_RAW, COL_SIZE, COL_TAGS, COL_UNIFORM, Tag } from '../mem/layout';
 
 const MAX_BLOCKS: u32 = 4096;
 const KEPT_BLOCKS: u32 = 256;
@@ -49,4 +49,13 @@ export function stageTrim(): void {
 /** Gives back the blocks acquired last. */
 export function stageRelease(count: u32): void {
   used -= count;
+}
+
+/** Notes the tag that all rows of the column have, if they have one. */
+export function noteUniform(col: usize, n: u32): void {
+  const first = load<u8>(col, COL_TAGS);
+  let same = true;
+  for (let i: u32 = 1; i < n; i++) same = same && load<u8>(col + i, COL_TAGS) == first;
+  store<u8>(col, same ? first : Tag.MIXED, COL_UNIFORM);
+  store<u8>(col, 0, COL_HAS_RAW);
 }

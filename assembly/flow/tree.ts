@@ -1,14 +1,16 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
-import { exhaust, accountOf, beginTick, current, emit, endTick, give, nextSample, nodeNew, nodeRelease, setCurrent } from './node';
-import { NodeFlag, NodeKind, N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE } from './node';
+import { emit, give, signalTo } from './emit';
+import { noteFree } from './latency';
+import { N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust, nodeNew, nodeRelease, setCurrent } from './node';
+import { Signal, freeOf, openOf, tickOf } from './operator';
+import { operatorsInit } from './operators';
+import { beginTick, endTick, nextSample } from './timing';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
 import * as ctx from './context';
 import { hostTick } from './host';
-import { flushOf, freeOf, openOf, tickOf } from './kinds';
-import { withoutErrors } from './filter';
 import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
-import { selectionPop, selectionPush } from './selection';
+import { selectionPop, selectionPush, withoutErrors } from './selection';
 import { identity, stageInit, stageTrim } from './stage';
 import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
@@ -20,6 +22,7 @@ import { programFree, programNew, vmRun } from '../ops/vm';
 
 /** Prepares the kernel; false when the first memory is not to be had. */
 export function kernelInit(): bool {
+  operatorsInit();
   contextInit();
   stageInit();
   return registers != 0 && identity != 0 && outputInit() && inletInit();
@@ -34,8 +37,7 @@ export function nodeAdd(
 ): usize {
   const node = nodeNew(kind, parent);
   if (!node) return 0;
-  if (kind == NodeKind.WINDOW || (parent && load<u32>(parent, N_FLAGS) & NodeFlag.MESSAGES)) flags |= NodeFlag.MESSAGES;
-  store<u32>(node, flags, N_FLAGS);
+  store<u32>(node, load<u32>(node, N_FLAGS) | flags, N_FLAGS);
   store<u32>(node, host, N_HOST);
   let isMade = true;
   if (specLen) {
@@ -62,6 +64,7 @@ export function nodeRemove(node: usize): void {
   freeOf(node);
   programFree(<usize>load<u32>(node, N_PROGRAM));
   free(<usize>load<u32>(node, N_SPEC), load<u32>(node, N_SPEC_SIZE), accountOf(node));
+  noteFree(node);
   nodeRelease(node);
 }
 
@@ -121,7 +124,7 @@ export function tick(now: f64): void {
     store<f64>(node, now, N_LAST);
     hostTick(load<u32>(node, N_HOST));
     const start = beginTick();
-    tickOf(node, now);
+    tickOf(node);
     endTick(node, start);
   }
   setCurrent(0);
@@ -133,19 +136,9 @@ export function tick(now: f64): void {
 export function flush(node: usize, now: f64): void {
   setNow(now);
   longestBegin();
-  setCurrent(node);
-  flushOf(node);
+  signalTo(node, Signal.FLUSH, 0);
   setCurrent(0);
   outFlush();
-}
-
-/** Sends what the nodes below `node` gathered. */
-export function flushBelow(node: usize): void {
-  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
-    setCurrent(child);
-    flushOf(child);
-    flushBelow(child);
-  }
 }
 
 /** The node at work; after a failure of the kernel the one that failed. */

@@ -35,6 +35,8 @@ export namespace NodeFlag {
   export const MESSAGES: u32 = 2;
   /** Its state could not grow: it takes nothing in and sends nothing until its rules have ended. */
   export const EXHAUSTED: u32 = 4;
+  /** Rows of the same time come together, in one batch or one after the other. */
+  export const TIES: u32 = 8;
 }
 
 /** Flags of a filter. */
@@ -81,7 +83,7 @@ export namespace NullRule {
   export const SEND: u8 = 2;
 }
 
-// node, 152 bytes. A node of the operator tree.
+// node, 160 bytes. A node of the operator tree.
 //
 //   0    kind u32   NodeKind
 //   4    parent u32   node, 0 for a root
@@ -89,7 +91,8 @@ export namespace NullRule {
 //   12   sibling u32   the next
 //   16   program u32   expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
 //   20   state u32   block of the operator's own, 0 none
-//   24   flags u32   NodeFlag
+//   24   flags u16   NodeFlag
+//   26   times u16   column with the times of its rows + 1, 0 none
 //   28   heap u32   position + 1 in the timer heap (flow/timers.ts), 0 none
 //   32   memory u64   bytes held by the node and its state
 //   40   in u64   records
@@ -111,6 +114,8 @@ export namespace NullRule {
 //   136  workUs f64   so much time
 //   144  workRows u32   for so many rows
 //   148  workHost u32   the part of it in functions of the host, microseconds
+//   152  lastChild u32
+//   156  previous u32   the sibling before
 export const N_KIND: usize = 0;
 export const N_PARENT: usize = 4;
 export const N_CHILD: usize = 8;
@@ -118,6 +123,7 @@ export const N_SIBLING: usize = 12;
 export const N_PROGRAM: usize = 16;
 export const N_STATE: usize = 20;
 export const N_FLAGS: usize = 24;
+export const N_TIMES: usize = 26;
 export const N_HEAP: usize = 28;
 export const N_MEMORY: usize = 32;
 export const N_IN: usize = 40;
@@ -139,7 +145,9 @@ export const N_WORK: usize = 132;
 export const N_WORK_US: usize = 136;
 export const N_WORK_ROWS: usize = 144;
 export const N_WORK_HOST: usize = 148;
-export const N_SIZE_OF: u32 = 152;
+export const N_LAST_CHILD: usize = 152;
+export const N_PREVIOUS: usize = 156;
+export const N_SIZE_OF: u32 = 160;
 
 // segment, 32 bytes. Complete messages that a node has written, on their way to the host.
 //

@@ -1,6 +1,6 @@
 // Columns of pairs: the values of records, written into column blocks.
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
-import { noteUniform } from '../window/output';
+import { noteUniform } from '../flow/stage';
 import { OWNER_NONE, OWNER_OTHER, J_OTHERS, S_OTHERS, S_OWNERS, branchAt, slotsOf } from './spec';
 import { placeOf, recordOf, spec, state } from './run';
 import { recordTag, recordVal } from './rows';

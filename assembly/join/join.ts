@@ -2,16 +2,16 @@
 // step go out in batches while the pairs are worked on; those of the steps before are kept as tuples.
 import * as ctx from '../flow/context';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
-import {
-  N_FLAGS, N_IN, N_LAST, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, beginMessage, endMessage,
-} from '../flow/node';
+import { beginMessage, endMessage, signalBelow } from '../flow/emit';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException } from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
 import { allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew, vmRun } from '../ops/vm';
 import {
-  B_COLUMNS, B_COLUMNS_AT, B_COMPUTED, B_COMPUTED_AT, B_IS_TABLE, B_RETAIN, JoinType, J_BRANCH, J_BRANCHES, J_COLUMNS,
+  B_COLUMNS, B_COLUMNS_AT, B_COMPUTED, B_COMPUTED_AT, B_IS_TABLE, B_RETAIN, FOR_TABLE, JoinType, J_BRANCH, J_BRANCHES, J_COLUMNS,
   J_OTHERS, J_OTHERS_AT, J_STEPS, LIST_SIZE, OWNER_NONE, OWNER_OTHER, S_BEGUN, S_FAIL, S_FAIL_LEN, S_LISTS, S_OTHERS, S_OWNERS,
   S_POINTERS, S_PROGRAMS, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, listAt, slotsOf, stepAt,
 } from './spec';
@@ -24,8 +24,15 @@ import { hashPairs } from './hash';
 
 const NO_COLUMN: u32 = 0xffff;
 
+export function joinOperator(operator: Operator): void {
+  operator.open = joinOpen;
+  operator.push = joinPush;
+  operator.signal = joinSignal;
+  operator.free = joinFree;
+}
+
 /** Makes the state of a join; false when memory is exhausted. */
-export function joinOpen(node: usize): bool {
+function joinOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const columns = load<u32>(spec, J_COLUMNS);
@@ -69,8 +76,12 @@ function own(owners: usize, owner: u32, list: usize, count: u32): void {
   }
 }
 
-export function joinBegin(node: usize): void {
-  clear(node, <usize>load<u32>(node, N_SPEC), <usize>load<u32>(node, N_STATE));
+function joinSignal(node: usize, signal: u32, value: u64): void {
+  // What a stream tells its tables is of no meaning for the messages that are joined with them.
+  if (ctx.branch & FOR_TABLE) return;
+  if (signal == Signal.BEGIN) clear(node, <usize>load<u32>(node, N_SPEC), <usize>load<u32>(node, N_STATE));
+  else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
+  else signalBelow(node, signal, value);
 }
 
 /** Forgets the rows of the message. */
@@ -91,8 +102,12 @@ function failMemory(state: usize): void {
   store<u32>(state, failLen, S_FAIL_LEN);
 }
 
-/** Takes rows of the message in. */
-export function joinPush(node: usize): void {
+/** Takes rows of the message in, or of a table. */
+function joinPush(node: usize): void {
+  if (ctx.branch & FOR_TABLE) {
+    takeTable(node, ctx.branch & ~FOR_TABLE);
+    return;
+  }
   const state = <usize>load<u32>(node, N_STATE);
   if (load<u32>(state, S_FAIL)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -156,23 +171,21 @@ function keepRow(node: usize, spec: usize, state: usize, b: u32, row: u32): bool
   return listAdd(listAt(state, b), record, accountOf(node));
 }
 
-/**
- * Takes rows of a table from its port: the selected rows of the current batch, with the values in `blocks`. Rows that failed
- * are messages of their own, at once.
- */
-export function joinTake(node: usize, b: u32, blocks: usize): void {
+/** Takes rows of a table in. Those that failed above, where they are counted, are messages of their own, at once. */
+function takeTable(node: usize, b: u32): void {
+  // Nodes below are told nothing of where the rows came from.
+  ctx.setBranch(0);
   const spec = <usize>load<u32>(node, N_SPEC);
   const list = listAt(<usize>load<u32>(node, N_STATE), b);
   const branch = branchAt(spec, b);
   const columns = load<u32>(branch, B_COLUMNS);
+  const blocks = ctx.cols;
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const n = ctx.selLen;
-  store<u64>(node, load<u64>(node, N_IN) + n, N_IN);
-  store<f64>(node, ctx.nowMs, N_LAST);
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
-    if (errors && tagAt(errors, row) == Tag.ERROR) sendFailed(node, valAt(errors, row));
+    if (errors && tagAt(errors, row) == Tag.ERROR) passFailure(node, valAt(errors, row));
     else if (!tableAdd(list, blocks, columns, row, load<u32>(branch, B_RETAIN), accountOf(node))) {
       failNoMemory();
       addException(node, failOff, failLen, 1);
@@ -180,15 +193,14 @@ export function joinTake(node: usize, b: u32, blocks: usize): void {
   }
 }
 
-/** Sends a row that failed above, where it is counted. */
-function sendFailed(node: usize, text: u64): void {
+function passFailure(node: usize, text: u64): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
   beginMessage(node);
   endMessage(node, offOf(text), lenOf(text));
 }
 
 /** Joins the rows and sends them. */
-export function joinEnd(node: usize, failedOff: usize, failedLen: u32): void {
+function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   let off = failedOff;
@@ -255,7 +267,7 @@ function loopPairs(): void {
 }
 
 /** Frees everything that the join holds. */
-export function joinFree(node: usize): void {
+function joinFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);

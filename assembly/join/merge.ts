@@ -1,132 +1,63 @@
-// Several streams as one sequence: ports stand below the streams and give their rows to a merge node, which is a root of its
-// own. No value is copied: a batch of the merge is the port's columns at the branch's place, one block without values for
-// all columns of other branches, and a block with the number of the branch.
+// Several streams as one sequence: ports (join/port.ts) stand below the streams and give their rows to a merge node, which is
+// a root of its own and passes them on. Here the watermarks of the inputs meet: time has come as far as on the slowest one.
+//
+//   state   watermark f64 (the last that was passed on) | f64[branches]
 import * as ctx from '../flow/context';
-import { withoutErrors } from '../flow/filter';
-import { N_IN, N_KIND, N_LAST, N_OUT, N_PROGRAM, N_SPEC, NodeKind, emit, exhaust } from '../flow/node';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { stageAcquire, stageRelease } from '../flow/stage';
-import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
-import { poolAlloc } from '../mem/pool';
-import { blockOf, constOf, isConst } from '../ops/operand';
-import { vmRun } from '../ops/vm';
-import { flushBelow } from '../flow/tree';
-import { joinTake } from './join';
-import { NO_VALUES } from './spec';
-import {
-  MERGE_BRANCH_FIRST, MERGE_BRANCH_SIZE_OF, MERGE_COLUMNS, MERGE_SIZE_OF, PORT_BRANCH as P_BRANCH, PORT_COLUMNS as P_COLUMNS,
-  PORT_SIZE_OF as P_OPERANDS, PORT_TARGET, PORT_TIMESTAMP as P_TIMESTAMP,
-} from '../gen/join-layouts';
+import { signalBelow } from '../flow/emit';
+import { N_CHILD, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
+import { MERGE_BRANCH_FIRST, MERGE_BRANCH_SIZE_OF, MERGE_BRANCHES, MERGE_COLUMNS, MERGE_SIZE_OF } from '../gen/join-layouts';
+import { alloc, free } from '../mem/alloc';
 
-
-/** Gives the current batch to the port's target. */
-export function portPush(node: usize): void {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const n = ctx.selLen;
-  if (program && !runProgram(program)) {
-    exhaust(node);
-    return;
-  }
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const columns = load<u16>(spec, P_COLUMNS);
-  // Blocks that a constant or the number of the branch fills.
-  let filled: u32 = <u32>isConst(load<u16>(spec, P_TIMESTAMP)) + 1;
-  for (let i: u32 = 0; i < columns; i++) filled += <u32>isConst(operandAt(spec, i));
-  const stage = stageAcquire(filled);
-  if (!stage) {
-    exhaust(node);
-    return;
-  }
-  const target = <usize>load<u32>(spec, PORT_TARGET);
-  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
-  if (load<u32>(target, N_KIND) == NodeKind.JOIN) giveToTable(node, spec, target, program, stage, columns);
-  else giveToMerge(node, spec, target, program, stage, columns);
-  stageRelease(filled);
+export function mergeOperator(operator: Operator): void {
+  operator.open = mergeOpen;
+  operator.signal = mergeSignal;
+  operator.free = mergeFree;
 }
 
-// @ts-ignore: decorator
-@inline function operandAt(spec: usize, i: u32): u32 {
-  return load<u16>(spec + (<usize>i << 1), P_OPERANDS);
-}
-
-/** Runs the program over the rows that did not fail; false when memory is exhausted. */
-function runProgram(program: usize): bool {
-  if (!ctx.rowErrors) {
-    vmRun(program);
-    return true;
-  }
-  const clean = selectionPush();
-  if (!clean) return false;
-  const sel = ctx.sel;
-  const selLen = ctx.selLen;
-  const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
-  ctx.setSelection(clean, n);
-  if (n) vmRun(program);
-  ctx.setSelection(sel, selLen);
-  selectionPop();
+function mergeOpen(node: usize): bool {
+  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+  const size = 8 + (branches << 3);
+  const state = alloc(size, accountOf(node));
+  if (!state) return false;
+  for (let i: u32 = 0; i <= branches; i++) store<f64>(state + (<usize>i << 3), -Infinity);
+  store<u32>(node, <u32>state, N_STATE);
+  store<u32>(node, size, N_STATE_SIZE);
   return true;
 }
 
-let nextFilled: usize = 0;
-
-/** Block of an operand; a constant fills the next block of the stage. */
-function blockFor(program: usize, operand: u32): usize {
-  if (!isConst(operand)) return blockOf(operand);
-  const slot = constOf(program, operand);
-  const tag = load<u8>(slot, 8);
-  if (tag == Tag.MISSING) return NO_VALUES;
-  return fill(tag, load<u64>(slot));
+function mergeSignal(node: usize, signal: u32, value: u64): void {
+  if (signal == Signal.WATERMARK) meet(node, reinterpret<f64>(value));
+  else signalBelow(node, signal, value);
 }
 
-function fill(tag: u8, payload: u64): usize {
-  const block = <usize>load<u32>(nextFilled);
-  nextFilled += 4;
-  const rows = ctx.rows;
-  for (let i: u32 = 0; i < rows; i++) store<u64>(block + (<usize>i << 3), payload, COL_VALS);
-  memory.fill(block + COL_TAGS, tag, rows);
-  store<u8>(block, tag, COL_UNIFORM);
-  return block;
+/** Notes how far time has come on the branch at work; when all have come further than before, passes that on. */
+function meet(node: usize, ms: f64): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+  store<f64>(state + (<usize>ctx.branch << 3), ms, 8);
+  let least = ms;
+  for (let i: u32 = 0; i < branches; i++) least = min(least, load<f64>(state + (<usize>i << 3), 8));
+  if (least <= load<f64>(state)) return;
+  store<f64>(state, least);
+  signalBelow(node, Signal.WATERMARK, reinterpret<u64>(least));
 }
 
-function giveToMerge(node: usize, spec: usize, target: usize, program: usize, stage: usize, columns: u32): void {
-  const branch = load<u32>(spec, P_BRANCH);
-  const merged = <usize>load<u32>(target, N_SPEC);
-  const width = load<u32>(merged, MERGE_COLUMNS);
-  const first = load<u32>(merged + branch * MERGE_BRANCH_SIZE_OF, <usize>MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
-  const blocks = poolAlloc(ctx.scratch, width << 2);
-  if (!blocks) {
-    exhaust(node);
-    return;
-  }
-  nextFilled = stage;
-  store<u32>(blocks, <u32>fill(Tag.I64, branch));
-  store<u32>(blocks, <u32>blockFor(program, load<u16>(spec, P_TIMESTAMP)), 4);
-  for (let c: u32 = 2; c < width; c++) store<u32>(blocks + (<usize>c << 2), <u32>NO_VALUES);
-  for (let c: u32 = 0; c < columns; c++) {
-    store<u32>(blocks + (<usize>(first + c) << 2), <u32>blockFor(program, operandAt(spec, c)));
-  }
-  ctx.setBatch(blocks, ctx.rows, ctx.sel, ctx.selLen, ctx.rowErrors);
-  ctx.setBranch(branch);
-  store<u64>(target, load<u64>(target, N_IN) + ctx.selLen, N_IN);
-  store<f64>(target, ctx.nowMs, N_LAST);
-  emit(target);
+function mergeFree(node: usize): void {
+  free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
 }
 
-function giveToTable(node: usize, spec: usize, target: usize, program: usize, stage: usize, columns: u32): void {
-  const blocks = poolAlloc(ctx.scratch, columns << 2);
-  if (!blocks) {
-    exhaust(node);
-    return;
-  }
-  nextFilled = stage;
-  for (let c: u32 = 0; c < columns; c++) {
-    store<u32>(blocks + (<usize>c << 2), <u32>blockFor(program, operandAt(spec, c)));
-  }
-  joinTake(target, load<u32>(spec, P_BRANCH), blocks);
+/** Columns of a batch of the merge below the port. */
+export function mergeWidth(port: usize): u32 {
+  return load<u32>(specBelow(port), MERGE_COLUMNS);
 }
 
-/** The input of the port's stream is over: what is gathered below the target is sent. A table has nothing there. */
-export function portFlush(node: usize): void {
-  const target = <usize>load<u32>(<usize>load<u32>(node, N_SPEC), PORT_TARGET);
-  if (load<u32>(target, N_KIND) != NodeKind.JOIN) flushBelow(target);
+/** The first of them that is the branch's. */
+export function mergeFirst(port: usize, branch: u32): u32 {
+  return load<u32>(specBelow(port) + branch * MERGE_BRANCH_SIZE_OF, <usize>MERGE_SIZE_OF + MERGE_BRANCH_FIRST);
+}
+
+// @ts-ignore: decorator
+@inline function specBelow(port: usize): usize {
+  return <usize>load<u32>(<usize>load<u32>(port, N_CHILD), N_SPEC);
 }

@@ -1,6 +1,6 @@
 // Rows of the output, gathered to batches. A message begins with its first row: without rows none is sent.
 import * as ctx from '../flow/context';
-import { beginMessage, emit } from '../flow/node';
+import { beginMessage, emit } from '../flow/emit';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { BATCH_ROWS } from '../mem/layout';
 import { J_COLUMNS, S_BEGUN } from './spec';

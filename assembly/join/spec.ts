@@ -44,6 +44,9 @@ export const LIST_SIZE: u32 = 32;
 export const OWNER_OTHER: u32 = 0xfffe;
 export const OWNER_NONE: u32 = 0xffff;
 
+/** Of `branch` (flow/context.ts): the rows come from a port and are for that table of the join. */
+export const FOR_TABLE: u32 = 0x80000000;
+
 /** A column without values: zeros are the tag MISSING. Nothing writes to it. */
 export const NO_VALUES: usize = memory.data(17472, 64);
 

@@ -7,7 +7,9 @@ import {
 import { poolBytesCopy } from '../mem/pool';
 import { messageLen, messageOff } from '../text/message';
 import { addException } from '../flow/node';
-import { blockAt, S_DECODE_ERRORS, S_USE_COUNT, stateOf, U_REFS, useAt } from './state';
+import { blockAt } from './blocks';
+import { S_DECODE_ERRORS, S_USE_COUNT, stateOf } from './state';
+import { U_REFS, useAt } from './use';
 
 /** State of the source that is filling. A variable, because the loops over a message's values have few registers to spare. */
 export let filling: usize = 0;

@@ -1,26 +1,18 @@
 // Payload to rows: by known steps (steps.ts) or the general way. Only the columns in use are decoded; all others are
 // checked as text and skipped.
-import * as ctx from '../flow/context';
 import { accountOf } from '../flow/node';
 import { BATCH_ROWS, Tag, tagAt } from '../mem/layout';
 import { messageBegin, messageText } from '../text/message';
 import { fault, faultMessage } from '../json/fault';
-import { missingMessage, ParseFlag, parseAt, parseInto, valuePayload, valueTag } from '../json/parse';
+import { missingMessage, parseAt, valuePayload, valueTag } from '../json/parse';
 import { scanValue, skipSpace } from '../json/scan';
 import { addErrorRow, batchRewind, clearRow, filledRows, nextRow, put } from './batch';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from './message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
-import {
-  blockAt, hasDefault, S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_STEPS, S_USE_COUNT, StreamFlag, U_DEFAULT,
-  U_DEFAULT_TAG, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind,
-} from './state';
-
-/** Settings of the JSON parser for a source; once per fill, and again after metadata was parsed. */
-export function parserFor(state: usize): void {
-  const f = load<u8>(state, S_FLAGS);
-  parseInto(ctx.scratch, (f & StreamFlag.INTS ? ParseFlag.INTS : 0) | (f & StreamFlag.STRICT ? ParseFlag.STRICT : 0));
-}
+import { blockAt } from './blocks';
+import { S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_STEPS, S_USE_COUNT, StreamFlag } from './state';
+import { hasDefault, U_DEFAULT, U_DEFAULT_TAG, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind } from './use';
 
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
 // @ts-ignore: decorator

@@ -6,11 +6,11 @@ import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, span, Tag } fr
 import { ParseFlag, parseDocument, valuePayload, valueTag } from '../json/parse';
 import { push, stacked, takeObject, taken } from '../json/tree';
 import { put } from './batch';
-import { parserFor } from './decode';
+import { parserFor } from './parser';
 import { propertyBytes, propertyEnd } from './properties';
-import {
-  blockAt, Framing, S_FRAMING, S_KINDS, S_MAX_DEPTH, S_USE_COUNT, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind,
-} from './state';
+import { blockAt } from './blocks';
+import { Framing, S_FRAMING, S_KINDS, S_MAX_DEPTH, S_USE_COUNT } from './state';
+import { U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind } from './use';
 import * as message from './message';
 
 const TOPIC: usize = memory.data<u8>([0x74, 0x6f, 0x70, 0x69, 0x63]);

@@ -1,14 +1,12 @@
 // MQTT framing (3.1.1 and 5). PUBLISH packets with QoS 0 and 1 become messages; all other packets are listed for the host,
 // which sees them in their place: the fill stops before the next message.
-import * as ctx from '../flow/context';
-import { alloc, allocZeroed, free } from '../mem/alloc';
-import { poolBytesCopy } from '../mem/pool';
-import { accountOf } from '../flow/node';
 import { isUtf8 } from '../text/utf8';
+import { resolveAlias } from './aliases';
 import * as message from './message';
 import { ProtocolError } from '../gen/source-layouts';
 import { propertyEnd, TOPIC_ALIAS } from './properties';
-import { S_ALIASES, S_KINDS, S_MAX_MESSAGE, S_OVERSIZED, S_SKIP, S_VERSION, stateOf, UseKind } from './state';
+import { S_KINDS, S_MAX_MESSAGE, S_OVERSIZED, S_SKIP, S_VERSION } from './state';
+import { UseKind } from './use';
 
 const MAX_PACKETS: u32 = 256;
 const MAX_ACKS: u32 = 2048;
@@ -193,34 +191,4 @@ function readProperties(node: usize, state: usize, at: usize, stop: usize): usiz
   if (alias < 0x10000 && resolveAlias(node, state, alias)) return to;
   protocolError = ProtocolError.ALIAS;
   return 0;
-}
-
-/** Remembers the topic of the message under way for the alias or, when it is empty, looks it up. */
-function resolveAlias(node: usize, state: usize, alias: u32): bool {
-  const account = accountOf(node);
-  let table = <usize>load<u32>(state, S_ALIASES);
-  if (!table) {
-    if (!message.topicLen) return false;
-    table = allocZeroed(65536 * 8, account);
-    if (!table) return false;
-    store<u32>(state, <u32>table, S_ALIASES);
-  }
-  const entry = table + (<usize>alias << 3);
-  const old = <usize>load<u32>(entry);
-  if (!message.topicLen) {
-    if (!old) return false;
-    // A copy: the alias may get another topic within the batch.
-    const len = load<u32>(entry, 4);
-    const topic = poolBytesCopy(ctx.scratch, old, len);
-    message.setTopic(topic, len);
-    return topic != 0;
-  }
-  if (old && load<u32>(entry, 4) == message.topicLen && memory.compare(old, message.topic, message.topicLen) == 0) return true;
-  const copy = alloc(message.topicLen, account);
-  if (!copy) return false;
-  memory.copy(copy, message.topic, message.topicLen);
-  free(old, load<u32>(entry, 4), account);
-  store<u32>(entry, <u32>copy);
-  store<u32>(entry, message.topicLen, 4);
-  return true;
 }

@@ -8,10 +8,9 @@ import { findField } from '../json/type';
 import { addErrorRow, filledRows, nextRow, put } from './batch';
 import { hasSpecial, putSpecial } from './meta';
 import * as message from './message';
-import {
-  blockAt, findUse, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_USE_COUNT, stateOf, U_KIND, U_NAME, U_NAME_LEN, U_NEXT,
-  U_REFS, useAt, UseKind,
-} from './state';
+import { blockAt } from './blocks';
+import { S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_USE_COUNT, stateOf } from './state';
+import { findUse, U_KIND, U_NAME, U_NAME_LEN, U_NEXT, U_REFS, useAt, UseKind } from './use';
 
 const SELF: usize = memory.data<u8>([0x73, 0x65, 0x6c, 0x66]);
 

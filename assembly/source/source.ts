@@ -24,16 +24,19 @@ import { accountOf } from '../flow/node';
 import { BATCH_ROWS } from '../mem/layout';
 import { batchBegin, batchEnd, filledRows } from './batch';
 import { decodeBinary, decodeRows } from './other';
-import { decodeJson, parserFor } from './decode';
+import { decodeJson } from './decode';
 import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
 import * as message from './message';
+import { parserFor } from './parser';
+import { aliasesForget } from './aliases';
 import {
-  aliasesForget, InputFormat, Framing, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP,
-  stateOf,
+  Framing, InputFormat, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP, stateOf,
 } from './state';
 
-export { sourceFree, sourceInit, sourceRelease, sourceUse, colsTable } from './state';
+export { colsTable } from './blocks';
+export { sourceFree, sourceInit } from './open';
+export { sourceRelease, sourceUse } from './use-columns';
 export { filledErrors, filledRows } from './batch';
 export { ackCount, ackList, packetCount, packetList, protocolError } from './mqtt';
 

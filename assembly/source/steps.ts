@@ -15,9 +15,8 @@ import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
-import {
-  findUse, S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS, U_NEXT, useAt,
-} from './state';
+import { S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS } from './state';
+import { findUse, U_NEXT, useAt } from './use';
 import { filling } from './batch';
 import { putValue, skipValue } from './value';
 

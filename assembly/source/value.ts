@@ -8,9 +8,8 @@ import { TypeKind } from '../json/type';
 import { f64Canonical, f64End, f64Whole, parseF64 } from '../text/f64-parse';
 import { POW10_F64 } from '../text/wide';
 import { filling, put } from './batch';
-import {
-  NumberAs, S_FLAGS, S_MAX_DEPTH, StreamFlag, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE_KIND,
-} from './state';
+import { S_FLAGS, S_MAX_DEPTH, StreamFlag } from './state';
+import { NumberAs, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE_KIND } from './use';
 
 /**
  * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind `end` is

@@ -1,10 +1,44 @@
-// Exports of the test kernel of the stateful operators (test/wasm/window-kernel.ts).
+// Exports of the test kernel of the stateful operators (test/wasm/window-kernel.ts). Below them is a probe, a kind of
+// operator that hands everything to the test.
+import { signalBelow } from '../flow/emit';
+import { NodeKind } from '../flow/node';
+import { Operator, Signal, operatorOf } from '../flow/operator';
+import { lenOf, offOf } from '../mem/layout';
+import { eventTimeOperator } from '../window/event-time';
+import { sortOperator } from '../window/sort';
+import { windowOperator } from '../window/window';
+
 export { alloc, free, bytesInUse } from '../mem/alloc';
 export { contextInit, setBatch, setNow, scratchReset, cols, rows, sel, selLen, rowErrors } from '../flow/context';
 export { stageInit } from '../flow/stage';
 export { nodeNew, nodeRelease } from '../flow/node';
 export { nextDeadline, takeDue } from '../flow/timers';
-export { windowOpen, windowPush, windowTick, windowWatermark, windowFree } from '../window/window';
+export { windowOpen, windowPush, windowTick, windowFree } from '../window/window';
 export { eventTimeOpen, eventTimePush, eventTimeDropped, eventTimeFree } from '../window/event-time';
-export { sortOpen, sortBegin, sortPush, sortEnd, sortFree } from '../window/sort';
-export { emit } from '../flow/node';
+export { sortOpen, sortPush, sortFree } from '../window/sort';
+export { emit, signalTo } from '../flow/emit';
+
+// @ts-ignore: decorator
+@external('probe', 'rows') declare function probeRows(node: u32): void;
+// @ts-ignore: decorator
+@external('probe', 'begin') declare function probeBegin(node: u32): void;
+// @ts-ignore: decorator
+@external('probe', 'end') declare function probeEnd(node: u32, failedOff: u32, failedLen: u32): void;
+
+const PROBE: u32 = 31;
+
+function probeOperator(operator: Operator): void {
+  operator.push = (node: usize): void => probeRows(<u32>node);
+  operator.signal = (node: usize, signal: u32, value: u64): void => {
+    if (signal == Signal.BEGIN) probeBegin(<u32>node);
+    else if (signal == Signal.END) probeEnd(<u32>node, <u32>offOf(value), lenOf(value));
+    else signalBelow(node, signal, value);
+  };
+}
+
+export function operatorsInit(): void {
+  windowOperator(operatorOf(NodeKind.WINDOW));
+  eventTimeOperator(operatorOf(NodeKind.EVENT_TIME));
+  sortOperator(operatorOf(NodeKind.SORT));
+  probeOperator(operatorOf(PROBE));
+}

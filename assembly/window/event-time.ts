@@ -8,12 +8,14 @@
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
+import { emit, signalBelow } from '../flow/emit';
 import {
-  N_CHILD, N_FLAGS, N_KIND, N_PROGRAM, N_SIBLING, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException, emit, exhaust, isExhausted,
-  noteLoss,
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
+  setTimesColumn,
 } from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { allocZeroed, free } from '../mem/alloc';
 import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
@@ -23,12 +25,10 @@ import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
-import { noteUniform } from './output';
 import {
   EVENT_TIME_COLUMNS as S_COLUMNS, EVENT_TIME_SIZE_OF as S_OPERANDS, EVENT_TIME_SKEW as S_SKEW, EVENT_TIME_STREAMS as S_STREAMS,
   EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
 } from '../gen/window-layouts';
-import { windowWatermark } from './window';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
@@ -42,6 +42,18 @@ const ENTRY: u32 = 24;
 const TIMES: usize = memory.data(8 * 1024, 16);
 const TAKEN: usize = memory.data(24 * 1024, 16);
 
+export function eventTimeOperator(operator: Operator): void {
+  operator.open = eventTimeOpen;
+  operator.push = eventTimePush;
+  operator.signal = eventTimeSignal;
+  operator.free = eventTimeFree;
+}
+
+/** How far time has come the node says itself: not before the rows that it holds back are on their way. */
+function eventTimeSignal(node: usize, signal: u32, value: u64): void {
+  if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
+}
+
 /** Makes the state of an eventTime node; false when memory is exhausted. */
 export function eventTimeOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -54,18 +66,10 @@ export function eventTimeOpen(node: usize): bool {
   pendingInit(state, load<u16>(spec, S_COLUMNS), accountOf(node));
   store<f64>(state, -Infinity, E_WATERMARK);
   for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, E_NEWEST);
+  // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
+  if (load<f64>(spec, S_TOLERANCE) > 0 || streams > 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
+  setTimesColumn(node, load<u16>(spec, S_COLUMNS));
   return true;
-}
-
-/** Column of the output that holds the rows' times. */
-export function timeColumnOf(node: usize): u32 {
-  return load<u16>(<usize>load<u32>(node, N_SPEC), S_COLUMNS);
-}
-
-/** True when rows are held back, for late ones or for those of other streams: rows of the same time then go on together. */
-export function waitsForRows(node: usize): bool {
-  const spec = <usize>load<u32>(node, N_SPEC);
-  return load<f64>(spec, S_TOLERANCE) > 0 || load<u32>(spec, S_STREAMS) > 1;
 }
 
 /** Rows dropped because they came too late. */
@@ -196,7 +200,7 @@ function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
   stageRelease(1);
 }
 
-/** Lets the accepted rows go on or wait, in order with those that wait, and tells the windows how far time has come. */
+/** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
 function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
   if (count == 0 || isExhausted(node)) return;
   const watermark = load<f64>(state, E_WATERMARK);
@@ -210,7 +214,7 @@ function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u3
     }
   }
   releasePending(node, spec, state, watermark);
-  if (!isExhausted(node)) tellWindows(node, watermark);
+  if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
@@ -279,16 +283,6 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
       stageRelease(columns + 1);
     }
     for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY);
-  }
-}
-
-/** Hands the watermark to the windows below, which may stand behind filters. */
-function tellWindows(node: usize, watermark: f64): void {
-  let child = <usize>load<u32>(node, N_CHILD);
-  while (child) {
-    if (load<u32>(child, N_KIND) == NodeKind.WINDOW) windowWatermark(child, watermark);
-    else tellWindows(child, watermark);
-    child = <usize>load<u32>(child, N_SIBLING);
   }
 }
 

@@ -2,7 +2,8 @@
 // another one above it sends, so it leaves alone what that one needs to go on: the batch that it holds (window/batch.ts) and
 // the times of its rows. Inputs are bound anew by whoever needs them.
 import * as ctx from '../flow/context';
-import { N_PROGRAM, N_SPEC, N_STATE, beginMessage, endMessage } from '../flow/node';
+import { beginMessage, endMessage } from '../flow/emit';
+import { N_PROGRAM, N_SPEC, N_STATE } from '../flow/node';
 import { S_END, S_FLAGS, S_START, S_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';

@@ -1,16 +1,18 @@
 // Sends what a window holds: one row for each group, or its rows.
 import * as ctx from '../flow/context';
-import { N_STATE, addException, beginMessage, emit, endMessage } from '../flow/node';
-import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { beginMessage, emit, endMessage } from '../flow/emit';
+import { N_STATE, addException } from '../flow/node';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { Agg } from '../gen/aggregates';
-import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
+import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
   AGG_SIZE, GROUP_HEAD, G_FN, S_AGGS, S_FLAGS, S_KEEPS, S_TAGS_AT, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
 import { W_SET } from './state';
-import { finish, giveResult, resultTag, resultVal } from '../agg/finish';
+import { finish } from '../agg/finish';
+import { giveResult, resultTag, resultVal } from '../agg/result';
 
 const POINTERS: usize = memory.data(4 * 1024, 16);
 
@@ -37,15 +39,6 @@ function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger
   fillTime(columnAt(cols, from), n, start);
   fillTime(columnAt(cols, from + 1), n, end);
   fillTime(columnAt(cols, from + 2), n, trigger);
-}
-
-/** Notes the tag that all rows of the column have, if they have one. */
-export function noteUniform(col: usize, n: u32): void {
-  const first = load<u8>(col, COL_TAGS);
-  let same = true;
-  for (let i: u32 = 1; i < n; i++) same = same && load<u8>(col + i, COL_TAGS) == first;
-  store<u8>(col, same ? first : Tag.MIXED, COL_UNIFORM);
-  store<u8>(col, 0, COL_HAS_RAW);
 }
 
 /** Sends a message that failed before a row of it was sent. */

@@ -12,9 +12,8 @@ import {
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, isNew, regroup, setError, setFree, setInit, setReset,
 } from '../agg/group';
-import { mergeGroup } from '../agg/merge';
+import { keepOf, mergeGroup } from '../agg/merge';
 import { sendGroups, sendNoMemory } from './output';
-import { keepOf } from './stacks';
 import { W_SET, W_STACKS } from './state';
 
 const HEAD: u32 = 16;

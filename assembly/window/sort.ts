@@ -6,11 +6,11 @@
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
 import * as ctx from '../flow/context';
-import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, beginMessage, emit, endMessage,
-} from '../flow/node';
+import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException } from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { identity, stageAcquire, stageRelease } from '../flow/stage';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { copyValue, poolAlloc, poolBytesCopy, poolFree, poolInit, poolReset } from '../mem/pool';
@@ -20,7 +20,6 @@ import { Cmp } from '../value/compare';
 import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
-import { noteUniform } from './output';
 import {
   SORT_COLUMNS as S_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS as S_KEYS, SORT_SIZE_OF as S_LIST,
 } from '../gen/window-layouts';
@@ -33,6 +32,19 @@ const R_CAPACITY: usize = 40;
 const R_FAIL: usize = 44;
 const R_FAIL_LEN: usize = 48;
 
+export function sortOperator(operator: Operator): void {
+  operator.open = sortOpen;
+  operator.push = sortPush;
+  operator.signal = sortSignal;
+  operator.free = sortFree;
+}
+
+function sortSignal(node: usize, signal: u32, value: u64): void {
+  if (signal == Signal.BEGIN) begin(node);
+  else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
+  else signalBelow(node, signal, value);
+}
+
 export function sortOpen(node: usize): bool {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
@@ -42,7 +54,7 @@ export function sortOpen(node: usize): bool {
   return true;
 }
 
-export function sortBegin(node: usize): void {
+function begin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   poolReset(state);
   store<u32>(state, 0, R_COUNT);
@@ -191,7 +203,7 @@ function mergeSort(a: usize, b: usize, n: u32): usize {
   return a;
 }
 
-export function sortEnd(node: usize, failedOff: usize, failedLen: u32): void {
+function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   let off = failedOff;

@@ -9,11 +9,11 @@ import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
-  GROUP_HEAD, S_FLAGS, S_KEEPS, S_KEYS, S_KIND, S_STEP, S_TAGS_AT, WindowFlag, WindowKind, allMergeable,
+  S_FLAGS, S_KEYS, S_KIND, S_STEP, WindowFlag, WindowKind, allMergeable,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_FIRST, SET_SIZE, findNullGroup, setFree, setInit, setReset } from '../agg/group';
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
-import { mergeGroup } from '../agg/merge';
+import { keepOf, mergeGroup } from '../agg/merge';
 import { resume } from './batch';
 import { failureOf, judgeRow } from './content';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
@@ -170,12 +170,4 @@ export function stacksSend(node: usize, spec: usize, state: usize, start: f64, e
   }
   sendGroups(node, spec, query, start, end, end);
   setReset(query);
-}
-
-/** The kept values are those of the first row; what they refer to lives in the other set. */
-export function keepOf(spec: usize, group: usize, from: usize): void {
-  const keeps = load<u32>(spec, S_KEEPS);
-  const tagsAt = load<u32>(spec, S_TAGS_AT);
-  memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, <usize>keeps << 3);
-  memory.copy(group + tagsAt, from + tagsAt, keeps);
 }

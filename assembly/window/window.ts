@@ -1,11 +1,12 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
+import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, beginMessage, endMessage, exhaust, isExhausted,
+  N_DEADLINE, N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, exhaust, isExhausted,
+  timesColumn,
 } from '../flow/node';
-import { selectionPop, selectionPush } from '../flow/selection';
-import { withoutErrors } from '../flow/filter';
-import { N_DEADLINE, N_HEAP, N_KIND, N_PARENT, NodeKind } from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
+import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
 import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
@@ -16,8 +17,7 @@ import { hold } from './batch';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
-import { timeColumnOf, waitsForRows } from './event-time';
-import { messagePush } from './message';
+import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { partitionsFree, partitionsNew } from './partitions';
 import { queueFree } from './queue';
@@ -27,6 +27,14 @@ import { rowsFree, rowsInit } from './rows';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
 import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
+
+export function windowOperator(operator: Operator): void {
+  operator.open = windowOpen;
+  operator.push = windowPush;
+  operator.signal = windowSignal;
+  operator.tick = windowTick;
+  operator.free = windowFree;
+}
 
 // @ts-ignore: decorator
 @inline function isEventTime(spec: usize): bool {
@@ -40,6 +48,7 @@ import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
 export function windowOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   specPrepare(spec);
+  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.MESSAGES, N_FLAGS);
   if (isEventTime(spec)) followEventTime(node, spec);
   const acct = accountOf(node);
   const state = allocZeroed(W_SIZE, acct);
@@ -66,11 +75,10 @@ export function windowOpen(node: usize): bool {
  * also says whether rows of the same time come together.
  */
 function followEventTime(node: usize, spec: usize): void {
-  let at = <usize>load<u32>(node, N_PARENT);
-  while (at && load<u32>(at, N_KIND) != NodeKind.EVENT_TIME) at = <usize>load<u32>(at, N_PARENT);
-  if (!at) return;
-  store<u16>(spec, <u16>(OPERAND_COL + timeColumnOf(at)), S_TIMESTAMP);
-  if (waitsForRows(at)) store<u32>(spec, load<u32>(spec, S_FLAGS) | WindowFlag.JOINS_EQUAL, S_FLAGS);
+  const column = timesColumn(node);
+  if (column < 0) return;
+  store<u16>(spec, <u16>(OPERAND_COL + column), S_TIMESTAMP);
+  if (load<u32>(node, N_FLAGS) & NodeFlag.TIES) store<u32>(spec, load<u32>(spec, S_FLAGS) | WindowFlag.JOINS_EQUAL, S_FLAGS);
 }
 
 /** Gives the current batch to the window. */
@@ -186,9 +194,18 @@ export function windowTick(node: usize): void {
   askForTick(node, spec, state);
 }
 
+/** Messages begin and end only for windows of messages, time goes on for all others. */
+export function windowSignal(node: usize, signal: u32, value: u64): void {
+  switch (signal) {
+    case Signal.BEGIN: messageBegin(node); break;
+    case Signal.END: messageEnd(node, offOf(value), lenOf(value)); break;
+    case Signal.WATERMARK: windowWatermark(node, reinterpret<f64>(value));
+    default: signalBelow(node, signal, value);
+  }
+}
+
 /** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
-export function windowWatermark(node: usize, ms: f64): void {
-  if (isExhausted(node)) return;
+function windowWatermark(node: usize, ms: f64): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   switch (load<u32>(spec, S_KIND)) {

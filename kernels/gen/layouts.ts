@@ -18,7 +18,7 @@ export const histogramFirstUs = 10;
 export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10} as const;
 
 /** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4} as const;
+export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8} as const;
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
@@ -39,7 +39,7 @@ export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4} as const;
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
 /** A node of the operator tree. */
-export const node = layout(152, {"kind":0,"parent":4,"child":8,"sibling":12,"program":16,"state":20,"flags":24,"heap":28,"memory":32,"in":40,"out":48,"exceptions":56,"excOff":64,"excLen":68,"excAt":72,"last":80,"deadline":88,"host":96,"spec":100,"specSize":104,"stateSize":108,"busy":112,"tick":120,"hist":128,"work":132,"workUs":136,"workRows":144,"workHost":148}, {"kind":"u32","parent":"u32","child":"u32","sibling":"u32","program":"u32","state":"u32","flags":"u32","heap":"u32","memory":"u64","in":"u64","out":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","last":"f64","deadline":"f64","host":"u32","spec":"u32","specSize":"u32","stateSize":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32"});
+export const node = layout(160, {"kind":0,"parent":4,"child":8,"sibling":12,"program":16,"state":20,"flags":24,"times":26,"heap":28,"memory":32,"in":40,"out":48,"exceptions":56,"excOff":64,"excLen":68,"excAt":72,"last":80,"deadline":88,"host":96,"spec":100,"specSize":104,"stateSize":108,"busy":112,"tick":120,"hist":128,"work":132,"workUs":136,"workRows":144,"workHost":148,"lastChild":152,"previous":156}, {"kind":"u32","parent":"u32","child":"u32","sibling":"u32","program":"u32","state":"u32","flags":"u16","times":"u16","heap":"u32","memory":"u64","in":"u64","out":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","last":"f64","deadline":"f64","host":"u32","spec":"u32","specSize":"u32","stateSize":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32"});
 
 /** Complete messages that a node has written, on their way to the host. */
 export const segment = layout(32, {"node":0,"host":4,"off":8,"len":12,"ends":16,"messages":20,"rows":24,"errors":28}, {"node":"u32","host":"u32","off":"u32","len":"u32","ends":"u32","messages":"u32","rows":"u32","errors":"u32"});

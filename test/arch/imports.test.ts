@@ -38,6 +38,44 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   bench: ['host/base', 'kernels', 'test/wasm', 'test/sql'],
 };
 
+/**
+ * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer know
+ * nothing of each other.
+ */
+const kernelLayers: readonly (readonly (readonly string[])[])[] = [
+  // Numbers and tables that are generated; of the folder only the dispatch of programs stands higher.
+  [['assembly/gen']],
+  [['assembly/mem']],
+  // The batch under way.
+  [['context', 'failure', 'host', 'selection', 'stage'].map(inFlow), ['assembly/text']],
+  [['assembly/json'], ['assembly/value']],
+  // A node: its layout and accounts, its times and timers, the record of its kind.
+  [['node', 'operator', 'latency', 'longest', 'timing', 'timers'].map(inFlow)],
+  [['assembly/ops', 'assembly/gen/dispatch.ts']],
+  // How batches and signals reach other nodes, bytes the host.
+  [['emit', 'output', 'inlet'].map(inFlow), ['assembly/agg'], ['assembly/state']],
+  [['assembly/rows']],
+  // Streams, and the kinds of operators.
+  [
+    ['assembly/source'],
+    ['assembly/window'],
+    ['assembly/join'],
+    [inFlow('filter')],
+    [inFlow('limit')],
+    ['encode-row', 'send', 'gather', 'encode'].map(inFlow),
+  ],
+  // The list of the kinds.
+  [[inFlow('operators')]],
+  // What the host calls.
+  [['tree', 'feed'].map(inFlow)],
+  [['assembly/index.ts']],
+  [['assembly/testing']],
+];
+
+function inFlow(name: string): string {
+  return `assembly/flow/${name}.ts`;
+}
+
 /** Compose everything, so they may import anything. */
 const composition = ['host/main.ts', 'host/server.ts', 'host/cli/'];
 
@@ -61,6 +99,28 @@ function importsOf(file: string): string[] {
     const path = relative(root, resolve(root, dirname(file), (match[1] ?? match[2]) as string));
     return path.replace(/\.js$/, '.ts');
   });
+}
+
+/** Circles among the files, each as the way from a file back to itself. */
+function circles(among: readonly string[]): string[] {
+  const found: string[] = [];
+  const known = new Set(among);
+  const done = new Set<string>();
+  const way: string[] = [];
+  const visit = (file: string): void => {
+    if (done.has(file)) return;
+    const from = way.indexOf(file);
+    if (from >= 0) {
+      found.push([...way.slice(from), file].join(' → '));
+      return;
+    }
+    way.push(file);
+    for (const target of importsOf(file)) if (known.has(target)) visit(target);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of among) visit(file);
+  return found;
 }
 
 /** The folder of the table that a file belongs to. */
@@ -169,6 +229,30 @@ test('assembly imports nothing outside itself', () => {
       .map((target) => `${file} imports ${target}`),
   );
   assert.equal(wrong, []);
+});
+
+test('the kernel is built in layers', () => {
+  const groups = kernelLayers.flatMap((layer, height) => layer.map((members) => ({ members, height })));
+  const groupOf = (file: string) =>
+    groups.find(({ members }) => members.includes(file)) ??
+    groups.find(({ members }) => members.some((path) => file.startsWith(`${path}/`)));
+  const wrong: string[] = [];
+  for (const file of filesIn('assembly')) {
+    const own = groupOf(file);
+    if (own === undefined) {
+      wrong.push(`${file} is in no layer of this test`);
+      continue;
+    }
+    for (const target of importsOf(file)) {
+      const other = groupOf(target);
+      if (other !== undefined && other !== own && other.height >= own.height) wrong.push(`${file} imports ${target}`);
+    }
+  }
+  assert.equal(wrong, []);
+});
+
+test('no files of the kernel import each other in a circle', () => {
+  assert.equal(circles(filesIn('assembly')), []);
 });
 
 test('only kernels touch WebAssembly memory', () => {

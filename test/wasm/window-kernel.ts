@@ -14,6 +14,11 @@ export interface Message {
   error: string | null;
 }
 
+/** Number of the probe's kind in the test kernel. */
+const probeKind = 31;
+/** Signal.WATERMARK of assembly/flow/operator.ts. */
+const watermarkSignal = 3;
+
 type Call = (...args: number[]) => number;
 
 export class WindowKernel {
@@ -30,7 +35,7 @@ export class WindowKernel {
   private readonly textSize: number;
 
   constructor(maxColumns = 8, textSize = 1 << 20) {
-    const module = testModule('window', { 'flow/kinds.ts': 'testing/window-kinds.ts' });
+    const module = testModule('window');
     // Functions of the host that these operators never reach.
     const absent = new Proxy({}, { get: () => () => 0 });
     const instance = new WebAssembly.Instance(module, {
@@ -53,6 +58,7 @@ export class WindowKernel {
     this.globals = instance.exports as unknown as Record<string, { value: number }>;
     const { memory } = instance.exports as unknown as { memory: WebAssembly.Memory };
     this.values = new ValueAccess(memory, (size) => this.room(size));
+    this.call('operatorsInit');
     this.call('contextInit');
     this.call('stageInit');
     this.columns = this.call('alloc', maxColumns * 4, 0);
@@ -98,16 +104,16 @@ export class WindowKernel {
     this.values.bytes().set(spec, at);
     this.view.setUint32(node + 100, at, true);
     this.view.setUint32(node + 104, spec.length, true);
-    this.view.setUint32(node + 24, ((options.sendError ?? true) ? 1 : 0) | 2, true);
+    this.view.setUint32(node + 24, this.view.getUint32(node + 24, true) | ((options.sendError ?? true) ? 1 : 0) | 2, true);
     if (this.call(`${plan.kind}Open`, node) === 0) throw new Error('no memory');
-    if (options.isLast ?? true) this.call('nodeNew', 99, node);
+    if (options.isLast ?? true) this.call('nodeNew', probeKind, node);
     return node;
   }
 
   /** Frees the node with its probe. */
   remove(node: number, kind: 'window' | 'eventTime' | 'sort' = 'window'): void {
     const child = this.view.getUint32(node + 8, true);
-    if (child !== 0 && this.view.getUint32(child, true) === 99) this.call('nodeRelease', child);
+    if (child !== 0 && this.view.getUint32(child, true) === probeKind) this.call('nodeRelease', child);
     this.call(`${kind}Free`, node);
     this.call('free', this.view.getUint32(node + 100, true), this.view.getUint32(node + 104, true), node + 32);
     this.call('nodeRelease', node);
@@ -142,7 +148,8 @@ export class WindowKernel {
   }
 
   watermark(node: number, ms: number): Message[] {
-    this.call('windowWatermark', node, ms);
+    const bits = new BigUint64Array(new Float64Array([ms]).buffer);
+    (this.exports.signalTo as (...args: unknown[]) => void)(node, watermarkSignal, bits[0]);
     return this.taken();
   }
 

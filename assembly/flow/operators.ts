@@ -1,0 +1,24 @@
+// All kinds of operators. A further one is a file that fills in its record, and a line here.
+import { encodeOperator } from './encode';
+import { filterOperator } from './filter';
+import { limitOperator } from './limit';
+import { NodeKind } from './node';
+import { operatorOf } from './operator';
+import { joinOperator } from '../join/join';
+import { mergeOperator } from '../join/merge';
+import { portOperator } from '../join/port';
+import { eventTimeOperator } from '../window/event-time';
+import { sortOperator } from '../window/sort';
+import { windowOperator } from '../window/window';
+
+export function operatorsInit(): void {
+  filterOperator(operatorOf(NodeKind.FILTER));
+  eventTimeOperator(operatorOf(NodeKind.EVENT_TIME));
+  windowOperator(operatorOf(NodeKind.WINDOW));
+  sortOperator(operatorOf(NodeKind.SORT));
+  limitOperator(operatorOf(NodeKind.LIMIT));
+  encodeOperator(operatorOf(NodeKind.ENCODE));
+  mergeOperator(operatorOf(NodeKind.MERGE));
+  portOperator(operatorOf(NodeKind.PORT));
+  joinOperator(operatorOf(NodeKind.JOIN));
+}
