@@ -21,13 +21,10 @@ const sources = join(root, 'assembly');
 const builds = join(root, 'kernels/build');
 const flags = ['-O3', '--noAssert', '--runtime', 'stub', '--enable', 'simd,bulk-memory'];
 
-/**
- * The module of `assembly/testing/<name>.ts`. `replaced` are files below assembly/ with the ones that stand in their
- * place in this module.
- */
-export function testModule(name: string, replaced: Readonly<Record<string, string>> = {}): WebAssembly.Module {
+/** The module of `assembly/testing/<name>.ts`. */
+export function testModule(name: string): WebAssembly.Module {
   const target = join(builds, `test-${name}-${stateOfSources()}.wasm`);
-  if (!existsSync(target)) onceAtATime(target, () => existsSync(target) || compile(name, replaced, target));
+  if (!existsSync(target)) onceAtATime(target, () => existsSync(target) || compile(name, target));
   return new WebAssembly.Module(new Uint8Array(readFileSync(target)));
 }
 
@@ -81,11 +78,10 @@ function stateOfSources(): string {
   return hash.digest('hex').slice(0, 12);
 }
 
-function compile(name: string, replaced: Readonly<Record<string, string>>, target: string): void {
+function compile(name: string, target: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'haumea-kernel-'));
   try {
     cpSync(sources, join(folder, 'assembly'), { recursive: true });
-    for (const [file, other] of Object.entries(replaced)) cpSync(join(sources, other), join(folder, 'assembly', file));
     const asc = join(root, 'node_modules/assemblyscript/bin/asc.js');
     const entry = join(folder, `assembly/testing/${name}.ts`);
     const made = join(folder, 'kernel.wasm');
