@@ -63,6 +63,10 @@ test('host and kernels import in no circle', () => {
   assert.equal(wrong, []);
 });
 
+test('assembly imports in no circle', () => {
+  assert.equal(circlesOf(importsIn('assembly')), []);
+});
+
 test('circles that may stay are there', () => {
   const found = circlesOf(importsIn('host')).map((circle) => circle.join(' '));
   assert.equal(

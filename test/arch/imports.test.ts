@@ -101,28 +101,6 @@ function importsOf(file: string): string[] {
   });
 }
 
-/** Circles among the files, each as the way from a file back to itself. */
-function circles(among: readonly string[]): string[] {
-  const found: string[] = [];
-  const known = new Set(among);
-  const done = new Set<string>();
-  const way: string[] = [];
-  const visit = (file: string): void => {
-    if (done.has(file)) return;
-    const from = way.indexOf(file);
-    if (from >= 0) {
-      found.push([...way.slice(from), file].join(' → '));
-      return;
-    }
-    way.push(file);
-    for (const target of importsOf(file)) if (known.has(target)) visit(target);
-    way.pop();
-    done.add(file);
-  };
-  for (const file of among) visit(file);
-  return found;
-}
-
 /** The folder of the table that a file belongs to. */
 function folderOf(file: string): string | undefined {
   return Object.keys(allowed).find((folder) => file.startsWith(`${folder}/`));
@@ -249,10 +227,6 @@ test('the kernel is built in layers', () => {
     }
   }
   assert.equal(wrong, []);
-});
-
-test('no files of the kernel import each other in a circle', () => {
-  assert.equal(circles(filesIn('assembly')), []);
 });
 
 test('only kernels touch WebAssembly memory', () => {

@@ -104,7 +104,11 @@ export class WindowKernel {
     this.values.bytes().set(spec, at);
     this.view.setUint32(node + 100, at, true);
     this.view.setUint32(node + 104, spec.length, true);
-    this.view.setUint32(node + 24, this.view.getUint32(node + 24, true) | ((options.sendError ?? true) ? 1 : 0) | 2, true);
+    this.view.setUint32(
+      node + 24,
+      this.view.getUint32(node + 24, true) | ((options.sendError ?? true) ? 1 : 0) | 2,
+      true,
+    );
     if (this.call(`${plan.kind}Open`, node) === 0) throw new Error('no memory');
     if (options.isLast ?? true) this.call('nodeNew', probeKind, node);
     return node;
