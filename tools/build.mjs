@@ -13,7 +13,7 @@ const kernelStamp = join(root, 'kernels/build/.stamp');
 /** Bundles started as a process or thread of their own; each lazy `import()` becomes a chunk beside them. */
 const entries = {
   main: 'host/main.ts',
-  worker: 'host/run/worker.ts',
+  worker: 'host/run/plane/worker.ts',
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
 };
 

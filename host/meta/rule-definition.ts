@@ -2,7 +2,7 @@
 import { ruleOptionSpec } from '../base/config-spec.js';
 import { HaumeaError } from '../base/errors.js';
 import { notKnown, type Parsed, parse, unusedIn, withDefaults } from '../base/field.js';
-import type { RuleDefinition, RuleOptions } from '../run/api.js';
+import type { RuleDefinition, RuleOptions } from '../model/engine.js';
 import { checkId } from './ids.js';
 import { readGraph } from './rule-graph.js';
 

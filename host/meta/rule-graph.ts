@@ -1,6 +1,6 @@
 /** Reads the graph of a rule: nodes by name, and edges between them. What nodes mean is the planner's business. */
 import { HaumeaError } from '../base/errors.js';
-import type { GraphEdge, GraphNode, RuleGraph } from '../run/api.js';
+import type { GraphEdge, GraphNode, RuleGraph } from '../model/engine.js';
 
 const types = ['source', 'operator', 'sink'] as const;
 

@@ -1,6 +1,6 @@
 /** From the syntax tree of a SELECT to the logical plan: names resolved, meaning checked, nothing optimised yet. */
 import { findFunction } from '../functions/registry.js';
-import type { Catalog, RuleDefinition } from '../run/api.js';
+import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { Expr, Select, WindowClause } from '../sql/ast.js';
 import { timeUnitMs } from '../sql/keywords.js';
 import { some } from '../sql/visit.js';

@@ -1,6 +1,6 @@
 /** What a rule's sinks get: one encode node for all that want the same. */
 import type { NodeInput, NodePlan, OutputPlan } from '../../kernels/ir.js';
-import type { RuleDefinition } from '../run/api.js';
+import type { RuleDefinition } from '../model/engine.js';
 import { absentSources } from './join.js';
 import type { Root } from './logical.js';
 import { type OutputSpec, outputSpec } from './output.js';

@@ -1,6 +1,6 @@
 /** The planner: from a rule to what the data plane runs. */
 import type { RulePlan, Tap } from '../../kernels/ir.js';
-import type { Catalog, RuleDefinition } from '../run/api.js';
+import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { parseSelect } from '../sql/parser.js';
 import { analyse, outputFieldsOf } from './analyse.js';
 import { explainLines } from './explain.js';

@@ -1,5 +1,5 @@
 /** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
-import type { Catalog, RuleOptions } from '../run/api.js';
+import type { Catalog, RuleOptions } from '../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Binder, Clause } from './bind.js';

@@ -1,7 +1,7 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
 import type { AggregatePlan, JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
 import { col, NONE } from '../../kernels/ir.js';
-import type { RuleDefinition } from '../run/api.js';
+import type { RuleDefinition } from '../model/engine.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { equalities, streamsOf, tablesOf } from './join.js';
 import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';

@@ -6,7 +6,7 @@ import { findField, isTemplate } from '../base/field.js';
 import type { Encode } from '../codecs/define.js';
 import { defaultFormat, encodeOf, encodeProps, formatNames } from '../codecs/index.js';
 import { connectorOf, sinkForm } from '../connectors/index.js';
-import type { RuleDefinition, RuleOptions } from '../run/api.js';
+import type { RuleDefinition, RuleOptions } from '../model/engine.js';
 import { notSupported, refuse } from './errors.js';
 
 /** How a sink's messages look; actions with equal wishes share one encode node. */

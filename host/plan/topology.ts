@@ -1,7 +1,7 @@
 /** Operators under the names of the interface: what topology and status show, and which nodes stand behind each. */
 import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
 import { connectorOf, sinkForm } from '../connectors/index.js';
-import type { RuleDefinition } from '../run/api.js';
+import type { RuleDefinition } from '../model/engine.js';
 import { streamsOf, tablesOf } from './join.js';
 import type { Physical } from './physical.js';
 import type { Source } from './source.js';

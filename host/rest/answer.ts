@@ -1,11 +1,11 @@
 /** What becomes of a handler's result or failure: status, body text, content type. */
 import { HaumeaError, isStackOverflow, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { Told } from '../services/told.js';
 import { BodyTooLarge, TooManyBodies } from './body.js';
 import { errorCodes } from './error-codes.js';
 import { Reply, type RestRequest, type Route } from './route.js';
-import type { Services } from './services/services.js';
-import { Told } from './services/told.js';
+import type { Services } from './services.js';
 import { replyOf } from './warnings.js';
 
 export interface Answer {

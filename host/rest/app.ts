@@ -6,14 +6,14 @@ import type { Logger } from '../base/log.js';
 import type { Store } from '../meta/store.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import type { AuditPart } from './audit.js';
+import { BatchService } from './batch.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
 import { openApiRoute } from './openapi.js';
 import { orderRefusal } from './origin-guard.js';
 import { resources } from './resources/index.js';
 import { queryOf, RestRequest, type Route } from './route.js';
-import { BatchService } from './services/batch.js';
-import type { Services } from './services/services.js';
+import type { Services } from './services.js';
 
 /** Builds the application. `together` runs changes that share a wait for the disk; `guards` come before the routes. */
 export function createApp(

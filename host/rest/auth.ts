@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Authenticator } from '../base/jwt.js';
-import type { TicketService } from './services/tickets.js';
+import type { TicketService } from './tickets.js';
 
 /** Refuses requests without a valid token; `/` and `/ping` are open. */
 export function requireToken(authenticate: Authenticator): Middleware {

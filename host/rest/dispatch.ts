@@ -2,7 +2,7 @@
 import type { Logger } from '../base/log.js';
 import { type Answer, answerOf, answerOfFailure, unknownPath, wrongMethod } from './answer.js';
 import { queryOf, RestRequest, type Route } from './route.js';
-import type { Services } from './services/services.js';
+import type { Services } from './services.js';
 
 interface Candidate {
   readonly route: Route;

@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.js';
 import { audit } from './audit.js';
 import { dataRefusal, requireToken } from './auth.js';
 import { guardOrigins } from './origin-guard.js';
-import { TicketService } from './services/tickets.js';
+import { TicketService } from './tickets.js';
 
 export interface Door {
   /** Stands before every request: which web pages may ask. */

@@ -1,6 +1,6 @@
 /** Multipart forms: the files and texts that browsers and `curl -F` send. */
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { Form, FormFile } from './services/form.js';
+import type { Form, FormFile } from '../services/form.js';
 
 /** Reads a form whose body has been received; throws a `general` error when it is not well formed. */
 export async function readForm(body: Buffer, contentType: string): Promise<Form> {

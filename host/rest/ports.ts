@@ -4,9 +4,9 @@ import type Koa from 'koa';
 import type { Config } from '../base/config.js';
 import { closeHttp, createHttpServer, type HttpLimits, listen, readTls } from '../base/http-server.js';
 import type { Logger } from '../base/log.js';
+import type { MetricsService } from '../services/metrics.js';
 import type { Door } from './door.js';
 import { createMetricsServer } from './metrics-server.js';
-import type { MetricsService } from './services/metrics.js';
 
 export interface PortOptions {
   readonly config: Config['basic'];

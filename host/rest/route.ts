@@ -3,10 +3,10 @@ import { HaumeaError } from '../base/errors.js';
 import { isDeeperThan, maxJsonDepth } from '../base/json-depth.js';
 import { textFromUtf8 } from '../base/utf8.js';
 import { checkId } from '../meta/ids.js';
+import type { Form } from '../services/form.js';
 import type { Contract } from './contract.js';
 import { readForm } from './form.js';
-import type { Form } from './services/form.js';
-import type { Services } from './services/services.js';
+import type { Services } from './services.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -1,7 +1,8 @@
 /** Event streams of test rules, at the data server. */
+
+import type { Audience, EventFeed } from '../services/rule-tests.js';
 import type { DataServer } from './data-server.js';
 import { EventStream } from './event-stream.js';
-import type { Audience, EventFeed } from './services/rule-tests.js';
 
 export class TestEvents implements Audience {
   constructor(private readonly dataServer: DataServer) {}

@@ -1,6 +1,7 @@
 /** Warnings in the answers to changes. */
+
+import type { Told } from '../services/told.js';
 import { Reply } from './route.js';
-import type { Told } from './services/told.js';
 
 /** A header can't be endless: what does not fit is in the log. */
 const maxHeaderLength = 4000;

@@ -5,16 +5,9 @@ import { AllowedPaths, kindReason } from '../base/allowed-paths.js';
 import type { LoadedConfig } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
 import { mainLogFile } from '../base/log.js';
-import type { SecretSources } from '../base/secret-ref.js';
 import type { NamedFiles } from '../connectors/define.js';
 import { sourceKeys } from '../connectors/index.js';
-
-export interface Access {
-  readonly paths: AllowedPaths;
-  /** Where rules have logs of their own. */
-  readonly logs: AllowedPaths;
-  readonly secrets: SecretSources;
-}
+import type { Access } from '../model/engine.js';
 
 /** For an engine without a server around it: any file, and secrets of the default variables. */
 export const freeAccess: Access = {

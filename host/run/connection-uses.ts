@@ -2,8 +2,8 @@
 import type { OperatorPlan } from '../../kernels/ir.js';
 import { type Redact, redactedTexts } from '../base/redact.js';
 import { connectorOf } from '../connectors/index.js';
-import type { ConnectionUse, RuleState, RuleStatus } from './api.js';
-import type { SinkSpec, SourceSpec } from './protocol.js';
+import type { ConnectionUse, RuleState, RuleStatus } from '../model/engine.js';
+import type { SinkSpec, SourceSpec } from './link/protocol.js';
 
 /** A connection of a rule, told apart by the name of its operator in the metrics. */
 export interface OwnConnection {

@@ -6,10 +6,9 @@ import type { Config } from '../base/config.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { callHost } from '../functions/registry.js';
+import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { explainRule, type Fold, planRule, ruleTaps } from '../plan/index.js';
 import { freeAccess } from './access.js';
-import type { Catalog, RuleDefinition } from './api.js';
-import { defaultMaxDelayMs } from './reconnects.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -71,7 +70,7 @@ export function createEngine(options: EngineOptions): Rules {
       new Supervisor(listener, {
         log,
         coalesceMs: options.coalesceMs ?? defaultCoalesceMs,
-        maxReconnectMs: options.config?.basic.connection.maxReconnectInterval ?? defaultMaxDelayMs,
+        maxReconnectMs: options.config?.basic.connection.maxReconnectInterval,
         flushTimeoutMs: options.flushTimeoutMs ?? defaultFlushTimeoutMs,
         hangMs: options.hangMs ?? defaultHangMs,
         maxMemoryBytes: options.maxMemoryBytes ?? 0,

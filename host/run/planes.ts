@@ -1,5 +1,5 @@
 /** The data planes of an engine, made when a rule needs one. All rules run in one for now. */
-import type { AnswerTo, ArgsOf, Question } from './questions.js';
+import type { AnswerTo, ArgsOf, Question } from './link/questions.js';
 import type { Supervisor } from './supervisor.js';
 
 export class Planes {

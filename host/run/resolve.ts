@@ -6,13 +6,13 @@ import { nearest } from '../base/nearest.js';
 import { allOf, type Redact, redactedError } from '../base/redact.js';
 import { decodeOf, defaultFormat } from '../codecs/index.js';
 import { connectorOf, givenRowsType, unknownConnector } from '../connectors/index.js';
+import type { Access, Catalog, RuleDefinition } from '../model/engine.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
-import { type Access, checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
-import type { Catalog, RuleDefinition } from './api.js';
+import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { joinLayers, type Layer } from './layers.js';
-import type { SinkSpec, SourceSpec } from './protocol.js';
+import type { SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;

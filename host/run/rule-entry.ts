@@ -3,13 +3,13 @@ import type { RulePlan } from '../../kernels/ir.js';
 import type { Timer } from '../base/clock.js';
 import type { LogBranch } from '../base/log-tree.js';
 import { nothingSecret, type Redact } from '../base/redact.js';
-import type { RuleDefinition, RuleState } from './api.js';
+import type { RuleDefinition, RuleState } from '../model/engine.js';
+import type { Metrics } from '../model/figures.js';
+import type { TraceStrategy } from '../model/traces.js';
 import type { OwnConnection } from './connection-uses.js';
-import type { Metrics } from './figures.js';
 import type { PlannedRule } from './rule-plans.js';
 import type { Schedule } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
-import type { TraceStrategy } from './trace.js';
 
 const noMetrics: Metrics = {};
 const noLosses: readonly string[] = [];

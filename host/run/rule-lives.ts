@@ -2,19 +2,18 @@
 import { systemClock } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import { redactedTexts } from '../base/redact.js';
-import type { RuleState } from './api.js';
+import type { RuleState } from '../model/engine.js';
+import type { Metrics } from '../model/figures.js';
 import { connectionsOf } from './connection-uses.js';
-import type { Metrics } from './figures.js';
-import type { AtWork } from './heartbeat.js';
+import type { AtWork } from './link/heartbeat.js';
+import type { RunNotice, TraceOrder } from './link/protocol.js';
 import type { Planes } from './planes.js';
-import type { RunNotice } from './protocol.js';
 import { MissingPart } from './resolve.js';
 import type { Entry } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 import type { RulePlans } from './rule-plans.js';
 import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
-import type { TraceOrder } from './trace.js';
 
 export interface LifeOptions {
   readonly plans: RulePlans;

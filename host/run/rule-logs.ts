@@ -1,7 +1,7 @@
 /** Where the lines about a rule go: to a log of its own if it has one, otherwise to that of the server. */
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
-import type { LogNotice } from './protocol.js';
+import type { LogNotice } from './link/protocol.js';
 import type { Entry } from './rule-entry.js';
 
 export class RuleLogs {

@@ -2,12 +2,12 @@
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
+import type { Catalog, RuleDefinition } from '../model/engine.js';
+import type { TraceStrategy } from '../model/traces.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
-import type { Catalog, RuleDefinition } from './api.js';
-import type { RuleStart } from './protocol.js';
+import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, connectorSpecs, MissingPart, MissingSecret, sinkSpecs, sourceSpec } from './resolve.js';
-import type { TraceOrder, TraceStrategy } from './trace.js';
 import { sinkWarnings } from './warnings.js';
 
 export interface Planner {

@@ -3,7 +3,6 @@ import { HaumeaError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { redactedTexts } from '../base/redact.js';
-import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type {
   Catalog,
   ConnectionUse,
@@ -14,19 +13,21 @@ import type {
   RuleStatus,
   RuleSummary,
   SourceWarnings,
-} from './api.js';
+} from '../model/engine.js';
+import { failureIn, type RuleLatencies, type TableRow } from '../model/figures.js';
+import type { TraceStrategy } from '../model/traces.js';
+import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import { usesOf } from './connection-uses.js';
-import { failureIn, type RuleLatencies, type TableRow } from './figures.js';
-import type { AtWork } from './heartbeat.js';
+import type { AtWork } from './link/heartbeat.js';
+import type { Notice } from './link/protocol.js';
 import { Planes } from './planes.js';
-import type { Notice } from './protocol.js';
 import { type Entry, entryOf } from './rule-entry.js';
 import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule, type Zone } from './schedule.js';
 import type { PlaneListener, Supervisor } from './supervisor.js';
-import { TraceStore, type TraceStrategy } from './trace.js';
+import { TraceStore } from './trace-store.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
 
 export interface RulesOptions {

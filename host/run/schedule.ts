@@ -2,7 +2,7 @@
 import { Cron } from 'croner';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { RuleOptions } from './api.js';
+import type { RuleOptions } from '../model/engine.js';
 
 /** A period, epoch ms; the end is excluded. */
 interface Period {

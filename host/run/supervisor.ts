@@ -7,16 +7,16 @@ import type { PathRules } from '../base/allowed-paths.js';
 import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import { type AtWork, Heartbeat } from './heartbeat.js';
-import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './protocol.js';
-import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from './questions.js';
+import { type AtWork, Heartbeat } from './link/heartbeat.js';
+import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './link/protocol.js';
+import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from './link/questions.js';
 
 export interface SupervisorOptions {
   log: Logger;
   coalesceMs: number;
   flushTimeoutMs: number;
   /** See `WorkerSettings`. */
-  maxReconnectMs: number;
+  maxReconnectMs?: number | undefined;
   /** See `WorkerSettings`. */
   maxMemoryBytes: number;
   /** See `WorkerSettings`. */
@@ -122,7 +122,7 @@ export class Supervisor {
       measuresAll,
       paths,
     };
-    const worker = new Worker(threadEntry('worker.mjs', 'host/run/worker.ts'), {
+    const worker = new Worker(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
       workerData: settings,
       resourceLimits,
     });

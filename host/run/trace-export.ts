@@ -3,7 +3,7 @@ import type { Config } from '../base/config.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { checkTarget } from '../base/private-net.js';
-import { noParent, type SpanRecord, type TraceRecord } from './trace.js';
+import { noParent, type SpanRecord, type TraceRecord } from '../model/traces.js';
 
 export interface Collector {
   /** `host:port` or a URL; without a path it is `/v1/traces`. */

@@ -4,9 +4,9 @@ import { HaumeaError } from '../base/errors.js';
 import { field, type Spec, unknownIn } from '../base/field.js';
 import { readsOption } from '../codecs/index.js';
 import { connectorOf } from '../connectors/index.js';
+import type { Catalog, RuleDefinition, SourceWarnings } from '../model/engine.js';
 import { idleSinkProps, sinkWishNames } from '../plan/sinks.js';
 import { formattedColumns, type OptionName, type StreamDefinition } from '../sql/source-def.js';
-import type { Catalog, RuleDefinition, SourceWarnings } from './api.js';
 import { sourceSpec } from './resolve.js';
 
 /** Properties of the sinks of a rule that nobody reads, a sentence each. */

@@ -12,31 +12,50 @@ import { plannedConnectors } from '../../host/connectors/planned.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Folder → folders it may import besides itself. Types of `run/api.ts` are the contract between the planes. */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  'host/base': [],
-  kernels: ['host/base'],
+/**
+ * The layers, the lowest first: each with the layers below it that it may import. A folder within another one is a layer of
+ * its own.
+ */
+const layers: readonly (readonly [folder: string, below: readonly string[]])[] = [
+  ['host/base', []],
+  ['kernels', ['host/base']],
+  ['host/codecs', ['kernels', 'host/base']],
+  ['host/connectors', ['host/codecs', 'kernels', 'host/base']],
   // Definitions of streams are checked by the manifests of connectors and formats.
-  'host/sql': ['host/connectors', 'host/codecs', 'host/base'],
-  'host/functions': ['kernels', 'host/base'],
-  'host/codecs': ['kernels', 'host/base'],
-  'host/connectors': ['host/codecs', 'kernels', 'host/base'],
-  'host/plan': [
-    'host/sql',
-    'host/functions',
-    'host/codecs',
-    'host/connectors',
-    'kernels',
-    'host/base',
-    'host/run/api.ts',
+  ['host/sql', ['host/connectors', 'host/codecs', 'host/base']],
+  ['host/functions', ['kernels', 'host/base']],
+  ['host/model', ['host/sql', 'kernels', 'host/base']],
+  ['host/plan', ['host/model', 'host/sql', 'host/functions', 'host/codecs', 'host/connectors', 'kernels', 'host/base']],
+  ['host/meta', ['host/model', 'host/sql', 'host/base']],
+  // What control plane and data plane tell each other: neither imports the other.
+  ['host/run/link', ['host/model', 'host/codecs', 'kernels', 'host/base']],
+  [
+    'host/run/plane',
+    ['host/run/link', 'host/model', 'host/functions', 'host/codecs', 'host/connectors', 'kernels', 'host/base'],
   ],
-  'host/meta': ['host/sql', 'host/base', 'host/run/api.ts'],
-  'host/run': ['host/plan', 'host/sql', 'host/functions', 'host/codecs', 'host/connectors', 'kernels', 'host/base'],
-  'host/rest': ['host/meta', 'host/run', 'host/plan', 'host/sql', 'host/connectors', 'host/codecs', 'host/base'],
-  'host/demo': ['host/base'],
+  [
+    'host/run',
+    [
+      'host/run/link',
+      'host/model',
+      'host/plan',
+      'host/sql',
+      'host/functions',
+      'host/codecs',
+      'host/connectors',
+      'kernels',
+      'host/base',
+    ],
+  ],
+  ['host/services', ['host/run', 'host/meta', 'host/model', 'host/sql', 'host/codecs', 'host/connectors', 'host/base']],
+  ['host/rest', ['host/services', 'host/meta', 'host/connectors', 'host/base']],
+  ['host/demo', ['host/base']],
   // Micro benches drive kernels and rules as tests do.
-  bench: ['host/base', 'kernels', 'test/wasm', 'test/sql'],
-};
+  ['bench', ['host/base', 'kernels']],
+];
+
+/** What benches share with tests. */
+const ofBenches = ['test/wasm', 'test/sql'];
 
 /**
  * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer know
@@ -101,31 +120,44 @@ function importsOf(file: string): string[] {
   });
 }
 
-/** The folder of the table that a file belongs to. */
-function folderOf(file: string): string | undefined {
-  return Object.keys(allowed).find((folder) => file.startsWith(`${folder}/`));
+/** The innermost layer that a file lies in. */
+function layerOf(file: string): string | undefined {
+  const [innermost] = layers
+    .map(([folder]) => folder)
+    .filter((folder) => file.startsWith(`${folder}/`))
+    .sort((one, other) => other.length - one.length);
+  return innermost;
 }
 
 const files = [...filesIn('host'), ...filesIn('kernels'), ...filesIn('bench')];
 
-test('the table lists folders that are there', () => {
-  const absent = Object.keys(allowed).filter((folder) => !files.some((file) => file.startsWith(`${folder}/`)));
-  assert.equal(absent, []);
+test('the layers are there, each imports from those below it', () => {
+  const wrong = layers.flatMap(([folder, below], i) => {
+    const lower = layers.slice(0, i).map(([name]) => name);
+    return [
+      ...(files.some((file) => layerOf(file) === folder) ? [] : [`${folder} has no files`]),
+      ...below
+        .filter((name) => !lower.includes(name))
+        .map((name) => `${folder} imports ${name}, which is not below it`),
+    ];
+  });
+  assert.equal(wrong, []);
 });
 
 test('imports go down only', () => {
+  const allowed = new Map(layers);
   const wrong: string[] = [];
   for (const file of files) {
     if (composition.some((path) => file.startsWith(path))) continue;
-    const folder = folderOf(file);
-    if (folder === undefined) {
-      wrong.push(`${file} lies in a folder that is not in the table of this test`);
+    const layer = layerOf(file);
+    if (layer === undefined) {
+      wrong.push(`${file} lies in a folder that is no layer of this test`);
       continue;
     }
-    const may = [folder, ...(allowed[folder] ?? [])];
     for (const target of importsOf(file)) {
-      if (!may.some((path) => target === path || target.startsWith(`${path}/`)))
-        wrong.push(`${file} imports ${target}`);
+      if (layer === 'bench' && ofBenches.some((path) => target.startsWith(`${path}/`))) continue;
+      const other = layerOf(target);
+      if (other !== layer && !allowed.get(layer)?.includes(other ?? '')) wrong.push(`${file} imports ${target}`);
     }
   }
   assert.equal(wrong, []);

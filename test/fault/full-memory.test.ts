@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { RuleOptions } from '../../host/run/api.js';
+import type { RuleOptions } from '../../host/model/engine.js';
 import { temporaryFolder } from '../harness.js';
 import { openEngine } from '../unit/run/engine-harness.js';
 

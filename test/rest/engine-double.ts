@@ -10,8 +10,9 @@ import type {
   RuleStatus,
   RuleSummary,
   SourceWarnings,
-} from '../../host/run/api.js';
-import { TraceStore, type TraceStrategy } from '../../host/run/trace.js';
+} from '../../host/model/engine.js';
+import type { TraceStrategy } from '../../host/model/traces.js';
+import { TraceStore } from '../../host/run/trace-store.js';
 import { parseSelect } from '../../host/sql/parser.js';
 
 interface Entry {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { RuleState } from '../../host/run/api.js';
+import type { RuleState } from '../../host/model/engine.js';
 import { type Answer, eventually, freePort, request, startServer } from '../harness.js';
 import { run } from '../unit/cli/fake-server.js';
 import { connectClient, openBroker } from '../unit/connectors/broker.js';

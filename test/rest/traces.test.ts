@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Span } from '../../host/run/trace.js';
+import type { Span } from '../../host/model/traces.js';
 import { eventually, startServer, type TestServer } from '../harness.js';
 
 let server: TestServer;

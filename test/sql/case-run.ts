@@ -9,7 +9,7 @@ import { reasonOf } from '../../host/base/errors.js';
 import { parse } from '../../host/base/field.js';
 import { silent } from '../../host/base/log.js';
 import { defineRule } from '../../host/meta/rule-definition.js';
-import type { Catalog, RuleDefinition } from '../../host/run/api.js';
+import type { Catalog, RuleDefinition } from '../../host/model/engine.js';
 import { createEngine } from '../../host/run/engine.js';
 import { sourceSpec } from '../../host/run/resolve.js';
 import { parseCreate } from '../../host/sql/parser.js';

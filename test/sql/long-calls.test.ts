@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Logger } from '../../host/base/log.js';
-import { noteLongCall } from '../../host/run/long-calls.js';
-import type { RuleRun } from '../../host/run/rule-run.js';
+import { noteLongCall } from '../../host/run/plane/long-calls.js';
+import type { RuleRun } from '../../host/run/plane/rule-run.js';
 import { type KernelRule, openRule } from './rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s", FORMAT="json")';

@@ -1,8 +1,8 @@
 /** A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out. */
 
 import { callHost } from '../../host/functions/registry.js';
+import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
-import type { RuleOptions } from '../../host/run/api.js';
 import type { Kernel, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import { type NodePlan, type RulePlan, sourceOfColumns } from '../../kernels/ir.js';

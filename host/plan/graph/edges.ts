@@ -1,5 +1,5 @@
 /** A graph as its nodes see it: what leads into each, what leads out. */
-import type { GraphEdge, GraphNode, RuleGraph } from '../../run/api.js';
+import type { GraphEdge, GraphNode, RuleGraph } from '../../model/engine.js';
 
 export class Edges {
   private readonly nodes: ReadonlyMap<string, GraphNode>;

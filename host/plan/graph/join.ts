@@ -1,5 +1,5 @@
 /** Join nodes: streams of a window, or single messages, with each other and with what tables hold. */
-import type { GraphNode } from '../../run/api.js';
+import type { GraphNode } from '../../model/engine.js';
 import { refuse } from '../errors.js';
 import { bindJoins, inRowOrder, streamsOf } from '../join.js';
 import { missing, ofPresent } from '../joined-row.js';

@@ -1,5 +1,5 @@
 /** What each type of operator makes of the rows that come in. */
-import type { GraphNode } from '../../run/api.js';
+import type { GraphNode } from '../../model/engine.js';
 import type { Expr, SelectItem } from '../../sql/ast.js';
 import { ownName } from '../../sql/names.js';
 import { some } from '../../sql/visit.js';

@@ -1,6 +1,6 @@
 /** From a graph to the logical plan: a root for each way into a sink, operators that ways have in common only once. */
 import { HaumeaError } from '../../base/errors.js';
-import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../run/api.js';
+import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { checkWindow } from '../analyse.js';
 import { refuse } from '../errors.js';
 import { checkEventTime, definitionOf } from '../join.js';

@@ -1,5 +1,5 @@
 /** A place of a graph between two nodes: the operator that gives the rows, what they are, what names mean there. */
-import type { Catalog, RuleDefinition } from '../../run/api.js';
+import type { Catalog, RuleDefinition } from '../../model/engine.js';
 import type { Expr, SelectItem, WindowKind } from '../../sql/ast.js';
 import { transform } from '../../sql/visit.js';
 import { Binder, type Clause } from '../bind.js';

@@ -1,5 +1,5 @@
 /** Reads the properties of operators. Errors name the property; who reads adds the node. */
-import type { GraphNode } from '../../run/api.js';
+import type { GraphNode } from '../../model/engine.js';
 import type { Expr, Join, Select, SelectItem, Span, TableRef } from '../../sql/ast.js';
 import { parseExpression, parseSelect } from '../../sql/parser.js';
 import { refuse } from '../errors.js';

@@ -1,5 +1,5 @@
 /** Sources of a graph: streams that exist, or definitions of their own that only the rule sees. */
-import type { GraphNode, RuleGraph } from '../../run/api.js';
+import type { GraphNode, RuleGraph } from '../../model/engine.js';
 import { defineSource, optionNames, type StreamDefinition } from '../../sql/source-def.js';
 
 /** Properties that are options of the stream; all others are properties of the connector. */

@@ -1,5 +1,5 @@
 /** Switch nodes: each output takes the rows of one case. */
-import type { GraphNode } from '../../run/api.js';
+import type { GraphNode } from '../../model/engine.js';
 import { messageGroups } from '../analyse.js';
 import { refuse } from '../errors.js';
 import type { Logical } from '../logical.js';

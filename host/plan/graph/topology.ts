@@ -1,6 +1,6 @@
 /** The topology of a graph is the graph itself: operators have the names of their nodes. */
 import type { OperatorPlan, RulePlan } from '../../../kernels/ir.js';
-import type { RuleGraph } from '../../run/api.js';
+import type { RuleGraph } from '../../model/engine.js';
 import { caseName, type Physical } from '../physical.js';
 import type { Source } from '../source.js';
 import { hasDecoder, sinkOperators } from '../topology.js';

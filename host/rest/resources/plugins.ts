@@ -1,6 +1,6 @@
+import type { NativeKind } from '../../services/native-plugins.js';
 import { defineRoutes, type RestRequest, type Route } from '../route.js';
-import type { NativeKind } from '../services/native-plugins.js';
-import type { Services } from '../services/services.js';
+import type { Services } from '../services.js';
 
 /** The routes of one kind of native plugins. */
 function nativeRoutes(kind: NativeKind): readonly Route[] {

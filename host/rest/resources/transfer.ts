@@ -1,6 +1,6 @@
 import { HaumeaError } from '../../base/errors.js';
+import { type ExportedDocument, type ImportRequest, readImport } from '../../services/transfer.js';
 import { defineRoutes, Reply, type RestRequest } from '../route.js';
-import { type ExportedDocument, type ImportRequest, readImport } from '../services/transfer.js';
 import { warningHeader } from '../warnings.js';
 
 /** A file for the client to keep. */

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
+import type { Catalog } from '../../../host/model/engine.js';
 import { planRule } from '../../../host/plan/index.js';
-import type { Catalog } from '../../../host/run/api.js';
 import { catalogOf, noFold, ruleOf, streams } from './rules.js';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/sql/', import.meta.url));

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readGraph } from '../../../host/meta/rule-graph.js';
+import type { RuleDefinition } from '../../../host/model/engine.js';
 import { explainRule, planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
-import type { RuleDefinition } from '../../../host/run/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf, streams } from './rules.js';
 

@@ -1,9 +1,9 @@
 /** Plans of joins with scan tables: SQL in, nodes of the kernel, topology and explanation out. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { RuleOptions } from '../../../host/model/engine.js';
 import { explainRule, planRule } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
-import type { RuleOptions } from '../../../host/run/api.js';
 import { catalogFor } from '../../../host/run/resolve.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf } from './rules.js';

@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
+import type { RuleDefinition, RuleOptions } from '../../../host/model/engine.js';
 import { planRule } from '../../../host/plan/index.js';
-import type { RuleDefinition, RuleOptions } from '../../../host/run/api.js';
 import { noFold, ruleOf, streams } from './rules.js';
 
 function refusal(sql: string, options: Partial<RuleOptions> = {}, actions?: RuleDefinition['actions']): string {

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CpuTimes } from '../../../host/run/cpu-times.js';
-import type { RuleRun } from '../../../host/run/rule-run.js';
+import { CpuTimes } from '../../../host/run/plane/cpu-times.js';
+import type { RuleRun } from '../../../host/run/plane/rule-run.js';
 
 /** µs measured by node or stream. */
 const busy = new Map<number, number>();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { planRule } from '../../../host/plan/index.js';
-import type { RuleStart } from '../../../host/run/protocol.js';
+import type { RuleStart } from '../../../host/run/link/protocol.js';
 import type { LinkedNode, NodeHandle } from '../../../kernels/api.js';
 import { temporaryFolder } from '../../harness.js';
 import { catalogOf, noFold, ruleOf } from '../plan/rules.js';

@@ -1,9 +1,9 @@
 /** Who is said to hold up a stream: sinks that are away or slow, not those that could not go on yet. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Acknowledgements } from '../../../host/run/barrier.js';
-import { holdMessage } from '../../../host/run/holds.js';
-import type { RuleRun } from '../../../host/run/rule-run.js';
+import { Acknowledgements } from '../../../host/run/plane/barrier.js';
+import { holdMessage } from '../../../host/run/plane/holds.js';
+import type { RuleRun } from '../../../host/run/plane/rule-run.js';
 
 /** A rule whose stream waits for an acknowledgement, and whose sink has kept it back for so long, ms. */
 function held(sinkMs: number, busyMs: number, isConnected = true): RuleRun {

@@ -3,9 +3,9 @@
 import { silent } from '../../../host/base/log.js';
 import { encodeOf } from '../../../host/codecs/index.js';
 import { outputForm } from '../../../host/plan/sinks.js';
-import { DataPlane } from '../../../host/run/data-plane.js';
-import { Heartbeat } from '../../../host/run/heartbeat.js';
-import type { Notice, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/protocol.js';
+import { Heartbeat } from '../../../host/run/link/heartbeat.js';
+import type { Notice, RuleStart, SinkSpec, SourceSpec } from '../../../host/run/link/protocol.js';
+import { DataPlane } from '../../../host/run/plane/data-plane.js';
 import type { HostCalls, Kernel } from '../../../kernels/api.js';
 import { col, type RulePlan } from '../../../kernels/ir.js';
 import { eventually } from '../../harness.js';

@@ -3,8 +3,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Logger, silent } from '../../../host/base/log.js';
 import { nothingSecret } from '../../../host/base/redact.js';
-import { Connection } from '../../../host/run/connection.js';
-import { Reconnects } from '../../../host/run/reconnects.js';
+import { Connection } from '../../../host/run/plane/connection.js';
+import { Reconnects } from '../../../host/run/plane/reconnects.js';
 import { eventually } from '../../harness.js';
 
 /** Nobody lives to see the second attempt. */

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { RuleOptions } from '../../../host/run/api.js';
+import type { RuleOptions } from '../../../host/model/engine.js';
 import { Schedule, zoneOffsetMs } from '../../../host/run/schedule.js';
 
 const minute = 60_000;

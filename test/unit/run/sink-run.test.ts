@@ -5,8 +5,8 @@ import { AllowedPaths } from '../../../host/base/allowed-paths.js';
 import { silent } from '../../../host/base/log.js';
 import { defineConnector } from '../../../host/connectors/define.js';
 import type { SinkContext } from '../../../host/connectors/running.js';
-import { Acknowledgements, Barrier } from '../../../host/run/barrier.js';
-import { type SinkHost, SinkRun } from '../../../host/run/sink-run.js';
+import { Acknowledgements, Barrier } from '../../../host/run/plane/barrier.js';
+import { type SinkHost, SinkRun } from '../../../host/run/plane/sink-run.js';
 import type { OutputChunk } from '../../../kernels/api.js';
 
 /** Opens a sink; `context` plays the part of its connector. */

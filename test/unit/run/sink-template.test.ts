@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { RuleStart } from '../../../host/run/protocol.js';
+import type { RuleStart } from '../../../host/run/link/protocol.js';
 import { temporaryFolder } from '../../harness.js';
 import { openPlane, passRule } from './plane.js';
 

@@ -1,0 +1,126 @@
+/**
+ * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices and
+ * answers the other. Plain data; several messages travel in one post.
+ */
+import type { ColumnType, ConstValue, RulePlan, Tap } from '../../../kernels/ir.js';
+import type { PathRules } from '../../base/allowed-paths.js';
+import type { Details, Level } from '../../base/log.js';
+import type { Decode } from '../../codecs/define.js';
+import type { Metrics } from '../../model/figures.js';
+import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
+import type { Answer, Ask } from './questions.js';
+
+/** A stream as the data plane needs it: connector, properties, decoding. */
+export interface SourceSpec {
+  name: string;
+  type: string;
+  dataSource: string;
+  /** Unchecked properties, all layers merged. */
+  props: Record<string, unknown>;
+  /** Rules on an equal shared stream use one source and one decoder. */
+  isShared: boolean;
+  format: Decode['kernel'];
+  schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
+  strict: boolean;
+  /** Values in `props` that must not show in logs, traces and reasons. */
+  secrets?: readonly string[];
+}
+
+export interface SinkSpec {
+  type: string;
+  props: Record<string, unknown>;
+  /** See `SourceSpec`. */
+  secrets?: readonly string[];
+}
+
+export interface RuleStart {
+  id: string;
+  /** Number of this run, never used twice: late reports of an earlier run are told apart. */
+  run: number;
+  plan: RulePlan;
+  /** In the order of `plan.sources`. */
+  sources: SourceSpec[];
+  sinks: SinkSpec[];
+  /** Errors go to the sinks in the place of data. */
+  sendError: boolean;
+  /** Bytes a sink may have waiting before the sources are stopped. */
+  sinkLimitBytes: number;
+  /** How long the sinks get at a stop, ms; that of the worker without it. */
+  flushTimeoutMs?: number;
+  /** Offset of local time from UTC, ms: windows of days end at local midnight. */
+  zoneMs: number;
+  /** Lines of level debug about the rule are wanted. */
+  isDebug?: boolean;
+  /** The rule is traced from its start. */
+  trace?: TraceOrder;
+}
+
+/** Follows a rule. */
+export interface TraceOrder {
+  strategy: TraceStrategy;
+  taps: Tap[];
+}
+
+/** What a data plane is to do. */
+export type Command =
+  | { kind: 'start'; rule: RuleStart }
+  | { kind: 'stop'; run: number }
+  /** Follows the rule's input from now on, or no longer. */
+  | { kind: 'trace'; run: number; order: TraceOrder | null }
+  /** Ends all rules and then the thread. */
+  | { kind: 'close' };
+
+/** What the control plane sends. */
+export type ToPlane = Command | Ask;
+
+/** What happened to a run. */
+export type RunNotice =
+  | { kind: 'started'; run: number }
+  /** All sources have tried to connect; what is wrong with those that are not connected. */
+  | { kind: 'opened'; run: number; troubles: readonly string[] }
+  /** All sources came to their end and the sinks are flushed. */
+  | { kind: 'ended'; run: number; metrics: Metrics }
+  | { kind: 'failed'; run: number; reason: string; metrics: Metrics }
+  /** `losses`: what its sinks could not send any more, a sentence each. */
+  | { kind: 'stopped'; run: number; metrics: Metrics; losses: readonly string[] };
+
+/** Input that a rule was followed through. */
+export interface TraceNotice {
+  kind: 'trace';
+  trace: TraceRecord;
+}
+
+/** A line for the log about a run, or about the data plane. */
+export interface LogNotice {
+  kind: 'log';
+  level: Level;
+  message: string;
+  details?: Details;
+  run?: number;
+}
+
+/** What a data plane tells without being asked. */
+export type Notice = RunNotice | TraceNotice | LogNotice;
+
+/** What a data plane sends. */
+export type FromPlane = Notice | Answer;
+
+/** Settings of a worker, given at its start. */
+export interface WorkerSettings {
+  /** See `Heartbeat`. */
+  heartbeat: SharedArrayBuffer;
+  /** Longest pause between reads that gather small packets, ms; 0 never pauses. */
+  coalesceMs: number;
+  /** How long a stopping rule waits for its sinks, ms. */
+  flushTimeoutMs: number;
+  /** Longest time between two attempts to connect, ms; the usual one without it. */
+  maxReconnectMs?: number | undefined;
+  /** Bound of the kernel's memory; 0 for the most there can be. */
+  maxMemoryBytes: number;
+  /** Length of the longest value that functions may make; that of the kernel without it. */
+  maxValueBytes?: number;
+  /** Times all work for histograms; otherwise a sample is timed. */
+  measuresAll: boolean;
+  /** Files that connectors may open. */
+  paths: PathRules;
+}

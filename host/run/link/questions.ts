@@ -1,0 +1,108 @@
+/**
+ * What the control plane may ask a data plane. A question more is a method here, a line in the table below it, and the
+ * answer in the data plane (data-plane.ts); how it gets there and back is the same for all.
+ */
+import type { RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+
+/** A value of each run. */
+export type ByRun<T> = [run: number, value: T][];
+
+/** Arguments and answer of each question. */
+export interface Questions {
+  /** How a run does; undefined when it is gone. */
+  status(run: number): RunStatus | undefined;
+  /** What the scan tables of a run hold; none when it does not run. */
+  tableRows(run: number): TableRow[];
+  /** What went wrong in the runs, and is wrong now; of each that has or had any trouble. */
+  troubles(): ByRun<RunTrouble> | undefined;
+  /** CPU time of each run since its start, µs. */
+  cpuTimes(): ByRun<number>;
+  /** Memory that each run holds, bytes. */
+  memory(): ByRun<number>;
+  /** Times that the operators of each run took. */
+  latencies(): RuleLatencies[];
+}
+
+export type Question = keyof Questions;
+export type ArgsOf<Q extends Question> = Parameters<Questions[Q]>;
+export type AnswerTo<Q extends Question> = ReturnType<Questions[Q]>;
+
+/** A question on its way; the answer to it has the same number. */
+export interface Ask {
+  readonly kind: 'ask';
+  readonly number: number;
+  readonly question: Question;
+  readonly args: readonly unknown[];
+}
+
+export interface Answer {
+  readonly kind: 'answer';
+  readonly number: number;
+  readonly value: unknown;
+}
+
+interface Terms<Q extends Question> {
+  /** The answer when none comes: there is no thread, it died, or it was at other work for too long. */
+  readonly otherwise: AnswerTo<Q>;
+  /** Longest wait for the answer, ms. */
+  readonly timeoutMs: number;
+}
+
+const usualMs = 3000;
+
+const terms: { readonly [Q in Question]: Terms<Q> } = {
+  status: { otherwise: undefined, timeoutMs: usualMs },
+  tableRows: { otherwise: [], timeoutMs: usualMs },
+  troubles: { otherwise: undefined, timeoutMs: usualMs },
+  cpuTimes: { otherwise: [], timeoutMs: usualMs },
+  memory: { otherwise: [], timeoutMs: usualMs },
+  latencies: { otherwise: [], timeoutMs: usualMs },
+};
+
+/** Who answers: the data plane. */
+export type Respondent = {
+  [Q in Question]: (...args: ArgsOf<Q>) => AnswerTo<Q> | Promise<AnswerTo<Q>>;
+};
+
+/** Puts a question to those who answer. */
+export async function answerTo(ask: Ask, respondent: Respondent): Promise<Answer> {
+  const answer = respondent[ask.question] as (...args: readonly unknown[]) => unknown;
+  return { kind: 'answer', number: ask.number, value: await answer.apply(respondent, [...ask.args]) };
+}
+
+/** Questions under way, by their numbers. */
+export class OpenQuestions {
+  readonly #resolves = new Map<number, (answer: Answer | undefined) => void>();
+  #last = 0;
+
+  /** Sends a question; resolves with the answer, or with what its terms say when there is none in time. */
+  ask<Q extends Question>(send: (ask: Ask) => void, question: Q, args: ArgsOf<Q>): Promise<AnswerTo<Q>> {
+    const { otherwise, timeoutMs } = terms[question];
+    const number = ++this.#last;
+    return new Promise((resolve) => {
+      const end = (answer: Answer | undefined) => {
+        clearTimeout(timer);
+        this.#resolves.delete(number);
+        resolve(answer === undefined ? otherwise : (answer.value as AnswerTo<Q>));
+      };
+      const timer = setTimeout(end, timeoutMs, undefined);
+      this.#resolves.set(number, end);
+      send({ kind: 'ask', number, question, args });
+    });
+  }
+
+  /** Takes an answer; one that comes too late finds nobody who waits for it. */
+  take(answer: Answer): void {
+    this.#resolves.get(answer.number)?.(answer);
+  }
+
+  /** Whoever could have answered is gone. */
+  giveUp(): void {
+    for (const end of [...this.#resolves.values()]) end(undefined);
+  }
+}
+
+/** The answer to a question that nobody is there to be asked. */
+export function unasked<Q extends Question>(question: Q): AnswerTo<Q> {
+  return terms[question].otherwise;
+}

@@ -1,0 +1,381 @@
+/** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
+import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../../kernels/api.js';
+import type { OperatorPlan } from '../../../kernels/ir.js';
+import { AllowedPaths } from '../../base/allowed-paths.js';
+import { SteadyTime } from '../../base/clock.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { loadEncoder } from '../../codecs/index.js';
+import { loadConnector } from '../../connectors/index.js';
+import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { Heartbeat } from '../link/heartbeat.js';
+import type { Notice, RuleStart, TraceOrder } from '../link/protocol.js';
+import type { ByRun, Respondent } from '../link/questions.js';
+import { CpuTimes } from './cpu-times.js';
+import { ErrorLog } from './error-log.js';
+import type { Gathering } from './gathering.js';
+import { HoldWatch, holdMessage } from './holds.js';
+import { KernelWork } from './kernel-work.js';
+import { latenciesOf } from './latencies.js';
+import { memoryOf } from './memory.js';
+import { metricsOf, refreshSinks } from './metrics.js';
+import { endExhausted } from './notices.js';
+import { OperatorLists } from './operator-lists.js';
+import { Outputs } from './outputs.js';
+import { Reconnects } from './reconnects.js';
+import { type End, endParts } from './rule-end.js';
+import { type RuleHost, RuleRun } from './rule-run.js';
+import type { RunningRule, RunningSink, RunningSource } from './running.js';
+import type { SourceHost, SourceRun } from './source-run.js';
+import { Sources } from './sources.js';
+import { startSources } from './start-sources.js';
+import { type Starvation, StarvationWatch } from './starvation.js';
+import { TraceRecorder } from './trace-recorder.js';
+import { troubleOfAll, troublesOf } from './trouble.js';
+
+export interface PlaneOptions {
+  /** Makes the kernel, which hands its output to `calls`. */
+  kernel: (calls: HostCalls) => Promise<Kernel> | Kernel;
+  /** Host functions of expressions. */
+  call: (fn: number, args: HostColumns) => void;
+  /** Tells the control plane something. */
+  tell: (notice: Notice) => void;
+  log: Logger;
+  /** Takes the lines about a run; `log` takes them without it. */
+  logOf?: (run: number) => Logger;
+  heartbeat: Heartbeat;
+  /** Times are measured for histograms; by default they are not. */
+  measuresAll?: boolean;
+  coalesceMs: number;
+  flushTimeoutMs: number;
+  /** Longest time between two attempts to connect, ms. */
+  maxReconnectMs?: number;
+  /** Files that connectors may open; any without it. */
+  paths?: AllowedPaths;
+  /** The kernel broke: nothing in it can be trusted any more. */
+  broken: (error: unknown) => void;
+}
+
+export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
+  declare kernel: Kernel;
+  readonly #rules = new Map<number, RuleRun>();
+  /** The same rules, as the users of work that is for all of them. */
+  readonly #all = new Set<RuleRun>();
+  /** Runs whose start is under way, and whether they were stopped meanwhile. */
+  readonly #starting = new Map<number, { isStopped: boolean; start: RuleStart }>();
+  readonly #sources = new Sources(this);
+  readonly #outputs = new Outputs();
+  readonly #operators = new OperatorLists();
+  readonly #shared = new Map<string, unknown>();
+  readonly #traces = new TraceRecorder(
+    () => this.kernel,
+    (trace) => this.options.tell({ kind: 'trace', trace }),
+  );
+  readonly #cpuTimes = new CpuTimes();
+  readonly #errors = new ErrorLog(this.#all);
+  readonly #time = new SteadyTime((ms) =>
+    this.log.warn(
+      `the clock of the system was set back by ${Math.round(ms / 1000)} s: windows go on by the time before, ` +
+        'until the clock has reached it or the server is started again',
+    ),
+  );
+  readonly #holdWatch = new HoldWatch(() => this.#sources.all());
+  readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
+  readonly #work: KernelWork;
+  readonly paths: AllowedPaths;
+  readonly reconnects: Reconnects;
+
+  private constructor(readonly options: PlaneOptions) {
+    this.paths = options.paths ?? AllowedPaths.any();
+    this.reconnects = new Reconnects(options.maxReconnectMs);
+    this.#work = new KernelWork({
+      kernel: () => this.kernel,
+      rules: this.#all,
+      heartbeat: options.heartbeat,
+      traces: this.#traces,
+      errors: this.#errors,
+      log: options.log,
+      now: () => this.now(),
+      broken: options.broken,
+    });
+  }
+
+  static async open(options: PlaneOptions): Promise<DataPlane> {
+    const plane = new DataPlane(options);
+    plane.kernel = await options.kernel(plane);
+    return plane;
+  }
+
+  get log(): Logger {
+    return this.options.log;
+  }
+
+  logOf(run: number): Logger {
+    return this.options.logOf?.(run) ?? this.log;
+  }
+
+  get coalesceMs(): number {
+    return this.options.coalesceMs;
+  }
+
+  now(): number {
+    return this.#time.now();
+  }
+
+  // Commands
+
+  /** Starts a rule; tells of `started` or `failed`. */
+  async start(start: RuleStart): Promise<void> {
+    const entry = { isStopped: false, start };
+    this.#starting.set(start.run, entry);
+    try {
+      const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
+      await Promise.all([...sinks, ...start.sources.map(({ type }) => loadConnector('source', type))]);
+      this.#starting.delete(start.run);
+      if (entry.isStopped) this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
+      else this.#link(start);
+    } catch (error) {
+      this.#starting.delete(start.run);
+      this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
+    }
+  }
+
+  /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
+  async stop(run: number): Promise<void> {
+    const starting = this.#starting.get(run);
+    if (starting !== undefined) starting.isStopped = true;
+    const rule = this.#rules.get(run);
+    if (rule === undefined || rule.isEnding) return;
+    const { metrics, losses } = await this.#end(rule, true);
+    this.options.tell({ kind: 'stopped', run, metrics, losses });
+  }
+
+  /** Follows the input of a run from now on, or no longer. */
+  trace(run: number, order: TraceOrder | null): void {
+    const starting = this.#starting.get(run);
+    if (starting !== undefined) starting.start.trace = order ?? undefined;
+    const rule = this.#rules.get(run);
+    if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
+  }
+
+  async close(): Promise<void> {
+    for (const source of this.#sources.all()) source.keepUnacknowledged();
+    await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
+    this.#work.close();
+    this.#holdWatch.close();
+    this.#errors.close();
+  }
+
+  // Answers: see Questions
+
+  status(run: number): RunStatus | undefined {
+    const rule = this.#rules.get(run);
+    if (rule === undefined || rule.isEnding) return undefined;
+    return { metrics: metricsOf(rule), message: holdMessage(rule), troubles: troublesOf(rule, this.#errors) };
+  }
+
+  tableRows(run: number): TableRow[] {
+    const rule = this.#rules.get(run);
+    return rule === undefined || rule.isEnding || this.#work.isBroken ? [] : rule.tableRows();
+  }
+
+  troubles(): Promise<ByRun<RunTrouble>> {
+    return troubleOfAll([...this.#all], this.#errors, () => this.#work.isBroken);
+  }
+
+  cpuTimes(): ByRun<number> {
+    return this.#work.isBroken ? [] : this.#cpuTimes.take(this.#all, this.#work.timerUs);
+  }
+
+  memory(): ByRun<number> {
+    return this.#work.isBroken ? [] : memoryOf(this.#all);
+  }
+
+  latencies(): RuleLatencies[] {
+    if (this.#work.isBroken) return [];
+    return [...this.#all].filter(({ isEnding }) => !isEnding).map(latenciesOf);
+  }
+
+  // What rules and sources call
+
+  get measuresAll(): boolean {
+    return this.options.measuresAll === true;
+  }
+
+  get busyUntil(): number {
+    return this.#work.busyUntil;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    let made = this.#shared.get(key);
+    if (made === undefined) {
+      made = make();
+      this.#shared.set(key, made);
+    }
+    return made as T;
+  }
+
+  addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void {
+    this.#outputs.add(node, sinks);
+  }
+
+  removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void {
+    this.#outputs.remove(node, sinks);
+  }
+
+  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
+    this.#work.do(whose, call, source, input);
+  }
+
+  gathers(gathering: Gathering): void {
+    this.#work.gathers(gathering);
+  }
+
+  waits(): void {
+    this.#holdWatch.arm();
+  }
+
+  starves(source: SourceRun): Starvation {
+    return this.#starvationWatch.look(source);
+  }
+
+  noteLoss(): void {
+    this.#errors.noteLoss();
+  }
+
+  failed({ run }: RunningRule, reason: string): void {
+    // The kernel may be in the middle of a call.
+    setImmediate(() => {
+      const rule = this.#rules.get(run);
+      if (rule === undefined || rule.isEnding || this.#work.isBroken) return;
+      void this.#end(rule, false).then(({ metrics }) => {
+        this.options.tell({ kind: 'failed', run, reason, metrics });
+      });
+    });
+  }
+
+  sameOperators(operators: OperatorPlan[]): OperatorPlan[] {
+    return this.#operators.same(operators);
+  }
+
+  tried(source: RunningSource): void {
+    for (const rule of this.#usersOf(source)) rule.noteOpening(this.options.tell);
+  }
+
+  triedSink(rule: RuleRun): void {
+    rule.noteOpening(this.options.tell);
+  }
+
+  refused(source: RunningSource, reason: string): void {
+    for (const rule of source.users) this.failed(rule, reason);
+  }
+
+  ended(source: RunningSource): void {
+    for (const rule of this.#usersOf(source)) if (!rule.isEnding && rule.isFinished) void this.#finish(rule);
+  }
+
+  #usersOf(source: RunningSource): RuleRun[] {
+    return [...source.users].flatMap(({ run }) => this.#rules.get(run) ?? []);
+  }
+
+  /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
+  async #finish(rule: RuleRun): Promise<void> {
+    await Promise.all(rule.sinks.map((sink) => sink.emptied()));
+    if (rule.isEnding || this.#work.isBroken) return;
+    const { metrics, reason } = await this.#end(rule, true);
+    if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });
+    else this.options.tell({ kind: 'failed', run: rule.run, reason, metrics });
+  }
+
+  // What the kernel calls
+
+  onOutput(chunk: OutputChunk): void {
+    if (this.#traces.isOn) this.#traces.output(chunk);
+    this.#outputs.write(chunk, this.#work.source?.barrier);
+  }
+
+  onPacket(stream: StreamHandle, packet: Uint8Array): void {
+    this.#sources.at(stream)?.packet(packet);
+  }
+
+  onAcknowledge(stream: StreamHandle, packetIds: Uint16Array): void {
+    this.#sources.at(stream)?.taken(packetIds);
+  }
+
+  onExhausted(node: NodeHandle): void {
+    endExhausted(node, this.#all);
+  }
+
+  /** A node that asks for a time is that of one rule. */
+  onTick(run: number): void {
+    this.options.heartbeat.enter(run, 1);
+  }
+
+  call(fn: number, args: HostColumns): void {
+    this.options.call(fn, args);
+  }
+
+  /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */
+  #link(start: RuleStart): void {
+    const rule = new RuleRun(start, this);
+    const fresh: SourceRun[] = [];
+    this.options.heartbeat.enter(start.run, 1);
+    try {
+      const sources: SourceRun[] = [];
+      for (const spec of start.sources) sources.push(this.#sources.of(spec, start.run, fresh));
+      rule.link(start, sources);
+    } catch (error) {
+      rule.release();
+      for (const source of fresh) void this.#sources.drop(source);
+      for (const sink of rule.sinks) void sink.close(this.options.flushTimeoutMs);
+      throw error;
+    } finally {
+      this.options.heartbeat.leave();
+    }
+    this.#rules.set(rule.run, rule);
+    this.#all.add(rule);
+    if (start.trace !== undefined) this.#traces.set(rule, start.trace);
+    rule.debug(
+      () =>
+        `started with ${start.plan.nodes.length} nodes, ${start.sources.length} sources, ${start.sinks.length} sinks`,
+    );
+    this.options.tell({ kind: 'started', run: rule.run });
+    for (const sink of rule.sinks) sink.start();
+    startSources(rule, fresh);
+    // A shared source may have come to its end before this rule came.
+    for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
+    rule.noteOpening(this.options.tell);
+    this.#work.arm();
+  }
+
+  /** Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left. */
+  async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
+    rule.isEnding = true;
+    if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
+    const metrics = this.#work.isBroken ? {} : metricsOf(rule);
+    const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
+    for (const source of unused) source.keepUnacknowledged();
+    const isFull = !this.#work.isBroken && rule.sinks.some((sink) => sink.isFull);
+    const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
+    for (const source of held) source.sinkIsFull(true);
+    if (!this.#work.isBroken) {
+      this.#traces.set(rule, null);
+      this.#errors.end(rule);
+      this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
+      rule.release();
+    }
+    const end = await endParts(rule, {
+      isGraceful,
+      timeoutMs: rule.flushTimeoutMs ?? this.options.flushTimeoutMs,
+      unused,
+      held,
+      forget: (source) => this.#sources.forget(source),
+      drop: (source) => this.#sources.drop(source),
+    });
+    rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
+    this.#rules.delete(rule.run);
+    this.#all.delete(rule);
+    refreshSinks(metrics, rule);
+    return { ...end, metrics };
+  }
+}

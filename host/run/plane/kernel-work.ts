@@ -1,0 +1,134 @@
+/** Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows each. */
+import type { Kernel } from '../../../kernels/api.js';
+import { KernelError } from '../../../kernels/error.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import type { Heartbeat } from '../link/heartbeat.js';
+import type { ErrorLog } from './error-log.js';
+import type { Gathering } from './gathering.js';
+import { longCallMs, noteLongCall } from './long-calls.js';
+import { accuse } from './notices.js';
+import type { RunningRule } from './running.js';
+import type { SourceRun } from './source-run.js';
+import type { TraceRecorder } from './trace-recorder.js';
+
+/** A call during which sinks may have got no chance to go on, ms. */
+const busyMs = 100;
+/** Longest delay a timer takes. */
+const maxTimerMs = 2 ** 31 - 1;
+
+export interface WorkOptions {
+  readonly kernel: () => Kernel;
+  /** All that run: timers work for any of them. */
+  readonly rules: ReadonlySet<RunningRule>;
+  readonly heartbeat: Heartbeat;
+  readonly traces: TraceRecorder;
+  readonly errors: ErrorLog;
+  readonly log: Logger;
+  /** Time of rows and windows: epoch ms that never go back. */
+  now(): number;
+  /** The kernel broke: nothing in it can be trusted any more. */
+  broken(error: unknown): void;
+}
+
+export class KernelWork {
+  /** Whose input the kernel works on. */
+  source: SourceRun | undefined;
+  isBroken = false;
+  /** When the last call ended that took a while, epoch ms. */
+  busyUntil = 0;
+  /** Time of all work that timers began, µs. */
+  timerUs = 0;
+  #isWorking = false;
+  /** Failures in the kernel as far as they were noticed. */
+  #failures = 0;
+  /** Nodes that keep messages unacknowledged. */
+  readonly #gathering = new Set<Gathering>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(private readonly options: WorkOptions) {}
+
+  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
+  do(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
+    if (this.isBroken) return;
+    // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
+    if (this.#isWorking) throw new Error('the kernel is at work already');
+    const { heartbeat, traces, rules, log } = this.options;
+    const kernel = this.options.kernel();
+    for (const rule of whose) {
+      heartbeat.enter(rule.run, whose.size);
+      break;
+    }
+    this.#isWorking = true;
+    this.source = source;
+    const began = performance.now();
+    try {
+      const traced = traces.isOn ? traces.begin(whose, source, input) : undefined;
+      kernel.beginWork();
+      call();
+      if (traced !== undefined) traces.finish(traced);
+    } catch (error) {
+      if (!(error instanceof KernelError) || error.isFatal) {
+        this.isBroken = true;
+        accuse(error, rules, heartbeat);
+        this.options.broken(error);
+      } else {
+        // Memory is exhausted: this call's work is lost, the engine goes on.
+        log.error(reasonOf(error));
+        for (const rule of whose) for (const one of rule.sources) one.exception(reasonOf(error));
+      }
+    } finally {
+      this.#isWorking = false;
+      this.source = undefined;
+      if (source !== undefined) source.workUs += (performance.now() - began) * 1000;
+    }
+    if (this.isBroken) return;
+    const tookMs = performance.now() - began;
+    if (tookMs >= busyMs) this.busyUntil = Date.now();
+    if (tookMs >= longCallMs) noteLongCall(tookMs, whose, source !== undefined, log);
+    heartbeat.leave();
+    for (const gathering of this.#gathering) {
+      gathering.settle();
+      if (!gathering.isHolding) this.#gathering.delete(gathering);
+    }
+    const failures = kernel.failureCount();
+    if (failures !== this.#failures) {
+      this.#failures = failures;
+      this.options.errors.noteFailure(source, input);
+    }
+    this.arm();
+  }
+
+  /** The node keeps messages of a source unacknowledged. */
+  gathers(gathering: Gathering): void {
+    this.#gathering.add(gathering);
+  }
+
+  /** Sets the one timer to what is due next. A deadline that moved back is found when the timer fires. */
+  arm(): void {
+    const due = this.options.kernel().nextDeadline();
+    if (due >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = due;
+    const delay = Math.min(maxTimerMs, Math.max(0, due - this.options.now()));
+    this.#timer = setTimeout(() => this.#tick(), delay);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #tick(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.options.now();
+    const kernel = this.options.kernel();
+    if (kernel.nextDeadline() > now) {
+      this.arm();
+      return;
+    }
+    const began = performance.now();
+    this.do(this.options.rules, () => kernel.tick(now));
+    this.timerUs += (performance.now() - began) * 1000;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Memory of rules: what the kernel holds for their nodes and sources, to the byte, and output that sinks have not taken.
+ * What rules share is divided among them.
+ */
+import type { NodeHandle } from '../../../kernels/api.js';
+import type { RunningRule } from './running.js';
+
+/** Returns the bytes of each run that is not ending. */
+export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: number][] {
+  const running = [...rules].filter(({ isEnding }) => !isEnding);
+  const sharers = sharersOf(running);
+  return running.map((rule) => {
+    let bytes = kept(rule, sharers);
+    for (const sink of rule.sinks) bytes += sink.waitingBytes;
+    return [rule.run, Math.round(bytes)];
+  });
+}
+
+/** Returns the bytes that each run that is not ending holds in the kernel. */
+export function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {
+  const running = [...rules].filter(({ isEnding }) => !isEnding);
+  const sharers = sharersOf(running);
+  return running.map((rule) => [rule, kept(rule, sharers)]);
+}
+
+function sharersOf(rules: readonly RunningRule[]): Map<NodeHandle, number> {
+  const sharers = new Map<NodeHandle, number>();
+  for (const { nodes } of rules) {
+    for (const { handle } of nodes) sharers.set(handle, (sharers.get(handle) ?? 0) + 1);
+  }
+  return sharers;
+}
+
+function kept({ host, nodes, sources }: RunningRule, sharers: ReadonlyMap<NodeHandle, number>): number {
+  let bytes = 0;
+  for (const { handle } of nodes) bytes += host.kernel.counters(handle).memoryBytes / (sharers.get(handle) ?? 1);
+  // A stream that is joined with itself may be one source.
+  for (const source of new Set(sources)) bytes += source.counters.memoryBytes / Math.max(1, source.users.size);
+  return bytes;
+}
+
+/** Why a rule ends whose operator had no memory for what it must keep. */
+export function exhaustionOf(rule: RunningRule, node: NodeHandle, operator: string): string {
+  const { kernel } = rule.host;
+  const held = kernel.counters(node).memoryBytes;
+  const { inUse, max } = kernel.memory();
+  return (
+    `memory is exhausted: operator ${operator} holds ${inMb(held)} and can't keep more; ` +
+    `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`
+  );
+}
+
+export function inMb(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}

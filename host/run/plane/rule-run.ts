@@ -1,0 +1,239 @@
+/** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
+import type { LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
+import type { Histogram } from '../../../kernels/histogram.js';
+import { type NodePlan, sourceOfColumns } from '../../../kernels/ir.js';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
+import type { Logger } from '../../base/log.js';
+import { allOf, type Redact } from '../../base/redact.js';
+import { connectorFor } from '../../connectors/index.js';
+import type { TableRow } from '../../model/figures.js';
+import type { RuleStart, RunNotice } from '../link/protocol.js';
+import { Gathering, gathersMessages } from './gathering.js';
+import type { Reconnects } from './reconnects.js';
+import type {
+  JoinedTable,
+  LongCalls,
+  RunningHost,
+  RunningNode,
+  RunningRule,
+  RunningSink,
+  RunningSource,
+} from './running.js';
+import { type SinkHost, SinkRun } from './sink-run.js';
+import type { SourceRun } from './source-run.js';
+import { joinedTables, rowsOf } from './tables.js';
+import { sinkTroubles, sourceTroubles } from './trouble.js';
+
+/** What a rule needs from the data plane. */
+export interface RuleHost extends RunningHost {
+  /** Time of rows and windows: epoch ms that never go back. */
+  now(): number;
+  /** Times are measured for histograms. */
+  readonly measuresAll: boolean;
+  readonly reconnects: Reconnects;
+  /** Takes the lines about a run. */
+  logOf(run: number): Logger;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+  /** Adds one to those who get the output of a node, which rules with equal plans share. */
+  addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
+  removeOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
+  /** Something failed outside of the kernel that the log is to tell of. */
+  noteLoss(): void;
+  /** A sink of the rule has tried to connect. */
+  triedSink(rule: RuleRun): void;
+  /** Returns an equal list that other rules hold already, if there is one. */
+  sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
+}
+
+export class RuleRun implements SinkHost, RunningRule {
+  readonly id: string;
+  readonly run: number;
+  readonly operators: RuleStart['plan']['operators'];
+  /** See `RuleStart`. */
+  readonly flushTimeoutMs: number | undefined;
+  readonly isDebug: boolean;
+  sources: readonly SourceRun[] = [];
+  tables: readonly JoinedTable[] = [];
+  sinks: readonly SinkRun[] = [];
+  nodes: readonly RunningNode[] = [];
+  gatherings: readonly Gathering[] = [];
+  /** Counters of each source when the rule came. */
+  sourceBases: readonly StreamCounters[] = [];
+  /** Times measured in each source when the rule came. */
+  sourceLatencies: readonly (Histogram | null)[] = [];
+  /** Set when its end has begun, so that a second cause changes nothing. */
+  isEnding = false;
+  /** Set once a call of the kernel took long for it. */
+  longCalls: LongCalls | undefined;
+  #isReleased = false;
+  #isOpen = false;
+  #columns: readonly { source: SourceRun; indexes: number[] }[] = [];
+
+  constructor(
+    start: RuleStart,
+    readonly host: RuleHost,
+  ) {
+    this.id = start.id;
+    this.run = start.run;
+    this.flushTimeoutMs = start.flushTimeoutMs;
+    this.isDebug = start.isDebug === true;
+    this.operators = host.sameOperators(start.plan.operators);
+  }
+
+  /**
+   * Builds sinks and nodes; on failure `release` undoes what was done. The lists are joined, not pushed to: a list that
+   * grew by pushes has room for 17, and there are thousands of rules with one sink.
+   */
+  link(start: RuleStart, sources: readonly SourceRun[]): void {
+    const { plan } = start;
+    const { kernel } = this.host;
+    for (const spec of start.sinks) {
+      const connector = connectorFor('sink', spec.type);
+      this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
+    }
+    sources.forEach((source, i) => {
+      this.sources = this.sources.concat(source);
+      source.users.add(this);
+      this.sourceBases = this.sourceBases.concat(source.counters);
+      if (this.measuresAll) this.sourceLatencies = this.sourceLatencies.concat(kernel.latencies(source.stream));
+      const uses = plan.sources[i]?.columns ?? [];
+      this.#columns = this.#columns.concat({ source, indexes: kernel.useColumns(source.stream, uses).slice() });
+    });
+    for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
+    this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
+  }
+
+  /** Masks the secrets of its sources and sinks. */
+  get redact(): Redact {
+    return allOf([...this.sources, ...this.sinks].map((part) => part.redact));
+  }
+
+  /** True when no more rows can come out: the sources are at their end, tables aside. */
+  get isFinished(): boolean {
+    return this.sources.every((source) => source.isEnded || this.isTable(source));
+  }
+
+  /** Tells that its sources and sinks have tried to connect, once all have. */
+  noteOpening(tell: (notice: RunNotice) => void): void {
+    if (this.#isOpen || this.isEnding || !this.sources.every(({ isTried, isEnded }) => isTried || isEnded)) return;
+    if (!this.sinks.every(({ isTried }) => isTried)) return;
+    this.#isOpen = true;
+    tell({ kind: 'opened', run: this.run, troubles: [...sourceTroubles(this), ...sinkTroubles(this)] });
+  }
+
+  isTable(source: RunningSource): boolean {
+    return this.tables.some((table) => table.source === source);
+  }
+
+  /** Where the columns that the rule reads of a source stand in its batches. */
+  columnsOf(source: number): readonly number[] {
+    return this.#columns[source]?.indexes ?? [];
+  }
+
+  /** What its tables hold now. */
+  tableRows(): TableRow[] {
+    return this.tables.flatMap((table) => rowsOf(table, this.host.kernel));
+  }
+
+  /** Sends what encode nodes gathered. */
+  flushNodes(): void {
+    for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
+  }
+
+  /** Gives back all that the rule holds in the kernel and leaves its sources. */
+  release(): void {
+    const { kernel } = this.host;
+    this.#isReleased = true;
+    const { nodes } = this;
+    const columns = this.#columns;
+    this.nodes = [];
+    this.#columns = [];
+    for (const { handle, sinks, isSilent } of nodes.toReversed()) {
+      if (sinks.length > 0 && !isSilent) this.host.removeOutput(handle, sinks);
+      kernel.releaseNode(handle);
+    }
+    for (const gathering of this.gatherings) {
+      for (const source of this.sources) source.gatherings.delete(gathering);
+      gathering.giveBack();
+    }
+    for (const { source, indexes } of columns) kernel.releaseColumns(source.stream, indexes);
+    const full = this.sinks.filter((sink) => sink.isFull).length;
+    for (const source of this.sources) {
+      source.users.delete(this);
+      // A rule that goes must not hold up the others.
+      for (let i = 0; i < full; i++) source.sinkIsFull(false);
+    }
+  }
+
+  #addNode(plan: NodePlan, { plan: { nodes }, sendError, zoneMs }: RuleStart): RunningNode {
+    const { kernel } = this.host;
+    const { input } = plan;
+    const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
+    const numbered = sourceOfColumns(nodes, plan);
+    const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs, now: this.host.now() };
+    if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
+    const parent =
+      input === null
+        ? null
+        : 'source' in input
+          ? { stream: this.#columns[input.source]!.source.stream }
+          : { node: this.nodes[input.node]!.handle };
+    const handle = kernel.addNode(parent, linked);
+    const counters = kernel.counters(handle);
+    const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
+    if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
+    if (sinks.length > 0 && gathersMessages(plan, nodes)) {
+      const gathering = new Gathering(handle, sinks, kernel);
+      this.gatherings = this.gatherings.concat(gathering);
+      for (const source of this.sources) source.gatherings.add(gathering);
+    }
+    const base = counters.recordsIn > 0 ? counters : null;
+    const latencyBase = base === null ? null : kernel.latencies(handle);
+    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase };
+  }
+
+  // What sinks call
+
+  get measuresAll(): boolean {
+    return this.host.measuresAll;
+  }
+
+  get reconnects(): Reconnects {
+    return this.host.reconnects;
+  }
+
+  get log(): Logger {
+    return this.host.logOf(this.run);
+  }
+
+  /** Logs a line when the rule is to say more. */
+  debug(line: () => string): void {
+    if (this.isDebug) this.log.debug(line());
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  sinkIsFull(isFull: boolean): void {
+    if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+  }
+
+  tried(): void {
+    this.host.triedSink(this);
+  }
+
+  messagesLost(): void {
+    this.host.noteLoss();
+  }
+
+  sinkFailed(reason: string): void {
+    this.host.failed(this, reason);
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * What runs in a data plane, as its parts see each other: rules with their nodes, sources and sinks. Figures, troubles and
+ * logs are made from these; rule-run.ts, source-run.ts and sink-run.ts do the work.
+ */
+import type {
+  Kernel,
+  NodeCounters,
+  NodeHandle,
+  OutputChunk,
+  StreamCounters,
+  StreamHandle,
+} from '../../../kernels/api.js';
+import type { Histogram } from '../../../kernels/histogram.js';
+import type { ColumnUse, NodePlan, OperatorPlan } from '../../../kernels/ir.js';
+import type { Logger } from '../../base/log.js';
+import type { Redact } from '../../base/redact.js';
+import type { SinkSpec, SourceSpec } from '../link/protocol.js';
+import type { Acknowledgements, Barrier } from './barrier.js';
+import type { Connection } from './connection.js';
+
+/** What the parts of a rule may ask of the data plane. */
+export interface RunningHost {
+  readonly kernel: Kernel;
+  /** When the last call of the kernel ended that took a while, epoch ms. */
+  readonly busyUntil: number;
+  /** Ends the rule. */
+  failed(rule: RunningRule, reason: string): void;
+}
+
+/** A source or sink that keeps a connection. */
+export interface RunningPart {
+  /** `source demo`, `sink mqtt` */
+  readonly label: string;
+  readonly connection: Connection;
+  /** The other side, where the connector names it. */
+  readonly peer: string | undefined;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
+  /** The first attempt to connect is over. */
+  readonly isTried: boolean;
+  readonly exceptions: number;
+  readonly lastException: string;
+  readonly lastExceptionAt: number;
+}
+
+export interface RunningSource extends RunningPart {
+  readonly spec: SourceSpec;
+  /** Of the stream. */
+  readonly name: string;
+  readonly stream: StreamHandle;
+  readonly log: Logger;
+  readonly users: ReadonlySet<RunningRule>;
+  readonly counters: StreamCounters;
+  /** Of a source with messages that are to be acknowledged. */
+  readonly acknowledgements: Acknowledgements | undefined;
+  /** It reads nothing: a sink below it is full, or the kernel has no room. */
+  readonly isFull: boolean;
+  /** Since when a sink below it is full, epoch ms. */
+  readonly fullSince: number;
+  /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
+  readonly starvedSince: number;
+  /** Who uses up the memory that its input needs; empty when nobody does. */
+  readonly starvedBy: string;
+  /** Epoch ms, 0 never. */
+  readonly lastInputAt: number;
+  readonly isEnded: boolean;
+  /** See `SourceForm`. */
+  readonly endsSoon: boolean;
+  /** Time of all work for it, the rules' nodes included, µs. */
+  workUs: number;
+  start(): void;
+  /** Resolves when no more input comes: it is at its end or the source is closed. */
+  whenOver(): Promise<void>;
+  /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
+  drain(): void;
+  exception(reason: string): void;
+  /** A sink below became full, or took up work again. */
+  sinkIsFull(isFull: boolean): void;
+  /** Names messages that were skipped for their length, which the kernel only counts. */
+  noteOversized(count: number): void;
+  /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
+  messagesIn(input: Uint8Array): Uint8Array[] | undefined;
+}
+
+export interface RunningSink extends RunningPart {
+  readonly spec: SinkSpec;
+  readonly messagesIn: number;
+  readonly messagesOut: number;
+  readonly messagesFailed: number;
+  readonly waitingMessages: number;
+  readonly waitingBytes: number;
+  /** Most messages that ever waited. */
+  readonly highWater: number;
+  readonly lastInvocation: number;
+  readonly isFull: boolean;
+  /** Since when it is full, epoch ms. */
+  readonly fullSince: number;
+  /** What a person is told of it when its rule holds up others. */
+  readonly trouble: string;
+  /** Times from taking output to having passed it on; null unless they are measured. */
+  readonly latencies: Histogram | null;
+  /** Takes output of the kernel; called while it runs. */
+  write(chunk: OutputChunk, now: number): void;
+  /** Holds the barrier until all that waits now has left. */
+  hold(barrier: Barrier): void;
+  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  holdsSince(source: Acknowledgements): number;
+  /** Leaves all barriers: what still waits may not hold up others any more. */
+  giveBack(): void;
+  /** Sets the figures of a sink for which rows are only counted. */
+  settle(messages: number, lastInvocation: number): void;
+  /** Resolves when everything is out; rejects when the sink can't get it out in time. */
+  flush(longestMs: number): Promise<void>;
+  /** Returns what is lost with it, a sentence. */
+  close(timeoutMs: number): Promise<string | undefined>;
+}
+
+/** A node of the rule in the kernel. */
+export interface RunningNode {
+  readonly kind: NodePlan['kind'];
+  /** Of encode nodes: sinks they write for. */
+  readonly sinks: readonly RunningSink[];
+  /** Its sinks get nothing: rows are only counted. */
+  readonly isSilent: boolean;
+  readonly handle: NodeHandle;
+  /** What a shared node had counted before this rule came; null for a fresh node. */
+  readonly base: NodeCounters | null;
+  /** Times that were measured in it before. */
+  readonly latencyBase: Histogram | null;
+}
+
+/** A table that a join keeps rows of. */
+export interface JoinedTable {
+  readonly name: string;
+  readonly source: RunningSource;
+  readonly columns: readonly ColumnUse[];
+  /** The node that keeps the rows, and their branch there. */
+  readonly join: NodeHandle;
+  readonly branch: number;
+}
+
+/** Long calls of the kernel for a rule. */
+export interface LongCalls {
+  count: number;
+  /** The longest of them: time, operator ('' where it is not known), rows that the operator was at work on (none for a timer). */
+  ms: number;
+  operator: string;
+  rows: number;
+}
+
+export interface RunningRule {
+  readonly id: string;
+  readonly run: number;
+  readonly host: RunningHost;
+  readonly operators: readonly OperatorPlan[];
+  readonly sources: readonly RunningSource[];
+  readonly tables: readonly JoinedTable[];
+  readonly sinks: readonly RunningSink[];
+  /** As the plan lists them. */
+  readonly nodes: readonly RunningNode[];
+  /** Counters of each source when the rule came. */
+  readonly sourceBases: readonly StreamCounters[];
+  /** Times measured in each source when the rule came. */
+  readonly sourceLatencies: readonly (Histogram | null)[];
+  /** Its end has begun. */
+  readonly isEnding: boolean;
+  /** Set once a call of the kernel took long for it. */
+  longCalls: LongCalls | undefined;
+  readonly log: Logger;
+  /** Masks the secrets of its sources and sinks. */
+  readonly redact: Redact;
+  isTable(source: RunningSource): boolean;
+  /** Where the columns that the rule reads of a source stand in its batches. */
+  columnsOf(source: number): readonly number[];
+  /** Logs a line when the rule is to say more. */
+  debug(line: () => string): void;
+}

@@ -1,0 +1,340 @@
+/** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
+
+import type { OutputChunk } from '../../../kernels/api.js';
+import { emptyHistogram, type Histogram, noteLatency } from '../../../kernels/histogram.js';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
+import { systemClock, type Timer } from '../../base/clock.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
+import type { Encoder } from '../../codecs/define.js';
+import { openEncoder } from '../../codecs/index.js';
+import type { Connector } from '../../connectors/define.js';
+import type { Sink, SinkContext } from '../../connectors/running.js';
+import type { SinkSpec } from '../link/protocol.js';
+import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import type { Reconnects } from './reconnects.js';
+import type { RunningSink } from './running.js';
+
+/** A sink that fails so often in a row without getting anything out ends its rule. */
+const maxStrikes = 5;
+/** What a sink that is away gets for a last attempt, ms. */
+const lastAttemptMs = 100;
+
+export interface SinkHost {
+  readonly id: string;
+  readonly log: Logger;
+  debug(line: () => string): void;
+  /** Times are measured for histograms. */
+  readonly measuresAll?: boolean;
+  readonly reconnects?: Reconnects;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+  /** The sink takes no more, or does again. */
+  sinkIsFull(isFull: boolean): void;
+  /** The first attempt to connect is over, whatever came of it. */
+  tried?(): void;
+  /** Messages were lost for good. */
+  messagesLost?(): void;
+  /** The sink can't work. */
+  sinkFailed(reason: string): void;
+}
+
+export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
+  readonly connection: Connection;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
+  messagesIn = 0;
+  rowsIn = 0;
+  messagesOut = 0;
+  messagesFailed = 0;
+  /** Most messages that ever waited. */
+  highWater = 0;
+  exceptions = 0;
+  lastException = '';
+  lastExceptionAt = 0;
+  lastInvocation = 0;
+  isFull = false;
+  /** Since when it is full, epoch ms. */
+  fullSince = 0;
+  /** Times from taking output to having passed it on; null unless they are measured. */
+  readonly latencies: Histogram | null;
+  #bytesIn = 0;
+  #bytesOut = 0;
+  #strikes = 0;
+  #bytesOutAtLoss = -1;
+  /** The first attempt to connect is over. */
+  isTried = false;
+  #isClosed = false;
+  /** In order; each waits until so many bytes have left. */
+  #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
+  #hasGivenBack = false;
+  readonly #sink: Sink;
+  /** Makes the messages where the kernel does not. */
+  readonly #encoder: Encoder | undefined;
+
+  constructor(
+    readonly spec: SinkSpec,
+    connector: Connector,
+    readonly host: SinkHost,
+    readonly limitBytes: number,
+    readonly sendError = false,
+  ) {
+    const { sink } = connector;
+    if (sink === undefined) throw new Error(`${connector.name} is no sink`);
+    this.redact = redactOf(spec.secrets);
+    this.latencies = host.measuresAll === true ? emptyHistogram() : null;
+    const { framing } = sink.form(spec.props);
+    this.#encoder = openEncoder(spec.props, { sink: this.label, framing, sendError });
+    this.#sink = sink.create(spec.props, this);
+    this.connection = new Connection(this, this.redact);
+  }
+
+  async connect(): Promise<void> {
+    await this.#sink.open();
+    this.#noteAttempt();
+    this.host.debug(() => `${this.label} is open`);
+  }
+
+  refused(reason: string): void {
+    this.exception(reason);
+    this.host.sinkFailed(reason);
+  }
+
+  attemptFailed(reason: string): void {
+    this.#noteAttempt();
+    this.exception(reason);
+  }
+
+  #noteAttempt(): void {
+    if (this.isTried) return;
+    this.isTried = true;
+    // The state of the connection follows at once.
+    setImmediate(() => this.host.tried?.());
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.#note(reason);
+  }
+
+  #note(reason: string): void {
+    this.lastException = this.redact(reason);
+    this.host.debug(() => `${this.label}: ${this.lastException}`);
+    this.lastExceptionAt = Date.now();
+  }
+
+  start(): void {
+    this.connection.start();
+  }
+
+  get waitingBytes(): number {
+    return this.#bytesIn - this.#bytesOut;
+  }
+
+  get waitingMessages(): number {
+    return this.messagesIn - this.messagesOut - this.messagesFailed;
+  }
+
+  /** Takes output of the kernel; called while it runs. */
+  write(chunk: OutputChunk, now: number): void {
+    this.messagesIn += chunk.messages;
+    this.rowsIn += chunk.rows;
+    this.lastInvocation = now;
+    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    // What could not be rendered goes no further.
+    this.messagesFailed += chunk.messages - sent.messages;
+    if (sent.messages === 0 && this.#encoder !== undefined) return;
+    this.#bytesIn += sent.bytes.length;
+    this.#measure();
+    this.#sink.write(sent);
+    const waiting = this.waitingMessages;
+    if (waiting > this.highWater) this.highWater = waiting;
+    if (!this.isFull && this.waitingBytes > this.limitBytes) {
+      this.isFull = true;
+      this.fullSince = now;
+      this.host.sinkIsFull(true);
+    }
+  }
+
+  #measure(): void {
+    const { latencies } = this;
+    if (latencies === null) return;
+    const began = performance.now();
+    const passed = (isLost: boolean) => {
+      if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
+    };
+    this.#marks.push({ at: this.#bytesIn, mark: { passed }, since: 0 });
+  }
+
+  /** A message that is lost counts as an exception by itself. */
+  #unrendered(reason: string): void {
+    if (this.sendError) this.exception(reason);
+    else this.#note(reason);
+    this.host.messagesLost?.();
+  }
+
+  /** Sets the figures of a sink for which rows are only counted. */
+  settle(messages: number, lastInvocation: number): void {
+    this.messagesIn = messages;
+    this.messagesOut = messages;
+    this.lastInvocation = lastInvocation;
+  }
+
+  /** Holds the barrier until all that waits now has left. */
+  hold(barrier: Barrier): void {
+    if (this.#hasGivenBack || this.waitingBytes === 0) return;
+    const last = this.#marks.at(-1);
+    if (last?.mark === barrier) {
+      last.at = this.#bytesIn;
+    } else {
+      barrier.left++;
+      this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
+    }
+  }
+
+  /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
+  holdsSince(source: Acknowledgements): number {
+    for (const { mark, since } of this.#marks) if (mark instanceof Barrier && mark.owner === source) return since;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Leaves all barriers: what still waits may not hold up others any more. */
+  giveBack(): void {
+    this.#hasGivenBack = true;
+    for (const { mark } of this.#marks.splice(0)) mark.passed(true);
+  }
+
+  /** What a person is told of it when its rule holds up others. */
+  get trouble(): string {
+    const { downSince, status } = this.connection;
+    const waiting = `${sizeText(this.waitingBytes)} waiting`;
+    if (status === 1) return `${this.label} does not keep up, ${waiting}`;
+    return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
+  }
+
+  /** Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough then. */
+  async emptied(): Promise<void> {
+    if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
+  }
+
+  /**
+   * Resolves when everything is out; rejects when the sink can't get it out in time. One whose connection was lost has the
+   * time only from then on: what has not come back until now will hardly come back just now.
+   */
+  async flush(longestMs: number): Promise<void> {
+    const { status, lastDisconnectedAt, downSince } = this.connection;
+    const isAway = status !== 1 && lastDisconnectedAt > 0;
+    const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const refuse = () => reject(new Error(`sink ${this.spec.type} did not finish in ${timeoutMs} ms`));
+      timer = systemClock.after(timeoutMs, refuse);
+    });
+    try {
+      await Promise.race([this.#sink.flush(), late]);
+    } finally {
+      timer?.close();
+    }
+  }
+
+  /**
+   * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is lost
+   * with it, a sentence.
+   */
+  async close(timeoutMs: number): Promise<string | undefined> {
+    if (this.#isClosed) return undefined;
+    this.#isClosed = true;
+    this.connection.stop();
+    const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
+    let timer: Timer | undefined;
+    await Promise.race([
+      closing,
+      new Promise<void>((resolve) => {
+        timer = systemClock.after(timeoutMs, resolve);
+      }),
+    ]);
+    timer?.close();
+    // Whatever is left is lost with the sink.
+    const loss = this.#lossOf(this.waitingMessages);
+    if (loss !== undefined) this.log.warn(loss);
+    this.messagesFailed = this.messagesIn - this.messagesOut;
+    return loss;
+  }
+
+  #lossOf(count: number): string | undefined {
+    if (count <= 0) return undefined;
+    const messages = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
+    return `${this.label} is closed before ${messages} (${sizeText(this.waitingBytes)}) could be sent: they are lost`;
+  }
+
+  // What the connector calls
+
+  get ruleId(): string {
+    return this.host.id;
+  }
+
+  get peer(): string | undefined {
+    return this.#sink.peer;
+  }
+
+  get reconnects(): Reconnects | undefined {
+    return this.host.reconnects;
+  }
+
+  get label(): string {
+    return `sink ${this.spec.type}`;
+  }
+
+  get log(): Logger {
+    return redactedLog(this.host.log, this.redact);
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  accepted(bytes: number, messages: number): void {
+    this.messagesOut += messages;
+    this.#credit(bytes);
+  }
+
+  failed(bytes: number, messages: number, reason: string): void {
+    this.messagesFailed += messages;
+    // A message that is lost counts as an exception by itself.
+    if (messages > 0) this.#note(reason);
+    else this.exception(reason);
+    if (messages > 0) this.host.messagesLost?.();
+    this.#credit(bytes);
+  }
+
+  disconnected(given: string, isPatient = false): void {
+    if (this.#isClosed) return;
+    const reason = this.redact(given);
+    this.exception(reason);
+    this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
+    this.#bytesOutAtLoss = this.#bytesOut;
+    if (this.#strikes > maxStrikes && !isPatient) this.host.sinkFailed(reason);
+    else this.connection.lost(reason);
+  }
+
+  #credit(bytes: number): void {
+    this.#bytesOut += bytes;
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.mark.passed(false);
+    if (this.isFull && !this.#isClosed && this.waitingBytes <= this.limitBytes / 2) {
+      this.isFull = false;
+      this.host.sinkIsFull(false);
+    }
+  }
+}
+
+/** A size for people to read. */
+function sizeText(bytes: number): string {
+  if (bytes >= 1e6) return `${Math.round(bytes / 1e6)} MB`;
+  return bytes >= 1e3 ? `${Math.round(bytes / 1e3)} kB` : `${bytes} bytes`;
+}

@@ -1,0 +1,455 @@
+/** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
+import type { Kernel, StreamCounters, StreamHandle } from '../../../kernels/api.js';
+import { ProtocolError } from '../../../kernels/error.js';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
+import type { Connector, SourceForm } from '../../connectors/define.js';
+import { messagesOf } from '../../connectors/framings.js';
+import type { Source, SourceContext } from '../../connectors/running.js';
+import type { SourceSpec } from '../link/protocol.js';
+import { Acknowledgements, type Barrier } from './barrier.js';
+import { Connection, type ConnectionOwner } from './connection.js';
+import { EarlyBatches } from './early-batches.js';
+import type { Gathering } from './gathering.js';
+import type { Reconnects } from './reconnects.js';
+import type { RunningRule, RunningSource } from './running.js';
+import type { Starvation } from './starvation.js';
+import { UnfedInput } from './unfed-input.js';
+
+/** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
+const sliceBytes = 256 * 1024;
+const defaultMaxDepth = 512;
+const defaultMaxMessageBytes = 16 * 1024 * 1024;
+
+/** What a source needs from the data plane. */
+export interface SourceHost {
+  readonly kernel: Kernel;
+  readonly log: Logger;
+  readonly coalesceMs: number;
+  readonly reconnects: Reconnects;
+  /** Time of rows and windows: epoch ms that never go back. */
+  now(): number;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
+  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
+  /** The first attempt to connect is over, whatever came of it. */
+  tried(source: SourceRun): void;
+  /** The source can't run at all. */
+  refused(source: SourceRun, reason: string): void;
+  ended(source: SourceRun): void;
+  /** The node keeps messages of a source unacknowledged. */
+  gathers(gathering: Gathering): void;
+  /** Sinks keep the source waiting. */
+  waits(): void;
+  /** The kernel has no room for input of the source, and did not when it was tried last. */
+  starves(source: SourceRun): Starvation;
+}
+
+export class SourceRun implements RunningSource, SourceContext, ConnectionOwner {
+  readonly users = new Set<RunningRule>();
+  /** Nodes that gather rows of its messages. */
+  readonly gatherings = new Set<Gathering>();
+  /** Of a source with messages that are to be acknowledged. */
+  acknowledgements: Acknowledgements | undefined;
+  /** The input at work now, if it is to be acknowledged. */
+  barrier: Barrier | undefined;
+  readonly stream: StreamHandle;
+  /** See `SourceForm`. */
+  readonly endsSoon: boolean;
+  readonly connection: Connection;
+  /** Masks the secrets of its properties. */
+  readonly redact: Redact;
+  exceptions = 0;
+  lastException = '';
+  lastExceptionAt = 0;
+  isEnded = false;
+  /** The connection is lost and counted: attempts to get it back are not counted again. */
+  #isLost = false;
+  /** The first attempt to connect is over. */
+  isTried = false;
+  /** Epoch ms, 0 never. */
+  lastInputAt = 0;
+  /** Time of all work for it, the rules' nodes included, µs. */
+  workUs = 0;
+  readonly #source: Source;
+  readonly #form: SourceForm;
+  #isClosed = false;
+  #isDraining = false;
+  #earlyBatches: EarlyBatches | undefined;
+  /** Full sinks below this source. */
+  #fullSinks = 0;
+  /** Since when there is one, epoch ms. */
+  fullSince = 0;
+  #pause: () => void = () => {};
+  #resume: () => void = () => {};
+  /** Input that the kernel has no room for. */
+  readonly #unfed = new UnfedInput(() => this.#feedAgain());
+  #starvedBy = '';
+  #endsWhenFed = false;
+  #whenReady: (() => void)[] = [];
+  #whenOver: (() => void)[] = [];
+  #takePacket: (packet: Uint8Array) => void = () => {};
+  #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
+  /** Messages skipped for their length, as far as they were named. */
+  #oversized = 0;
+
+  constructor(
+    readonly spec: SourceSpec,
+    connector: Connector,
+    readonly host: SourceHost,
+    readonly key: string,
+  ) {
+    const { source } = connector;
+    if (source === undefined) throw new Error(`${connector.name} is no source`);
+    this.redact = redactOf(spec.secrets);
+    const form = source.form(spec.props);
+    this.#form = form;
+    this.endsSoon = form.endsSoon === true;
+    this.stream = host.kernel.openStream({
+      framing: form.framing,
+      mqttVersion: form.mqttVersion,
+      format: form.format ?? spec.format,
+      schema: spec.schema,
+      strict: spec.strict,
+      wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',
+      maxDepth: defaultMaxDepth,
+      maxMessageBytes: defaultMaxMessageBytes,
+    });
+    try {
+      this.#source = source.create(spec.props, this);
+    } catch (error) {
+      host.kernel.closeStream(this.stream);
+      throw error;
+    }
+    this.connection = new Connection(this, this.redact);
+  }
+
+  /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
+  messagesIn(input: Uint8Array): Uint8Array[] | undefined {
+    return messagesOf(this.#form, input);
+  }
+
+  async connect(): Promise<void> {
+    await this.#source.open();
+    this.#isLost = false;
+    for (const rule of this.users) rule.debug(() => `${this.label} is open`);
+    this.#noteAttempt();
+  }
+
+  #noteAttempt(): void {
+    if (this.isTried) return;
+    this.isTried = true;
+    // The state of the connection follows at once.
+    setImmediate(() => this.host.tried(this));
+  }
+
+  refused(reason: string): void {
+    this.exception(reason);
+    this.host.refused(this, reason);
+  }
+
+  attemptFailed(reason: string): void {
+    this.#noteAttempt();
+    if (this.#isLost) this.#noteException(reason);
+    else this.exception(reason);
+    this.#isLost = true;
+  }
+
+  /** Does nothing once it is closed. */
+  start(): void {
+    if (!this.#isClosed) this.connection.start();
+  }
+
+  /** Resolves when no more input comes: it is at its end or the source is closed. */
+  whenOver(): Promise<void> {
+    if (this.isEnded || this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => this.#whenOver.push(resolve));
+  }
+
+  /** Ends the input and frees the stream; its nodes must be released before. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.connection.stop();
+    this.#earlyBatches?.close();
+    this.#unfed.drop();
+    for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
+    this.host.kernel.closeStream(this.stream);
+    await this.#source.close();
+  }
+
+  get counters(): StreamCounters {
+    return this.host.kernel.streamCounters(this.stream);
+  }
+
+  // What the connector calls
+
+  get name(): string {
+    return this.spec.name;
+  }
+
+  get peer(): string | undefined {
+    return this.#source.peer;
+  }
+
+  get reconnects(): Reconnects {
+    return this.host.reconnects;
+  }
+
+  get label(): string {
+    return `source ${this.name}`;
+  }
+
+  get dataSource(): string {
+    return this.spec.dataSource;
+  }
+
+  /** That of the rule; the lines of a stream that rules share belong to none of them. */
+  get log(): Logger {
+    const [rule] = this.users;
+    return redactedLog(this.spec.isShared || rule === undefined ? this.host.log : rule.log, this.redact);
+  }
+
+  get coalesceMs(): number {
+    return this.host.coalesceMs;
+  }
+
+  get isFull(): boolean {
+    return this.#fullSinks > 0 || this.#unfed.isWaiting;
+  }
+
+  /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
+  get starvedSince(): number {
+    return this.#unfed.since;
+  }
+
+  /** Who uses up the memory that its input needs; empty when nobody does. */
+  get starvedBy(): string {
+    return this.#unfed.isWaiting ? this.#starvedBy : '';
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#isClosed || this.isEnded || this.#isDraining) return true;
+    if (this.#unfed.isWaiting) this.#unfed.add(bytes);
+    else this.#work(bytes, false);
+    return !this.isFull;
+  }
+
+  /** Gives input to the kernel; what that has no room for waits. With `skips` one message without room is given up. */
+  #work(bytes: Uint8Array, skips: boolean): void {
+    let malformed: string | undefined;
+    const feed = () => {
+      try {
+        const taken = this.#feed(bytes, skips);
+        if (taken < bytes.length) this.#hold(bytes.subarray(taken));
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        malformed = reasonOf(error);
+        this.host.kernel.resetInput(this.stream);
+      }
+    };
+    this.barrier = this.acknowledgements?.begin();
+    this.#earlyBatches?.came();
+    this.host.work(this.users, feed, this, bytes);
+    this.#endBarrier();
+    if (malformed !== undefined) this.#whenMalformed(malformed);
+  }
+
+  #hold(bytes: Uint8Array): void {
+    const isFirst = !this.#unfed.isWaiting;
+    this.#unfed.add(bytes);
+    if (isFirst && this.#fullSinks === 0) this.#pause();
+  }
+
+  /** Called from time to time while input waits for room. */
+  #feedAgain(): void {
+    if (this.#isClosed || this.isEnded) return;
+    const { isHopeless, by } = this.host.starves(this);
+    this.#starvedBy = by;
+    const before = this.counters.oversized;
+    this.#work(this.#unfed.take(), isHopeless);
+    if (isHopeless) this.#noteSkipped(this.counters.oversized - before);
+    if (this.#unfed.settle() && this.#fullSinks === 0) this.#flow();
+    if (this.#endsWhenFed && !this.#unfed.isWaiting) this.end();
+  }
+
+  #noteSkipped(count: number): void {
+    if (count <= 0) return;
+    this.#oversized += count;
+    const reason = `memory is exhausted: ${count} messages that it has no room for were skipped (basic.maxDataMemory)`;
+    // The kernel counts them already.
+    this.lastException = reason;
+    this.lastExceptionAt = Date.now();
+    this.log.warn(`stream ${this.name}: ${reason}`);
+    this.#unfed.refuse();
+  }
+
+  #flow(): void {
+    for (const call of this.#whenReady.splice(0)) call();
+    this.#resume();
+  }
+
+  ready(): Promise<void> {
+    if (!this.isFull || this.#isClosed) return Promise.resolve();
+    return new Promise((resolve) => this.#whenReady.push(resolve));
+  }
+
+  whenTaken(): Promise<boolean> {
+    return this.#unfed.whenTaken();
+  }
+
+  onFlow(pause: () => void, resume: () => void): void {
+    this.#pause = pause;
+    this.#resume = resume;
+  }
+
+  onPacket(take: (packet: Uint8Array) => void): void {
+    this.#takePacket = take;
+  }
+
+  onAcknowledge(take: (packetIds: Uint16Array) => void): void {
+    this.acknowledgements = new Acknowledgements(take);
+    this.#earlyBatches = new EarlyBatches(this.acknowledgements, () => this.#sendGathered());
+  }
+
+  onMalformed(take: (reason: string) => void): void {
+    this.#whenMalformed = take;
+  }
+
+  resetInput(): void {
+    if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
+    if (this.#unfed.isWaiting) {
+      this.#unfed.drop();
+      if (this.#fullSinks === 0) this.#flow();
+    }
+    this.acknowledgements?.clear();
+  }
+
+  disconnected(given: string): void {
+    if (this.#isClosed) return;
+    const reason = this.redact(given);
+    this.exception(reason);
+    this.#isLost = true;
+    this.resetInput();
+    this.connection.lost(reason);
+  }
+
+  exception(reason: string): void {
+    this.exceptions++;
+    this.#noteException(reason);
+  }
+
+  #noteException(reason: string): void {
+    this.lastException = this.redact(reason);
+    this.lastExceptionAt = Date.now();
+    for (const rule of this.users) rule.debug(() => `${this.label}: ${this.lastException}`);
+  }
+
+  end(): void {
+    if (this.#isClosed || this.isEnded) return;
+    this.#endsWhenFed = this.#unfed.isWaiting;
+    if (this.#endsWhenFed) return;
+    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
+    this.isEnded = true;
+    for (const call of this.#whenOver.splice(0)) call();
+    this.host.ended(this);
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  // What the data plane calls
+
+  /** Names messages that were skipped for their length, which the kernel only counts. */
+  noteOversized(count: number): void {
+    if (count === this.#oversized) return;
+    const news = count - this.#oversized;
+    this.#oversized = count;
+    this.lastException = `${news} messages longer than ${defaultMaxMessageBytes} bytes were skipped`;
+    this.lastExceptionAt = Date.now();
+  }
+
+  /** Control packet of this stream; a view valid during the call. */
+  packet(packet: Uint8Array): void {
+    this.#takePacket(packet);
+  }
+
+  /** From now on messages that a sink loses stay unacknowledged: no rule is left that got them. */
+  keepUnacknowledged(): void {
+    if (this.acknowledgements !== undefined) this.acknowledgements.keepsLost = true;
+  }
+
+  /** QoS 1 messages taken over in the running call of the kernel. */
+  taken(packetIds: Uint16Array): void {
+    this.barrier?.packetIds.push(packetIds.slice());
+  }
+
+  /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#unfed.drop();
+    this.connection.stop();
+  }
+
+  #endBarrier(): void {
+    const { barrier, acknowledgements } = this;
+    if (barrier === undefined || acknowledgements === undefined) return;
+    this.barrier = undefined;
+    let isGathered = false;
+    for (const gathering of this.gatherings) {
+      if (gathering.hold(barrier)) this.host.gathers(gathering);
+      isGathered ||= gathering.isHolding;
+    }
+    acknowledgements.end(barrier);
+    this.#earlyBatches?.worked(isGathered);
+    if (acknowledgements.oldest !== undefined) this.host.waits();
+  }
+
+  #sendGathered(): void {
+    const { kernel } = this.host;
+    const send = () => {
+      for (const { isHolding, node } of this.gatherings) if (isHolding) kernel.flush(node);
+    };
+    if (!this.#isClosed) this.host.work(this.users, send);
+  }
+
+  /** Returns how many bytes the kernel took. */
+  #feed(bytes: Uint8Array, skips: boolean): number {
+    const { kernel } = this.host;
+    const now = this.host.now();
+    this.lastInputAt = Date.now();
+    let isSkipping = false;
+    let maySkip = skips;
+    for (let at = 0; at < bytes.length; ) {
+      const room = kernel.inputBuffer(this.stream);
+      const length = Math.min(room.length, bytes.length - at, sliceBytes);
+      if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
+      room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
+      const taken = kernel.feed(this.stream, length, now, isSkipping);
+      at += taken;
+      isSkipping = taken < length;
+      if (isSkipping && !maySkip) return at;
+      if (isSkipping) maySkip = false;
+    }
+    return bytes.length;
+  }
+
+  /** A sink below became full, or took up work again. */
+  sinkIsFull(isFull: boolean): void {
+    this.#fullSinks += isFull ? 1 : -1;
+    if (isFull && this.#fullSinks === 1) {
+      this.fullSince = Date.now();
+      this.#pause();
+      this.host.waits();
+    }
+    if (!isFull && this.#fullSinks === 0 && !this.#unfed.isWaiting) this.#flow();
+  }
+}

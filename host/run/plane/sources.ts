@@ -1,0 +1,49 @@
+/** The sources of a data plane: one for each run of a rule, or one for all rules on an equal shared stream. */
+import type { StreamHandle } from '../../../kernels/api.js';
+import { reasonOf } from '../../base/errors.js';
+import { connectorFor } from '../../connectors/index.js';
+import type { SourceSpec } from '../link/protocol.js';
+import { type SourceHost, SourceRun } from './source-run.js';
+
+export class Sources {
+  /** Those that further rules may use. */
+  readonly #byKey = new Map<string, SourceRun>();
+  readonly #byStream = new Map<StreamHandle, SourceRun>();
+
+  constructor(private readonly host: SourceHost) {}
+
+  all(): Iterable<SourceRun> {
+    return this.#byKey.values();
+  }
+
+  at(stream: StreamHandle): SourceRun | undefined {
+    return this.#byStream.get(stream);
+  }
+
+  /** Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. */
+  of(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
+    const key = spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
+    const running = this.#byKey.get(key);
+    if (running !== undefined && !running.isEnded) return running;
+    const source = new SourceRun(spec, connectorFor('source', spec.type), this.host, key);
+    this.#byKey.set(key, source);
+    this.#byStream.set(source.stream, source);
+    fresh.push(source);
+    return source;
+  }
+
+  /** New rules on its stream get a source of their own. */
+  forget(source: SourceRun): void {
+    if (this.#byKey.get(source.key) === source) this.#byKey.delete(source.key);
+  }
+
+  async drop(source: SourceRun): Promise<void> {
+    this.forget(source);
+    this.#byStream.delete(source.stream);
+    try {
+      await source.close();
+    } catch (error) {
+      source.log.warn(`closing the source of stream ${source.name} failed: ${reasonOf(error)}`);
+    }
+  }
+}

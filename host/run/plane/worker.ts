@@ -1,0 +1,104 @@
+/** Entry of a data plane thread: takes commands and questions, runs the data plane, tells and answers in batches. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { createKernel } from '../../../kernels/index.js';
+import { AllowedPaths } from '../../base/allowed-paths.js';
+import { type Details, type Level, LineLogger } from '../../base/log.js';
+import { callHost } from '../../functions/registry.js';
+import { Heartbeat } from '../link/heartbeat.js';
+import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
+import { answerTo } from '../link/questions.js';
+import { DataPlane } from './data-plane.js';
+
+const beatMs = 250;
+/** Log lines on their way; what comes faster than the control plane takes it is left out and counted. */
+const maxLogLines = 10_000;
+
+const port = parentPort;
+if (port === null) throw new Error('the data plane runs in a worker thread');
+const settings = workerData as WorkerSettings;
+const heartbeat = new Heartbeat(settings.heartbeat);
+// The first beat says that the code is loaded.
+heartbeat.beat();
+setInterval(() => heartbeat.beat(), beatMs);
+
+let waiting: FromPlane[] = [];
+let logLines = 0;
+let droppedLines = 0;
+
+function send(message: FromPlane): void {
+  if (waiting.length === 0) {
+    setImmediate(() => {
+      const batch = waiting;
+      waiting = [];
+      logLines = 0;
+      port?.postMessage(batch);
+      if (droppedLines > 0) {
+        const text = `${droppedLines} log lines were left out`;
+        droppedLines = 0;
+        send({ kind: 'log', level: 'warn', message: text });
+      }
+    });
+  }
+  waiting.push(message);
+}
+
+/** Carries lines to the control plane: those about a run, or about the data plane. */
+class LogLines extends LineLogger {
+  constructor(private readonly run?: number) {
+    super();
+  }
+
+  protected override line(level: Level, message: string, details?: Details): void {
+    if (logLines++ < maxLogLines) send({ kind: 'log', level, message, details, run: this.run });
+    else droppedLines++;
+  }
+}
+
+const plane = DataPlane.open({
+  kernel: (calls) =>
+    createKernel(calls, undefined, {
+      measuresAll: settings.measuresAll,
+      maxValueBytes: settings.maxValueBytes,
+      ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
+    }),
+  call: callHost,
+  tell: send,
+  log: new LogLines(),
+  logOf: (run) => new LogLines(run),
+  heartbeat,
+  measuresAll: settings.measuresAll,
+  paths: new AllowedPaths(settings.paths),
+  coalesceMs: settings.coalesceMs,
+  flushTimeoutMs: settings.flushTimeoutMs,
+  maxReconnectMs: settings.maxReconnectMs,
+  // Outside of any connector's callback, so that none can swallow it: the thread ends and is replaced.
+  broken: (error) =>
+    setImmediate(() => {
+      throw error;
+    }),
+});
+
+async function take(message: ToPlane): Promise<void> {
+  const running = await plane;
+  switch (message.kind) {
+    case 'ask':
+      return send(await answerTo(message, running));
+    case 'start':
+      return running.start(message.rule);
+    case 'stop':
+      return running.stop(message.run);
+    case 'trace':
+      return running.trace(message.run, message.order);
+    case 'close':
+      await running.close();
+      // After what still waits to be sent.
+      setImmediate(() => setImmediate(() => process.exit(0)));
+      return;
+    default:
+      return message satisfies never;
+  }
+}
+
+port.on('message', (batch: ToPlane[]) => {
+  for (const message of batch) void take(message);
+});

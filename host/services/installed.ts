@@ -1,0 +1,225 @@
+/**
+ * What all installed things share: records with an optional package folder, installed under a name, replaced, deleted,
+ * exported. A kind of thing says how to read a request and what to keep of it.
+ */
+import { HaumeaError, inContext } from '../base/errors.js';
+import { Serial } from '../base/serial.js';
+import { checkId } from '../meta/ids.js';
+import type { PackageFolders } from '../meta/packages.js';
+import type { RecordRepository } from '../meta/records.js';
+import type { Store } from '../meta/store.js';
+import { type Exportable, install, type Prepared } from '../meta/transfer/exportable.js';
+import { checkSameName, objectOf, textOf } from './resource-files.js';
+import type { FunctionProvider, UserFunctions } from './user-functions.js';
+
+export interface InstalledRecord {
+  /** Package folder; empty when nothing is kept beside the record. */
+  readonly folder: string;
+}
+
+export interface InstalledOptions<T extends InstalledRecord> {
+  readonly store: Store;
+  readonly records: RecordRepository<T>;
+  readonly folders: PackageFolders;
+  /** What one is called in answers: `portable plugin`. */
+  readonly noun: string;
+  /** Name of the body member that holds the name. */
+  readonly nameField?: string;
+  /** Functions of all kinds of things, among which those of this kind are unique. */
+  readonly functions: UserFunctions;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+export abstract class InstalledService<T extends InstalledRecord> implements Exportable, FunctionProvider {
+  /** What one is called, in answers and where a function says who brings it. */
+  readonly kind: string;
+  protected readonly records: RecordRepository<T>;
+  protected readonly folders: PackageFolders;
+  readonly #store: Store;
+  readonly #nameField: string;
+  readonly #userFunctions: UserFunctions;
+  /** One change of a thing at a time. */
+  readonly #serial = new Serial();
+
+  constructor({ store, records, folders, noun, nameField = 'name', functions }: InstalledOptions<T>) {
+    this.#store = store;
+    this.records = records;
+    this.folders = folders;
+    this.kind = noun;
+    this.#nameField = nameField;
+    this.#userFunctions = functions;
+    functions.add(this);
+  }
+
+  /** Checks a request and lays down files; throws the reason of a refusal. Returns what to keep. */
+  protected abstract read(name: string, body: Body): Promise<T>;
+
+  /** The request that would bring the thing about again, for exports. */
+  protected abstract requestOf(name: string, record: T): Record<string, unknown> | Promise<Record<string, unknown>>;
+
+  /** Names of the functions that the thing brings. */
+  protected abstract functionsOf(name: string, record: T): readonly string[];
+
+  functions(): (readonly [string, string])[] {
+    return this.records
+      .list()
+      .flatMap(([name, record]) => this.functionsOf(name, record).map((func) => [func, name] as const));
+  }
+
+  async create(body: Body): Promise<string> {
+    const { name } = await this.add(body);
+    return `${this.kind} ${name} is created`;
+  }
+
+  /** Makes a thing that is not there yet; resolves with what is kept of it. */
+  protected add(body: Body): Promise<{ name: string; record: T }> {
+    return inContext(`create ${this.kind} error`, async () => {
+      const name = this.#nameOf(body);
+      return this.#serial.run(name, async () => {
+        if (this.records.has(name)) throw new HaumeaError('general', `${this.kind} ${name} already exists`);
+        await this.#install(name, body);
+        return { name, record: this.get(name) };
+      });
+    });
+  }
+
+  /** Replaces a thing that is there. */
+  replace(name: string, body: Body): Promise<string> {
+    return inContext(`update ${this.kind} error`, async () => {
+      this.#checkName(name, body);
+      await this.#serial.run(name, async () => {
+        if (!this.records.has(name)) throw this.notFound(name);
+        await this.#install(name, body);
+      });
+      return `${this.kind} ${name} is updated`;
+    });
+  }
+
+  /** Replaces a thing, or creates it. */
+  put(name: string, body: Body): Promise<string> {
+    return inContext(`update ${this.kind} error`, async () => {
+      this.#checkName(name, body);
+      await this.#serial.run(name, () => this.#install(name, body));
+      return `${this.kind} ${name} is updated`;
+    });
+  }
+
+  names(): string[] {
+    return this.records.names();
+  }
+
+  delete(name: string): Promise<string> {
+    return inContext(`delete ${this.kind} error`, () =>
+      this.#serial.run(name, async () => {
+        if (!this.records.has(name)) throw this.notFound(name);
+        const folder = this.#folderOf(name);
+        await this.records.delete(name);
+        await this.folders.remove(folder);
+        return `${this.kind} ${name} is deleted`;
+      }),
+    );
+  }
+
+  /** Removes files that a crash left behind. */
+  async sweep(): Promise<void> {
+    await this.folders.sweep(this.records.list().map(([, { folder }]) => folder));
+  }
+
+  async export(): Promise<Record<string, string>> {
+    const out: Record<string, string> = {};
+    for (const [name] of this.records.list()) {
+      // Not while the files change; what is gone meanwhile is no part of the export.
+      await this.#serial.run(name, async () => {
+        const record = this.records.get(name);
+        if (record !== undefined) out[name] = JSON.stringify(await this.requestOf(name, record));
+      });
+    }
+    return out;
+  }
+
+  check(name: string, value: string, isReset: boolean): Promise<Prepared> {
+    const body = objectOf(value, `${this.kind} ${name}`);
+    checkId(name);
+    checkSameName(textOf(body, this.#nameField), name, this.#nameField);
+    return this.#prepare(name, body, isReset);
+  }
+
+  clear(kept: ReadonlySet<string>): Prepared {
+    const gone = this.records.names().filter((name) => !kept.has(name));
+    const folders = gone.map((name) => this.#folderOf(name));
+    return {
+      changes: gone.map((name) => this.records.change(name, null)),
+      apply: async () => {
+        for (const folder of folders) await this.folders.remove(folder);
+      },
+    };
+  }
+
+  protected get(name: string): T {
+    const record = this.records.get(name);
+    if (record === undefined) throw this.notFound(name);
+    return record;
+  }
+
+  /** Changes a record in place; `step` returns the new one and the answer. */
+  protected change<R>(name: string, step: (record: T) => readonly [T, R]): Promise<R> {
+    return this.#serial.run(name, async () => {
+      const [record, answer] = step(this.get(name));
+      this.checkFunctions(name, record);
+      await this.records.put(name, record);
+      return answer;
+    });
+  }
+
+  protected notFound(name: string): HaumeaError {
+    return new HaumeaError('notFound', `${this.kind} ${name} is not found`);
+  }
+
+  #nameOf(body: Body): string {
+    const name = textOf(body, this.#nameField);
+    checkId(name);
+    return name;
+  }
+
+  #checkName(name: string, body: Body): void {
+    checkId(name);
+    checkSameName(textOf(body, this.#nameField), name, this.#nameField);
+  }
+
+  /** Throws when a function of the thing has a name that is taken. */
+  protected checkFunctions(name: string, record: T, isReset = false): void {
+    this.#userFunctions.checkFree(this.functionsOf(name, record), `${this.kind} ${name}`, isReset);
+  }
+
+  async #install(name: string, body: Body): Promise<void> {
+    await install(this.#store, await this.#prepare(name, body, false));
+  }
+
+  async #prepare(name: string, body: Body, isReset: boolean): Promise<Prepared> {
+    const record = await this.read(name, body);
+    try {
+      // No turn of the event loop between this check and the change: nobody else takes the names.
+      this.checkFunctions(name, record, isReset);
+    } catch (error) {
+      await this.folders.remove(record.folder);
+      throw error;
+    }
+    const old = this.#folderOf(name);
+    return {
+      changes: [this.records.change(name, record)],
+      functions: this.functionsOf(name, record),
+      apply: () => this.folders.remove(old),
+      discard: () => this.folders.remove(record.folder),
+    };
+  }
+
+  /** A record that can't be read has no folder we know of; the next start removes it. */
+  #folderOf(name: string): string | undefined {
+    try {
+      return this.records.get(name)?.folder;
+    } catch {
+      return undefined;
+    }
+  }
+}

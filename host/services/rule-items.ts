@@ -1,0 +1,70 @@
+/** Rules as imports and exports see them, with their life in the engine. */
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { RuleJson } from '../meta/rule-definition.js';
+import type { RuleRepository } from '../meta/rules.js';
+import type { StoreChange } from '../meta/store.js';
+import type { RuleItems } from '../meta/transfer/import.js';
+import type { RuleKeeper } from './rule-keeper.js';
+import { unmaskRule } from './rule-secrets.js';
+
+export class StoredRuleItems implements RuleItems {
+  readonly #rules: RuleRepository;
+  readonly #keeper: RuleKeeper;
+
+  constructor(keeper: RuleKeeper) {
+    this.#rules = keeper.rules;
+    this.#keeper = keeper;
+  }
+
+  /** Temporary ones and those that can't be read are left out. */
+  export(): Record<string, string> {
+    const entries = this.#rules.ids().flatMap((id): [string, string][] => {
+      try {
+        const rule = this.#rules.get(id);
+        return rule === undefined || rule.temp === true ? [] : [[id, JSON.stringify(rule)]];
+      } catch {
+        return [];
+      }
+    });
+    return Object.fromEntries(entries);
+  }
+
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  check(id: string, text: string): readonly StoreChange[] {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (error) {
+      throw new HaumeaError('general', `rule ${id} is no JSON: ${reasonOf(error)}`, { cause: error });
+    }
+    const rule = this.#keeper.checkDefinition(id, unmaskRule(body, this.#stored(id)));
+    if (rule.temp === true) throw new HaumeaError('general', `rule ${id} is temporary and can't be imported`);
+    return this.#rules.changes(id, rule);
+  }
+
+  /** The stored rule, whose secrets a masked one keeps. */
+  #stored(id: string): RuleJson | undefined {
+    try {
+      return this.#rules.get(id);
+    } catch {
+      return undefined;
+    }
+  }
+
+  removal(id: string): readonly StoreChange[] {
+    return this.#rules.changes(id, null);
+  }
+
+  release(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
+    return this.#keeper.release(id);
+  }
+
+  adopt(id: string): Promise<void> {
+    this.#rules.forgetTemporary(id);
+    return this.#keeper.adopt(id);
+  }
+}

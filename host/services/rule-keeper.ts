@@ -1,0 +1,247 @@
+/** Keeps the engine in step with the stored rules: each change is made in both, one at a time for each rule. */
+import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import { Serial } from '../base/serial.js';
+import { checkId } from '../meta/ids.js';
+import {
+  defineRule,
+  idleOptions,
+  type OptionReading,
+  type RuleDefaults,
+  type RuleJson,
+  readRuleJson,
+  unknownMembers,
+} from '../meta/rule-definition.js';
+import type { RuleRepository } from '../meta/rules.js';
+import type { Engine, RuleDefinition, RuleStatus } from '../model/engine.js';
+import { Schedule } from '../run/schedule.js';
+import { startedNotes } from './rule-start.js';
+
+/** What the answer to a change says besides. */
+interface Remarks {
+  readonly warnings: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Rules brought up between two turns of the event loop at start. */
+const startSlice = 20;
+
+export class RuleKeeper {
+  readonly #log: Logger;
+  readonly #defaults: RuleDefaults;
+  /** One change of a rule at a time. */
+  readonly #serial = new Serial();
+  /** Stored rules the engine refused at start, with the reason. */
+  readonly #refused = new Map<string, string>();
+  /** Rules that are being stored and started next: their streams are held already. */
+  readonly #installing = new Set<string>();
+  /** Stored rules that the engine has not been given yet. */
+  readonly #waiting = new Set<string>();
+
+  constructor(
+    readonly rules: RuleRepository,
+    readonly engine: Engine,
+    defaults: RuleDefaults,
+    log: Logger,
+  ) {
+    this.#defaults = defaults;
+    this.#log = log;
+    for (const id of rules.ids()) this.#waiting.add(id);
+  }
+
+  /** Runs a change of a rule when those before it are done. */
+  change<T>(id: string, step: () => T | Promise<T>): Promise<T> {
+    return this.#serial.run(id, step);
+  }
+
+  /** Gives all stored rules to the engine, a few at a time, so that requests are answered meanwhile. */
+  async startStored(): Promise<void> {
+    let count = 0;
+    for (const id of [...this.#waiting]) {
+      await this.#bringUp(id);
+      if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  read(body: unknown, id?: string): { json: RuleJson; rule: RuleDefinition } {
+    if (id !== undefined) checkId(id);
+    const json = readRuleJson(body);
+    return { json, rule: this.define(json, id, 'sent') };
+  }
+
+  define(json: RuleJson, id?: string, reading: OptionReading = 'stored'): RuleDefinition {
+    return defineRule(json, this.#defaults, id, reading);
+  }
+
+  stored(id: string): RuleJson {
+    const json = this.rules.get(id);
+    if (json === undefined) throw notFound(id);
+    return json;
+  }
+
+  /** A record that can't be read must not hide the others from a list. */
+  tolerantGet(id: string): RuleJson {
+    try {
+      return this.rules.get(id) ?? {};
+    } catch {
+      return {};
+    }
+  }
+
+  /** Reads and plans a definition as creating it would, without keeping anything; returns what is to be stored. */
+  checkDefinition(id: string, body: unknown): RuleJson {
+    const { json, rule } = this.read(body, id);
+    asRuleError(() => this.check(rule));
+    return { ...json, id };
+  }
+
+  /** Checks query, connectors and schedule as creating the rule would. */
+  check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
+    // Whether the times can be read is the same in all zones.
+    Schedule.of(rule.options, undefined);
+    return this.engine.check(rule);
+  }
+
+  /** Why a stored rule is not with the engine; undefined of others. */
+  refusalOf(id: string): string | undefined {
+    return this.#refused.get(id);
+  }
+
+  /** Rules that hold a stream: those that are not stopped, and those that are about to start. */
+  usersOf(stream: string): string[] {
+    return this.engine.usersOf(stream, this.#installing);
+  }
+
+  async status(id: string): Promise<RuleStatus> {
+    if (this.engine.state(id) !== undefined) return this.engine.status(id);
+    const reason = this.#refused.get(id);
+    return {
+      status: reason === undefined ? 'starting' : 'stopped by error',
+      message: reason ?? '',
+      lastStartTimestamp: 0,
+      lastStopTimestamp: 0,
+      nextStartTimestamp: 0,
+      metrics: {},
+      troubles: [],
+    };
+  }
+
+  /** Makes sure that the engine has the rule; one refused at start gets another chance, its stream may be back. */
+  async known(id: string): Promise<void> {
+    const json = this.stored(id);
+    this.#waiting.delete(id);
+    if (this.engine.state(id) !== undefined) return;
+    asRuleError(() => this.engine.define(this.define(json, id)));
+    this.#refused.delete(id);
+  }
+
+  /**
+   * Gives the definition to the engine, stores it, starts it; undoes the first when it can't be stored. Returns what the
+   * user should know of it.
+   */
+  async install(json: RuleJson, rule: RuleDefinition): Promise<Remarks> {
+    const { id } = rule;
+    const old = this.engine.state(id) === undefined ? undefined : this.rules.get(id);
+    const warnings = [...unknownMembers(json), ...asRuleError(() => this.engine.define(rule))];
+    this.#tellIdle(id, json);
+    for (const warning of warnings) this.#log.warn(`rule ${id}: ${warning}`);
+    if (rule.triggered) this.#installing.add(id);
+    try {
+      await this.rules.put(id, { ...json, id }, () => this.follow(id));
+    } catch (error) {
+      if (old === undefined) await this.engine.remove(id);
+      else this.engine.define(this.define(old, id));
+      throw error;
+    } finally {
+      // No turn of the event loop between this and the start.
+      this.#installing.delete(id);
+    }
+    this.#waiting.delete(id);
+    this.#refused.delete(id);
+    let losses: readonly string[] = [];
+    if (!rule.triggered) losses = await this.engine.stop(id);
+    else if (old === undefined) this.engine.start(id);
+    else losses = await this.engine.restart(id);
+    const idle = idleOptions(json).map((name) => `the option ${name} has no effect`);
+    return {
+      warnings,
+      notes: [...this.engine.remarks(rule), ...losses, ...idle, ...(await startedNotes(this.engine, id))],
+    };
+  }
+
+  /** Gives the engine a rule whose stored definition is new or another, and starts it if it is to run. */
+  adopt(id: string): Promise<void> {
+    return this.#serial.run(id, async () => {
+      this.#waiting.delete(id);
+      this.#refused.delete(id);
+      const wasKnown = this.engine.state(id) !== undefined;
+      try {
+        const rule = this.define(this.stored(id), id);
+        asRuleError(() => this.engine.define(rule));
+        if (!rule.triggered) await this.engine.stop(id);
+        else if (wasKnown) await this.engine.restart(id);
+        else this.engine.start(id);
+      } catch (error) {
+        this.#refused.set(id, reasonOf(error));
+        throw error;
+      }
+    });
+  }
+
+  /** Takes a rule out of the engine whose stored definition is gone. */
+  release(id: string): Promise<void> {
+    return this.#serial.run(id, async () => void (await this.letGo(id)));
+  }
+
+  /** Takes a rule out of the engine, within a change of it; returns what its sinks could not send any more. */
+  async letGo(id: string): Promise<readonly string[]> {
+    this.#refused.delete(id);
+    const isKnown = !this.#waiting.delete(id) && this.engine.state(id) !== undefined;
+    return isKnown ? this.engine.remove(id) : [];
+  }
+
+  /** Brings the engine in line with the store after a change that was lost. */
+  follow(id: string): void {
+    const followed = this.rules.has(id) ? this.adopt(id) : this.release(id);
+    followed.catch((error: unknown) => this.#log.error(`rule ${id} after a change that was lost: ${reasonOf(error)}`));
+  }
+
+  #bringUp(id: string): Promise<void> {
+    return this.#serial.run(id, () => {
+      if (!this.#waiting.delete(id)) return;
+      try {
+        const json = this.stored(id);
+        const rule = this.define(json, id);
+        asRuleError(() => this.engine.define(rule));
+        this.#tellIdle(id, json);
+        if (rule.triggered) this.engine.start(id);
+      } catch (error) {
+        this.#refused.set(id, reasonOf(error));
+        this.#log.error(`rule ${id} could not be started: ${reasonOf(error)}`);
+      }
+    });
+  }
+
+  #tellIdle(id: string, json: RuleJson): void {
+    const idle = idleOptions(json);
+    if (idle.length > 0) this.#log.warn(`rule ${id}: options without effect: ${idle.join(', ')}`);
+  }
+}
+
+/** Whatever is wrong with the query of a rule is answered as a failure of the rule, only what its connectors refuse apart. */
+export function asRuleError<T>(step: () => T): T {
+  const rethrow = (error: unknown): never => {
+    if (!(error instanceof HaumeaError) || error.kind === 'unknownConnector' || error.kind === 'sink') throw error;
+    throw new HaumeaError('general', error.message, { cause: error });
+  };
+  try {
+    const result = step();
+    return result instanceof Promise ? (result.catch(rethrow) as T) : result;
+  } catch (error) {
+    return rethrow(error);
+  }
+}
+
+export function notFound(id: string): HaumeaError {
+  return new HaumeaError('notFound', `rule ${id} is not found`);
+}

@@ -1,0 +1,261 @@
+/** Rules as clients know them: defining, starting, stopping, looking at them. */
+import { HaumeaError, inContext } from '../base/errors.js';
+import { type RuleJson, unknownMembers } from '../meta/rule-definition.js';
+import type { RuleRepository } from '../meta/rules.js';
+import { nothingToUndo } from '../meta/store.js';
+import type { Engine, RuleState, RuleStatus } from '../model/engine.js';
+import { asRuleError, notFound, type RuleKeeper } from './rule-keeper.js';
+import { maskRule, unmaskRule } from './rule-secrets.js';
+import { startedNotes } from './rule-start.js';
+import { Told } from './told.js';
+
+export interface RuleListItem {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly version: string;
+  readonly trace: boolean;
+  readonly tags: readonly string[] | null;
+  /** What is wrong with it now, where it was asked for: a sentence each. */
+  readonly trouble?: readonly string[];
+}
+
+/** States as clients read them; the interface writes them with a capital and the reason behind a colon. */
+const stateTexts: Readonly<Record<RuleState, string>> = {
+  starting: 'Starting',
+  running: 'Running',
+  stopping: 'Stopping',
+  stopped: 'Stopped',
+  'stopped by error': 'Stopped: canceled by error.',
+  'stopped: waiting for next schedule.': 'Stopped: waiting for next schedule.',
+};
+
+/** What comes of looking at a definition. */
+export type Validity =
+  | { readonly valid: true; readonly sources: readonly string[]; readonly warnings?: readonly string[] }
+  | { readonly valid: false; readonly reason: string };
+
+/** Kind of reset: the offset of a source. */
+const resetOffset = 1;
+
+export class RuleService {
+  readonly #keeper: RuleKeeper;
+  readonly #rules: RuleRepository;
+  readonly #engine: Engine;
+
+  constructor(keeper: RuleKeeper) {
+    this.#keeper = keeper;
+    this.#rules = keeper.rules;
+    this.#engine = keeper.engine;
+  }
+
+  create(body: unknown): Promise<string | Told> {
+    return inContext('create rule error', async () => {
+      const { json, rule } = this.#keeper.read(body);
+      const { warnings, notes } = await this.#keeper.change(rule.id, () => {
+        if (this.#rules.has(rule.id)) throw new HaumeaError('general', `rule ${rule.id} already exists`);
+        return this.#keeper.install(json, rule);
+      });
+      return new Told(`Rule ${rule.id} was created successfully.`, warnings, notes);
+    });
+  }
+
+  /** Replaces a rule, or creates it. When the new one is refused the old one goes on as it was. */
+  replace(id: string, body: unknown): Promise<string | Told> {
+    return inContext('update rule error', async () => {
+      return this.#keeper.change(id, async () => {
+        const old = this.#rules.get(id);
+        const { json, rule } = this.#keeper.read(unmaskRule(body, old), id);
+        if (old?.version && !((json.version ?? '') > old.version)) {
+          throw new HaumeaError('general', `the version ${json.version ?? ''} must be greater than ${old.version}`);
+        }
+        const { warnings, notes } = await this.#keeper.install(json, rule);
+        return new Told(`Rule ${id} was updated successfully.`, warnings, notes);
+      });
+    });
+  }
+
+  list(): RuleListItem[] {
+    return this.#rules.ids().map((id) => {
+      const json = this.#keeper.tolerantGet(id);
+      return {
+        id,
+        name: json.name || id,
+        status: this.#stateText(id),
+        version: json.version ?? '',
+        trace: this.#engine.isTraced(id),
+        tags: json.tags ?? null,
+      };
+    });
+  }
+
+  /** The list with what is wrong with each rule. */
+  async listWithTrouble(): Promise<RuleListItem[]> {
+    const troubles = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary.troubles]));
+    return this.list().map((item) => {
+      const refused = this.#keeper.refusalOf(item.id);
+      return { ...item, trouble: refused === undefined ? (troubles.get(item.id) ?? []) : [refused] };
+    });
+  }
+
+  get(id: string): RuleJson {
+    return inContext('describe rule error', () => maskRule(this.#keeper.stored(id)));
+  }
+
+  ids(): string[] {
+    return this.#rules.ids();
+  }
+
+  /** All rules with their tags. */
+  tags(): [id: string, tags: readonly string[]][] {
+    return this.#rules.ids().map((id) => [id, this.#keeper.tolerantGet(id).tags ?? []]);
+  }
+
+  /** Changes the tags of a rule, which goes on as it is. */
+  retag(id: string, change: (tags: readonly string[]) => readonly string[]): Promise<void> {
+    return this.#keeper.change(id, async () => {
+      const json = this.#keeper.stored(id);
+      await this.#rules.put(id, { ...json, tags: change(json.tags ?? []) }, nothingToUndo);
+    });
+  }
+
+  drop(id: string): Promise<string | Told> {
+    return inContext('delete rule error', () =>
+      this.#keeper.change(id, async () => {
+        if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
+        await this.#rules.delete(id, () => this.#keeper.follow(id));
+        const losses = await this.#keeper.letGo(id);
+        return new Told(`Rule ${id} is dropped.`, [], losses);
+      }),
+    );
+  }
+
+  start(id: string): Promise<string | Told> {
+    return inContext('start rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.known(id);
+        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+        asRuleError(() => this.#engine.start(id));
+        return new Told(`Rule ${id} was started`, [], await startedNotes(this.#engine, id));
+      }),
+    );
+  }
+
+  stop(id: string): Promise<string | Told> {
+    return inContext('stop rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.known(id);
+        await this.#rules.setTriggered(id, false, () => this.#keeper.follow(id));
+        const losses = await this.#engine.stop(id);
+        return new Told(`Rule ${id} was stopped.`, [], losses);
+      }),
+    );
+  }
+
+  restart(id: string): Promise<string | Told> {
+    return inContext('restart rule error', () =>
+      this.#keeper.change(id, async () => {
+        await this.#keeper.known(id);
+        await this.#rules.setTriggered(id, true, () => this.#keeper.follow(id));
+        const losses = await asRuleError(() => this.#engine.restart(id));
+        return new Told(`Rule ${id} was restarted`, [], [...losses, ...(await startedNotes(this.#engine, id))]);
+      }),
+    );
+  }
+
+  status(id: string): Promise<Record<string, string | number>> {
+    return inContext('get rule status error', async () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      const { metrics, status, troubles: _shownInList, ...head } = await this.#keeper.status(id);
+      return { status: stateTexts[status], ...head, ...metrics };
+    });
+  }
+
+  /** State and figures of a rule; undefined when it is gone. */
+  async figures(id: string): Promise<{ id: string; state: RuleState; metrics: RuleStatus['metrics'] } | undefined> {
+    if (!this.#rules.has(id)) return undefined;
+    const { status, metrics } = await this.#keeper.status(id);
+    return { id, state: status, metrics };
+  }
+
+  /** State and latest failure of every rule. */
+  statusOfAll(): Promise<Record<string, { status: string; last_exception: string; exceptions_total: number }>> {
+    return inContext('get rules status error', async () => {
+      const found = new Map((await this.#engine.summaries()).map((summary) => [summary.id, summary]));
+      return Object.fromEntries(
+        this.#rules.ids().map((id) => {
+          const { lastException = '', exceptionsTotal = 0 } = found.get(id) ?? {};
+          return [
+            id,
+            { status: this.#stateText(id), last_exception: lastException, exceptions_total: exceptionsTotal },
+          ];
+        }),
+      );
+    });
+  }
+
+  topology(id: string): Promise<{ sources: string[]; edges: Record<string, string[]> }> {
+    return inContext('get rule topo error', async () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      const { lastStartTimestamp } = await this.#keeper.status(id);
+      const topology = lastStartTimestamp === 0 ? undefined : this.#engine.topology(id);
+      if (topology === undefined) throw new HaumeaError('state', `rule ${id} was never started`);
+      return topology;
+    });
+  }
+
+  /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
+  resetState(id: string, body: Record<string, unknown>): string {
+    return inContext('reset rule state error', () => {
+      if (!this.#rules.has(id)) throw notFound(id);
+      if (body.type !== resetOffset) {
+        throw new HaumeaError('general', `unknown type ${JSON.stringify(body.type)}, expected ${resetOffset}`);
+      }
+      const { params } = body;
+      const stream =
+        typeof params === 'object' && params !== null ? (params as { streamName?: unknown }).streamName : '';
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      if (!this.#engine.topology(id)?.sources.includes(`source_${String(stream)}`)) {
+        throw new HaumeaError('general', `rule ${id} has no stream ${JSON.stringify(stream)}`);
+      }
+      throw new HaumeaError('general', `the source of stream ${String(stream)} keeps no place that could be reset`);
+    });
+  }
+
+  explain(id: string): string {
+    return inContext('explain rules error', () => {
+      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      return asRuleError(() => this.#engine.explain(rule));
+    });
+  }
+
+  /** Output columns with their positions; only running rules have them. */
+  outputSchema(id: string): Record<string, { hasIndex: boolean; index: number }> {
+    return inContext('get rule schema error', () => {
+      const rule = this.#keeper.define(this.#keeper.stored(id), id);
+      const state = this.#engine.state(id);
+      if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
+      const fields = asRuleError(() => this.#engine.outputFields(rule));
+      return Object.fromEntries(fields.map((name, index) => [name, { hasIndex: true, index }]));
+    });
+  }
+
+  /** Checks a definition; of one that is refused the reason. */
+  validate(body: unknown): Validity {
+    try {
+      const { json, rule } = this.#keeper.read(body);
+      const { sources, warnings: found } = asRuleError(() => this.#keeper.check(rule));
+      const warnings = [...unknownMembers(json), ...found];
+      return { valid: true, sources, ...(warnings.length === 0 ? {} : { warnings }) };
+    } catch (error) {
+      if (error instanceof HaumeaError) return { valid: false, reason: error.message };
+      throw error;
+    }
+  }
+
+  #stateText(id: string): string {
+    if (this.#keeper.refusalOf(id) !== undefined) return stateTexts['stopped by error'];
+    return stateTexts[this.#engine.state(id) ?? 'starting'];
+  }
+}

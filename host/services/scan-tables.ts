@@ -1,0 +1,50 @@
+/** What the scan tables of running rules hold. */
+import { HaumeaError, inContext } from '../base/errors.js';
+import type { RuleJson } from '../meta/rule-definition.js';
+import type { Catalog, Engine } from '../model/engine.js';
+import { parseSelect } from '../sql/parser.js';
+
+export interface ScanTableOptions {
+  readonly engine: Pick<Engine, 'state' | 'scanTables'>;
+  readonly catalog: Pick<Catalog, 'source'>;
+  /** Returns a stored rule, undefined for one that is not there. */
+  readonly rule: (id: string) => RuleJson | undefined;
+}
+
+export class ScanTableService {
+  readonly #options: ScanTableOptions;
+
+  constructor(options: ScanTableOptions) {
+    this.#options = options;
+  }
+
+  /** Rows that the scan tables of a running rule hold now, as JSON text. */
+  rows(id: string): Promise<string> {
+    return inContext('get scan tables error', async () => {
+      const rule = this.#running(id);
+      if (!this.#hasScanTable(rule)) throw new HaumeaError('general', `rule ${id} has no scan table`);
+      const rows = await this.#options.engine.scanTables(id);
+      if (rows.length === 0) {
+        throw new HaumeaError('general', `the scan tables of rule ${id} hold nothing`);
+      }
+      const items = rows.map(({ emitter, content }) => `{"emitter":${JSON.stringify(emitter)},"content":${content}}`);
+      return `[${items.join(',')}]`;
+    });
+  }
+
+  #running(id: string): RuleJson {
+    const rule = this.#options.rule(id);
+    if (rule === undefined) throw new HaumeaError('notFound', `rule ${id} is not found`);
+    const state = this.#options.engine.state(id);
+    if (state !== 'running' && state !== 'starting') throw new HaumeaError('general', `rule ${id} is not running`);
+    return rule;
+  }
+
+  #hasScanTable({ sql }: RuleJson): boolean {
+    if (!sql) return false;
+    const { from, joins } = parseSelect(sql);
+    return [from, ...joins.map(({ table }) => table)].some(
+      ({ name }) => this.#options.catalog.source(name)?.options.tableKind === 'scan',
+    );
+  }
+}

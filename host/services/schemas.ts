@@ -1,0 +1,316 @@
+/** Schemas: texts and archives by which formats decode, with versions that only grow. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withArchive } from '../base/archive.js';
+import { HaumeaError, inContext } from '../base/errors.js';
+import { Serial } from '../base/serial.js';
+import { textFromUtf8 } from '../base/utf8.js';
+import { checkId } from '../meta/ids.js';
+import type { PackageFolders } from '../meta/packages.js';
+import type { RecordRepository, RecordShape } from '../meta/records.js';
+import type { Store } from '../meta/store.js';
+import { type Exportable, install, type Prepared } from '../meta/transfer/exportable.js';
+import type { SchemaEntry } from '../sql/describe.js';
+import type { Form, FormFile } from './form.js';
+import { protobufColumns } from './protobuf-columns.js';
+import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
+
+export interface SchemaRecord {
+  readonly content: string;
+  /** URI it was made of; empty for texts in the request and for uploads. */
+  readonly file: string;
+  readonly soFile: string;
+  readonly version: string;
+  /** Package folder with the files. */
+  readonly folder: string;
+}
+
+export const schemaShape: RecordShape<SchemaRecord> = {
+  content: 'text',
+  file: 'text',
+  soFile: 'text',
+  version: 'text',
+  folder: 'text',
+};
+
+/** What a client gives of a schema. */
+interface SchemaRequest {
+  readonly type: string;
+  readonly name: string;
+  readonly content: string;
+  readonly file: string;
+  readonly soFile: string;
+  readonly version: string;
+}
+
+export interface DescribedSchema {
+  readonly type: string;
+  readonly name: string;
+  readonly content: string;
+  /** Path of the stored file. */
+  readonly file: string;
+  readonly soFile?: string;
+  readonly version?: string;
+}
+
+/** Types of schemas and the endings of their files. */
+const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '' };
+
+export class SchemaService implements Exportable {
+  readonly #store: Store;
+  readonly #schemas: RecordRepository<SchemaRecord>;
+  readonly #folders: PackageFolders;
+  readonly #files: ResourceFiles;
+  /** One change of a schema at a time. */
+  readonly #serial = new Serial();
+
+  constructor(store: Store, schemas: RecordRepository<SchemaRecord>, folders: PackageFolders, files: ResourceFiles) {
+    this.#store = store;
+    this.#schemas = schemas;
+    this.#folders = folders;
+    this.#files = files;
+  }
+
+  create(type: string, body: Record<string, unknown>): Promise<string> {
+    return inContext(`create ${type} schema error`, async () => {
+      const request = requestOf(type, body);
+      await this.#serial.run(keyOf(type, request.name), async () => {
+        if (this.#schemas.has(keyOf(type, request.name))) {
+          throw new HaumeaError('general', `schema ${request.name} already registered`);
+        }
+        await this.#install(request);
+      });
+      return `${type} schema ${request.name} is created`;
+    });
+  }
+
+  /** Replaces a schema by one of a greater version, or creates it. */
+  replace(type: string, name: string, body: Record<string, unknown>): Promise<string> {
+    return inContext(`update ${type} schema error`, async () => {
+      checkSameName(textOf(body, 'name'), name);
+      const request = requestOf(type, { ...body, name });
+      await this.#serial.run(keyOf(type, name), () => this.#update(request));
+      return `${type} schema ${name} is updated`;
+    });
+  }
+
+  /** Takes the uploaded file as the schema. */
+  upload(type: string, name: string, form: Promise<Form>): Promise<{ isNew: boolean }> {
+    return inContext(`upload ${type} schema error`, async () => {
+      // First of all: a refusal before it would leave a form that can't be read rejected with nobody to catch it.
+      const parts = await form;
+      checkType(type);
+      checkId(name);
+      const file = uploadedFile(parts);
+      if (type === 'custom') throw new HaumeaError('general', 'a schema of type custom is no file, it has a soFile');
+      const version = parts.text('version') ?? '';
+      const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', version };
+      const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
+      return { isNew };
+    });
+  }
+
+  names(type: string): string[] {
+    return inContext(`list ${type} schemas error`, () => {
+      checkType(type);
+      const prefix = `${type}/`;
+      return this.#schemas
+        .names()
+        .filter((key) => key.startsWith(prefix))
+        .map((key) => key.slice(prefix.length));
+    });
+  }
+
+  describe(type: string, name: string): DescribedSchema {
+    return inContext(`describe ${type} schema error`, () => {
+      const { content, folder, soFile, version } = this.#get(type, name);
+      return {
+        type,
+        name,
+        content,
+        file: folder === '' ? '' : join(this.#folders.path(folder), name + extensions[type]),
+        ...(soFile === '' ? {} : { soFile }),
+        ...(version === '' ? {} : { version }),
+      };
+    });
+  }
+
+  /** Columns of a message, named as in the option SCHEMAID of a stream: `schema.Message`. */
+  async columns(schemaId: string): Promise<Record<string, SchemaEntry>> {
+    const at = schemaId.indexOf('.');
+    const name = at < 0 ? schemaId : schemaId.slice(0, at);
+    if (!this.#schemas.has(keyOf('protobuf', name))) throw new HaumeaError('stream', `schema ${name} is not found`);
+    return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
+  }
+
+  delete(type: string, name: string): Promise<string> {
+    return inContext(`delete ${type} schema error`, () =>
+      this.#serial.run(keyOf(type, name), async () => {
+        checkType(type);
+        if (!this.#schemas.has(keyOf(type, name))) throw notFound(name);
+        const folder = this.#readable(keyOf(type, name))?.folder;
+        await this.#schemas.delete(keyOf(type, name));
+        await this.#folders.remove(folder);
+        return `${type} schema ${name} is deleted`;
+      }),
+    );
+  }
+
+  /** Removes files that a crash left behind. */
+  async sweep(): Promise<void> {
+    await this.#folders.sweep(this.#schemas.list().map(([, { folder }]) => folder));
+  }
+
+  export(): Record<string, string> {
+    return Object.fromEntries(
+      this.#schemas.list().map(([key, { content, file, soFile, version }]) => {
+        const [type = '', name = ''] = key.split('/');
+        // Archives and uploads are exported by the text of the schema itself.
+        const source = file === '' ? { content } : { file };
+        return [`${type}_${name}`, JSON.stringify({ type, name, ...source, soFile, version })];
+      }),
+    );
+  }
+
+  async check(name: string, value: string): Promise<Prepared> {
+    const body = objectOf(value, `schema ${name}`);
+    const at = name.indexOf('_');
+    const type = textOf(body, 'type') || name.slice(0, Math.max(0, at));
+    return this.#prepare(requestOf(type, { name: name.slice(at + 1), ...body }));
+  }
+
+  clear(kept: ReadonlySet<string>): Prepared {
+    const gone = this.#schemas.names().filter((key) => !kept.has(key.replace('/', '_')));
+    const folders = gone.map((key) => this.#readable(key)?.folder);
+    return {
+      changes: gone.map((key) => this.#schemas.change(key, null)),
+      apply: async () => {
+        for (const folder of folders) await this.#folders.remove(folder);
+      },
+    };
+  }
+
+  /** Returns true when the schema was not there before. */
+  async #update(request: SchemaRequest, given?: FormFile): Promise<boolean> {
+    const { type, name, version } = request;
+    const old = this.#readable(keyOf(type, name));
+    if (old !== undefined && old.version !== '' && !(version > old.version)) {
+      const given = version === '' ? 'without a version' : `of version ${version}`;
+      throw new HaumeaError(
+        'general',
+        `schema ${name} of version ${old.version} is not replaced by one ${given}: it must be greater`,
+      );
+    }
+    await this.#install(request, given);
+    return old === undefined;
+  }
+
+  async #install(request: SchemaRequest, given?: FormFile): Promise<void> {
+    await install(this.#store, await this.#prepare(request, given));
+  }
+
+  /** Lays the files down and says what to store. */
+  async #prepare(request: SchemaRequest, given?: FormFile): Promise<Prepared> {
+    const { type, name, file, soFile, version } = request;
+    const key = keyOf(type, name);
+    // Nothing loads the library, but a URI that names nothing is a mistake in the request.
+    if (soFile !== '') await readResource(soFile, this.#files);
+    const source = given?.bytes ?? (file === '' ? Buffer.from(request.content) : await readResource(file, this.#files));
+    let content = '';
+    let folder = '';
+    if (given !== undefined || file !== '' || request.content !== '') {
+      const main = name + extensions[type];
+      folder = await this.#folders.add(name, async (path) => {
+        if (isZip(source) || /\.zip$/i.test(given?.name ?? file))
+          content = await unpackSchema(source, path, name, main);
+        else {
+          content = textFromUtf8(source, file || main);
+          await mkdir(path);
+          await writeFile(join(path, main), content);
+        }
+      });
+    }
+    const old = this.#readable(key)?.folder;
+    return {
+      changes: [this.#schemas.change(key, { content, file, soFile, version, folder })],
+      apply: () => this.#folders.remove(old),
+      discard: () => this.#folders.remove(folder),
+    };
+  }
+
+  #get(type: string, name: string): SchemaRecord {
+    checkType(type);
+    const record = this.#schemas.get(keyOf(type, name));
+    if (record === undefined) throw notFound(name);
+    return record;
+  }
+
+  /** The stored schema, unless its record is damaged: another may take its place then, the next start removes its folder. */
+  #readable(key: string): SchemaRecord | undefined {
+    try {
+      return this.#schemas.get(key);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The file of an upload, which may come as a text field. */
+function uploadedFile(form: Form): FormFile {
+  const count = form.count('file');
+  if (count > 1) throw new HaumeaError('general', `invalid body: the form has ${count} fields file, one is allowed`);
+  const text = form.text('file');
+  const file = form.file('file') ?? (text === undefined ? undefined : { name: '', bytes: Buffer.from(text) });
+  if (file === undefined) throw new HaumeaError('general', 'invalid body: the form has no field file');
+  return file;
+}
+
+/** Unpacks the main file and the folder of the same name beside it; returns the text of the main file. */
+async function unpackSchema(source: Buffer, path: string, name: string, main: string): Promise<string> {
+  return withArchive(source, async (archive) => {
+    if (!archive.entries.some((entry) => entry.name === main && !entry.isFolder)) {
+      throw new HaumeaError('general', `the archive has no file ${main} at its root`);
+    }
+    const content = textFromUtf8(await archive.read(main), main);
+    await archive.unpack(path, (entry) => entry.name === main || entry.name.split('/')[0] === name);
+    return content;
+  });
+}
+
+function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
+  checkType(type);
+  const name = textOf(body, 'name');
+  if (name === '') throw new HaumeaError('general', 'invalid body: name is required');
+  checkId(name);
+  const request = {
+    type,
+    name,
+    content: textOf(body, 'content'),
+    file: textOf(body, 'file'),
+    soFile: textOf(body, 'soFile'),
+    version: textOf(body, 'version'),
+  };
+  if (request.content !== '' && request.file !== '') {
+    throw new HaumeaError('general', 'invalid body: content and file are both given, only one is allowed');
+  }
+  if (type === 'custom') {
+    if (request.soFile === '') throw new HaumeaError('general', 'invalid body: soFile is required');
+  } else if (request.content === '' && request.file === '') {
+    throw new HaumeaError('general', 'invalid body: content or file is required');
+  }
+  return request;
+}
+
+function checkType(type: string): void {
+  if (Object.hasOwn(extensions, type)) return;
+  const known = Object.keys(extensions).join(' and ');
+  throw new HaumeaError('general', `unknown schema type ${type}, there are ${known}`);
+}
+
+function notFound(name: string): HaumeaError {
+  return new HaumeaError('general', `schema ${name} is not found`);
+}
+
+function keyOf(type: string, name: string): string {
+  return `${type}/${name}`;
+}

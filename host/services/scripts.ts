@@ -1,0 +1,79 @@
+/** JavaScript functions: their texts, checked for form and kept. */
+import { Script } from 'node:vm';
+import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
+import { checkId } from '../meta/ids.js';
+import type { RecordShape } from '../meta/records.js';
+import { type InstalledRecord, InstalledService } from './installed.js';
+import { textOf } from './resource-files.js';
+
+export interface ScriptRecord extends InstalledRecord {
+  readonly description: string;
+  readonly script: string;
+  readonly isAgg: boolean;
+}
+
+export const scriptShape: RecordShape<ScriptRecord> = { script: 'text', description: 'text' };
+
+export interface DescribedScript {
+  readonly id: string;
+  readonly description: string;
+  readonly script: string;
+  readonly isAgg: boolean;
+}
+
+export class ScriptService extends InstalledService<ScriptRecord> {
+  describe(id: string): DescribedScript {
+    return inContext('describe javascript function error', () => {
+      if (!this.records.has(id)) throw new HaumeaError('general', `${this.kind} ${id} is not found`);
+      const { description, script, isAgg } = this.get(id);
+      return { id, description, script, isAgg };
+    });
+  }
+
+  protected override async read(id: string, body: Readonly<Record<string, unknown>>): Promise<ScriptRecord> {
+    checkId(textOf(body, 'id'));
+    const { isAgg = false } = body;
+    if (typeof isAgg !== 'boolean') throw new HaumeaError('general', 'invalid body: isAgg must be true or false');
+    const script = textOf(body, 'script');
+    if (script === '') throw new HaumeaError('general', `javascript function ${id}: script is required`);
+    checkScript(id, script);
+    return { description: textOf(body, 'description'), script, isAgg, folder: '' };
+  }
+
+  protected override functionsOf(id: string): readonly string[] {
+    return [id];
+  }
+
+  protected override requestOf(id: string, { description, script, isAgg }: ScriptRecord): Record<string, unknown> {
+    return { id, description, script, isAgg };
+  }
+}
+
+/** Checks a script without running any of it. */
+function checkScript(id: string, script: string): void {
+  const refuse = (reason: string, cause?: unknown) =>
+    new HaumeaError('general', `javascript function ${id}: ${reason}`, { cause });
+  if (!/^[A-Za-z_$][\w$]*$/.test(id)) throw refuse('the id must be a name that JavaScript allows for a function');
+  try {
+    new Script(script);
+  } catch (error) {
+    throw refuse(`the script is no JavaScript: ${reasonOf(error)}`, error);
+  }
+  if (!isDeclared(id, script) && !isAssigned(id, script)) throw refuse(`the script defines no function ${id}`);
+}
+
+/** Declaring a name once more is an error exactly when the script itself declares it at its top level. */
+function isDeclared(id: string, script: string): boolean {
+  try {
+    new Script(`let ${id};\n${script}`);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Tells whether a global variable of the name is made by an assignment: `area = function …`, `this.area = …`. */
+function isAssigned(id: string, script: string): boolean {
+  const name = id.replaceAll('$', '\\$');
+  return new RegExp(`(?:^|[;{}\\n])\\s*(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`).test(script);
+}

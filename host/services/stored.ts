@@ -1,0 +1,96 @@
+/** The services of what clients install: schemas, files, connections, plugins, services, scripts. */
+import { join } from 'node:path';
+import type { Connector } from '../connectors/define.js';
+import { kinds } from '../meta/kinds.js';
+import { PackageFolders } from '../meta/packages.js';
+import { RecordRepository, type RecordShape } from '../meta/records.js';
+import type { Store } from '../meta/store.js';
+import type { Access, ConnectionUse } from '../model/engine.js';
+import { type ConnectionRecord, ConnectionService } from './connections.js';
+import { ExternalServices, serviceShape } from './external-services.js';
+import { type NativeKind, NativePlugins, nativeShape } from './native-plugins.js';
+import { PortablePlugins, portableShape, type StatusOf } from './portable-plugins.js';
+import type { ResourceFiles } from './resource-files.js';
+import { SchemaService, schemaShape } from './schemas.js';
+import { ScriptService, scriptShape } from './scripts.js';
+import { UdfService } from './udfs.js';
+import { UploadService } from './uploads.js';
+import type { UserFunctions } from './user-functions.js';
+import { WasmPlugins, wasmShape } from './wasm-plugins.js';
+
+export interface StoredServices {
+  readonly schemas: SchemaService;
+  readonly uploads: UploadService;
+  readonly connections: ConnectionService;
+  readonly externalServices: ExternalServices;
+  readonly nativePlugins: Readonly<Record<NativeKind, NativePlugins>>;
+  readonly portablePlugins: PortablePlugins;
+  readonly wasmPlugins: WasmPlugins;
+  readonly udfs: UdfService;
+  readonly scripts: ScriptService;
+}
+
+export interface StoredOptions {
+  readonly store: Store;
+  readonly files: ResourceFiles;
+  /** Functions of all plugins, services and scripts register here. */
+  readonly functions: UserFunctions;
+  readonly connections: RecordRepository<ConnectionRecord>;
+  readonly connectors: readonly Connector[];
+  readonly access: Access;
+  readonly uses: () => readonly ConnectionUse[];
+  readonly portableStatus: StatusOf;
+}
+
+/** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
+export function createStoredServices(options: StoredOptions): StoredServices {
+  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
+  const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
+  const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
+    store,
+    functions,
+    records: new RecordRepository<T>(store, kind, shape, prefix),
+    folders: folders(...path),
+  });
+  const native = (part: NativeKind) =>
+    new NativePlugins(part, installed(kinds.plugin, nativeShape, `${part}/`, 'plugins', part), files);
+  const nativePlugins = { sources: native('sources'), sinks: native('sinks'), functions: native('functions') };
+  const portablePlugins = new PortablePlugins(
+    { ...installed(kinds.plugin, portableShape, 'portables/', 'plugins', 'portable'), noun: 'portable plugin' },
+    files,
+    portableStatus,
+  );
+  const wasmPlugins = new WasmPlugins(
+    { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
+    files,
+  );
+  return {
+    schemas: new SchemaService(
+      store,
+      new RecordRepository(store, kinds.schema, schemaShape),
+      folders('schemas'),
+      files,
+    ),
+    uploads: new UploadService(files),
+    connections: new ConnectionService({ connections, connectors, access, uses }),
+    externalServices: new ExternalServices(
+      { ...installed(kinds.service, serviceShape, '', 'services'), noun: 'service' },
+      files,
+    ),
+    nativePlugins,
+    portablePlugins,
+    wasmPlugins,
+    udfs: new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins),
+    scripts: new ScriptService({
+      ...installed(kinds.script, scriptShape, '', 'scripts'),
+      noun: 'javascript function',
+      nameField: 'id',
+    }),
+  };
+}
+
+/** Removes files that a crash left beside the records. */
+export async function sweepStored(services: StoredServices): Promise<void> {
+  const { schemas, uploads, externalServices, portablePlugins, wasmPlugins } = services;
+  for (const service of [schemas, uploads, externalServices, portablePlugins, wasmPlugins]) await service.sweep();
+}

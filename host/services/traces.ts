@@ -1,0 +1,74 @@
+/** Traces of rules: switched on and off, listed, shown; and where they are sent to. */
+import { HaumeaError, inContext } from '../base/errors.js';
+import type { RuleRepository } from '../meta/rules.js';
+import type { Engine } from '../model/engine.js';
+import type { Span, TraceStrategy } from '../model/traces.js';
+import type { TraceExporter } from '../run/trace-export.js';
+
+export class TraceService {
+  readonly #rules: RuleRepository;
+  readonly #engine: Engine;
+  readonly #exporter: TraceExporter;
+
+  constructor(rules: RuleRepository, engine: Engine, exporter: TraceExporter) {
+    this.#rules = rules;
+    this.#engine = engine;
+    this.#exporter = exporter;
+  }
+
+  start(id: string, { strategy }: Record<string, unknown>): void {
+    inContext('trace rule error', () => this.#set(id, readStrategy(strategy)));
+  }
+
+  stop(id: string): void {
+    inContext('trace rule error', () => this.#set(id, null));
+  }
+
+  /** Ids of the traces of a rule, latest first; an unknown rule has none. */
+  idsOf(rule: string, limit: string | undefined): string[] {
+    if (limit === undefined || limit === '') return this.#engine.traces.idsOf(rule);
+    const count = Number(limit);
+    if (!Number.isSafeInteger(count) || count < 0) {
+      throw new HaumeaError('general', `limit is ${JSON.stringify(limit)}, expected a whole number from 0`);
+    }
+    return this.#engine.traces.idsOf(rule, count);
+  }
+
+  get(traceId: string): Span {
+    const span = this.#engine.traces.get(traceId);
+    if (span === undefined) throw new HaumeaError('notFound', `trace ${traceId} is not found`);
+    return span;
+  }
+
+  /** Sends traces to a collector from now on, or no longer; tracing of rules goes on as it is. */
+  async collect(body: Record<string, unknown>): Promise<string> {
+    const { action, service_name: name, collector_url: url } = body;
+    if (action === 'stop') {
+      this.#exporter.stop();
+      return 'success';
+    }
+    if (action !== 'start') {
+      throw new HaumeaError('general', `action is ${JSON.stringify(action)}, expected start or stop`);
+    }
+    for (const [member, value] of Object.entries({ service_name: name, collector_url: url })) {
+      if (value !== undefined && typeof value !== 'string')
+        throw new HaumeaError('general', `${member} must be a text`);
+    }
+    await this.#exporter.start({ url: String(url ?? ''), serviceName: String(name ?? '') });
+    return 'success';
+  }
+
+  #set(id: string, strategy: TraceStrategy | null): void {
+    if (!this.#rules.has(id)) throw new HaumeaError('general', `rule ${id} is not found`);
+    if (this.#engine.state(id) === undefined) throw new HaumeaError('state', `rule ${id} is not running`);
+    this.#engine.setTrace(id, strategy);
+  }
+}
+
+/** What is not `head` follows everything. */
+function readStrategy(strategy: unknown): TraceStrategy {
+  if (strategy !== undefined && strategy !== null && typeof strategy !== 'string') {
+    throw new HaumeaError('general', 'strategy must be "always" or "head"');
+  }
+  return strategy === 'head' ? 'head' : 'always';
+}
