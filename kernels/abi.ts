@@ -59,5 +59,20 @@ export interface KernelExports {
   /** 0, or why the input is not good: see assembly/flow/feed.ts. */
   feed(stream: number, inlet: number, length: number, now: number, skips: boolean | number): number;
   endInput(stream: number, inlet: number, now: number): void;
+  /** Saved state: see assembly/flow/saving.ts, assembly/state/. Identities are u64, outcomes a LoadFault. */
+  saveBegin(): number;
+  saveEnd(): void;
+  nodeKeeps(node: number): number;
+  nodeSave(node: number, identity: bigint): void;
+  streamSave(stream: number, inlet: number, identity: bigint): void;
+  loadBegin(): number;
+  loadEnd(): void;
+  loadOutcome(): number;
+  partNext(): number;
+  partOwner(): bigint;
+  partsPassed(): number;
+  nodeLoad(node: number): number;
+  nodeEmpty(node: number): void;
+  streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
 }

@@ -2,6 +2,7 @@
  * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
+import type { LoadFault } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
 
@@ -128,6 +129,30 @@ export interface LinkedNode {
   now?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. Default 0. */
   zoneMs?: number;
+  /** What the node keeps may be saved: the kernel notes what tells it from others. All nodes above must be so. */
+  isSaved?: boolean;
+}
+
+/** Why what was saved is not there. */
+export type LoadReason = Exclude<keyof typeof LoadFault, 'none'>;
+
+/** A node or stream that is empty, since what was saved does not fit it. */
+export interface LoadFailure {
+  readonly of: NodeHandle | StreamHandle;
+  readonly reason: LoadReason;
+  /** The reason as a sentence without its subject. */
+  readonly text: string;
+}
+
+/** What came of saved state. */
+export interface LoadReport {
+  /** Nodes and streams that hold what was saved. */
+  readonly loaded: number;
+  /** Parts that are of none of them. */
+  readonly unclaimed: number;
+  /** What ended the bytes before their end; null: they are whole. */
+  readonly brokenOff: LoadReason | null;
+  readonly failed: readonly LoadFailure[];
 }
 
 export interface Kernel {
@@ -177,6 +202,30 @@ export interface Kernel {
    * the row has no value.
    */
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][];
+
+  /**
+   * Writes what a node or stream keeps from one input to the next: windows, groups, waiting rows, tables, gathered batches,
+   * deadlines; of a stream the part of a message that was read. Between any two calls of the kernel that is all there is:
+   * another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run and are not saved,
+   * except what event time refused. The bytes hold no addresses; they come in slices of at most 64 KiB, so that memory is no
+   * bound of what can be saved. Nodes must have been added with `isSaved`.
+   * @param write takes the next bytes, a view that is good during the call; must not call the kernel
+   */
+  saveNode(of: NodeHandle | StreamHandle, write: (bytes: Uint8Array) => void): void;
+  /**
+   * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must be equal to the one that was saved, and
+   * so must all nodes above. What does not fit, is damaged or of another version leaves it as one that was just added.
+   * Returns what came of it; throws only what `read` throws and errors of the kernel.
+   * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
+   */
+  loadNode(of: NodeHandle | StreamHandle, read: (into: Uint8Array) => number): LoadReport;
+  /**
+   * As `saveNode` of the streams and merge nodes given and of all nodes below them, in one sequence of bytes. A rule that
+   * joins streams needs all of its streams and its merge node.
+   */
+  saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: (bytes: Uint8Array) => void): void;
+  /** As `loadNode` of what `saveTree` wrote. Of equal nodes each gets what one of them kept, in the order of their making. */
+  loadTree(roots: readonly (NodeHandle | StreamHandle)[], read: (into: Uint8Array) => number): LoadReport;
 
   /** Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;

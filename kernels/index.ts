@@ -4,6 +4,7 @@ import type {
   HostCalls,
   Kernel,
   LinkedNode,
+  LoadReport,
   NodeCounters,
   NodeHandle,
   StreamCounters,
@@ -12,6 +13,7 @@ import type {
   TimeInWork,
 } from './api.js';
 import { Arena } from './arena.js';
+import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
 import {
@@ -26,10 +28,12 @@ import {
 } from './gen/layouts.js';
 import { type Histogram, latencyBounds } from './histogram.js';
 import { hostCallImport } from './host-call.js';
+import { Identity } from './identity.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
 import { type NodeImage, nodeImage } from './node-image.js';
 import { chunkAt } from './output.js';
+import { type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
@@ -38,28 +42,6 @@ export { KernelError, ProtocolError } from './error.js';
 export { kernelModule } from './module.js';
 
 const nodeAt = nodeLayout.at;
-
-/** A node in use and how often. */
-interface NodeEntry {
-  /** Node or stream above, 0 for a merge node. */
-  readonly parent: number;
-  /** Node that a port gives its rows to, 0 for others. */
-  readonly target: number;
-  /** Branches of the merge node whose rows come here, 1 without one. */
-  readonly branches: number;
-  /** Key in `shared`, null for nodes that are never shared. */
-  readonly key: string | null;
-  uses: number;
-  children: number;
-  /** Ports that give their rows to the node. */
-  ports: number;
-}
-
-interface StreamEntry {
-  /** Address of the kernel's inlet of the stream. */
-  readonly inlet: number;
-  children: number;
-}
 
 export interface KernelOptions {
   /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
@@ -95,6 +77,7 @@ class WasmKernel implements Kernel {
   private failure: KernelError | undefined;
   /** True while the kernel runs: callbacks must not call it. */
   private isBusy = false;
+  private readonly state: StateTransfer;
 
   constructor(
     private readonly host: HostCalls,
@@ -121,6 +104,14 @@ class WasmKernel implements Kernel {
         ),
         exhausted: guarded((node: number) => this.host.onExhausted?.(node >>> 0)),
         tick: guarded((host: number) => this.host.onTick?.(host)),
+        stateOut: guarded((at: number, length: number) => this.state.write(this.arena.bytes(at >>> 0, length))),
+        stateIn: (at: number, length: number) => {
+          let taken = 0;
+          guarded(() => {
+            taken = this.state.read(this.arena.bytes(at >>> 0, length));
+          })();
+          return taken;
+        },
         clock: () => performance.now() * 1000,
         call: hostCallImport(
           () => this.access,
@@ -135,6 +126,7 @@ class WasmKernel implements Kernel {
     });
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
+    this.state = new StateTransfer(this.exports, this.streams, this.nodes);
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.exports.setValueLimit(maxValueBytes);
     this.access = new ValueAccess(
@@ -160,7 +152,8 @@ class WasmKernel implements Kernel {
           if (inlet !== 0) this.exports.inletFree(inlet);
           throw noMemory();
         }
-        this.streams.set(stream, { inlet, children: 0 });
+        const identity = new Identity().bytes(bytes).value();
+        this.streams.set(stream, { inlet, identity, columns: [], children: 0 });
         return stream;
       }),
     );
@@ -177,7 +170,7 @@ class WasmKernel implements Kernel {
   }
 
   useColumns(stream: StreamHandle, columns: ColumnUse[]): number[] {
-    this.stream(stream);
+    const known = this.stream(stream).columns;
     return this.run('use columns', () => {
       const indexes: number[] = [];
       for (const column of columns) {
@@ -190,6 +183,7 @@ class WasmKernel implements Kernel {
           throw index === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
         }
         indexes.push(index);
+        known[index] = column;
       }
       return indexes;
     });
@@ -216,7 +210,9 @@ class WasmKernel implements Kernel {
     const key = image.isShareable ? sharingKey(parentAt, image) : null;
     const known = key === null ? undefined : this.shared.get(key);
     if (known !== undefined) {
-      this.node(known).uses++;
+      const entry = this.node(known);
+      entry.uses++;
+      if (linked.isSaved === true) entry.identity ??= this.state.identityOf(linked, branches, parentAt);
       return known;
     }
     const { kind, program, spec } = image;
@@ -239,7 +235,17 @@ class WasmKernel implements Kernel {
       ) >>> 0;
     if (node === 0) throw noMemory();
     const targetAt = target === null ? 0 : (linked.target ?? 0);
-    this.nodes.set(node, { parent: parentAt, target: targetAt, branches, key, uses: 1, children: 0, ports: 0 });
+    const identity = linked.isSaved === true ? this.state.identityOf(linked, branches, parentAt) : null;
+    this.nodes.set(node, {
+      parent: parentAt,
+      target: targetAt,
+      branches,
+      key,
+      uses: 1,
+      children: 0,
+      ports: 0,
+      identity,
+    });
     if (parentEntry !== null) parentEntry.children++;
     if (target !== null) target.ports++;
     if (key !== null) this.shared.set(key, node);
@@ -313,6 +319,22 @@ class WasmKernel implements Kernel {
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][] {
     this.node(join);
     return this.run('read a table', () => readTable(this.exports, this.arena, join, branch, columns));
+  }
+
+  saveNode(of: NodeHandle | StreamHandle, write: StateWriter): void {
+    this.run('save state', () => this.state.save([of], write));
+  }
+
+  loadNode(of: NodeHandle | StreamHandle, read: StateReader): LoadReport {
+    return this.run('load state', () => this.state.load([of], read));
+  }
+
+  saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {
+    this.run('save state', () => this.state.save(this.state.below(roots), write));
+  }
+
+  loadTree(roots: readonly (NodeHandle | StreamHandle)[], read: StateReader): LoadReport {
+    return this.run('load state', () => this.state.load(this.state.below(roots), read));
   }
 
   counters(node: NodeHandle): NodeCounters {

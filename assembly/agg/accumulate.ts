@@ -243,7 +243,7 @@ function keepValue(set: usize, agg: usize, fn: u32, state: usize, tagAt: usize, 
       failAggregate(set, state, tagAt, bindVal(bindOf(b), row));
       return;
     }
-    store<u64>(state, bindVal(bindOf(b), row), 16);
+    store<u64>(state, copyValue(set + SET_VALUES, bindTag(bindOf(b), row), bindVal(bindOf(b), row)), 16);
     store<u8>(tagAt, bindTag(bindOf(b), row));
   }
   if (tag <= Tag.NULL && fn != Agg.COLLECT && fn != Agg.DEDUPLICATE) return;

@@ -22,7 +22,7 @@ const MASK: usize = 4;
 export const SET_COUNT: usize = 8;
 export const SET_FIRST: usize = 12;
 const LAST: usize = 16;
-const NULL_GROUP: usize = 20;
+export const SET_NULL_GROUP: usize = 20;
 export const SET_ERROR: usize = 24;
 export const SET_ERROR_LEN: usize = 28;
 const GROUPS_POOL: usize = 32;
@@ -31,6 +31,8 @@ const ACCT: usize = 96;
 /** Rows taken in since the set was emptied. */
 export const SET_ROWS: usize = 100;
 
+export const GROUP_KEY_LEN: usize = 4;
+export const GROUP_KEY: usize = 8;
 export const GROUP_NEXT: usize = 12;
 const SHORT: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
@@ -115,7 +117,7 @@ function grow(set: usize): bool {
   store<u32>(set, slots - 1, MASK);
   let group = <usize>load<u32>(set, SET_FIRST);
   while (group) {
-    if (group != <usize>load<u32>(set, NULL_GROUP)) place(set, group, load<u32>(group));
+    if (group != <usize>load<u32>(set, SET_NULL_GROUP)) place(set, group, load<u32>(group));
     group = <usize>load<u32>(group, GROUP_NEXT);
   }
   return true;
@@ -130,7 +132,8 @@ function place(set: usize, group: usize, hash: u32): void {
   store<u32>(table + (<usize>i << 3), <u32>group, 4);
 }
 
-function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u32): usize {
+/** Makes a group behind the others that nobody finds yet; 0 when memory is exhausted. */
+export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u32): usize {
   const size = load<u32>(spec, S_ENTRY_SIZE);
   const group = poolAlloc(set + GROUPS_POOL, size);
   if (!group) return 0;
@@ -193,10 +196,10 @@ export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize 
 /** The group of rows whose only key is null or missing, and the only group of a window without keys. */
 export function findNullGroup(spec: usize, set: usize): usize {
   isNew = false;
-  let group = <usize>load<u32>(set, NULL_GROUP);
+  let group = <usize>load<u32>(set, SET_NULL_GROUP);
   if (group) return group;
   group = newGroup(spec, set, 0, EDGE, 0);
-  store<u32>(set, <u32>group, NULL_GROUP);
+  store<u32>(set, <u32>group, SET_NULL_GROUP);
   isNew = true;
   return group;
 }
@@ -284,6 +287,6 @@ export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, grou
 
 /** The group of `set` with the key of group `from`, which belongs to the set `other`; 0 when memory is exhausted. */
 export function regroup(spec: usize, set: usize, other: usize, from: usize): usize {
-  if (from == <usize>load<u32>(other, NULL_GROUP)) return findNullGroup(spec, set);
+  if (from == <usize>load<u32>(other, SET_NULL_GROUP)) return findNullGroup(spec, set);
   return findGroup(spec, set, <usize>load<u32>(from, 8), load<u32>(from, 4));
 }

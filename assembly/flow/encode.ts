@@ -10,7 +10,7 @@ import {
   E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
   rowWriteHead, rowsPrepare,
 } from './encode-row';
-import { STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherRows, isLost, loseMessage } from './gather';
+import { STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherLoad, gatherRows, gatherSave, isLost, loseMessage } from './gather';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
@@ -25,6 +25,8 @@ export function encodeOperator(operator: Operator): void {
   operator.push = encodePush;
   operator.signal = encodeSignal;
   operator.tick = gatherFlush;
+  operator.save = gatherSave;
+  operator.load = gatherLoad;
   operator.free = encodeFree;
 }
 

@@ -21,6 +21,9 @@ import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { alloc, free, roundedSize } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
+import { LoadFault } from '../gen/state-layouts';
+import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
+import { writeBytes, writeU32, writeVersion } from '../state/writer';
 
 export const STATE_SIZE: u32 = 52;
 const S_BUF: usize = 0;
@@ -208,6 +211,53 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
 export function gatherFlush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (state && load<u32>(state, S_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
+}
+
+const VERSION: u32 = 1;
+
+/** Saves what was gathered. */
+export function gatherSave(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  writeVersion(VERSION);
+  writeU32(load<u32>(state, S_ROWS));
+  writeBytes(<usize>load<u32>(state, S_BUF), load<u32>(state, S_LEN));
+  const ends = load<u32>(state, S_ENDS_LEN);
+  writeU32(ends);
+  let before: u32 = 0;
+  for (let i: u32 = 0; i < ends; i++) {
+    const end = load<u32>(<usize>load<u32>(state, S_ENDS) + (<usize>i << 2));
+    writeU32(end - before);
+    before = end;
+  }
+  return true;
+}
+
+/** Fills a node that was just made. */
+export function gatherLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = <usize>load<u32>(node, N_STATE);
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const rows = readU32();
+  const len = readLength();
+  if (readFails()) return false;
+  if (!reserve(node, state, len)) {
+    readFail(LoadFault.MEMORY);
+    return false;
+  }
+  readRaw(<usize>load<u32>(state, S_BUF), len);
+  const ends = readLength();
+  let end: u64 = 0;
+  for (let i: u32 = 0; i < ends && !readFails(); i++) {
+    end += readU32();
+    if (!addEnd(node, state, <u32>end)) readFail(LoadFault.MEMORY);
+  }
+  // Each row of these is a message, which ends somewhere in the bytes.
+  const hasEnds = !isLines(spec) && (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
+  if (end > len || ends != (hasEnds ? rows : 0) || (rows && !len)) readFail(LoadFault.DAMAGED);
+  if (readFails()) return false;
+  store<u32>(state, len, S_LEN);
+  store<u32>(state, rows, S_ROWS);
+  return true;
 }
 
 /** Number of the batch that the node gathers, from 1; 0 while it holds no rows. */

@@ -25,6 +25,16 @@ export declare function hostTick(host: u32): void;
 @external("host", "exhausted")
 export declare function hostExhausted(node: usize): void;
 
+/** Takes `len` bytes of saved state (state/form.ts) at `at`, which are used again when it returns. */
+// @ts-ignore: decorator
+@external("host", "stateOut")
+export declare function hostStateOut(at: usize, len: u32): void;
+
+/** Writes the next bytes of saved state to `at`, at most `len`, and returns how many; 0 when there are no more. */
+// @ts-ignore: decorator
+@external("host", "stateIn")
+export declare function hostStateIn(at: usize, len: u32): u32;
+
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

@@ -9,6 +9,9 @@
 //   8    own u32         own buffer (the rest stands at its start), 0 none
 //   12   ownSize u32
 import { alloc, allocZeroed, free } from '../mem/alloc';
+import { LoadFault } from '../gen/state-layouts';
+import { readFail, readFails, readLength, readRaw } from '../state/reader';
+import { writeBytes } from '../state/writer';
 
 const HEAD: u32 = 65536;
 export const BODY: u32 = 1 << 20;
@@ -116,4 +119,24 @@ function keepLong(inlet: usize, from: usize, len: u32): bool {
   freeRest(inlet);
   store<u32>(inlet, len, I_REST_LEN);
   return true;
+}
+
+/** Saves the unread rest. */
+export function inletSave(inlet: usize): void {
+  const own = <usize>load<u32>(inlet, I_OWN);
+  writeBytes(own ? own : <usize>load<u32>(inlet, I_REST), load<u32>(inlet, I_REST_LEN));
+}
+
+/** Makes saved bytes the unread rest, in place of another one. */
+export function inletLoad(inlet: usize): void {
+  const len = readLength();
+  if (readFails()) return;
+  const aside = alloc(max(len, 1), 0);
+  if (!aside) {
+    readFail(LoadFault.MEMORY);
+    return;
+  }
+  readRaw(aside, len);
+  if (!readFails() && !inletKeep(inlet, aside, aside + len)) readFail(LoadFault.MEMORY);
+  free(aside, max(len, 1), 0);
 }

@@ -109,6 +109,12 @@ export function freeOf(node: usize): void {
   if (free) call_indirect<void>(free, node);
 }
 
+/** True for kinds that keep something from one input to the next. */
+// @ts-ignore: decorator
+@inline export function saves(node: usize): bool {
+  return entry(node, SAVE) != 0;
+}
+
 /** Writes what the node keeps; false when it can't. */
 export function saveOf(node: usize): bool {
   const save = entry(node, SAVE);

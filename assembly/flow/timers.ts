@@ -1,7 +1,10 @@
 // Deadlines of nodes: a binary heap of node addresses ordered by N_DEADLINE. A node has at most one deadline and knows
 // its place in the heap (N_HEAP = index + 1), so moving and clearing it cost O(log n).
+//
+// Of equal deadlines the kind decides, windows before nodes that gather what they send: what comes out must not depend on
+// how the heap came to be, which is no part of saved state.
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { N_DEADLINE, N_HEAP } from './node';
+import { N_DEADLINE, N_HEAP, N_KIND } from './node';
 
 const FIRST_CAPACITY: u32 = 64;
 let heap: usize = 0;
@@ -19,13 +22,19 @@ let capacity: u32 = 0;
   store<u32>(node, i + 1, N_HEAP);
 }
 
+// @ts-ignore: decorator
+@inline function isBefore(node: usize, key: f64, other: usize): bool {
+  const otherKey = load<f64>(other, N_DEADLINE);
+  return key < otherKey || (key == otherKey && load<u32>(node, N_KIND) < load<u32>(other, N_KIND));
+}
+
 function siftUp(at: u32, node: usize): void {
   const key = load<f64>(node, N_DEADLINE);
   let i = at;
   while (i > 0) {
     const up = (i - 1) >> 1;
     const other = nodeAt(up);
-    if (load<f64>(other, N_DEADLINE) <= key) break;
+    if (!isBefore(node, key, other)) break;
     place(i, other);
     i = up;
   }
@@ -41,12 +50,12 @@ function siftDown(at: u32, node: usize): void {
     let least = nodeAt(child);
     if (child + 1 < count) {
       const right = nodeAt(child + 1);
-      if (load<f64>(right, N_DEADLINE) < load<f64>(least, N_DEADLINE)) {
+      if (isBefore(right, load<f64>(right, N_DEADLINE), least)) {
         least = right;
         child++;
       }
     }
-    if (key <= load<f64>(least, N_DEADLINE)) break;
+    if (!isBefore(least, load<f64>(least, N_DEADLINE), node)) break;
     place(i, least);
     i = child;
   }
@@ -96,7 +105,7 @@ export function clearDeadline(node: usize): void {
     return;
   }
   const i = at - 1;
-  if (i > 0 && load<f64>(last, N_DEADLINE) < load<f64>(nodeAt((i - 1) >> 1), N_DEADLINE)) siftUp(i, last);
+  if (i > 0 && isBefore(last, load<f64>(last, N_DEADLINE), nodeAt((i - 1) >> 1))) siftUp(i, last);
   else siftDown(i, last);
 }
 

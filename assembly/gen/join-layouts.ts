@@ -87,6 +87,7 @@ export const JOIN_BRANCH_SIZE_OF: u32 = 32;
 //   24   keysAt u32
 //   28   reads u32   columns that the program reads
 //   32   readsAt u32   u16[reads]
+//   36   made u32   address of the program once the node is open
 export const JOIN_STEP_TYPE: usize = 0;
 export const JOIN_STEP_BRANCH: usize = 4;
 export const JOIN_STEP_PROGRAM: usize = 8;
@@ -96,6 +97,7 @@ export const JOIN_STEP_KEYS: usize = 20;
 export const JOIN_STEP_KEYS_AT: usize = 24;
 export const JOIN_STEP_READS: usize = 28;
 export const JOIN_STEP_READS_AT: usize = 32;
+export const JOIN_STEP_MADE: usize = 36;
 export const JOIN_STEP_SIZE_OF: u32 = 40;
 
 // joinKey, 16 bytes. A key of a step: slots of the rows' records.

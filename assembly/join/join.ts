@@ -10,13 +10,15 @@ import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolFree, poolInit, poolReset } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew, vmRun } from '../ops/vm';
+import { readFails, readVersion } from '../state/reader';
+import { writeVersion } from '../state/writer';
 import {
   B_COLUMNS, B_COLUMNS_AT, B_COMPUTED, B_COMPUTED_AT, B_IS_TABLE, B_RETAIN, FOR_TABLE, JoinType, J_BRANCH, J_BRANCHES, J_COLUMNS,
   J_OTHERS, J_OTHERS_AT, J_STEPS, LIST_SIZE, OWNER_NONE, OWNER_OTHER, S_BEGUN, S_FAIL, S_FAIL_LEN, S_LISTS, S_OTHERS, S_OWNERS,
-  S_POINTERS, S_PROGRAMS, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, listAt, slotsOf, stepAt,
+  S_POINTERS, S_PROGRAMS, T_MADE, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, listAt, slotsOf, stepAt,
 } from './spec';
 import { listAdd, listClear, recordNew, recordSet } from './rows';
-import { tableAdd, tableFree } from './table';
+import { tableAdd, tableFree, tableLoad, tableSave } from './table';
 import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runStep, step, tuplesFree } from './run';
 import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
@@ -28,6 +30,8 @@ export function joinOperator(operator: Operator): void {
   operator.open = joinOpen;
   operator.push = joinPush;
   operator.signal = joinSignal;
+  operator.save = joinSave;
+  operator.load = joinLoad;
   operator.free = joinFree;
 }
 
@@ -60,7 +64,7 @@ function joinOpen(node: usize): bool {
     if (len) {
       const program = programNew(spec + load<u32>(at, T_PROGRAM), len, acct);
       if (!program) return false;
-      store<u32>(at, <u32>program, T_PROGRAM);
+      store<u32>(at, <u32>program, T_MADE);
     }
     store<u32>(state, i + 1, S_PROGRAMS);
   }
@@ -266,6 +270,34 @@ function loopPairs(): void {
   }
 }
 
+const VERSION: u32 = 1;
+
+/** Saves the tables; of messages nothing is left between two inputs. */
+export function joinSave(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  const spec = <usize>load<u32>(node, N_SPEC);
+  writeVersion(VERSION);
+  const branches = load<u32>(spec, J_BRANCHES);
+  for (let b: u32 = 0; b < branches; b++) {
+    const branch = branchAt(spec, b);
+    if (load<u32>(branch, B_IS_TABLE)) tableSave(listAt(state, b), load<u32>(branch, B_COLUMNS));
+  }
+  return true;
+}
+
+/** Fills the tables of a join that was just made. */
+export function joinLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = <usize>load<u32>(node, N_STATE);
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const branches = load<u32>(spec, J_BRANCHES);
+  for (let b: u32 = 0; b < branches; b++) {
+    const branch = branchAt(spec, b);
+    if (load<u32>(branch, B_IS_TABLE)) tableLoad(listAt(state, b), load<u32>(branch, B_COLUMNS), accountOf(node));
+  }
+  return !readFails();
+}
+
 /** Frees everything that the join holds. */
 function joinFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
@@ -273,7 +305,7 @@ function joinFree(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const made = load<u32>(state, S_PROGRAMS);
-  for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), T_PROGRAM));
+  for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), T_MADE));
   const branches = load<u32>(spec, J_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) tableFree(listAt(state, b), acct);
   tuplesFree(state, acct);

@@ -8,10 +8,14 @@ import { N_CHILD, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../flow/node'
 import { Operator, Signal } from '../flow/operator';
 import { MERGE_BRANCH_FIRST, MERGE_BRANCH_SIZE_OF, MERGE_BRANCHES, MERGE_COLUMNS, MERGE_SIZE_OF } from '../gen/join-layouts';
 import { alloc, free } from '../mem/alloc';
+import { readF64, readFails, readVersion } from '../state/reader';
+import { writeF64, writeVersion } from '../state/writer';
 
 export function mergeOperator(operator: Operator): void {
   operator.open = mergeOpen;
   operator.signal = mergeSignal;
+  operator.save = mergeSave;
+  operator.load = mergeLoad;
   operator.free = mergeFree;
 }
 
@@ -41,6 +45,25 @@ function meet(node: usize, ms: f64): void {
   if (least <= load<f64>(state)) return;
   store<f64>(state, least);
   signalBelow(node, Signal.WATERMARK, reinterpret<u64>(least));
+}
+
+const VERSION: u32 = 1;
+
+/** Saves how far time has come on each branch. */
+function mergeSave(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+  writeVersion(VERSION);
+  for (let i: u32 = 0; i <= branches; i++) writeF64(load<f64>(state + (<usize>i << 3)));
+  return true;
+}
+
+function mergeLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = <usize>load<u32>(node, N_STATE);
+  const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
+  for (let i: u32 = 0; i <= branches; i++) store<f64>(state + (<usize>i << 3), readF64());
+  return !readFails();
 }
 
 function mergeFree(node: usize): void {

@@ -8,7 +8,7 @@ import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
 import { poolBytesCopy, poolMark, poolRewind } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
-import { J_COLUMNS, JoinType, NO_VALUES, S_POINTERS, T_CONDITION, T_PROGRAM, T_READS, T_READS_AT, T_TYPE } from './spec';
+import { J_COLUMNS, JoinType, NO_VALUES, S_POINTERS, T_CONDITION, T_MADE, T_READS, T_READS_AT, T_TYPE } from './spec';
 import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
 import { addResult } from './output';
 import { fillColumn } from './fill';
@@ -74,7 +74,7 @@ function judgePairs(): void {
   count = 0;
   if (n == 0 || failure) return;
   ctx.addWork(n);
-  const program = <usize>load<u32>(step, T_PROGRAM);
+  const program = <usize>load<u32>(step, T_MADE);
   const condition = load<u32>(step, T_CONDITION);
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);
   else if (!evaluate(program, condition, n)) return;

@@ -46,6 +46,12 @@ export function recordSet(pool: usize, record: usize, slots: u32, slot: u32, tag
   return copy != 0 || tag < Tag.STR || tag == Tag.TIME || lenOf(payload) == 0;
 }
 
+/** Puts a value that has its place in the pool into the record. */
+export function recordPut(record: usize, slots: u32, slot: u32, tag: u8, payload: u64): void {
+  store<u64>(record + (<usize>slot << 3), payload);
+  store<u8>(record + (<usize>slots << 3) + slot, tag);
+}
+
 /** Address of the first row's address. */
 // @ts-ignore: decorator
 @inline export function listItems(list: usize): usize {

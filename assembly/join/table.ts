@@ -4,9 +4,13 @@
 import { allocZeroed, free } from '../mem/alloc';
 import { tagAt, valAt } from '../mem/layout';
 import { POOL_SIZE, poolFree, poolInit } from '../mem/pool';
+import { LoadFault } from '../gen/state-layouts';
+import { readFail, readFails, readLength, readU32, readValue, valueRead } from '../state/reader';
+import { writeU32, writeValue } from '../state/writer';
 import { indexAddRecord, indexDropRecord, indexFree } from './index';
 import {
-  LIST_COUNT, LIST_FIRST, LIST_INDEX, LIST_LAST, listAdd, listDropFirst, listFree, listItems, recordNew, recordSet,
+  LIST_COUNT, LIST_FIRST, LIST_INDEX, LIST_LAST, LIST_LOOKUPS, listAdd, listDropFirst, listFree, listItems, recordNew, recordPut,
+  recordSet, recordTag, recordVal,
 } from './rows';
 
 const NEXT: usize = 0;
@@ -21,11 +25,8 @@ const PAGE_ROWS: u32 = 64;
  * all). False when memory is exhausted; the table is as it was then.
  */
 export function tableAdd(list: usize, blocks: usize, columns: u32, row: u32, retain: u32, acct: usize): bool {
-  let page = <usize>load<u32>(list, LIST_LAST);
-  if (!page || load<u32>(page, ROWS) == PAGE_ROWS) {
-    page = addPage(list, acct);
-    if (!page) return false;
-  }
+  const page = pageFor(list, acct);
+  if (!page) return false;
   const pool = page + POOL;
   const record = recordNew(pool, columns);
   if (!record) return false;
@@ -41,6 +42,44 @@ export function tableAdd(list: usize, blocks: usize, columns: u32, row: u32, ret
   if (index && !indexAddRecord(index, count - 1, record)) dropIndex(list, acct);
   if (retain && count > retain) dropOldest(list, acct);
   return true;
+}
+
+/** The page for the next row; 0 when memory is exhausted. */
+function pageFor(list: usize, acct: usize): usize {
+  const page = <usize>load<u32>(list, LIST_LAST);
+  return page && load<u32>(page, ROWS) < PAGE_ROWS ? page : addPage(list, acct);
+}
+
+/** Saves the rows, oldest first. The index is made again when rows are looked up. */
+export function tableSave(list: usize, columns: u32): void {
+  const count = load<u32>(list, LIST_COUNT);
+  writeU32(load<u32>(list, LIST_LOOKUPS));
+  writeU32(count);
+  for (let i: u32 = 0; i < count; i++) {
+    const record = <usize>load<u32>(listItems(list) + (<usize>i << 2));
+    for (let c: u32 = 0; c < columns; c++) writeValue(recordTag(record, columns, c), recordVal(record, c));
+  }
+}
+
+/** Adds saved rows to an empty table. */
+export function tableLoad(list: usize, columns: u32, acct: usize): void {
+  store<u32>(list, readU32(), LIST_LOOKUPS);
+  // Rows of no columns take no bytes.
+  const count = columns ? readLength() : readU32();
+  for (let i: u32 = 0; i < count && !readFails(); i++) {
+    const page = pageFor(list, acct);
+    const record = page ? recordNew(page + POOL, columns) : 0;
+    if (!record || !listAdd(list, record, acct)) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    store<u32>(page, load<u32>(page, ROWS) + 1, ROWS);
+    store<u32>(page, load<u32>(page, LIVE) + 1, LIVE);
+    for (let c: u32 = 0; c < columns; c++) {
+      const tag = readValue(page + POOL);
+      recordPut(record, columns, c, tag, valueRead);
+    }
+  }
 }
 
 /** A larger index is made when the next row is looked up. */

@@ -6,17 +6,30 @@ import { poolBytesCopy } from '../mem/pool';
 import * as message from './message';
 import { S_ALIASES } from './state';
 
+const ALIASES_SIZE: u32 = 65536 * 8;
+
+/** The table of topic aliases, made when there is none; 0 when memory is exhausted. */
+export function aliasesMake(state: usize, account: usize): usize {
+  let table = <usize>load<u32>(state, S_ALIASES);
+  if (table) return table;
+  table = allocZeroed(ALIASES_SIZE, account);
+  store<u32>(state, <u32>table, S_ALIASES);
+  return table;
+}
+
+/** Topic of an alias: off u32 | len u32, 0 without one. */
+// @ts-ignore: decorator
+@inline export function aliasEntry(table: usize, alias: u32): usize {
+  return table + (<usize>alias << 3);
+}
+
 /** Remembers the topic of the message under way for the alias or, when it is empty, looks it up. */
 export function resolveAlias(node: usize, state: usize, alias: u32): bool {
   const account = accountOf(node);
-  let table = <usize>load<u32>(state, S_ALIASES);
-  if (!table) {
-    if (!message.topicLen) return false;
-    table = allocZeroed(65536 * 8, account);
-    if (!table) return false;
-    store<u32>(state, <u32>table, S_ALIASES);
-  }
-  const entry = table + (<usize>alias << 3);
+  if (!message.topicLen && !load<u32>(state, S_ALIASES)) return false;
+  const table = aliasesMake(state, account);
+  if (!table) return false;
+  const entry = aliasEntry(table, alias);
   const old = <usize>load<u32>(entry);
   if (!message.topicLen) {
     if (!old) return false;
@@ -40,7 +53,7 @@ export function resolveAlias(node: usize, state: usize, alias: u32): bool {
 export function aliasesForget(state: usize, account: usize): void {
   const table = <usize>load<u32>(state, S_ALIASES);
   if (!table) return;
-  for (let i: usize = 0; i < 65536; i++) free(<usize>load<u32>(table + (i << 3)), load<u32>(table + (i << 3), 4), account);
-  free(table, 65536 * 8, account);
+  for (let i: u32 = 0; i < 65536; i++) free(<usize>load<u32>(aliasEntry(table, i)), load<u32>(aliasEntry(table, i), 4), account);
+  free(table, ALIASES_SIZE, account);
   store<u32>(state, 0, S_ALIASES);
 }

@@ -21,10 +21,12 @@ import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from 
 import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
+import { readF64, readFails, readU64, readVersion } from '../state/reader';
+import { writeF64, writeU64, writeVersion } from '../state/writer';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
-import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingTake } from './pending';
+import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave, pendingTake } from './pending';
 import {
   EVENT_TIME_COLUMNS as S_COLUMNS, EVENT_TIME_SIZE_OF as S_OPERANDS, EVENT_TIME_SKEW as S_SKEW, EVENT_TIME_STREAMS as S_STREAMS,
   EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
@@ -46,6 +48,8 @@ export function eventTimeOperator(operator: Operator): void {
   operator.open = eventTimeOpen;
   operator.push = eventTimePush;
   operator.signal = eventTimeSignal;
+  operator.save = eventTimeSave;
+  operator.load = eventTimeLoad;
   operator.free = eventTimeFree;
 }
 
@@ -284,6 +288,34 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
     }
     for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY);
   }
+}
+
+const VERSION: u32 = 1;
+
+/** Saves how far time has come, what was refused for it, and the rows that wait. */
+export function eventTimeSave(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  writeVersion(VERSION);
+  writeF64(load<f64>(state, E_WATERMARK));
+  writeU64(load<u64>(state, E_DROPPED));
+  writeU64(load<u64>(state, E_AHEAD));
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
+  for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + (<usize>i << 3), E_NEWEST));
+  pendingSave(state);
+  return true;
+}
+
+/** Fills a node that was just made. */
+export function eventTimeLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = <usize>load<u32>(node, N_STATE);
+  store<f64>(state, readF64(), E_WATERMARK);
+  store<u64>(state, readU64(), E_DROPPED);
+  store<u64>(state, readU64(), E_AHEAD);
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
+  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), E_NEWEST);
+  pendingLoad(state);
+  return !readFails();
 }
 
 export function eventTimeFree(node: usize): void {

@@ -13,6 +13,9 @@ import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, isNew, regroup, setError, setFree, setInit, setReset,
 } from '../agg/group';
 import { keepOf, mergeGroup } from '../agg/merge';
+import { setLoad, setSave } from '../agg/save';
+import { readFails, readUpTo } from '../state/reader';
+import { writeU32 } from '../state/writer';
 import { sendGroups, sendNoMemory } from './output';
 import { W_SET, W_STACKS } from './state';
 
@@ -43,6 +46,25 @@ export function panesFree(node: usize, state: usize): void {
   const count = load<u32>(panes);
   for (let i: u32 = 0; i < count; i++) setFree(paneAt(panes, i));
   free(panes, HEAD + load<u32>(panes, CAPACITY) * SET_SIZE, accountOf(node));
+}
+
+/** Saves the panes that have ended. */
+export function panesSave(spec: usize, state: usize): void {
+  const panes = <usize>load<u32>(state, W_STACKS);
+  const count = load<u32>(panes);
+  writeU32(count);
+  for (let i: u32 = 0; i < count; i++) setSave(spec, paneAt(panes, i));
+}
+
+/** Adds saved panes; there must be none. */
+export function panesLoad(node: usize, spec: usize, state: usize): void {
+  const panes = <usize>load<u32>(state, W_STACKS);
+  const count = readUpTo(load<u32>(panes, CAPACITY));
+  for (let i: u32 = 0; i < count && !readFails(); i++) {
+    setInit(paneAt(panes, i), accountOf(node));
+    store<u32>(panes, i + 1);
+    setLoad(spec, paneAt(panes, i));
+  }
 }
 
 // @ts-ignore: decorator

@@ -4,7 +4,11 @@
 //   partitions (16)   heads u32 (chains of partitions) | mask u32 | count u32 | acct u32
 //   partition         window state (window/state.ts) | next u32 | hash u32 | key u32 | keyLen u32
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { Tag } from '../mem/layout';
+import { Tag, lenOf, offOf } from '../mem/layout';
+import { poolFree, poolInit, poolReset } from '../mem/pool';
+import { LoadFault } from '../gen/state-layouts';
+import { readBytes, readFail, readFails, readLength } from '../state/reader';
+import { writeBytes, writeU32 } from '../state/writer';
 import { bytesEqual, bytesHash } from '../value/bytes';
 import { setFree, setInit } from '../agg/group';
 import { keyAdd, keyBegin, keyLen, keyOff } from '../agg/key';
@@ -17,6 +21,8 @@ const MASK: usize = 4;
 const COUNT: usize = 8;
 const ACCT: usize = 12;
 const FIRST_HEADS: u32 = 16;
+/** Saved keys on their way into the table. */
+const KEYS: usize = memory.data(32, 16);
 
 const NEXT: usize = W_SIZE;
 const HASH: usize = W_SIZE + 4;
@@ -73,25 +79,31 @@ export function partitionFind(table: usize, tag: u8, payload: u64): usize {
 }
 
 /** Makes the partition that the last `partitionFind` did not find; 0 when memory is exhausted. */
-export function partitionNew(table: usize): usize {
+// @ts-ignore: decorator
+@inline export function partitionNew(table: usize): usize {
+  return partitionMake(table, keyOff, keyLen, soughtHash);
+}
+
+/** Makes the partition of a key that has none yet; 0 when memory is exhausted. */
+function partitionMake(table: usize, off: usize, len: u32, hash: u32): usize {
   const acct = <usize>load<u32>(table, ACCT);
   const count = load<u32>(table, COUNT);
   // Without memory for more chains they get longer.
   if (count > load<u32>(table, MASK)) setHeads(table, (load<u32>(table, MASK) + 1) << 1);
-  const key = alloc(max(keyLen, 1), acct);
+  const key = alloc(max(len, 1), acct);
   const partition = key ? allocZeroed(PARTITION_SIZE, acct) : 0;
   if (!partition) {
-    free(key, max(keyLen, 1), acct);
+    free(key, max(len, 1), acct);
     return 0;
   }
-  memory.copy(key, keyOff, keyLen);
+  memory.copy(key, off, len);
   setInit(partition + W_SET, acct);
   rowsInit(partition + W_ROWS, acct);
-  const head = headAt(table, soughtHash);
+  const head = headAt(table, hash);
   store<u32>(partition, load<u32>(head), NEXT);
-  store<u32>(partition, soughtHash, HASH);
+  store<u32>(partition, hash, HASH);
   store<u32>(partition, <u32>key, KEY);
-  store<u32>(partition, keyLen, KEY_LEN);
+  store<u32>(partition, len, KEY_LEN);
   store<u32>(head, <u32>partition);
   store<u32>(table, count + 1, COUNT);
   return partition;
@@ -114,6 +126,33 @@ function remove(table: usize, at: usize): void {
   rowsFree(partition + W_ROWS);
   free(<usize>load<u32>(partition, KEY), max(load<u32>(partition, KEY_LEN), 1), acct);
   free(partition, PARTITION_SIZE, acct);
+}
+
+/** Saves the partitions with their keys, each window by `save`. */
+export function partitionsSave(table: usize, spec: usize, save: (spec: usize, state: usize) => void): void {
+  writeU32(load<u32>(table, COUNT));
+  const mask = load<u32>(table, MASK);
+  for (let i: u32 = 0; i <= mask; i++) {
+    for (let at = <usize>load<u32>(headAt(table, i)); at; at = <usize>load<u32>(at, NEXT)) {
+      writeBytes(<usize>load<u32>(at, KEY), load<u32>(at, KEY_LEN));
+      save(spec, at);
+    }
+  }
+}
+
+/** Adds saved partitions to an empty table. */
+export function partitionsLoad(table: usize, spec: usize, load: (spec: usize, state: usize) => void): void {
+  const count = readLength();
+  poolInit(KEYS, 128, 0);
+  for (let i: u32 = 0; i < count && !readFails(); i++) {
+    poolReset(KEYS);
+    const key = readBytes(KEYS);
+    if (readFails()) break;
+    const partition = partitionMake(table, offOf(key), lenOf(key), bytesHash(offOf(key), lenOf(key)));
+    if (partition) load(spec, partition);
+    else readFail(LoadFault.MEMORY);
+  }
+  poolFree(KEYS);
 }
 
 /** Divides the partitions among so many chains (a power of 2); false when memory is exhausted, nothing changes then. */

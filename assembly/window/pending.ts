@@ -11,6 +11,9 @@
 import { alloc, free, refusals } from '../mem/alloc';
 import { copyValue, poolFree, poolInit, poolReset } from '../mem/pool';
 import { tagAt, valAt } from '../mem/layout';
+import { LoadFault } from '../gen/state-layouts';
+import { readF64, readFail, readFails, readLength, readU64, readValue, valueRead } from '../state/reader';
+import { writeF64, writeU32, writeU64, writeValue } from '../state/writer';
 
 export const PENDING_SIZE: u32 = 64;
 const RUN: usize = 0;
@@ -230,6 +233,63 @@ export function pendingDone(pending: usize, entry: usize): void {
     store<u32>(page, 0, P_TO);
     poolReset(page + P_POOL);
   } else freePage(pending, page);
+}
+
+/** Saves the rows of the run, then those of the heap, each with time, sequence and values. */
+export function pendingSave(pending: usize): void {
+  writeF64(load<f64>(pending, LAST_TIME));
+  writeU64(load<u64>(pending, SEQUENCE));
+  const from = load<u32>(pending, RUN_FROM);
+  listSave(pending, entryAt(<usize>load<u32>(pending, RUN), from), load<u32>(pending, RUN_TO) - from);
+  listSave(pending, <usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT));
+}
+
+function listSave(pending: usize, list: usize, count: u32): void {
+  const columns = load<u32>(pending, COLUMNS);
+  writeU32(count);
+  for (let i: u32 = 0; i < count; i++) {
+    const entry = entryAt(list, i);
+    writeF64(load<f64>(entry));
+    writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, E_SEQUENCE));
+    const page = <usize>load<u32>(entry, E_PAGE);
+    const row = load<u32>(entry, E_ROW);
+    for (let c: u32 = 0; c < columns; c++) writeValue(load<u8>(pageTag(page, columns, c, row)), load<u64>(pageVal(page, c, row)));
+  }
+}
+
+/** Adds saved rows; there must be none. */
+export function pendingLoad(pending: usize): void {
+  const last = readF64();
+  store<u64>(pending, readU64(), SEQUENCE);
+  listLoad(pending, true);
+  listLoad(pending, false);
+  store<f64>(pending, last, LAST_TIME);
+}
+
+function listLoad(pending: usize, isRun: bool): void {
+  const columns = load<u32>(pending, COLUMNS);
+  const count = readLength();
+  for (let i: u32 = 0; i < count && !readFails(); i++) {
+    let page = <usize>load<u32>(pending, PAGE);
+    if (!page || load<u32>(page, P_TO) == load<u32>(page)) page = newPage(pending);
+    const entry = page ? (isRun ? runPush(pending) : heapRoom(pending)) : 0;
+    if (!entry) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    const at = load<u32>(page, P_TO);
+    store<u32>(page, at + 1, P_TO);
+    store<u32>(page, load<u32>(page, P_LIVE) + 1, P_LIVE);
+    store<f64>(entry, readF64());
+    store<u32>(entry, <u32>page, E_PAGE);
+    store<u32>(entry, at, E_ROW);
+    store<u64>(entry, load<u64>(pending, SEQUENCE) - readU64(), E_SEQUENCE);
+    for (let c: u32 = 0; c < columns; c++) {
+      store<u8>(pageTag(page, columns, c, at), readValue(page + P_POOL));
+      store<u64>(pageVal(page, c, at), valueRead);
+    }
+    if (!isRun) heapUp(pending);
+  }
 }
 
 const FREED: usize = memory.data(24, 8);

@@ -1,5 +1,8 @@
 // Times of triggers whose window is sent later (sliding windows with a delay): a queue in the state of the window.
 import { alloc, free } from '../mem/alloc';
+import { LoadFault } from '../gen/state-layouts';
+import { readF64, readFail, readFails, readLength } from '../state/reader';
+import { writeF64, writeU32 } from '../state/writer';
 import { W_QUEUE, W_QUEUE_CAPACITY, W_QUEUE_FROM, W_QUEUE_TO } from './state';
 
 export function queueIsEmpty(state: usize): bool {
@@ -39,6 +42,21 @@ export function queuePush(state: usize, ms: f64, acct: usize): bool {
   store<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>to << 3), ms);
   store<u32>(state, to + 1, W_QUEUE_TO);
   return true;
+}
+
+export function queueSave(state: usize): void {
+  const from = load<u32>(state, W_QUEUE_FROM);
+  const to = load<u32>(state, W_QUEUE_TO);
+  writeU32(to - from);
+  for (let i = from; i < to; i++) writeF64(load<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>i << 3)));
+}
+
+/** Adds saved times. */
+export function queueLoad(state: usize, acct: usize): void {
+  const count = readLength();
+  for (let i: u32 = 0; i < count && !readFails(); i++) {
+    if (!queuePush(state, readF64(), acct)) readFail(LoadFault.MEMORY);
+  }
 }
 
 export function queueFree(state: usize, acct: usize): void {

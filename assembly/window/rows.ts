@@ -10,6 +10,9 @@ import { alloc, free, refusals } from '../mem/alloc';
 import { copyValue, poolFree, poolInit } from '../mem/pool';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
+import { LoadFault } from '../gen/state-layouts';
+import { readF64, readFail, readFails, readLength, readValue, valueRead } from '../state/reader';
+import { writeF64, writeU32, writeValue } from '../state/writer';
 import { timeOfRow } from './times';
 import { S_INPUTS, bindOf, bindTag, bindVal, inputOperand, setBind } from '../agg/spec';
 
@@ -97,6 +100,55 @@ function storeColumn(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, 
     const payload = bindVal(bind, row);
     store<u8>(tags + i, tag);
     store<u64>(vals + (<usize>i << 3), tag == Tag.ERROR ? copyValue(pool, Tag.STR, payload) : copyValue(pool, tag, payload));
+  }
+}
+
+/** Saves the rows: a time, then the values of the inputs that are no constants. */
+export function rowsSave(rows: usize, spec: usize): void {
+  const inputs = load<u32>(spec, S_INPUTS);
+  writeU32(load<u32>(rows, ROWS_COUNT));
+  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const capacity = load<u32>(page, CAPACITY);
+    const vals = page + TIMES + (<usize>capacity << 3);
+    const tags = vals + (<usize>(inputs * capacity) << 3);
+    const to = load<u32>(page, PAGE_TO);
+    for (let row = load<u32>(page, PAGE_FROM); row < to; row++) {
+      writeF64(timeAt(page, row));
+      for (let i: u32 = 0; i < inputs; i++) {
+        if (isConst(inputOperand(spec, i))) continue;
+        const at = <usize>(i * capacity + row);
+        writeValue(load<u8>(tags + at), load<u64>(vals + (at << 3)));
+      }
+    }
+  }
+}
+
+/** Adds saved rows. */
+export function rowsLoad(rows: usize, spec: usize): void {
+  const inputs = load<u32>(spec, S_INPUTS);
+  const count = readLength();
+  for (let done: u32 = 0; done < count && !readFails(); done++) {
+    let page = <usize>load<u32>(rows, LAST);
+    if (!page || load<u32>(page, PAGE_TO) == load<u32>(page, CAPACITY)) {
+      page = addPage(rows, inputs);
+      if (!page) {
+        readFail(LoadFault.MEMORY);
+        return;
+      }
+    }
+    const capacity = load<u32>(page, CAPACITY);
+    const vals = page + TIMES + (<usize>capacity << 3);
+    const tags = vals + (<usize>(inputs * capacity) << 3);
+    const row = load<u32>(page, PAGE_TO);
+    store<f64>(page + TIMES + (<usize>row << 3), readF64());
+    for (let i: u32 = 0; i < inputs; i++) {
+      if (isConst(inputOperand(spec, i))) continue;
+      const at = <usize>(i * capacity + row);
+      store<u8>(tags + at, readValue(page + POOL));
+      store<u64>(vals + (at << 3), valueRead);
+    }
+    store<u32>(page, row + 1, PAGE_TO);
+    store<u32>(rows, load<u32>(rows, ROWS_COUNT) + 1, ROWS_COUNT);
   }
 }
 

@@ -11,9 +11,15 @@ import { selectionPop, selectionPush } from '../flow/selection';
 import {
   S_FLAGS, S_KEYS, S_KIND, S_STEP, WindowFlag, WindowKind, allMergeable,
 } from '../agg/spec';
-import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_FIRST, SET_SIZE, findNullGroup, setFree, setInit, setReset } from '../agg/group';
+import {
+  GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, SET_VALUES, findNullGroup, setFree, setInit, setReset,
+} from '../agg/group';
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
 import { keepOf, mergeGroup } from '../agg/merge';
+import { groupsLoad, groupsSave } from '../agg/save';
+import { LoadFault } from '../gen/state-layouts';
+import { readBool, readBytes, readFail } from '../state/reader';
+import { writeBool, writeBytes } from '../state/writer';
 import { resume } from './batch';
 import { failureOf, judgeRow } from './content';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
@@ -105,12 +111,8 @@ function turn(node: usize, spec: usize, state: usize, stacks: usize): bool {
   }
   selectionPop();
   if (!ok) return false;
+  listGroups(stacks, n);
   const list = <usize>load<u32>(stacks, LIST);
-  let group = <usize>load<u32>(stacks, SET_FIRST);
-  for (let i: u32 = 0; i < n; i++) {
-    store<u32>(list + (<usize>i << 2), <u32>group);
-    group = <usize>load<u32>(group, GROUP_NEXT);
-  }
   const before = refusals;
   for (let i = n - 1; i > 0; i--) {
     const later = list + (<usize>i << 2);
@@ -118,6 +120,42 @@ function turn(node: usize, spec: usize, state: usize, stacks: usize): bool {
   }
   store<u32>(stacks, n, COUNT);
   return refusals == before;
+}
+
+/** Saves the part of the front that is still in the window, and the reason why a row of it failed. */
+export function stacksSave(spec: usize, state: usize): void {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  const error = <usize>load<u32>(stacks, SET_ERROR);
+  writeBool(error != 0);
+  if (error) writeBytes(error, load<u32>(stacks, SET_ERROR_LEN));
+  const from = load<u32>(stacks, FROM);
+  groupsSave(spec, <usize>load<u32>(stacks, LIST) + (<usize>from << 2), load<u32>(stacks, COUNT) - from);
+}
+
+/** Fills the front, which must be empty. */
+export function stacksLoad(node: usize, spec: usize, state: usize): void {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  if (readBool()) {
+    const reason = readBytes(stacks + SET_VALUES);
+    store<u32>(stacks, <u32>offOf(reason), SET_ERROR);
+    store<u32>(stacks, lenOf(reason), SET_ERROR_LEN);
+  }
+  // A group for each of the first rows that are kept.
+  const n = groupsLoad(spec, stacks, load<u32>(state + W_ROWS, ROWS_COUNT));
+  if (!reserve(node, stacks, n)) readFail(LoadFault.MEMORY);
+  else {
+    listGroups(stacks, n);
+    store<u32>(stacks, n, COUNT);
+  }
+}
+
+function listGroups(stacks: usize, n: u32): void {
+  const list = <usize>load<u32>(stacks, LIST);
+  let group = <usize>load<u32>(stacks, SET_FIRST);
+  for (let i: u32 = 0; i < n; i++) {
+    store<u32>(list + (<usize>i << 2), <u32>group);
+    group = <usize>load<u32>(group, GROUP_NEXT);
+  }
 }
 
 function reserve(node: usize, stacks: usize, n: u32): bool {

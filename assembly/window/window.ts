@@ -24,6 +24,7 @@ import { queueFree } from './queue';
 import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { rowsFree, rowsInit } from './rows';
+import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
 import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
@@ -33,6 +34,8 @@ export function windowOperator(operator: Operator): void {
   operator.push = windowPush;
   operator.signal = windowSignal;
   operator.tick = windowTick;
+  operator.save = windowSave;
+  operator.load = windowLoad;
   operator.free = windowFree;
 }
 

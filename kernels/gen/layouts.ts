@@ -78,7 +78,7 @@ export const joinSpec = layout(48, {"columns":0,"branch":4,"branches":8,"branche
 export const joinBranch = layout(32, {"columns":0,"columnsAt":4,"computed":8,"computedAt":12,"isTable":16,"retain":20}, {"columns":"u32","columnsAt":"u32","computed":"u32","computedAt":"u32","isTable":"u32","retain":"u32"});
 
 /** A step of a join. */
-export const joinStep = layout(40, {"type":0,"branch":4,"program":8,"programLen":12,"condition":16,"keys":20,"keysAt":24,"reads":28,"readsAt":32}, {"type":"u32","branch":"u32","program":"u32","programLen":"u32","condition":"u32","keys":"u32","keysAt":"u32","reads":"u32","readsAt":"u32"});
+export const joinStep = layout(40, {"type":0,"branch":4,"program":8,"programLen":12,"condition":16,"keys":20,"keysAt":24,"reads":28,"readsAt":32,"made":36}, {"type":"u32","branch":"u32","program":"u32","programLen":"u32","condition":"u32","keys":"u32","keysAt":"u32","reads":"u32","readsAt":"u32"});
 
 /** A key of a step: slots of the rows' records. */
 export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":12}, {"leftBranch":"u32","left":"u32","right":"u32","isPlain":"u32"});
@@ -160,6 +160,12 @@ export const structHead = layout(7, {"kind":0,"size":1,"count":5}, {"kind":"u8",
 
 /** A field of a struct type. Behind it: name, type. */
 export const fieldHead = layout(6, {"nameLen":0,"typeLen":2}, {"nameLen":"u16","typeLen":"u32"});
+
+/** Why state that was saved is not there. */
+export const LoadFault = {"none":0,"other":1,"version":2,"damaged":3,"cut":4,"memory":5,"nothing":6} as const;
+
+/** Texts of LoadFault by number. */
+export const loadFaultTexts: Readonly<Record<number, string>> = {"1":"what was saved is of another operator, or of one that was changed since","2":"it was saved in a form that this version does not read","3":"what was saved is damaged","4":"what was saved ends early","5":"the memory of the kernel is exhausted","6":"nothing was saved for it"};
 
 /** Kinds of windows. */
 export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"count":4,"row":5,"state":6,"message":7} as const;

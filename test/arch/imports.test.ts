@@ -67,12 +67,13 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   [['assembly/mem']],
   // The batch under way.
   [['context', 'failure', 'host', 'selection', 'stage'].map(inFlow), ['assembly/text']],
+  [['assembly/state']],
   [['assembly/json'], ['assembly/value']],
   // A node: its layout and accounts, its times and timers, the record of its kind.
   [['node', 'operator', 'latency', 'longest', 'timing', 'timers'].map(inFlow)],
   [['assembly/ops', 'assembly/gen/dispatch.ts']],
   // How batches and signals reach other nodes, bytes the host.
-  [['emit', 'output', 'inlet'].map(inFlow), ['assembly/agg'], ['assembly/state']],
+  [['emit', 'output', 'inlet'].map(inFlow), ['assembly/agg']],
   [['assembly/rows']],
   // Streams, and the kinds of operators.
   [
@@ -86,7 +87,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   // The list of the kinds.
   [[inFlow('operators')]],
   // What the host calls.
-  [['tree', 'feed'].map(inFlow)],
+  [['tree', 'feed', 'saving'].map(inFlow)],
   [['assembly/index.ts']],
   [['assembly/testing']],
 ];

@@ -3,7 +3,7 @@
 import { callHost } from '../../host/functions/registry.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
-import type { Kernel, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import type { Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import { type NodePlan, type RulePlan, sourceOfColumns } from '../../kernels/ir.js';
 import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
@@ -22,6 +22,10 @@ export interface KernelRule {
   taken(): (object[] | string)[];
   /** As `taken`, the text as it was written. */
   written(): string[];
+  /** Everything that streams and nodes keep. */
+  save(): Uint8Array;
+  /** Puts what another kernel of the same statement kept in the place of what this one keeps. */
+  load(bytes: Uint8Array, portion?: number): LoadReport;
   /** Releases nodes and streams. */
   close(): void;
 }
@@ -74,6 +78,8 @@ export function openRule(
   const sources = openSources(plan, kernel, declared);
   const nodes: NodeHandle[] = [];
   for (const node of plan.nodes) nodes.push(addNode(node, plan, sources, nodes, kernel));
+  const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
+  const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
   const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;
   const written = (): string[] => {
     const messages = output;
@@ -97,6 +103,20 @@ export function openRule(
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
     taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
     written,
+    save: () => {
+      const slices: Uint8Array[] = [];
+      kernel.saveTree(roots, (bytes) => slices.push(bytes.slice()));
+      return Buffer.concat(slices);
+    },
+    load: (bytes, portion = Number.POSITIVE_INFINITY) => {
+      let left = bytes;
+      return kernel.loadTree(roots, (into) => {
+        const part = left.subarray(0, Math.min(into.length, portion));
+        into.set(part);
+        left = left.subarray(part.length);
+        return part.length;
+      });
+    },
     close: () => {
       for (const node of nodes.toReversed()) kernel.releaseNode(node);
       for (const { stream, indexes } of sources) kernel.releaseColumns(stream, indexes);
@@ -132,6 +152,7 @@ function addNode(
     host: 1,
     sendError: true,
     now: 0,
+    isSaved: true,
     ...(node.kind === 'port' ? { target: made[node.into]! } : {}),
   });
 }

@@ -3,6 +3,7 @@ import type {
   HostCalls,
   Kernel,
   LinkedNode,
+  LoadReport,
   NodeCounters,
   NodeHandle,
   StreamCounters,
@@ -48,6 +49,18 @@ export class FakeKernel implements Kernel {
 
   tableRows(): [] {
     return [];
+  }
+
+  saveNode(): void {}
+
+  loadNode(): LoadReport {
+    return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
+  }
+
+  saveTree(): void {}
+
+  loadTree(): LoadReport {
+    return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
   }
 
   addNode(parent: { stream: StreamHandle } | { node: NodeHandle } | null, plan: LinkedNode): NodeHandle {

@@ -1,0 +1,85 @@
+// Saving and loading what nodes and streams keep, part by part; the host says which, and tells parts by identities: equal
+// ones are of equal work. Between two inputs no message is open, so what operators hold of one is no part of it.
+//
+//   part of a node     identity u64 | has a deadline u8 | deadline f64 (epoch ms) | what its operator writes
+//   part of a stream   identity u64 | unread bytes of its inlet | what its source writes
+//
+// Counters of rows, times and exceptions are accounts of a run and begin anew with it.
+import { exhaust, isExhausted, setCurrent, N_DEADLINE, N_HEAP, N_STATE } from './node';
+import { freeOf, loadOf, openOf, saveOf, saves } from './operator';
+import { resetInput } from './feed';
+import { inletLoad, inletSave } from './inlet';
+import { clearDeadline, setDeadline } from './timers';
+import { refusals } from '../mem/alloc';
+import { sourceLoad, sourceSave } from '../source/save';
+import { LoadFault } from '../gen/state-layouts';
+import { loadFault, partEnds, readBool, readF64, readFail, readFails } from '../state/reader';
+import { partBegin, partEnd, writeBool, writeF64 } from '../state/writer';
+
+/** True for nodes that have a part. One whose state could not grow is at its end. */
+export function nodeKeeps(node: usize): bool {
+  return saves(node) && load<u32>(node, N_STATE) != 0 && !isExhausted(node);
+}
+
+/** Writes the part of a node that has one. */
+export function nodeSave(node: usize, identity: u64): void {
+  setCurrent(node);
+  partBegin(identity);
+  const hasDeadline = load<u32>(node, N_HEAP) != 0;
+  writeBool(hasDeadline);
+  if (hasDeadline) writeF64(load<f64>(node, N_DEADLINE));
+  saveOf(node);
+  partEnd();
+  setCurrent(0);
+}
+
+/** Writes the part of a stream. */
+export function streamSave(root: usize, inlet: usize, identity: u64): void {
+  setCurrent(root);
+  partBegin(identity);
+  inletSave(inlet);
+  sourceSave(root);
+  partEnd();
+  setCurrent(0);
+}
+
+/**
+ * Puts what the part under way holds in place of what the node keeps. Returns a LoadFault; the node is empty then, as one
+ * that was just made.
+ */
+export function nodeLoad(node: usize): u32 {
+  setCurrent(node);
+  nodeEmpty(node);
+  const before = refusals;
+  const hasDeadline = readBool();
+  const deadline = hasDeadline ? readF64() : 0;
+  if (!readFails() && !loadOf(node)) readFail(LoadFault.DAMAGED);
+  clearDeadline(node);
+  if (hasDeadline && !readFails() && !setDeadline(node, deadline)) readFail(LoadFault.MEMORY);
+  if (refusals != before) readFail(LoadFault.MEMORY);
+  if (!partEnds()) nodeEmpty(node);
+  setCurrent(0);
+  return loadFault;
+}
+
+/** As `nodeLoad` for a stream. */
+export function streamLoad(root: usize, inlet: usize): u32 {
+  setCurrent(root);
+  resetInput(root, inlet);
+  inletLoad(inlet);
+  sourceLoad(root);
+  if (!partEnds()) resetInput(root, inlet);
+  setCurrent(0);
+  return loadFault;
+}
+
+/** Makes a node as one that was just added. */
+export function nodeEmpty(node: usize): void {
+  clearDeadline(node);
+  freeOf(node);
+  store<u32>(node, 0, N_STATE);
+  if (!openOf(node)) {
+    readFail(LoadFault.MEMORY);
+    exhaust(node);
+  }
+}

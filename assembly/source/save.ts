@@ -1,0 +1,50 @@
+// What a source knows of messages that have not ended, and the topic aliases of its connection. What it learnt to decode
+// faster it learns again; its counters are those of the run.
+import { accountOf } from '../flow/node';
+import { alloc } from '../mem/alloc';
+import { LoadFault } from '../gen/state-layouts';
+import { readFail, readFails, readLength, readRaw, readU32, readU64, readUpTo, readVersion } from '../state/reader';
+import { writeBytes, writeU32, writeU64, writeVersion } from '../state/writer';
+import { aliasEntry, aliasesMake } from './aliases';
+import { S_ALIASES, S_RESUME, S_SKIP, stateOf } from './state';
+
+const VERSION: u32 = 1;
+const LAST_ALIAS: u32 = 0xffff;
+
+export function sourceSave(node: usize): void {
+  const state = stateOf(node);
+  writeVersion(VERSION);
+  writeU64(load<u64>(state, S_SKIP));
+  writeU32(load<u32>(state, S_RESUME));
+  const table = <usize>load<u32>(state, S_ALIASES);
+  for (let alias: u32 = 1; table && alias <= LAST_ALIAS; alias++) {
+    const entry = aliasEntry(table, alias);
+    if (!load<u32>(entry)) continue;
+    writeU32(alias);
+    writeBytes(<usize>load<u32>(entry), load<u32>(entry, 4));
+  }
+  writeU32(0);
+}
+
+/** Fills a source that has read nothing. */
+export function sourceLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = stateOf(node);
+  store<u64>(state, readU64(), S_SKIP);
+  store<u32>(state, readU32(), S_RESUME);
+  for (let alias = readUpTo(LAST_ALIAS); alias; alias = readUpTo(LAST_ALIAS)) {
+    const table = aliasesMake(state, accountOf(node));
+    const len = readLength();
+    const topic = table && !readFails() ? alloc(len, accountOf(node)) : 0;
+    if (!topic) {
+      readFail(LoadFault.MEMORY);
+      return false;
+    }
+    const entry = aliasEntry(table, alias);
+    if (load<u32>(entry)) readFail(LoadFault.DAMAGED);
+    store<u32>(entry, <u32>topic);
+    store<u32>(entry, len, 4);
+    readRaw(topic, len);
+  }
+  return !readFails();
+}

@@ -1,0 +1,69 @@
+// The form of saved state, which writer and reader share.
+//
+// State is a sequence of slices, each a part of what one node keeps. All that is in them stands as numbers of variable
+// length, texts and values; no address leaves the kernel, so that any other one can read it.
+//
+//   slice   payloadLen u32 | flags u8 (SliceFlag) | format u8 | headCheck u16 | check u64 | payload
+//   part    slices from a FIRST to a LAST one; the payload begins with the identity of the node (u64), then comes what its
+//           operator writes
+//
+// `headCheck` is over the fields before it, `check` over the payload, both with the number of the slice in the sequence: a
+// slice that is missing, changed or in another place is found before anything of it is believed. The last slice is an
+// empty one with END.
+import { Tag } from '../mem/layout';
+
+/** Rises when slices change their form; what operators write has versions of its own (`writeVersion`). */
+export const FORMAT: u8 = 1;
+
+export const SLICE_SIZE: u32 = 65536;
+export const SLICE_HEAD: u32 = 16;
+export const H_FLAGS: usize = 4;
+export const H_FORMAT: usize = 5;
+export const H_HEAD_CHECK: usize = 6;
+export const H_CHECK: usize = 8;
+/** Bytes behind a slice that can be written and read. */
+export const SLICE_SLACK: u32 = 64;
+
+export namespace SliceFlag {
+  /** A part begins. */
+  export const FIRST: u8 = 1;
+  /** The part ends. */
+  export const LAST: u8 = 2;
+  /** Nothing follows. */
+  export const END: u8 = 4;
+}
+
+/** Tags of saved values beside those of values (mem/layout.ts). */
+export namespace SavedTag {
+  /** The boolean true; BOOL is false. */
+  export const TRUE: u8 = Tag.ERROR + 1;
+  /** A double that is a whole number, as such. */
+  export const WHOLE: u8 = Tag.ERROR + 2;
+  /** For operators: a value that stands elsewhere in what they save. */
+  export const ELSEWHERE: u8 = Tag.ERROR + 3;
+}
+
+/** Deepest nesting of saved values. */
+export const MAX_DEPTH: u32 = 1024;
+
+const SPREAD: u64 = 0x9e3779b97f4a7c15;
+
+// @ts-ignore: decorator
+@inline function mix(h: u64, x: u64): u64 {
+  return rotl((h ^ x) * SPREAD, 29);
+}
+
+/** Check of `len` bytes; no protection against intent. */
+export function checkOf(at: usize, len: u32, number: u32): u64 {
+  let h = mix(<u64>number << 32 | len, SPREAD);
+  const whole = at + (len & ~7);
+  for (let p = at; p < whole; p += 8) h = mix(h, load<u64>(p));
+  const end = at + len;
+  for (let p = whole; p < end; p++) h = mix(h, load<u8>(p));
+  return mix(h, h >> 32);
+}
+
+/** Check of a slice's head. */
+export function headCheckOf(slice: usize, number: u32): u16 {
+  return <u16>(mix(mix(number, load<u32>(slice)), load<u16>(slice, H_FLAGS)) >> 40);
+}

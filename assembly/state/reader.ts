@@ -1,0 +1,377 @@
+// Reads state that state/writer.ts wrote, from bytes that the host gives as they come. A slice is believed only after its
+// check; lengths and counts are bounded nevertheless.
+//
+// The first failure sticks: from then on everything that is read is 0, empty or MISSING, and nothing is touched. Whoever
+// reads a list asks `readFails` with each item, so that a wrong count ends with the bytes, and may look only at the end
+// otherwise.
+import { hostStateIn } from '../flow/host';
+import { LoadFault } from '../gen/state-layouts';
+import { alloc, free, refusals, WORKSPACE } from '../mem/alloc';
+import {
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span,
+} from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import {
+  FORMAT, H_CHECK, H_FLAGS, H_FORMAT, H_HEAD_CHECK, MAX_DEPTH, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag,
+  checkOf, headCheckOf,
+} from './form';
+
+/** Why the part under way can't be read, a LoadFault. */
+export let loadFault: u32 = 0;
+/** What it was saved under. */
+let partIdentity: u64 = 0;
+
+let slice: usize = 0;
+let at: usize = 0;
+let end: usize = 0;
+let number: u32 = 0;
+let flags: u8 = 0;
+/** What ended the whole sequence. */
+let sequenceFault: u32 = 0;
+
+/** Begins a sequence; false when memory is exhausted. */
+export function loadBegin(): bool {
+  slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  if (!slice) return false;
+  memory.fill(slice + SLICE_SIZE, 0, SLICE_SLACK);
+  at = slice;
+  end = slice;
+  number = 0;
+  flags = SliceFlag.LAST;
+  partsLost = 0;
+  loadFault = 0;
+  sequenceFault = 0;
+  return true;
+}
+
+/** Gives the memory of the sequence back. */
+export function loadEnd(): void {
+  free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  slice = 0;
+}
+
+/** Notes why the part can't be read; the first reason counts. */
+export function readFail(fault: u32): void {
+  if (!loadFault) loadFault = fault;
+  at = end;
+}
+
+// @ts-ignore: decorator
+@inline export function readFails(): bool {
+  return loadFault != 0;
+}
+
+/** True when neither the part could not be read nor a request for memory was refused since `refusals` was `before`. */
+export function readSucceeds(before: u32): bool {
+  if (refusals != before) readFail(LoadFault.MEMORY);
+  return loadFault == 0;
+}
+
+/**
+ * Goes to the next part, past what is left of the one under way. False when there is none; `loadFault` then says what
+ * ended the sequence early, if anything did. A part whose first slice is damaged can't be told whose it is and is passed
+ * over; `partsPassed` counts them.
+ */
+export function partNext(): bool {
+  for (;;) {
+    while (!(flags & (SliceFlag.LAST | SliceFlag.END))) if (!nextSlice()) return endSequence();
+    if (flags & SliceFlag.END || !nextSlice()) return endSequence();
+    if (flags & SliceFlag.END || !(flags & SliceFlag.FIRST)) {
+      if (loadFault || !(flags & SliceFlag.END)) sequenceFault = LoadFault.DAMAGED;
+      return endSequence();
+    }
+    if (loadFault == 0 && end - at >= 8) break;
+    partsLost++;
+  }
+  partIdentity = load<u64>(at);
+  at += 8;
+  return true;
+}
+
+/** Parts of the sequence that can't be told whose they are. */
+let partsLost: u32 = 0;
+
+/** Why the part under way, or after the last one the sequence, can't be read: a LoadFault. */
+export function loadOutcome(): u32 {
+  return loadFault;
+}
+
+/** Identity that the part under way was saved under. */
+export function partOwner(): u64 {
+  return partIdentity;
+}
+
+/** How many parts were passed over since nobody can say whose they are. */
+export function partsPassed(): u32 {
+  return partsLost;
+}
+
+function endSequence(): bool {
+  loadFault = sequenceFault;
+  at = end;
+  return false;
+}
+
+/** True when the part was read to its end. */
+export function partEnds(): bool {
+  if (loadFault == 0 && (at != end || !(flags & SliceFlag.LAST))) readFail(LoadFault.DAMAGED);
+  return loadFault == 0;
+}
+
+/** Reads exactly `len` bytes; false when there are fewer. */
+function take(to: usize, len: u32): bool {
+  while (len) {
+    const got = hostStateIn(to, len);
+    if (!got || got > len) return false;
+    to += got;
+    len -= got;
+  }
+  return true;
+}
+
+/** Reads the next slice. False when the sequence ends here; a slice with wrong content fails the part that it is of. */
+function nextSlice(): bool {
+  at = slice;
+  end = slice;
+  if (sequenceFault) return false;
+  if (!take(slice, SLICE_HEAD)) return stop(LoadFault.CUT);
+  if (load<u8>(slice, H_FORMAT) != FORMAT) return stop(LoadFault.VERSION);
+  const len = load<u32>(slice);
+  if (load<u16>(slice, H_HEAD_CHECK) != headCheckOf(slice, number) || len > SLICE_SIZE - SLICE_HEAD) {
+    return stop(LoadFault.DAMAGED);
+  }
+  if (!take(slice + SLICE_HEAD, len)) return stop(LoadFault.CUT);
+  flags = load<u8>(slice, H_FLAGS);
+  if (flags & (SliceFlag.FIRST | SliceFlag.END)) loadFault = 0;
+  if (checkOf(slice + SLICE_HEAD, len, number) == load<u64>(slice, H_CHECK)) {
+    at = slice + SLICE_HEAD;
+    end = at + len;
+    memory.fill(end, 0, 16);
+  } else readFail(LoadFault.DAMAGED);
+  number++;
+  return true;
+}
+
+function stop(fault: u32): bool {
+  sequenceFault = fault;
+  readFail(fault);
+  return false;
+}
+
+/** Goes to the next slice of the part; false when it has none. */
+function more(): bool {
+  if (loadFault) return false;
+  if (flags & SliceFlag.LAST) {
+    readFail(LoadFault.DAMAGED);
+    return false;
+  }
+  if (!nextSlice()) return false;
+  if (flags & (SliceFlag.FIRST | SliceFlag.END)) {
+    // The rest of the part is gone.
+    sequenceFault = LoadFault.DAMAGED;
+    readFail(LoadFault.DAMAGED);
+  }
+  return loadFault == 0;
+}
+
+/** True when a version is there that the operator reads. */
+export function readVersion(version: u32): bool {
+  if (readU32() != version) readFail(LoadFault.VERSION);
+  return loadFault == 0;
+}
+
+export function readU8(): u8 {
+  while (at >= end) if (!more()) return 0;
+  return load<u8>(at++);
+}
+
+// @ts-ignore: decorator
+@inline export function readBool(): bool {
+  return readU8() != 0;
+}
+
+export function readU32(): u32 {
+  const x = readU64();
+  if (x > u32.MAX_VALUE) {
+    readFail(LoadFault.DAMAGED);
+    return 0;
+  }
+  return <u32>x;
+}
+
+/** Reads a number that must not be above `most`. */
+export function readUpTo(most: u32): u32 {
+  const x = readU32();
+  if (x <= most) return x;
+  readFail(LoadFault.DAMAGED);
+  return 0;
+}
+
+export function readU64(): u64 {
+  if (at < end && load<u8>(at) < 0x80) return load<u8>(at++);
+  let x: u64 = 0;
+  for (let shift: u64 = 0; shift < 64; shift += 7) {
+    const b = <u64>readU8();
+    x |= (b & 0x7f) << shift;
+    if (b < 0x80) return x;
+  }
+  readFail(LoadFault.DAMAGED);
+  return 0;
+}
+
+// @ts-ignore: decorator
+@inline export function readI64(): i64 {
+  const x = readU64();
+  return <i64>(x >> 1) ^ -<i64>(x & 1);
+}
+
+function readRaw64(): u64 {
+  if (at + 8 <= end) {
+    at += 8;
+    return load<u64>(at - 8);
+  }
+  let x: u64 = 0;
+  for (let i: u64 = 0; i < 64; i += 8) x |= <u64>readU8() << i;
+  return loadFault ? 0 : x;
+}
+
+export function readF64(): f64 {
+  const x = readU64();
+  if (x & 1) return x == 1 ? reinterpret<f64>(readRaw64()) : 0;
+  return <f64>(<i64>(x >> 2) ^ -<i64>((x >> 1) & 1));
+}
+
+/** Reads `len` bytes to `to`, which has room for them. */
+export function readRaw(to: usize, len: u32): void {
+  while (len) {
+    while (at >= end) if (!more()) return;
+    const part = min(len, <u32>(end - at));
+    memory.copy(to, at, part);
+    at += part;
+    to += part;
+    len -= part;
+  }
+}
+
+/** Reads a length of bytes, or a count of items of at least a byte, that follow. */
+export function readLength(): u32 {
+  const len = readU32();
+  // Only the last slice tells how much there is.
+  if (len > <u32>(end - at) && (flags & SliceFlag.LAST || len > 0x7fff0000)) {
+    readFail(LoadFault.DAMAGED);
+    return 0;
+  }
+  return len;
+}
+
+/** Reads bytes with their length into the pool and returns where they stand as a payload; 0 when they can't be read. */
+export function readBytes(pool: usize): u64 {
+  const len = readLength();
+  if (loadFault) return 0;
+  const to = poolAlloc(pool, len);
+  if (!to) {
+    readFail(LoadFault.MEMORY);
+    return 0;
+  }
+  readRaw(to, len);
+  return loadFault ? 0 : span(to, len);
+}
+
+/** Payload of the value read last. */
+export let valueRead: u64 = 0;
+
+/** Reads a value into the pool and returns its tag, or SavedTag.ELSEWHERE; its payload is `valueRead` then. */
+export function readValue(pool: usize): u8 {
+  return readNested(pool, MAX_DEPTH);
+}
+
+function readNested(pool: usize, depth: u32): u8 {
+  const tag = readU8();
+  switch (tag) {
+    case Tag.MISSING:
+    case Tag.NULL:
+    case Tag.BOOL:
+    case SavedTag.ELSEWHERE:
+      valueRead = 0;
+      return tag;
+    case SavedTag.TRUE:
+      valueRead = 1;
+      return Tag.BOOL;
+    case Tag.I64:
+    case Tag.TIME:
+      valueRead = <u64>readI64();
+      return tag;
+    case Tag.F64:
+      valueRead = readRaw64();
+      return tag;
+    case SavedTag.WHOLE:
+      valueRead = reinterpret<u64>(<f64>readI64());
+      return Tag.F64;
+    case Tag.STR:
+    case Tag.BYTES:
+    case Tag.ERROR:
+      valueRead = readBytes(pool);
+      return loadFault ? Tag.MISSING : tag;
+    case Tag.ARRAY:
+      return readArray(pool, depth);
+    case Tag.OBJECT:
+      return readObject(pool, depth);
+    default:
+      readFail(LoadFault.DAMAGED);
+      valueRead = 0;
+      return Tag.MISSING;
+  }
+}
+
+/** Room for `n` items of nested values; 0 when there is none, or they would be too deep. */
+function roomFor(pool: usize, n: u32, size: u32, depth: u32): usize {
+  valueRead = 0;
+  if (loadFault) return 0;
+  if (!depth || <u64>n * size > 0x7fff0000) {
+    readFail(LoadFault.DAMAGED);
+    return 0;
+  }
+  const to = poolAlloc(pool, n * size);
+  if (!to) readFail(LoadFault.MEMORY);
+  return to;
+}
+
+function readArray(pool: usize, depth: u32): u8 {
+  const n = readLength();
+  const to = roomFor(pool, n, SLOT_SIZE, depth);
+  if (!to) return Tag.MISSING;
+  for (let i: u32 = 0; i < n; i++) {
+    const tag = readNested(pool, depth - 1);
+    if (loadFault || tag > Tag.ERROR) return failNested();
+    const slot = to + i * SLOT_SIZE;
+    store<u64>(slot, valueRead);
+    store<u64>(slot, <u64>tag, SLOT_TAG);
+  }
+  valueRead = span(to, n);
+  return Tag.ARRAY;
+}
+
+function readObject(pool: usize, depth: u32): u8 {
+  const n = readLength();
+  const to = roomFor(pool, n, MEMBER_SIZE, depth);
+  if (!to) return Tag.MISSING;
+  for (let i: u32 = 0; i < n; i++) {
+    const key = readBytes(pool);
+    const tag = readNested(pool, depth - 1);
+    if (loadFault || tag > Tag.ERROR) return failNested();
+    const member = to + i * MEMBER_SIZE;
+    store<u64>(member, valueRead);
+    store<u32>(member, <u32>tag, MEMBER_TAG);
+    store<u32>(member, <u32>(key >> 32), MEMBER_KEY_LEN);
+    store<u32>(member, <u32>key, MEMBER_KEY_OFF);
+    store<u32>(member, 0, MEMBER_KEY_OFF + 4);
+  }
+  valueRead = span(to, n);
+  return Tag.OBJECT;
+}
+
+function failNested(): u8 {
+  readFail(LoadFault.DAMAGED);
+  valueRead = 0;
+  return Tag.MISSING;
+}

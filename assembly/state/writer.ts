@@ -1,0 +1,197 @@
+// Writes state in slices (state/form.ts), each handed to the host when it is full: whatever the size of the state, one slice
+// of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has returned.
+import { hostStateOut } from '../flow/host';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
+import {
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+} from '../mem/layout';
+import {
+  FORMAT, H_CHECK, H_FLAGS, H_FORMAT, H_HEAD_CHECK, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag, checkOf,
+  headCheckOf,
+} from './form';
+
+let slice: usize = 0;
+/** Where the next byte goes, and the end of the slice; numbers may be written up to 16 bytes beyond it. */
+let at: usize = 0;
+let end: usize = 0;
+let number: u32 = 0;
+let firstFlag: u8 = 0;
+
+/** Begins a sequence; false when memory is exhausted. */
+export function saveBegin(): bool {
+  slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  if (!slice) return false;
+  at = slice + SLICE_HEAD;
+  end = slice + SLICE_SIZE;
+  number = 0;
+  return true;
+}
+
+/** Ends the sequence and gives its memory back. */
+export function saveEnd(): void {
+  send(SliceFlag.END);
+  free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  slice = 0;
+}
+
+/** Begins the part of a node. */
+export function partBegin(identity: u64): void {
+  firstFlag = SliceFlag.FIRST;
+  writeRaw64(identity);
+}
+
+export function partEnd(): void {
+  send(SliceFlag.LAST);
+}
+
+function send(flags: u8): void {
+  const len = <u32>(at - slice) - SLICE_HEAD;
+  store<u32>(slice, len);
+  store<u8>(slice, flags | firstFlag, H_FLAGS);
+  store<u8>(slice, FORMAT, H_FORMAT);
+  store<u16>(slice, headCheckOf(slice, number), H_HEAD_CHECK);
+  store<u64>(slice, checkOf(slice + SLICE_HEAD, len, number), H_CHECK);
+  hostStateOut(slice, SLICE_HEAD + len);
+  number++;
+  firstFlag = 0;
+  at = slice + SLICE_HEAD;
+}
+
+/** Makes room for a number. */
+// @ts-ignore: decorator
+@inline function room(): void {
+  if (at + 16 > end) send(0);
+}
+
+/** Says in which version of its form an operator writes; `readVersion` refuses others. */
+export function writeVersion(version: u32): void {
+  writeU32(version);
+}
+
+export function writeU8(x: u32): void {
+  room();
+  store<u8>(at++, <u8>x);
+}
+
+// @ts-ignore: decorator
+@inline export function writeBool(x: bool): void {
+  writeU8(<u32>x);
+}
+
+/** Writes a number in 1 to 5 bytes, small ones in fewer. */
+// @ts-ignore: decorator
+@inline export function writeU32(x: u32): void {
+  writeU64(x);
+}
+
+/** Writes a number in 1 to 10 bytes, small ones in fewer. */
+export function writeU64(x: u64): void {
+  room();
+  let p = at;
+  while (x >= 0x80) {
+    store<u8>(p++, <u8>x | 0x80);
+    x >>= 7;
+  }
+  store<u8>(p++, <u8>x);
+  at = p;
+}
+
+/** Writes a number of either sign; those near 0 in fewer bytes. */
+// @ts-ignore: decorator
+@inline export function writeI64(x: i64): void {
+  writeU64(<u64>((x << 1) ^ (x >> 63)));
+}
+
+function writeRaw64(x: u64): void {
+  room();
+  store<u64>(at, x);
+  at += 8;
+}
+
+/** True for doubles that are a whole number and no negative zero, within what varints hold in fewer bytes. */
+// @ts-ignore: decorator
+@inline export function isWhole(x: f64): bool {
+  return abs(x) < 140737488355328 && <f64>(<i64>x) == x && reinterpret<u64>(x) != 0x8000000000000000;
+}
+
+/** Writes a double; times in milliseconds and other whole numbers in fewer bytes. */
+export function writeF64(x: f64): void {
+  if (isWhole(x)) {
+    const whole = <i64>x;
+    writeU64(<u64>((whole << 1) ^ (whole >> 63)) << 1);
+    return;
+  }
+  writeU8(1);
+  writeRaw64(reinterpret<u64>(x));
+}
+
+/** Writes a length and the bytes. */
+export function writeBytes(off: usize, len: u32): void {
+  writeU32(len);
+  writeRaw(off, len);
+}
+
+/** Writes bytes whose length the reader knows. */
+export function writeRaw(off: usize, len: u32): void {
+  while (len) {
+    if (at >= end) send(0);
+    const part = min(len, <u32>(end - at));
+    memory.copy(at, off, part);
+    at += part;
+    off += part;
+    len -= part;
+  }
+}
+
+/** Writes a value with all that it refers to. */
+export function writeValue(tag: u8, payload: u64): void {
+  switch (tag) {
+    case Tag.MISSING:
+    case Tag.NULL:
+      writeU8(tag);
+      return;
+    case Tag.BOOL:
+      writeU8(payload ? SavedTag.TRUE : Tag.BOOL);
+      return;
+    case Tag.I64:
+    case Tag.TIME:
+      writeU8(tag);
+      writeI64(<i64>payload);
+      return;
+    case Tag.F64: {
+      const x = reinterpret<f64>(payload);
+      if (isWhole(x)) {
+        writeU8(SavedTag.WHOLE);
+        writeI64(<i64>x);
+        return;
+      }
+      writeU8(tag);
+      writeRaw64(payload);
+      return;
+    }
+    case Tag.ARRAY: {
+      const n = lenOf(payload);
+      writeU8(tag);
+      writeU32(n);
+      for (let i: u32 = 0; i < n; i++) {
+        const slot = offOf(payload) + i * SLOT_SIZE;
+        writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
+      }
+      return;
+    }
+    case Tag.OBJECT: {
+      const n = lenOf(payload);
+      writeU8(tag);
+      writeU32(n);
+      for (let i: u32 = 0; i < n; i++) {
+        const member = offOf(payload) + i * MEMBER_SIZE;
+        writeBytes(<usize>load<u32>(member, MEMBER_KEY_OFF), load<u32>(member, MEMBER_KEY_LEN));
+        writeValue(load<u8>(member, MEMBER_TAG), load<u64>(member));
+      }
+      return;
+    }
+    default:
+      writeU8(tag);
+      writeBytes(offOf(payload), lenOf(payload));
+  }
+}

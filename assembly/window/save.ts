@@ -1,0 +1,77 @@
+// What a window keeps, saved and loaded: the same for all kinds, then what only some have.
+import { N_SPEC, N_STATE, accountOf } from '../flow/node';
+import { S_COUNT_STEP, S_KIND, WindowKind } from '../agg/spec';
+import { setLoad, setSave } from '../agg/save';
+import { LoadFault } from '../gen/state-layouts';
+import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
+import { writeF64, writeU32, writeVersion } from '../state/writer';
+import { panesLoad, panesSave } from './panes';
+import { partitionsLoad, partitionsSave } from './partitions';
+import { queueLoad, queueSave } from './queue';
+import { rowsLoad, rowsSave } from './rows';
+import { stacksLoad, stacksSave } from './stacks';
+import {
+  W_COUNTER, W_END, W_FIRST, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
+} from './state';
+
+const VERSION: u32 = 1;
+
+export function windowSave(node: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  writeVersion(VERSION);
+  contentSave(spec, state);
+  queueSave(state);
+  if (!load<u32>(state, W_STACKS)) return true;
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.HOPPING: panesSave(spec, state); break;
+    case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, contentSave); break;
+    default: stacksSave(spec, state);
+  }
+  return true;
+}
+
+/** Fills a window that was just made. */
+export function windowLoad(node: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  if (!readVersion(VERSION)) return false;
+  contentLoad(spec, state);
+  queueLoad(state, accountOf(node));
+  if (!load<u32>(state, W_STACKS)) return !readFails();
+  switch (load<u32>(spec, S_KIND)) {
+    case WindowKind.HOPPING: panesLoad(node, spec, state); break;
+    case WindowKind.STATE: partitionsLoad(<usize>load<u32>(state, W_PARTITIONS), spec, contentLoad); break;
+    default: stacksLoad(node, spec, state);
+  }
+  return !readFails();
+}
+
+/** What a window has itself, and each partition of a state window. */
+function contentSave(spec: usize, state: usize): void {
+  writeF64(load<f64>(state, W_START));
+  writeF64(load<f64>(state, W_END));
+  writeF64(load<f64>(state, W_FIRST));
+  writeF64(load<f64>(state, W_LAST));
+  writeF64(load<f64>(state, W_TICK));
+  writeU32(load<u32>(state, W_COUNTER));
+  writeU32(load<u32>(state, W_OPEN));
+  setSave(spec, state + W_SET);
+  rowsSave(state + W_ROWS, spec);
+}
+
+function contentLoad(spec: usize, state: usize): void {
+  store<f64>(state, readF64(), W_START);
+  store<f64>(state, readF64(), W_END);
+  store<f64>(state, readF64(), W_FIRST);
+  store<f64>(state, readF64(), W_LAST);
+  store<f64>(state, readF64(), W_TICK);
+  store<u32>(state, readU32(), W_COUNTER);
+  store<u32>(state, readU32(), W_OPEN);
+  // Rows are counted up to the step.
+  if (load<u32>(spec, S_KIND) == WindowKind.COUNT && load<u32>(state, W_COUNTER) >= load<u32>(spec, S_COUNT_STEP)) {
+    readFail(LoadFault.DAMAGED);
+  }
+  setLoad(spec, state + W_SET);
+  rowsLoad(state + W_ROWS, spec);
+}

@@ -1,0 +1,33 @@
+/** What the host notes of the kernel's streams and nodes. */
+import type { NodeHandle, StreamHandle } from './api.js';
+import type { ColumnUse } from './ir.js';
+
+/** A node in use and how often. */
+export interface NodeEntry {
+  /** Node or stream above, 0 for a merge node. */
+  readonly parent: number;
+  /** Node that a port gives its rows to, 0 for others. */
+  readonly target: number;
+  /** Branches of the merge node whose rows come here, 1 without one. */
+  readonly branches: number;
+  /** Key in `shared`, null for nodes that are never shared. */
+  readonly key: string | null;
+  uses: number;
+  children: number;
+  /** Ports that give their rows to the node. */
+  ports: number;
+  /** What tells it from others whose state is saved (kernels/identity.ts), without the nodes above; null: it is not saved. */
+  identity: bigint | null;
+}
+
+export interface StreamEntry {
+  /** Address of the kernel's inlet of the stream. */
+  readonly inlet: number;
+  readonly identity: bigint;
+  /** Columns by their index in the batch. */
+  readonly columns: ColumnUse[];
+  children: number;
+}
+
+export type Streams = ReadonlyMap<StreamHandle, StreamEntry>;
+export type Nodes = ReadonlyMap<NodeHandle, NodeEntry>;

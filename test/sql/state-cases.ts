@@ -1,0 +1,270 @@
+/** Random statements over streams and tables, and rows that arrive for them in pieces: what state is tested with. */
+import fc from 'fast-check';
+import type { RuleWishes } from './rule-kernel.js';
+
+export interface Arrival {
+  name: string;
+  /** Bytes as they come: rows as lines, the last of which may end in a later arrival. */
+  bytes: Buffer;
+  /** Milliseconds since the arrival before. */
+  waitMs: number;
+  /** The state goes to another kernel afterwards. */
+  moves: boolean;
+}
+
+export interface StateCase {
+  statements: string[];
+  sql: string;
+  wishes: RuleWishes;
+  arrivals: Arrival[];
+  /** The state goes to another kernel before the timers that are left run. */
+  movesAtLast: boolean;
+  /** Bytes that the other kernel gets at once. */
+  portion: number;
+}
+
+const begin = 1_700_000_000_000;
+
+const aggregates = [
+  'count(*)',
+  'count(a)',
+  'sum(a)',
+  'sum(b)',
+  'avg(a)',
+  'avg(n)',
+  'min(a)',
+  'max(b)',
+  'min(b)',
+  'last_value(b, true)',
+  'last_value(o, false)',
+  'collect(a)',
+  'collect(*)',
+  'merge_agg(o)',
+  'deduplicate(b, true)',
+  'deduplicate(a, false)',
+  'median(a)',
+  'stddev(n)',
+  'vars(a)',
+  'percentile_cont(a, 0.5)',
+  'percentile_disc(n, 0.9)',
+  'sum(a) FILTER (WHERE n > 2)',
+  'collect(b) FILTER (WHERE a > 0)',
+  'max(upper(b))',
+];
+
+const windows = fc.oneof(
+  fc.integer({ min: 1, max: 12 }).map((n) => `TUMBLINGWINDOW(ss, ${n})`),
+  fc
+    .record({ hop: fc.integer({ min: 1, max: 4 }), hops: fc.constantFrom(1, 1.5, 2, 3, 5) })
+    .map(({ hop, hops }) => `HOPPINGWINDOW(ms, ${hop * hops * 1000}, ${hop * 1000})`),
+  fc.integer({ min: 1, max: 8 }).map((n) => `SLIDINGWINDOW(ss, ${n})`),
+  fc.integer({ min: 1, max: 8 }).map((n) => `SLIDINGWINDOW(ss, ${n}) OVER (WHEN a > 1)`),
+  fc
+    .record({ n: fc.integer({ min: 1, max: 8 }), delay: fc.integer({ min: 1, max: 4 }) })
+    .map(({ n, delay }) => `SLIDINGWINDOW(ss, ${n}, ${delay})`),
+  fc
+    .record({ most: fc.integer({ min: 3, max: 15 }), timeout: fc.integer({ min: 1, max: 3 }) })
+    .map(({ most, timeout }) => `SESSIONWINDOW(ss, ${most}, ${timeout})`),
+  fc.integer({ min: 1, max: 9 }).map((n) => `COUNTWINDOW(${n})`),
+  fc
+    .record({ n: fc.integer({ min: 2, max: 9 }), step: fc.integer({ min: 1, max: 9 }) })
+    .map(({ n, step }) => `COUNTWINDOW(${n}, ${Math.min(n, step)})`),
+  fc.constantFrom(
+    'STATEWINDOW(a > 2, a < 0)',
+    'STATEWINDOW(n = 1)',
+    'STATEWINDOW(a > 1, n > 3) OVER (PARTITION BY b)',
+    'STATEWINDOW(n = 2) OVER (PARTITION BY k, b)',
+  ),
+);
+
+const text = fc.constantFrom('', 'a', 'bb', 'é', 'a text that is longer than sixteen bytes', 'x'.repeat(300));
+const row = fc.record(
+  {
+    a: fc.oneof(
+      { weight: 6, arbitrary: fc.integer({ min: -3, max: 9 }) as fc.Arbitrary<unknown> },
+      { weight: 3, arbitrary: fc.double({ min: -10, max: 10, noNaN: true }) as fc.Arbitrary<unknown> },
+      { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 0.1, 1e300) },
+    ),
+    n: fc.integer({ min: 0, max: 5 }),
+    b: fc.oneof(
+      { weight: 12, arbitrary: text },
+      { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 5, true, ['z']) },
+    ),
+    k: fc.constantFrom(1, 2),
+    o: fc.constantFrom<unknown>({ x: 1 }, { x: 'text', y: [1, { z: null }] }, {}, null),
+  },
+  { requiredKeys: ['k'] },
+);
+
+const seldom = fc.integer({ min: 0, max: 6 }).map((n) => n === 6);
+
+interface Piece {
+  name: string;
+  rows: { row: object; ageMs: number }[];
+  waitMs: number;
+  cut: number;
+  moves: [boolean, boolean];
+}
+
+function pieces(names: readonly string[]): fc.Arbitrary<Piece[]> {
+  return fc.array(
+    fc.record({
+      name: fc.constantFrom(...names),
+      rows: fc.array(
+        fc.record({
+          row,
+          // Behind the newest: within the tolerance or too late; before it: time goes on.
+          ageMs: fc.oneof(fc.constant(0), fc.integer({ min: -3000, max: 2000 }), fc.constantFrom(-20_000, 60_000)),
+        }),
+        { maxLength: 8 },
+      ),
+      waitMs: fc.constantFrom(0, 1, 500, 1000, 2500, 7000),
+      cut: fc.integer({ min: 0, max: 100 }),
+      moves: fc.tuple(seldom, seldom),
+    }),
+    { minLength: 1, maxLength: 14, size: 'max' },
+  );
+}
+
+/** Bytes of the pieces: each in two arrivals, cut anywhere. */
+function arrivalsOf(given: readonly Piece[]): Arrival[] {
+  let now = begin;
+  let newest = begin;
+  return given.flatMap(({ name, rows, waitMs, cut, moves }) => {
+    now += waitMs;
+    newest = Math.max(newest, now);
+    const lines = rows.map(({ row, ageMs }) => {
+      newest = Math.max(newest, newest - ageMs);
+      return `${JSON.stringify({ ...row, ts: newest - Math.max(ageMs, 0) })}\n`;
+    });
+    const bytes = Buffer.from(lines.join(''));
+    const at = Math.floor((bytes.length * cut) / 100);
+    return [
+      { name, bytes: bytes.subarray(0, at), waitMs, moves: moves[0] },
+      { name, bytes: bytes.subarray(at), waitMs: 0, moves: moves[1] },
+    ];
+  });
+}
+
+const tail = fc.record({
+  where: fc.constantFrom('', '', 'WHERE a > 0', 'WHERE b != "bb"', 'WHERE a / n > 0'),
+  having: fc.constantFrom('', '', 'HAVING count(*) > 1'),
+  order: fc.constantFrom('', 'ORDER BY a', 'ORDER BY a DESC, b'),
+  limit: fc.constantFrom('', '', 'LIMIT 2'),
+});
+
+const grouped = fc
+  .record({
+    list: fc.uniqueArray(fc.constantFrom(...aggregates), { minLength: 1, maxLength: 5 }),
+    keys: fc.constantFrom([], ['b'], ['k'], ['b', 'k'], ['a']),
+    window: windows,
+    tail,
+  })
+  .map(({ list, keys, window, tail: { where, having, limit } }) => {
+    const columns = [
+      ...keys,
+      ...list.map((aggregate, i) => named(aggregate, i)),
+      'window_start() AS ws',
+      'window_end() AS we',
+    ];
+    return {
+      names: ['s'],
+      sql: `SELECT ${columns.join(', ')} FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having} ${limit}`,
+    };
+  });
+
+function named(aggregate: string, i: number): string {
+  const [call, filter] = aggregate.split(' FILTER ');
+  return filter === undefined ? `${call} AS x${i}` : `${call} FILTER ${filter} AS x${i}`;
+}
+
+const plainRows = fc
+  .record({ what: fc.constantFrom('*', 'a, b, o', 'upper(b) AS u, a + 1 AS p'), window: windows, tail })
+  .map(({ what, window, tail: { where, order, limit } }) => ({
+    names: ['s'],
+    sql: `SELECT ${what} FROM s ${where} GROUP BY ${window} ${order} ${limit}`,
+  }));
+
+const unwindowed = fc
+  .record({ what: fc.constantFrom('*', 'a, b', 'a + n AS x, o->y AS y'), tail })
+  .map(({ what, tail: { where } }) => ({ names: ['s'], sql: `SELECT ${what} FROM s ${where}` }));
+
+const types = fc.constantFrom('INNER', 'LEFT', 'RIGHT', 'FULL');
+const joined = fc
+  .record({ type: types, window: windows, isGrouped: fc.boolean(), tail })
+  .map(({ type, window, isGrouped, tail: { limit } }) => ({
+    names: ['s', 'r'],
+    sql: isGrouped
+      ? `SELECT s.b AS b, count(*) AS c, sum(r.a) AS x FROM s ${type} JOIN r ON s.b = r.b GROUP BY s.b, ${plain(window)}`
+      : `SELECT s.a AS sa, r.a AS ra, s.b AS b FROM s ${type} JOIN r ON s.k = r.k AND s.n > r.n GROUP BY ${plain(window)} ${limit}`,
+  }));
+
+/** Without conditions, whose columns would need the name of a stream. */
+function plain(window: string): string {
+  if (window.startsWith('STATE')) return 'STATEWINDOW(s.a > 2, r.a < 0)';
+  return window.replace(/ OVER .*/, '');
+}
+
+const tabled = fc
+  .record({ type: fc.constantFrom('INNER', 'LEFT'), window: fc.option(windows), more: fc.boolean() })
+  .map(({ type, window, more }) => ({
+    names: more ? ['s', 't', 'u'] : ['s', 't'],
+    sql:
+      `SELECT s.a AS a, t.o AS o, t.b AS b${more ? ', u.a AS ua' : ''} FROM s ${type} JOIN t ON s.k = t.k ` +
+      `${more ? `${type} JOIN u ON t.b = u.b AND u.n > s.n` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
+  }));
+
+const statements = fc.oneof(
+  { weight: 6, arbitrary: grouped },
+  { weight: 4, arbitrary: plainRows },
+  { weight: 1, arbitrary: unwindowed },
+  { weight: 3, arbitrary: joined },
+  { weight: 3, arbitrary: tabled },
+);
+
+const props = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<Record<string, unknown>>(
+      { sendSingle: true },
+      { batchSize: 3 },
+      { lingerInterval: 1500 },
+      { batchSize: 7, lingerInterval: 4000 },
+    ),
+  },
+);
+
+export const stateCases: fc.Arbitrary<StateCase> = fc
+  .record({
+    statement: statements,
+    isEventTime: fc.boolean(),
+    late: fc.constantFrom(0, 1000, 3000),
+    retain: fc.constantFrom(2, 50),
+  })
+  .chain(({ statement: { names, sql }, isEventTime, late, retain }) =>
+    fc.record({
+      statements: fc.constant(
+        names.map((name) =>
+          name < 't'
+            ? `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory", TIMESTAMP="ts")`
+            : `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", RETAIN_SIZE="${retain}")`,
+        ),
+      ),
+      sql: fc.constant(sql),
+      wishes: props.map((given) => ({
+        // Windows of counts know no event time.
+        options: {
+          isEventTime: isEventTime && !sql.includes('COUNTWINDOW'),
+          lateToleranceMs: late,
+          maxFutureSkewMs: 0,
+        },
+        props: given,
+      })),
+      arrivals: pieces(names).map(arrivalsOf),
+      movesAtLast: fc.boolean(),
+      portion: fc.constantFrom(1, 100, 100_000),
+    }),
+  );
+
+export const beginOfCases = begin;

@@ -1,0 +1,201 @@
+/** Saving and loading of single nodes and of streams, through the interface of the kernel. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import type { KernelOptions } from '../../kernels/index.js';
+import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
+import { type Driver, drive, encode, f64, filter, linked } from './drive.js';
+import { field, lines, mqtt, publish } from './streams.js';
+
+const isSaved = true;
+const window: NodePlan = {
+  kind: 'window',
+  input: { source: 0 },
+  program: null,
+  window: { kind: 'count', length: 4, step: 4 },
+  isEventTime: false,
+  grouped: true,
+  keys: [],
+  keep: [],
+  aggs: [{ fn: 'collect', args: [col(0)] }],
+  sendEmpty: false,
+  name: 'window',
+};
+
+function saved(driver: Driver, of: number): Buffer {
+  const slices: Uint8Array[] = [];
+  driver.kernel.saveNode(of, (bytes) => slices.push(bytes.slice()));
+  return Buffer.concat(slices);
+}
+
+function load(driver: Driver, of: number, state: Uint8Array): LoadReport {
+  let left = state;
+  return driver.kernel.loadNode(of, (into) => {
+    const part = left.subarray(0, into.length);
+    into.set(part);
+    left = left.subarray(part.length);
+    return part.length;
+  });
+}
+
+const whole: LoadReport = { loaded: 1, unclaimed: 0, brokenOff: null, failed: [] };
+
+interface Rule {
+  driver: Driver;
+  stream: StreamHandle;
+  filter: NodeHandle;
+  window: NodeHandle;
+  encoder: NodeHandle;
+}
+
+/** `over`: what the filter above the window asks for; `before`: columns that other rules of the stream use already. */
+function ruleOf(over: number, before: ColumnUse[] = [], options: KernelOptions = {}, spec: StreamSpec = lines): Rule {
+  const driver = drive(options);
+  const { kernel } = driver;
+  const stream = kernel.openStream(spec);
+  kernel.useColumns(stream, before);
+  const columnMap = kernel.useColumns(stream, [field('a')]);
+  const top = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(over)), { columnMap, isSaved }));
+  const middle = kernel.addNode({ node: top }, linked(window, { columnMap, isSaved }));
+  const encoder = kernel.addNode({ node: middle }, linked(encode({ x: 0 }), { isSaved }));
+  return { driver, stream, filter: top, window: middle, encoder };
+}
+
+const values = (...list: number[]): string => list.map((a) => `{"a":${a},"b":"text"}\n`).join('');
+
+test('a window goes on in another kernel, whatever number its column has there', () => {
+  const one = ruleOf(0);
+  one.driver.feed(one.stream, values(1, 2, 3));
+  const state = saved(one.driver, one.window);
+  const other = ruleOf(0, [field('z'), field('b')]);
+  assert.equal(load(other.driver, other.window, state), whole);
+  other.driver.feed(other.stream, values(4, 5));
+  assert.equal(other.driver.of(other.encoder), ['{"x":[1,2,3,4]}']);
+});
+
+test('what is loaded takes the place of what was there', () => {
+  const one = ruleOf(0);
+  one.driver.feed(one.stream, values(1, 2, 3));
+  const state = saved(one.driver, one.window);
+  one.driver.feed(one.stream, values(7, 8, 9));
+  assert.equal(load(one.driver, one.window, state), whole);
+  one.driver.feed(one.stream, values(4));
+  assert.equal(one.driver.of(one.encoder), ['{"x":[1,2,3,7]}', '{"x":[1,2,3,4]}']);
+});
+
+test('a window below a filter that was changed is another one and starts empty', () => {
+  const one = ruleOf(0);
+  one.driver.feed(one.stream, values(1, 2, 3));
+  const other = ruleOf(0.5);
+  const { loaded, unclaimed, failed } = load(other.driver, other.window, saved(one.driver, one.window));
+  assert.equal({ loaded, unclaimed }, { loaded: 0, unclaimed: 1 });
+  assert.equal(failed, [
+    {
+      of: other.window,
+      reason: 'other',
+      text: 'what was saved is of another operator, or of one that was changed since',
+    },
+  ]);
+  other.driver.feed(other.stream, values(1, 2, 3, 4));
+  assert.equal(other.driver.of(other.encoder), ['{"x":[1,2,3,4]}']);
+});
+
+test('a window of another column is another one', () => {
+  const one = ruleOf(0);
+  const driver = drive();
+  const { kernel } = driver;
+  const stream = kernel.openStream(lines);
+  const columnMap = kernel.useColumns(stream, [field('b')]);
+  const top = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(0)), { columnMap, isSaved }));
+  const node = kernel.addNode({ node: top }, linked(window, { columnMap, isSaved }));
+  assert.is(load(driver, node, saved(one.driver, one.window)).failed[0]?.reason, 'other');
+});
+
+test('a node without bytes says that nothing was saved for it', () => {
+  const one = ruleOf(0);
+  one.driver.feed(one.stream, values(1, 2, 3));
+  // A filter keeps nothing.
+  const report = load(one.driver, one.window, saved(one.driver, one.filter));
+  assert.equal(report.failed, [{ of: one.window, reason: 'nothing', text: 'nothing was saved for it' }]);
+  one.driver.feed(one.stream, values(4, 5, 6, 7));
+  assert.equal(one.driver.of(one.encoder), ['{"x":[4,5,6,7]}']);
+});
+
+test('state without room leaves the node empty, and what was taken is given back', () => {
+  const one = ruleOf(0);
+  const text = 'x'.repeat(100_000);
+  const list = (driver: Driver, on: StreamHandle): NodeHandle => {
+    const columnMap = driver.kernel.useColumns(on, [field('b')]);
+    const counting: NodePlan = { ...window, window: { kind: 'count', length: 1000, step: 1000 } };
+    return driver.kernel.addNode({ stream: on }, linked(counting, { columnMap, isSaved }));
+  };
+  const from = list(one.driver, one.stream);
+  for (let i = 0; i < 120; i++) one.driver.feed(one.stream, `{"a":0,"b":"${text}"}\n`);
+  const state = saved(one.driver, from);
+  assert.ok(state.length > 12_000_000);
+  const small = drive({ maxMemoryBytes: 24 << 20 });
+  const stream = small.kernel.openStream(lines);
+  const to = list(small, stream);
+  const { inUse } = small.kernel.memory();
+  assert.is(load(small, to, state).failed[0]?.reason, 'memory');
+  assert.is(small.kernel.memory().inUse, inUse);
+});
+
+test('nodes that were not added to be saved are refused', () => {
+  const driver = drive();
+  const { kernel } = driver;
+  const stream = kernel.openStream(lines);
+  const columnMap = kernel.useColumns(stream, [field('a')]);
+  const node = kernel.addNode({ stream }, linked(window, { columnMap }));
+  assert.throws(() => saved(driver, node), /operator \d+ was not added to be saved/);
+});
+
+test('what the host throws comes out, and the kernel goes on', () => {
+  const one = ruleOf(0);
+  one.driver.feed(one.stream, values(1, 2, 3));
+  const full = (): never => {
+    throw new Error('the disk is full');
+  };
+  assert.throws(() => one.driver.kernel.saveNode(one.window, full), /the disk is full/);
+  assert.throws(() => one.driver.kernel.loadNode(one.window, full), /the disk is full/);
+  const call = (): void => one.driver.kernel.flush(one.encoder);
+  assert.throws(() => one.driver.kernel.saveNode(one.window, call), /while the kernel is at work/);
+  one.driver.feed(one.stream, values(4, 5, 6, 7));
+  assert.equal(one.driver.of(one.encoder), ['{"x":[4,5,6,7]}']);
+});
+
+test('the part of a message that was read goes along, short or long', () => {
+  for (const length of [10, 70_000, 3_000_000]) {
+    const message = `{"a":1,"b":"${'x'.repeat(length)}"}\n`;
+    const one = ruleOf(0);
+    const at = Math.floor(message.length / 2);
+    one.driver.feed(one.stream, message.slice(0, at));
+    const other = ruleOf(0);
+    assert.equal(load(other.driver, other.stream, saved(one.driver, one.stream)), whole);
+    other.driver.feed(other.stream, message.slice(at) + values(2, 3, 4));
+    assert.equal(other.driver.of(other.encoder), ['{"x":[1,2,3,4]}']);
+  }
+});
+
+test('topic aliases and messages that are skipped go along', () => {
+  const spec: StreamSpec = { ...mqtt, mqttVersion: 5, maxMessageBytes: 100 };
+  const alias = (id: number) => Buffer.from([0x23, 0, id]);
+  const driverOf = () => {
+    const driver = drive();
+    const stream = driver.kernel.openStream(spec);
+    const columnMap = driver.kernel.useColumns(stream, [field('a'), { kind: 'meta', key: 'topic' }]);
+    const encoder = driver.kernel.addNode({ stream }, linked(encode({ a: 0, topic: 1 }), { columnMap, isSaved }));
+    return { driver, stream, encoder };
+  };
+  const one = driverOf();
+  one.driver.feed(one.stream, publish('long/topic', '{"a":1}', { properties: alias(7) }));
+  const tooLong = publish('t', `{"a":"${'x'.repeat(200_000)}"}`, { properties: Buffer.alloc(0) });
+  one.driver.feed(one.stream, tooLong.subarray(0, 150_000));
+  const other = driverOf();
+  assert.equal(load(other.driver, other.stream, saved(one.driver, one.stream)), whole);
+  other.driver.feed(other.stream, tooLong.subarray(150_000));
+  other.driver.feed(other.stream, publish('', '{"a":2}', { properties: alias(7) }));
+  assert.equal(other.driver.of(other.encoder), ['{"a":2,"topic":"long/topic"}']);
+});
+
+test.run();
