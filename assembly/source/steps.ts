@@ -7,30 +7,34 @@
 // A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in the
 // general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what is wrong.
 //
+// The literal before a text has its opening quote, so that text and number are two steps.
+//
 //   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
-//   step       mask 16 | literal 64 | len u32 | kind u8 | 0 | use u32 (address of the first of its name) | 0 |
-//              next: addresses of up to seven steps, u32 each, MISS behind the last
+//   step       mask 16 | literal 60 | shape of its numbers 12 (number.ts) | len u8 | kind u8 | 0 u16 |
+//              use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind the last
 import * as ctx from '../flow/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
 import { S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS } from './state';
-import { findUse, U_NEXT, useAt } from './use';
+import { findUse, U_NEXT, U_TEXT, useAt } from './use';
 import { filling } from './batch';
-import { putValue, skipValue } from './value';
+import { fits, hasFitted, lengthOf, noteShape, putShaped, shapeBegin } from './number';
+import { putText, putValue, skipText, skipValue } from './value';
 
 const STEP: u32 = 128;
 const G_LITERAL: usize = 16;
-const G_LEN: usize = 80;
-const G_KIND: usize = 84;
-const G_USE: usize = 88;
+const G_SHAPE: usize = 76;
+const G_LEN: usize = 88;
+const G_KIND: usize = 89;
+const G_USE: usize = 92;
 const G_NEXT: usize = 96;
 const UNKNOWN: u32 = 1;
 const MISS: u32 = 2;
 const FIRST_LEARNT: u32 = 3;
 const MAX_NEXT: u32 = 7;
-const MAX_LITERAL: u32 = 64;
+const MAX_LITERAL: u32 = 60;
 const FIRST_CAPACITY: u32 = 16;
 const MAX_STEPS: u32 = 128;
 /** Members without step after which all is learnt anew: the sender has changed, or the steps are of no use. */
@@ -47,6 +51,10 @@ namespace StepKind {
   export const END: u8 = 3;
   /** None of the steps before matches. */
   export const MISS: u8 = 4;
+  /** A text for `use` follows, its opening quote is behind. */
+  export const TEXT: u8 = 5;
+  /** A text nobody needs follows, its opening quote is behind. */
+  export const SKIP_TEXT: u8 = 6;
 }
 
 export function stepsForget(state: usize, account: usize): void {
@@ -61,7 +69,7 @@ export function stepsForget(state: usize, account: usize): void {
 // @ts-ignore: decorator
 @inline function matches(step: usize, p: usize): bool {
   if (v128.any_true(v128.and(v128.xor(v128.load(p), v128.load(step, G_LITERAL)), v128.load(step)))) return false;
-  const len = load<u32>(step, G_LEN);
+  const len = <u32>load<u8>(step, G_LEN);
   return len <= 16 || restMatches(step, p, len);
 }
 
@@ -89,10 +97,27 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
       way += 4;
       continue;
     }
-    p += <usize>load<u32>(step, G_LEN);
+    p += <usize>load<u8>(step, G_LEN);
     const kind = load<u8>(step, G_KIND);
-    if (kind == StepKind.VALUE) p = putValue(<usize>load<u32>(step, G_USE), p, end, row);
-    else if (kind == StepKind.SKIP) p = skipValue(p, end);
+    if (kind <= StepKind.VALUE) {
+      const shape = step + G_SHAPE;
+      const first = p + <usize>(load<u8>(p) == 0x2d);
+      const v = v128.load(first);
+      const digits = i8x16.sub(v, i8x16.splat(48));
+      if (fits(shape, v, digits)) {
+        const q = first + lengthOf(shape);
+        if ((load<u8>(q) | 32) != 0x65) {
+          hasFitted(shape);
+          if (kind) putShaped(shape, <usize>load<u32>(step, G_USE), p, first, q, digits, row);
+          if (q > end) return 0;
+          p = q;
+          way = step;
+          continue;
+        }
+      }
+      p = kind ? putOther(step, <usize>load<u32>(step, G_USE), p, end, row) : skipOther(step, p, end);
+    } else if (kind == StepKind.TEXT) p = putText(<usize>load<u32>(step, G_USE), p, end, row);
+    else if (kind == StepKind.SKIP_TEXT) p = skipText(p, end);
     else if (kind == StepKind.END) return p <= end ? p : 0;
     else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, G_USE), p, end, row);
     else {
@@ -104,6 +129,20 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
     way = step;
     if (p - 1 >= end) return 0; // 0 as well
   }
+}
+
+/** Decodes a value that is no number of the step's shape. */
+function putOther(step: usize, use: usize, p: usize, end: usize, row: u32): usize {
+  const q = putValue(use, p, end, row);
+  if (q) noteShape(step + G_SHAPE, use, p, q);
+  return q;
+}
+
+/** Walks over a value that is no number of the step's shape. */
+function skipOther(step: usize, p: usize, end: usize): usize {
+  const q = skipValue(p, end);
+  if (q) noteShape(step + G_SHAPE, 0, p, q);
+  return q;
 }
 
 /** Reads a member that none of the steps at `way` matched. */
@@ -146,6 +185,7 @@ function restart(state: usize): void {
 
 function clearStep(steps: usize, step: usize): void {
   memory.fill(step, 0, STEP);
+  shapeBegin(step + G_SHAPE);
   for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) store<u32>(way, <u32>steps + MISS * STEP, G_NEXT);
 }
 
@@ -191,8 +231,11 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
   const index = findUse(state, key, keyLen);
   const use = index ? useAt(state, index - 1) : 0;
   if (after) {
-    const kind = !use ? StepKind.SKIP : load<u32>(use, U_NEXT) ? StepKind.VALUES : StepKind.VALUE;
-    learn(state, after, p0, p, kind, use);
+    if (use && load<u32>(use, U_NEXT)) learn(state, after, p0, p, StepKind.VALUES, use);
+    else if (load<u8>(p) != 0x22) learn(state, after, p0, p, use ? StepKind.VALUE : StepKind.SKIP, use);
+    else if (!use) learn(state, after, p0, p + 1, StepKind.SKIP_TEXT, 0);
+    else if (load<u8>(use, U_TEXT)) learn(state, after, p0, p + 1, StepKind.TEXT, use);
+    else learn(state, after, p0, p, StepKind.VALUE, use);
   }
   return use ? putValues(use, p, end, row) : skipValue(p, end);
 }
@@ -229,7 +272,7 @@ function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use
     clearStep(steps, step);
     memory.fill(step, 0xff, min(len, 16));
     memory.copy(step + G_LITERAL, from, len);
-    store<u32>(step, len, G_LEN);
+    store<u8>(step, <u8>len, G_LEN);
     store<u8>(step, kind, G_KIND);
     store<u32>(step, <u32>use, G_USE);
   }
@@ -242,7 +285,7 @@ function findStep(state: usize, from: usize, len: u32): usize {
   const first = <usize>load<u32>(state, S_STEPS);
   const stop = first + load<u32>(state, S_STEP_COUNT) * STEP;
   for (let step = first + FIRST_LEARNT * STEP; step < stop; step += STEP) {
-    if (load<u32>(step, G_LEN) == len && matches(step, from)) return step;
+    if (<u32>load<u8>(step, G_LEN) == len && matches(step, from)) return step;
   }
   return 0;
 }

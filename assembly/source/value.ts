@@ -15,22 +15,32 @@ import { NumberAs, U_BLOCK, U_NAME, U_NAME_LEN, U_NUMBER, U_TEXT, U_TYPE, U_TYPE
  * Decodes the value at `p` into the column of a use. Returns the position after it, 0 on failure. A position behind `end` is
  * a number that ran out of its message.
  */
-// @ts-ignore: decorator
-@inline export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
+export function putValue(use: usize, p: usize, end: usize, row: u32): usize {
   const c = <u32>load<u8>(p);
   if (c == 0x22) {
-    if (load<u8>(use, U_TEXT)) {
-      const q = scanString(p + 1, end);
-      if (!q) return 0;
-      if (stringEscaped) return putEscaped(<usize>load<u32>(use, U_BLOCK), row, p + 1, q);
-      put(<usize>load<u32>(use, U_BLOCK), row, Tag.STR, span(p + 1, <u32>(q - p - 1)));
-      return q + 1;
-    }
+    if (load<u8>(use, U_TEXT)) return putText(use, p + 1, end, row);
   } else if (c - 0x2d <= 12) { // digits, minus and what putNumber refuses
     const q = putNumber(use, row, p);
     if (q) return q;
   }
   return putField(use, p, end, row);
+}
+
+/** Stores the text whose first byte, behind the quote, is at `p`; returns the position behind the other quote, 0 on failure. */
+// @ts-ignore: decorator
+@inline export function putText(use: usize, p: usize, end: usize, row: u32): usize {
+  const q = scanString(p, end);
+  if (!q) return 0;
+  if (stringEscaped) return putEscaped(<usize>load<u32>(use, U_BLOCK), row, p, q);
+  put(<usize>load<u32>(use, U_BLOCK), row, Tag.STR, span(p, <u32>(q - p)));
+  return q + 1;
+}
+
+/** Walks over the text whose first byte is at `p`; returns the position behind its closing quote, 0 on failure. */
+// @ts-ignore: decorator
+@inline export function skipText(p: usize, end: usize): usize {
+  const q = scanString(p, end);
+  return q ? q + 1 : 0;
 }
 
 function putEscaped(block: usize, row: u32, p: usize, q: usize): usize {
@@ -66,13 +76,9 @@ function putField(use: usize, p: usize, end: usize, row: u32): usize {
 }
 
 /** Walks over a value that nobody needs and checks it. */
-// @ts-ignore: decorator
-@inline export function skipValue(p: usize, end: usize): usize {
+export function skipValue(p: usize, end: usize): usize {
   const c = <u32>load<u8>(p);
-  if (c == 0x22) {
-    const q = scanString(p + 1, end);
-    return q ? q + 1 : 0;
-  }
+  if (c == 0x22) return skipText(p + 1, end);
   if (c == 0x2d || c - 48 < 10) return scanNumber(p, end);
   return scanValue(p, end, load<i32>(filling, S_MAX_DEPTH) - 1);
 }

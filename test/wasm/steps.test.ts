@@ -1,6 +1,7 @@
 /** Steps of the decoder: messages that share keys, order and space are read by literals learnt from earlier ones. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ColumnUse } from '../../kernels/ir.js';
 import { field, publish } from './streams.js';
 import { leftBehind, loadTextKernel, TestSource } from './text-kernel.js';
 
@@ -179,6 +180,68 @@ test('reads exponents as JSON.parse does', () => {
     decoded(messages, finite),
     finite.map((text) => expected(text)),
   );
+});
+
+test('reads a number behind numbers of another shape as it reads it in a first message', () => {
+  const numbers = [
+    '0',
+    '-0',
+    '7',
+    '-7',
+    '42',
+    '-4.5',
+    '4.5',
+    '4.50',
+    '0.5',
+    '0.0000001',
+    '0.1234567',
+    '00',
+    '01.5',
+    '0.0',
+    '100',
+  ];
+  numbers.push(
+    '-0.0',
+    '1234567.25',
+    '123456789012345',
+    '-123456789012345',
+    '1234567890.12345',
+    '12345678901.2345',
+    '1e3',
+  );
+  numbers.push(
+    '1234567890123456',
+    '12345.678901234567',
+    '1.5e2',
+    '99E-1',
+    '1.',
+    '.5',
+    '-',
+    '1.2.3',
+    '5-',
+    '4e',
+    'true',
+    '"6"',
+  );
+  const text = (number: string) => `{"a":${number},"n":${number},"b":1}\n`;
+  const types = ['any', 'float', 'bigint', 'string'] as const;
+  for (const type of types) {
+    const columns: ColumnUse[] = [{ kind: 'field', name: 'a', type: { type } }, field('b')];
+    const read = (source: TestSource, number: string) => {
+      const { columns: values, raw, errors } = source.feed(Buffer.from(text(number)))[0]!;
+      return { values, raw, isError: errors[0] !== undefined };
+    };
+    for (const before of numbers) {
+      const source = new TestSource(kernel, {}, columns);
+      for (const number of numbers) {
+        for (let i = 0; i < 6; i++) read(source, before);
+        const first = new TestSource(kernel, {}, columns);
+        assert.equal(read(source, number), read(first, number), `${number} behind ${before} as ${type}`);
+        first.close();
+      }
+      source.close();
+    }
+  }
 });
 
 test('keeps the last of equal keys, in known and unknown order', () => {
