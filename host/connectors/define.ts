@@ -5,6 +5,7 @@
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/ir.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
+import type { FieldTexts, FormTexts } from '../base/form-texts.js';
 import { loadPart } from './load-part.js';
 import type { Sink, SinkContext, Source, SourceContext } from './running.js';
 
@@ -45,6 +46,8 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   doc: string;
   /** Only the engine itself makes use of it: not for users, in no catalogue. */
   isInternal?: boolean;
+  /** Loads the texts of its forms in Chinese; what is missing is shown in English. */
+  chinese?(): Promise<ConnectorTexts>;
   /** Packages that its parts import and that may be missing: a rule that needs one is told which. */
   packages?: readonly string[];
   /** Left out when there is no other side: such a connector is no type of named connections. */
@@ -52,6 +55,13 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   source?: SourceDeclaration<C, S>;
   lookup?: LookupDeclaration;
   sink?: SinkDeclaration<C, K>;
+}
+
+export interface ConnectorTexts extends Omit<FormTexts, 'props'> {
+  readonly dataSource?: string;
+  readonly connection?: FieldTexts;
+  readonly source?: FieldTexts;
+  readonly sink?: FieldTexts;
 }
 
 export interface ConnectionDeclaration<C extends Spec> {
@@ -113,6 +123,7 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly isInternal: boolean;
+  chinese?(): Promise<ConnectorTexts>;
   readonly connection?: ConnectionPart;
   readonly source?: SourcePart;
   readonly lookup?: LookupDeclaration;
@@ -159,11 +170,12 @@ export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFi
 export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
   declared: ConnectorDeclaration<C, S, K>,
 ): Connector {
-  const { name, doc, isInternal = false, connection, source, lookup, sink } = declared;
+  const { name, doc, isInternal = false, chinese, connection, source, lookup, sink } = declared;
   return {
     name,
     doc,
     isInternal,
+    ...(chinese && { chinese }),
     ...(connection && { connection: connectionPart(name, connection) }),
     ...(source && { source: sourcePart(declared, source) }),
     ...(lookup && { lookup }),

@@ -1,12 +1,15 @@
 /** Catalogues for user interfaces: connectors, functions, operators and the forms of their properties. */
 import { HaumeaError } from '../base/errors.js';
 import type { Spec } from '../base/field.js';
+import type { FormTexts } from '../base/form-texts.js';
+import { chineseForm } from '../connectors/chinese.js';
 import type { Connector } from '../connectors/define.js';
 import type { ConfKeyRepository } from '../meta/conf-keys.js';
 import type { RecordRepository } from '../meta/records.js';
 import { shownKeys } from './conf-keys.js';
 import type { ConnectionRecord } from './connections.js';
 import { operators } from './operators.js';
+import { operatorTexts } from './operators-chinese.js';
 import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
 
 /** A function as its declaration describes it. */
@@ -50,7 +53,9 @@ interface Node {
 
 type Owner = 'sources' | 'sinks' | 'connections';
 
-const outputs = [{ label: text('Output'), value: 'signal' }];
+const partOf = { sources: 'source', sinks: 'sink', connections: 'connection' } as const;
+
+const outputs = [{ label: text('Output', '输出'), value: 'signal' }];
 
 export class MetadataService {
   readonly #options: MetadataOptions;
@@ -64,42 +69,56 @@ export class MetadataService {
     const all = this.#connectors(owner);
     // No rule can read lookup tables so far.
     const found = owner === 'sources' && kind.toLowerCase() === 'lookup' ? [] : all;
-    return found.map(({ name, doc }) => ({ name, about: about(doc), type }));
+    return Promise.all(
+      found.map(async (connector) => {
+        const { name, doc } = connector;
+        return { name, about: about(doc, await chineseForm(connector, partOf[owner])), type };
+      }),
+    );
   }
 
   /** The form of a source: the properties of its configuration keys. */
   async source(name: string): Promise<Record<string, unknown>> {
-    const { doc, source, connection } = this.#connector('sources', name);
+    const connector = this.#connector('sources', name);
+    const { doc, source, connection } = connector;
+    const chinese = await chineseForm(connector, 'source');
     const hint = source?.dataSource;
     return {
-      about: about(doc),
+      about: about(doc, chinese),
       libs: [],
-      dataSource: hint === undefined ? {} : { default: '', hint: text(hint.doc), label: text('Data source') },
-      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection?.props)) },
+      dataSource:
+        hint === undefined
+          ? {}
+          : { default: '', hint: text(hint.doc, chinese?.dataSource), label: text('Data source', '数据源') },
+      properties: { default: formOf(source?.props ?? {}, this.#context(name, connection?.props, chinese)) },
       outputs,
-      node: nodeOf('source', name),
+      node: nodeOf('source', name, chinese),
       type,
     };
   }
 
   async sink(name: string): Promise<Record<string, unknown>> {
-    const { doc, sink, connection } = this.#connector('sinks', name);
+    const connector = this.#connector('sinks', name);
+    const { doc, sink, connection } = connector;
+    const chinese = await chineseForm(connector, 'sink');
     return {
-      about: about(doc),
+      about: about(doc, chinese),
       libs: [],
-      properties: formOf(sink?.props ?? {}, this.#context(name, connection?.props)),
-      node: nodeOf('sink', name),
+      properties: formOf(sink?.props ?? {}, this.#context(name, connection?.props, chinese)),
+      node: nodeOf('sink', name, chinese),
       type,
     };
   }
 
   async connection(name: string): Promise<Record<string, unknown>> {
-    const { doc, connection } = this.#connector('connections', name);
+    const connector = this.#connector('connections', name);
+    const { doc, connection } = connector;
+    const chinese = await chineseForm(connector, 'connection');
     return {
-      about: about(doc),
+      about: about(doc, chinese),
       libs: [],
-      properties: { default: formOf(connection?.props ?? {}, { connection: connection?.props }) },
-      node: nodeOf('connection', name),
+      properties: { default: formOf(connection?.props ?? {}, { connection: connection?.props, chinese }) },
+      node: nodeOf('connection', name, chinese),
       type,
     };
   }
@@ -122,10 +141,10 @@ export class MetadataService {
   operators(): Record<string, unknown>[] {
     return operators.map(({ name, doc, properties, input, output, strategy }) => ({
       name,
-      about: about(doc),
-      properties: formOf(properties),
+      about: about(doc, operatorTexts[name]),
+      properties: formOf(properties, { chinese: operatorTexts[name] }),
       node: {
-        ...nodeOf('operator', name),
+        ...nodeOf('operator', name, operatorTexts[name]),
         display: true,
         input: { type: input, rowType: 'any', collectionType: 'any' },
         output: { type: output, strategy },
@@ -158,9 +177,9 @@ export class MetadataService {
     return Object.fromEntries(shown.map(([source, keys]) => [source, shownKeys(keys)]));
   }
 
-  #context(name: string, connection: Spec | undefined): FormContext {
+  #context(name: string, connection: Spec | undefined, chinese: FormTexts | undefined): FormContext {
     const ofType = this.#options.connections.list().filter(([, { typ }]) => typ === name);
-    return { connection, selectable: ofType.map(([id]) => id) };
+    return { connection, selectable: ofType.map(([id]) => id), chinese };
   }
 
   #connectors(owner: Owner): readonly Connector[] {
@@ -206,6 +225,6 @@ function functionOf(info: FunctionInfo): Record<string, unknown> {
   };
 }
 
-function nodeOf(category: string, name: string): Node {
-  return { category, icon: 'iconPath', label: text(name.charAt(0).toUpperCase() + name.slice(1)) };
+function nodeOf(category: string, name: string, chinese?: FormTexts): Node {
+  return { category, icon: 'iconPath', label: text(name.charAt(0).toUpperCase() + name.slice(1), chinese?.name) };
 }

@@ -1,6 +1,6 @@
 /** Forms of properties for user interfaces, made from the declarations of connectors. */
 import { describe, type FieldInfo, type Spec } from '../base/field.js';
-import { inChinese } from './chinese.js';
+import type { FieldTexts, FormTexts } from '../base/form-texts.js';
 
 /** A text by language. */
 export interface Text {
@@ -39,14 +39,14 @@ export interface About {
 
 const author = { name: 'Haumea', email: '', company: '', website: '' };
 
-/** A text that is written in English, in both languages. */
-export function text(english: string): Text {
-  return { en: english, zh: inChinese(english) };
+/** A text in both languages; in English as long as nobody has put it into Chinese. */
+export function text(english: string, chinese = english): Text {
+  return { en: english, zh: chinese };
 }
 
 /** What a form says about its connector; all are part of the program. */
-export function about(description: string): About {
-  return { trial: false, installed: true, author, helpUrl: text(''), description: text(description) };
+export function about(description: string, chinese?: FormTexts): About {
+  return { trial: false, installed: true, author, helpUrl: text(''), description: text(description, chinese?.about) };
 }
 
 /** What a form takes from outside of the spec. */
@@ -55,16 +55,17 @@ export interface FormContext {
   readonly connection?: Spec;
   /** Names of the connections whose properties may be used. */
   readonly selectable?: readonly string[];
+  readonly chinese?: FormTexts;
 }
 
 /** The inputs for a spec. */
-export function formOf(spec: Spec, { connection = {}, selectable }: FormContext = {}): FormField[] {
+export function formOf(spec: Spec, { connection = {}, selectable, chinese }: FormContext = {}): FormField[] {
   const isConnected = Object.keys(connection).length > 0;
   return describe(spec)
     .filter(({ name, isUnlisted }) => !isUnlisted && (name !== selector || isConnected))
     .map((info) => {
       const values = info.name === selector ? selectable : valuesOf(info);
-      return fieldOf(info, values, Object.hasOwn(connection, info.name));
+      return fieldOf(info, values, Object.hasOwn(connection, info.name), chinese?.props);
     });
 }
 
@@ -74,8 +75,14 @@ const selector = 'connectionSelector';
 /** Whole numbers of a range up to this are offered one by one. */
 const maxOffered = 8;
 
-function fieldOf(info: FieldInfo, values: readonly unknown[] | undefined, isOfConnection: boolean): FormField {
+function fieldOf(
+  info: FieldInfo,
+  values: readonly unknown[] | undefined,
+  isOfConnection: boolean,
+  chinese: FieldTexts = {},
+): FormField {
   const { name, doc, isSecret, label } = info;
+  const [chineseLabel, chineseHint] = chinese[name] ?? [];
   const nested = info.fields?.map((inner) => fieldOf(inner, valuesOf(inner), false));
   return {
     exist: false,
@@ -86,8 +93,8 @@ function fieldOf(info: FieldInfo, values: readonly unknown[] | undefined, isOfCo
     connection_related: isOfConnection,
     optional: !info.isRequired && (values !== undefined || !isNeeded(info)),
     values: values ?? null,
-    hint: text(doc),
-    label: text(label ?? captionOf(name)),
+    hint: text(doc, chineseHint),
+    label: text(label ?? captionOf(name), chineseLabel),
   };
 }
 

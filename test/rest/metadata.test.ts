@@ -92,6 +92,41 @@ test('texts of forms are in English and in Chinese', async () => {
   assert.equal([about.description.zh, node.label], ['接收结果并丢弃。', { en: 'Nop', zh: 'Nop' }]);
 });
 
+test('a form that is there in Chinese is so with all its texts, whatever its English sentences are', async () => {
+  const missing: string[] = [];
+  const seen = new Set<string>();
+  const see = (where: string, { en, zh }: Texts) => en !== '' && en === zh && missing.push(`${where}: ${en}`);
+  const seeForm = (where: string, fields: (Named & Record<'label' | 'hint', Texts>)[]) => {
+    for (const { name, label, hint } of fields) {
+      see(`${where}.${name}`, label);
+      see(`${where}.${name}`, hint);
+    }
+  };
+  for (const owner of ['sources', 'sinks', 'connections']) {
+    for (const { name } of (await plane.request('GET', `/metadata/${owner}`)).json) {
+      const { about, dataSource, properties } = (await plane.request('GET', `/metadata/${owner}/${name}`)).json;
+      if (about.description.en === about.description.zh) continue;
+      seen.add(name);
+      if (dataSource?.hint !== undefined) see(`${owner}/${name}`, dataSource.hint);
+      seeForm(`${owner}/${name}`, properties.default ?? properties);
+    }
+  }
+  for (const { name, about, properties } of (await plane.request('GET', '/metadata/operators')).json) {
+    see(name, about.description);
+    seeForm(name, properties);
+  }
+  assert.equal(missing, []);
+  assert.ok(seen.has('mqtt') && seen.has('file'));
+});
+
+test('a function has its own name in Chinese, not that of a sink', async () => {
+  const groups: { functions: (Named & { node: { label: Texts } })[] }[] = (
+    await plane.request('GET', '/metadata/functions')
+  ).json;
+  const log = groups.flatMap(({ functions }) => functions).find(({ name }) => name === 'log');
+  assert.equal(log?.node.label, { en: 'Log', zh: 'Log' });
+});
+
 test('offers nothing that would be refused or do nothing', async () => {
   for (const path of ['sources/mqtt', 'sinks/mqtt', 'sources/file', 'sinks/file', 'sources/memory', 'sinks/log']) {
     const form = await inputs(`/metadata/${path}`);

@@ -7,6 +7,7 @@ import { pathOf } from './path.js';
 export default defineConnector({
   name: 'file',
   doc: 'Reads and writes files of the machine the engine runs on.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     dataSource: { doc: 'Name of the file or folder, below the path' },
     isTypeOf: 'table',

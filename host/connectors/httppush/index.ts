@@ -8,6 +8,7 @@ const methods = ['POST', 'PUT'];
 export default defineConnector({
   name: 'httppush',
   doc: 'Takes what clients send to a path of the data server; the path is the DATASOURCE.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   // Clients come to the data server.
   connection: { props: {} },
   source: {

@@ -5,6 +5,7 @@ import { defineConnector } from '../define.js';
 export default defineConnector({
   name: 'log',
   doc: 'Writes each message to the log.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   sink: {
     props: { ...commonSink },
     form: { takes: 'messages', framing: 'messages' },

@@ -8,6 +8,7 @@ const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not
 export default defineConnector({
   name: 'memory',
   doc: 'Joins rules through topics in memory.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     dataSource: { doc: 'Topic that sinks of other rules write to; may have the wildcards + and #', isNeeded: true },
     props: { ...commonSource },

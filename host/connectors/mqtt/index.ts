@@ -7,6 +7,7 @@ import { connection, protocolLevel } from './connection.js';
 export default defineConnector({
   name: 'mqtt',
   doc: 'Subscribes to and publishes on topics of an MQTT broker.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   connection: {
     props: connection,
     files: ({ certificationPath, privateKeyPath, rootCaPath }) => ({ certificationPath, privateKeyPath, rootCaPath }),

@@ -8,6 +8,7 @@ const own = { log: field.bool().default(false).doc('Write messages to the log') 
 export default defineConnector({
   name: 'nop',
   doc: 'Takes results and forgets them.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   sink: {
     props: { ...commonSink, ...own },
     form: (props) => ({

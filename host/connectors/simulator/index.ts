@@ -6,6 +6,7 @@ import { defineConnector } from '../define.js';
 export default defineConnector({
   name: 'simulator',
   doc: 'Sends rows of its configuration.',
+  chinese: async () => (await import('./chinese.js')).chinese,
   source: {
     props: {
       ...commonSource,

@@ -1,0 +1,11 @@
+/** Texts of forms in a language other than English, by what they belong to: a changed sentence leaves its translation in place. */
+
+/** Caption and explanation of properties, by name; what is missing is shown in English. */
+export type FieldTexts = Readonly<Record<string, readonly [label: string, hint: string]>>;
+
+export interface FormTexts {
+  /** What the form is for, where that is not a name of its own. */
+  readonly name?: string;
+  readonly about: string;
+  readonly props: FieldTexts;
+}

@@ -1,0 +1,27 @@
+/** The forms of file in Chinese. */
+import type { ConnectorTexts } from '../define.js';
+
+export const chinese: ConnectorTexts = {
+  name: '文件',
+  about: '读写引擎所在机器上的文件。',
+  dataSource: '文件夹路径下的文件名或文件夹名',
+  source: {
+    fileType: ['文件类型', 'json：对象数组或连续的对象；lines：每行一条消息'],
+    path: ['路径', '文件所在的文件夹，不含其下的文件夹；相对路径位于数据文件夹中'],
+    interval: ['间隔时间', '再次读取文件前的间隔；0 表示只读取一次'],
+    sendInterval: ['发送间隔', '两条消息之间的间隔'],
+    ignoreStartLines: ['忽略起始行数', '每个文件开头忽略的行数'],
+    decompression: ['解压缩', '文件的压缩方式'],
+    actionAfterRead: ['读取后的操作', '0 保留文件，1 删除文件，2 移动到 moveTo'],
+    moveTo: ['移动到', '存放已读取文件的文件夹；名称已存在时在其后加上时间'],
+  },
+  sink: {
+    path: [
+      '路径',
+      '要写入的文件，相对路径位于数据文件夹中；规则启动时缺少的文件夹会自动创建，之后消失的文件夹（如丢失的挂载）会等待其恢复',
+    ],
+    fileType: ['文件类型', 'lines：每条消息后换行；崩溃后缺少换行的最后一行会先补上换行'],
+    rollingSize: ['滚动大小', '文件达到该字节数后另存；0 表示从不'],
+    rollingNamePattern: ['滚动文件命名方式', '另存文件名中时间戳的位置'],
+  },
+};
