@@ -6,9 +6,6 @@ import type { HostColumns } from './api.js';
 import { argument, Tag } from './gen/layouts.js';
 import { NoRoomError, type Value, type ValueAccess, ValueError } from './value.js';
 
-/** A function over columns; it must fill every row with `set` or `fail`. */
-export type HostFunction = (columns: HostColumns) => void;
-
 /** What the kernel imports as `host.call`. */
 export type HostCallImport = (
   fn: number,

@@ -39,7 +39,6 @@ import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
 
 export { KernelError, ProtocolError } from './error.js';
-export { kernelModule } from './module.js';
 
 const nodeAt = nodeLayout.at;
 

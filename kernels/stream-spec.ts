@@ -55,7 +55,7 @@ export function encodeColumnUse(use: ColumnUse): { kind: number; name: Uint8Arra
 }
 
 /** Bytes of a type in prefix notation. */
-export function encodeType(type: ColumnType): Buffer {
+function encodeType(type: ColumnType): Buffer {
   if (type.type === 'array') return Buffer.concat([Buffer.from([TypeKind.array]), encodeType(type.element)]);
   if (type.type !== 'struct') return Buffer.from([TypeKind[type.type]]);
   const fields = Buffer.concat(

@@ -11,6 +11,7 @@ const checks = [
   ['generated files', [join(root, 'tools/gen.mjs'), '--check']],
   ['reference pages', ['--import', 'tsx', join(root, 'tools/reference.mjs'), '--check']],
   ['import directions', ['--import', 'tsx', join(root, 'test/arch/imports.test.ts')]],
+  ['exports', ['--import', 'tsx', join(root, 'test/arch/exports.test.ts')]],
   ['circles', ['--import', 'tsx', join(root, 'test/arch/circles.test.ts')]],
 ];
 

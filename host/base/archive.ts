@@ -21,7 +21,7 @@ export interface ArchiveLimits {
   readonly maxRatio: number;
 }
 
-export const archiveLimits: ArchiveLimits = {
+const archiveLimits: ArchiveLimits = {
   maxEntries: 10_000,
   maxEntryBytes: 512 * 1024 * 1024,
   maxTotalBytes: 1024 * 1024 * 1024,

@@ -314,7 +314,7 @@ function absoluteReason(path: string): string | undefined {
 }
 
 /** Says why a text can't name a log file of a rule: it must stay in the log folder and leave other files alone. */
-export function logFileReason(name: string): string | undefined {
+function logFileReason(name: string): string | undefined {
   if (name === '') return undefined;
   if (!/^[\w][\w. -]{0,199}$/.test(name) || name.endsWith('.')) {
     return `must be a plain file name in the log folder (letters, digits, _ - . and spaces), not ${JSON.stringify(name)}`;

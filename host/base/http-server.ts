@@ -37,7 +37,7 @@ export interface HttpLimits {
   readonly unreadBytes: number;
 }
 
-export const defaultLimits: HttpLimits = {
+const defaultLimits: HttpLimits = {
   headMs: 20_000,
   requestMs: 120_000,
   answerMs: 300_000,

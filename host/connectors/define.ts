@@ -9,8 +9,6 @@ import type { FieldTexts, FormTexts } from '../base/form-texts.js';
 import { loadPart } from './load-part.js';
 import type { Sink, SinkContext, Source, SourceContext } from './running.js';
 
-export type { Framing };
-
 type Props = Record<string, unknown>;
 
 /** The wire form in which a source gives its input. */

@@ -99,7 +99,7 @@ export function perRow(
 }
 
 /** Reads the arguments of row k; false when they decide the result by themselves, which is set then. See `perRow`. */
-export function readArgs(columns: HostColumns, k: number, nulls: 'propagate' | 'handles', args: unknown[]): boolean {
+function readArgs(columns: HostColumns, k: number, nulls: 'propagate' | 'handles', args: unknown[]): boolean {
   let hasNull = false;
   let failed: ValueError | null = null;
   for (let i = 0; i < args.length; i++) {
@@ -115,7 +115,7 @@ export function readArgs(columns: HostColumns, k: number, nulls: 'propagate' | '
 }
 
 /** Sets the result of row k to what the call returns or to the error that it throws. */
-export function setResult(columns: HostColumns, k: number, compute: () => unknown): void {
+function setResult(columns: HostColumns, k: number, compute: () => unknown): void {
   try {
     columns.set(k, compute());
   } catch (error) {

@@ -214,7 +214,7 @@ export function replacedName({ expr, alias }: { expr: Expr; alias: string | null
 }
 
 /** The value of a literal; undefined for any other expression. */
-export function literalOf(expr: Expr): LiteralArg {
+function literalOf(expr: Expr): LiteralArg {
   switch (expr.kind) {
     case 'null':
       return null;

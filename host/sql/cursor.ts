@@ -9,10 +9,10 @@ import { reservedWords, softWords } from './keywords.js';
 import { Lexer, type Token } from './lexer.js';
 
 /** Deepest nesting of brackets, calls, operators and column types. */
-export const MAX_NESTING = 500;
+const MAX_NESTING = 500;
 
 /** Greatest height of an expression tree: a chain `a + b + …` grows it without nesting. */
-export const MAX_TREE_HEIGHT = 1000;
+const MAX_TREE_HEIGHT = 1000;
 
 export class Cursor {
   token: Token;

@@ -4,7 +4,7 @@
 import type { Expr, SelectItem } from './ast.js';
 
 /** Prefix of the names of unnamed expressions; their number follows, counted from 0 within the statement. */
-export const UNNAMED_PREFIX = 'kuiper_field_';
+const UNNAMED_PREFIX = 'kuiper_field_';
 
 /** Returns the name an expression brings along: that of a column or a function; null for any other expression. */
 export function ownName(expr: Expr, functionName: (name: string) => string = lowerCase): string | null {

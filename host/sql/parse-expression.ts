@@ -124,7 +124,7 @@ function parseIn(cursor: Cursor, operand: Expr, negated: boolean): Expr {
 }
 
 /** Reads expressions separated by commas, at least one. */
-export function parseExprList(cursor: Cursor): Expr[] {
+function parseExprList(cursor: Cursor): Expr[] {
   const items = [parseExpr(cursor)];
   while (cursor.acceptSymbol(',')) items.push(parseExpr(cursor));
   return items;

@@ -62,7 +62,7 @@ export function print(statement: Statement): string {
 }
 
 /** Prints a name, in back-quotes unless it is a plain word without meaning in the language. */
-export function printName(name: string): string {
+function printName(name: string): string {
   const isPlain = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !isKeyword(name.toUpperCase());
   return isPlain ? name : `\`${name.replaceAll('`', '``')}\``;
 }
@@ -72,7 +72,7 @@ function isKeyword(upper: string): boolean {
 }
 
 /** Prints a string literal. */
-export function printString(value: string): string {
+function printString(value: string): string {
   return JSON.stringify(value);
 }
 
@@ -245,7 +245,7 @@ function printSelect(select: Select): string {
 }
 
 /** Prints a column type. */
-export function printFieldType(fieldType: FieldType): string {
+function printFieldType(fieldType: FieldType): string {
   switch (fieldType.type) {
     case 'array':
       return `ARRAY(${printFieldType(fieldType.element)})`;

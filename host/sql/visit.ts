@@ -5,7 +5,7 @@
 import type { Expr, Over, Select, SelectItem } from './ast.js';
 
 /** Calls `visit` for every direct operand, in source order; `FILTER`, `OVER` and `REPLACE` parts included. */
-export function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
+function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
   mapChildren(expr, (child) => {
     visit(child);
     return child;
@@ -37,7 +37,7 @@ export function transform(expr: Expr, change: (expr: Expr) => Expr): Expr {
 }
 
 /** Replaces every direct operand, in source order; returns the same object when nothing changed. */
-export function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
+function mapChildren(expr: Expr, map: (child: Expr) => Expr): Expr {
   let isChanged = false;
   const one = (child: Expr): Expr => {
     const mapped = map(child);

@@ -86,7 +86,7 @@ function slice(value: Value, from: Value, to: Value): Value {
 }
 
 /** Joins values as `print` does: a space between two that are no texts. */
-export function print(values: Value[], budget: Budget): string {
+function print(values: Value[], budget: Budget): string {
   let text = '';
   values.forEach((value, i) => {
     if (i > 0 && typeof value !== 'string' && typeof values[i - 1] !== 'string') text += ' ';
@@ -113,7 +113,7 @@ function escapeJs(text: string): string {
 }
 
 /** Escapes all but letters, digits and `-_.~`, a space as `+`. */
-export function queryEscape(text: string): string {
+function queryEscape(text: string): string {
   // The way through bytes turns half characters into U+FFFD, which can be escaped.
   return encodeURIComponent(Buffer.from(text).toString())
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -3,7 +3,7 @@ import { any, type FunctionSpec, fn, sizeArg } from './function-spec.js';
 import { TemplateError, type Value } from './value.js';
 
 /** Number of anything: texts are read, what is no number is 0. */
-export function toFloat(value: Value): number {
+function toFloat(value: Value): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
@@ -22,7 +22,7 @@ export function toInteger(value: Value): bigint {
 }
 
 /** A 64-bit result as the smaller of the two kinds. */
-export function integer(value: bigint): Value {
+function integer(value: bigint): Value {
   const wrapped = BigInt.asIntN(64, value);
   const number = Number(wrapped);
   return Number.isSafeInteger(number) ? number : wrapped;

@@ -117,7 +117,7 @@ function showScalar(value: undefined | null | boolean | number | bigint | string
 }
 
 /** Prints a number as `%v` does: as an integer when it is a whole one that JavaScript holds exactly. */
-export function showNumber(value: number): string {
+function showNumber(value: number): string {
   if (Number.isSafeInteger(value)) return Object.is(value, -0) ? '-0' : String(value);
   return goFloat(value);
 }

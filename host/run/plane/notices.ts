@@ -5,7 +5,7 @@ import type { Heartbeat } from '../link/heartbeat.js';
 import { exhaustionOf } from './memory.js';
 import type { RunningRule } from './running.js';
 
-export function rulesWith(node: NodeHandle, rules: Iterable<RunningRule>): RunningRule[] {
+function rulesWith(node: NodeHandle, rules: Iterable<RunningRule>): RunningRule[] {
   return [...rules].filter((rule) => rule.nodes.some(({ handle }) => handle === node));
 }
 

@@ -1,0 +1,81 @@
+/** What is exported is used: by another file, or, of types, at least within its own, where they describe what goes out. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|mjs)$/.test(name) && !name.endsWith('.d.ts'))
+    .map((name) => join(folder, name));
+}
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+/** The file that an import means. */
+function fileOf(importer: string, path: string): string {
+  const target = join(dirname(importer), path);
+  const source = target.replace(/\.js$/, '.ts');
+  return existsSync(join(root, source)) ? source : target;
+}
+
+/** Names that files import of each other, by the file that exports them; `*` stands for all. */
+function importedNames(): Map<string, Set<string>> {
+  const imported = new Map<string, Set<string>>();
+  const note = (file: string, name: string) => imported.set(file, (imported.get(file) ?? new Set()).add(name));
+  for (const file of ['host', 'kernels', 'test', 'bench', 'tools', 'bin'].flatMap(filesIn)) {
+    const text = read(file);
+    for (const [, what = '', path = ''] of text.matchAll(
+      /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?([^'"`;]*?)\s*from\s*['"](\.[^'"]+)['"]/g,
+    )) {
+      const target = fileOf(file, path);
+      if (!what.includes('{')) note(target, what.startsWith('*') ? '*' : 'default');
+      for (const item of (/\{([^}]*)\}/.exec(what)?.[1] ?? '').split(',')) {
+        note(
+          target,
+          item
+            .trim()
+            .replace(/^type\s+/, '')
+            .replace(/\s+as\s.*$/, ''),
+        );
+      }
+    }
+    for (const [, path = '', name] of text.matchAll(/import\(\s*['"](\.[^'"]+)['"]\s*\)(?:\.(\w+))?/g)) {
+      note(fileOf(file, path), name ?? '*');
+    }
+  }
+  return imported;
+}
+
+test('nothing is exported for nobody', () => {
+  const imported = importedNames();
+  const wrong: string[] = [];
+  for (const file of ['host', 'kernels'].flatMap(filesIn).filter((name) => !name.includes('/gen/'))) {
+    const names = imported.get(file) ?? new Set();
+    const text = read(file);
+    const declared = text.matchAll(
+      /\nexport\s+(?:abstract\s+)?(?:async\s+)?(const|let|function\*?|class|interface|type|enum)\s+(\w+)/g,
+    );
+    for (const [, kind = '', name = ''] of declared) {
+      if (names.has(name) || names.has('*')) continue;
+      const isType = kind === 'interface' || kind === 'type';
+      const uses = text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0;
+      if (!isType || uses < 2) wrong.push(`${file}: ${name}`);
+    }
+    for (const [, items = ''] of text.matchAll(/\nexport\s+(?:type\s+)?\{([^}]*)\}/g)) {
+      for (const item of items.split(',')) {
+        const name = item
+          .trim()
+          .replace(/^type\s+/, '')
+          .replace(/^.*\sas\s+/, '');
+        if (name !== '' && !names.has(name) && !names.has('*')) wrong.push(`${file}: ${name}, exported again`);
+      }
+    }
+  }
+  assert.equal(wrong, []);
+});
+
+test.run();
