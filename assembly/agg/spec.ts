@@ -2,6 +2,7 @@
 // stand while rows are taken in.
 // The spec is drawn in gen/window-layouts.ts.
 import { isMergeable, stateSize } from '../gen/aggregates';
+import { bindTo } from '../mem/bind';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { COL_UNIFORM, Tag } from '../mem/layout';
 
@@ -76,8 +77,7 @@ export function allMergeable(spec: usize): bool {
 }
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
-//   bind    vals u32 | tags u32 | stride u32 | uniform u32      row i's payload at vals + i * stride * 8
-export const BIND_SIZE: u32 = 16;
+export { bindTag, bindUniform, bindVal } from '../mem/bind';
 export const MAX_INPUTS: u32 = 1024;
 const BINDS: usize = memory.data(16 * 1024, 16);
 
@@ -86,27 +86,8 @@ const BINDS: usize = memory.data(16 * 1024, 16);
   return BINDS + (<usize>input << 4);
 }
 
-// @ts-ignore: decorator
-@inline export function bindTag(bind: usize, row: u32): u8 {
-  return load<u8>(<usize>load<u32>(bind, 4) + <usize>(row * load<u32>(bind, 8)));
-}
-
-// @ts-ignore: decorator
-@inline export function bindVal(bind: usize, row: u32): u64 {
-  return load<u64>(<usize>load<u32>(bind) + (<usize>(row * load<u32>(bind, 8)) << 3));
-}
-
-// @ts-ignore: decorator
-@inline export function bindUniform(bind: usize): u8 {
-  return load<u8>(bind, 12);
-}
-
 export function setBind(input: u32, vals: usize, tags: usize, stride: u32, uniform: u8): void {
-  const bind = bindOf(input);
-  store<u32>(bind, <u32>vals);
-  store<u32>(bind, <u32>tags, 4);
-  store<u32>(bind, stride, 8);
-  store<u32>(bind, uniform, 12);
+  bindTo(bindOf(input), vals, tags, stride, uniform);
 }
 
 /** Binds the inputs to the current batch; constants stand in `program`. */

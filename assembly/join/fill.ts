@@ -1,9 +1,12 @@
-// Columns of pairs: the values of records, written into column blocks.
+// Columns of pairs: the values of rows, written into column blocks.
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
 import { noteUniform } from '../flow/stage';
-import { OWNER_NONE, OWNER_OTHER, J_OTHERS, S_OTHERS, S_OWNERS, branchAt, slotsOf } from './spec';
-import { placeOf, recordOf, spec, state } from './run';
-import { recordTag, recordVal } from './rows';
+import { ROWS_COUNT } from '../rows/layout';
+import { firstNumber, pageOf } from '../rows/number';
+import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageVal, pageVals } from '../rows/page';
+import { rowsFirst } from '../rows/store';
+import { OWNER_NONE, OWNER_OTHER, S_OTHERS, S_OWNERS, branchRows } from './spec';
+import { NO_ROW, placeOf, rowOf, state } from './run';
 
 /**
  * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
@@ -21,22 +24,41 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
     fillOther(block, OWNER_NONE, 0, n);
     return;
   }
-  const slots = slotsOf(branchAt(spec, branch));
+  const rows = branchRows(state, branch);
+  const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
+  // Rows that follow each other mostly stand in one page.
+  let start: u32 = 0;
+  let capacity: u32 = 0;
+  let vals: usize = 0;
+  let tags: usize = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = <usize>i << 2;
-    const record = recordOf(place, load<u32>(leftNumbers + at), load<u32>(rightNumbers + at));
-    if (record) setAt(block, i, recordTag(record, slots, slot), recordVal(record, slot));
-    else setAt(block, i, Tag.MISSING, 0);
+    const position = rowOf(place, load<u32>(leftNumbers + at), load<u32>(rightNumbers + at));
+    if (position == NO_ROW) {
+      setAt(block, i, Tag.MISSING, 0);
+      continue;
+    }
+    const number = first + position;
+    if (number - start >= capacity) {
+      const page = pageOf(rows, number);
+      start = load<u32>(page, PAGE_NUMBER);
+      capacity = load<u32>(page, PAGE_CAPACITY);
+      vals = pageVals(page, slot);
+      tags = pageTags(page, slot);
+    }
+    const row = <usize>(number - start);
+    setAt(block, i, load<u8>(tags + row), load<u64>(vals + (row << 3)));
   }
   noteUniform(block, n);
 }
 
 /** A column of no branch has the same value in all rows of the message. */
 function fillOther(block: usize, owner: u32, slot: u32, n: u32): void {
-  const record = <usize>load<u32>(state, S_OTHERS);
-  const isKnown = owner == OWNER_OTHER && record != 0;
-  const tag: u8 = isKnown ? recordTag(record, load<u32>(spec, J_OTHERS), slot) : Tag.MISSING;
-  const payload: u64 = isKnown ? recordVal(record, slot) : 0;
+  const others = state + S_OTHERS;
+  const isKnown = owner == OWNER_OTHER && load<u32>(others, ROWS_COUNT) != 0;
+  const page = rowsFirst(others);
+  const tag: u8 = isKnown ? pageTag(page, slot, load<u32>(page, PAGE_LEFT)) : Tag.MISSING;
+  const payload: u64 = isKnown ? pageVal(page, slot, load<u32>(page, PAGE_LEFT)) : 0;
   for (let i: u32 = 0; i < n; i++) store<u64>(block + (<usize>i << 3), payload, COL_VALS);
   memory.fill(block + COL_TAGS, tag, n);
   store<u8>(block, tag, COL_UNIFORM);

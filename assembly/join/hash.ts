@@ -2,11 +2,15 @@
 // error, for every pair left out: all values of a key that are not null are of one kind.
 import { accountOf } from '../flow/node';
 import { Tag } from '../mem/layout';
-import { B_IS_TABLE, K_IS_PLAIN, K_LEFT, K_LEFT_BRANCH, K_RIGHT, T_BRANCH, T_KEYS, branchAt, keyAt, listAt, slotsOf } from './spec';
-import { leftCount, node, placeOf, recordOf, rightCount, rights, spec, state, step } from './run';
-import { LIST_INDEX, LIST_LOOKUPS, recordTag, recordVal } from './rows';
+import { firstNumber, pageOf } from '../rows/number';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTag, pageTags, pageVal } from '../rows/page';
+import { rowsFirst } from '../rows/store';
+import {
+  BRANCH_INDEX, BRANCH_LOOKUPS, B_IS_TABLE, K_IS_PLAIN, K_LEFT, K_LEFT_BRANCH, K_RIGHT, T_BRANCH, T_KEYS, branchAt, branchRows, keyAt,
+} from './spec';
+import { NO_ROW, leftCount, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, kindOf, rightHash } from './keys';
-import { indexAdd, indexAddRecord, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow } from './index';
+import { indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow } from './index';
 import { addPair, outerIsRight } from './pairs';
 
 /** A row costs as much to hash as so many pairs to judge. */
@@ -18,7 +22,7 @@ export function hashPairs(): bool {
   if (keys == 0) return false;
   const branch = load<u32>(step, T_BRANCH);
   if (!outerIsRight && load<u32>(branchAt(spec, branch), B_IS_TABLE)) {
-    const kept = indexOfTable(listAt(state, branch), keys);
+    const kept = indexOfTable(branchRows(state, branch), keys);
     return kept != 0 && probe(kept, keys);
   }
   if (!isWorthwhile(leftCount)) return false;
@@ -35,14 +39,14 @@ function isWorthwhile(lookups: u32): bool {
 }
 
 /** Index of a table, made once enough rows were looked up in vain; from then on rows are added to it as they come. */
-function indexOfTable(list: usize, keys: u32): usize {
-  const kept = <usize>load<u32>(list, LIST_INDEX);
+function indexOfTable(table: usize, keys: u32): usize {
+  const kept = <usize>load<u32>(table, BRANCH_INDEX);
   if (kept) return kept;
-  const lookups = <u64>load<u32>(list, LIST_LOOKUPS) + leftCount;
-  store<u32>(list, <u32>min<u64>(lookups, 0xffffffff), LIST_LOOKUPS);
-  if (!isWorthwhile(load<u32>(list, LIST_LOOKUPS))) return 0;
+  const lookups = <u64>load<u32>(table, BRANCH_LOOKUPS) + leftCount;
+  store<u32>(table, <u32>min<u64>(lookups, 0xffffffff), BRANCH_LOOKUPS);
+  if (!isWorthwhile(load<u32>(table, BRANCH_LOOKUPS))) return 0;
   const index = indexOfRights(keys);
-  store<u32>(list, <u32>index, LIST_INDEX);
+  store<u32>(table, <u32>index, BRANCH_INDEX);
   return index;
 }
 
@@ -50,7 +54,11 @@ function indexOfTable(list: usize, keys: u32): usize {
 function indexOfRights(keys: u32): usize {
   const index = indexNew(spec, step, keys, rightCount, accountOf(node));
   if (!index) return 0;
-  for (let r: u32 = 0; r < rightCount; r++) indexAddRecord(index, r, <usize>load<u32>(rights + (<usize>r << 2)));
+  let position: u32 = 0;
+  for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) indexAddRow(index, position++, page, row);
+  }
   return index;
 }
 
@@ -71,26 +79,42 @@ function probe(index: usize, keys: u32): bool {
     const kinds = indexKinds(index, k) | outerKinds(keyAt(spec, step, k));
     if (kinds & (1 << KIND_OTHER) || popcnt(kinds) > 1) return false;
   }
-  const count = outerIsRight ? rightCount : leftCount;
-  for (let o: u32 = 0; o < count; o++) {
-    const hash = outerIsRight ? rightHash(spec, step, <usize>load<u32>(rights + (<usize>o << 2))) : leftHash(o);
-    if (hash == NO_HASH) continue;
-    for (let slot = indexFirst(index, hash); slot; slot = indexNext(index, slot)) {
-      const i = indexRow(index, slot, hash);
-      if (i >= 0 && !(outerIsRight ? addPair(i, o) : addPair(o, i))) return true;
-    }
+  if (outerIsRight) probeRights(index);
+  else {
+    for (let l: u32 = 0; l < leftCount; l++) if (!find(index, leftHash(l), l)) break;
+  }
+  return true;
+}
+
+function probeRights(index: usize): void {
+  let r: u32 = 0;
+  for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) if (!find(index, rightHash(spec, step, page, row), r++)) return;
+  }
+}
+
+/** Adds the outer row `o` with all rows of the index that have its hash; false when the message has failed. */
+// @ts-ignore: decorator
+@inline function find(index: usize, hash: u32, o: u32): bool {
+  if (hash == NO_HASH) return true;
+  for (let slot = indexFirst(index, hash); slot; slot = indexNext(index, slot)) {
+    const i = indexRow(index, slot, hash);
+    if (i >= 0 && !(outerIsRight ? addPair(i, o) : addPair(o, i))) return false;
   }
   return true;
 }
 
 /** Kinds of a key's values among the outer rows, a bit for each; null has none. */
 function outerKinds(key: usize): u32 {
-  const count = outerIsRight ? rightCount : leftCount;
-  const slots = slotsOf(branchAt(spec, load<u32>(step, T_BRANCH)));
   let kinds: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    kinds |= <u32>1 << (outerIsRight ? kindOf(recordTag(recordOf(-1, 0, i), slots, load<u32>(key, K_RIGHT))) : leftKind(key, i));
-  }
+  if (outerIsRight) {
+    for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+      const tags = pageTags(page, load<u32>(key, K_RIGHT));
+      const to = load<u32>(page, PAGE_TO);
+      for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) kinds |= <u32>1 << kindOf(load<u8>(tags + row));
+    }
+  } else for (let l: u32 = 0; l < leftCount; l++) kinds |= <u32>1 << leftKind(key, l);
   return kinds & ~1;
 }
 
@@ -99,10 +123,13 @@ function leftKind(key: usize, l: u32): u32 {
   const branch = load<u32>(key, K_LEFT_BRANCH);
   const place = placeOf(branch);
   if (place < 0) return KIND_OTHER;
-  const record = recordOf(place, l, 0);
+  const position = rowOf(place, l, NO_ROW);
   // What a computed key is without a row is not known here.
-  if (!record) return load<u32>(key, K_IS_PLAIN) ? kindOf(Tag.MISSING) : KIND_OTHER;
-  return kindOf(recordTag(record, slotsOf(branchAt(spec, branch)), load<u32>(key, K_LEFT)));
+  if (position == NO_ROW) return load<u32>(key, K_IS_PLAIN) ? kindOf(Tag.MISSING) : KIND_OTHER;
+  const rows = branchRows(state, branch);
+  const number = firstNumber(rows) + position;
+  const page = pageOf(rows, number);
+  return kindOf(pageTag(page, load<u32>(key, K_LEFT), number - load<u32>(page, PAGE_NUMBER)));
 }
 
 /** Hash of the keys of row `l` of the left side; NO_HASH when one of them is null. */
@@ -113,12 +140,16 @@ function leftHash(l: u32): u32 {
     const key = keyAt(spec, step, k);
     const branch = load<u32>(key, K_LEFT_BRANCH);
     const place = placeOf(branch);
-    const record: usize = place < 0 ? 0 : recordOf(place, l, 0);
-    if (!record) return NO_HASH;
+    const position: u32 = place < 0 ? NO_ROW : rowOf(place, l, NO_ROW);
+    if (position == NO_ROW) return NO_HASH;
+    const rows = branchRows(state, branch);
+    const number = firstNumber(rows) + position;
+    const page = pageOf(rows, number);
+    const row = number - load<u32>(page, PAGE_NUMBER);
     const slot = load<u32>(key, K_LEFT);
-    const tag = recordTag(record, slotsOf(branchAt(spec, branch)), slot);
+    const tag = pageTag(page, slot, row);
     if (tag <= Tag.NULL) return NO_HASH;
-    hash = hashAdd(hash, tag, recordVal(record, slot));
+    hash = hashAdd(hash, tag, pageVal(page, slot, row));
   }
   return hashDone(hash);
 }

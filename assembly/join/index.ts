@@ -6,8 +6,8 @@
 //           32  u32[16] for each key: rows by the kind of their value
 //               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
 import { alloc, free } from '../mem/alloc';
-import { K_RIGHT, T_BRANCH, branchAt, keyAt, slotsOf } from './spec';
-import { recordTag } from './rows';
+import { pageTag } from '../rows/page';
+import { K_RIGHT, keyAt } from './spec';
 import { KIND_COUNT, KIND_NULL, NO_HASH, kindOf, rightHash } from './keys';
 
 const I_MASK: usize = 4;
@@ -103,19 +103,22 @@ export function indexAdd(index: usize, row: u32, hash: u32): void {
   return <i32>((slot - 1 - load<u32>(index, I_OLDEST)) & load<u32>(index, I_RING));
 }
 
-// ---- tables ---------------------------------------------------------------------------------------------------
+// ---- the right side -------------------------------------------------------------------------------------------
 
-/** Adds the row of a table that is to be its last, at position `row`. False when it has no room: a larger index must be made. */
-export function indexAddRecord(index: usize, row: u32, record: usize): bool {
-  if (row > load<u32>(index, I_RING)) return false;
-  countRecord(index, record, 1);
-  indexAdd(index, row, rightHash(load<u32>(index, I_SPEC), load<u32>(index, I_STEP), record));
+/**
+ * Adds a row behind the last one, at the position, which stands in a page. False when it has no room: a larger index must be
+ * made.
+ */
+export function indexAddRow(index: usize, position: u32, page: usize, row: u32): bool {
+  if (position > load<u32>(index, I_RING)) return false;
+  countRow(index, page, row, 1);
+  indexAdd(index, position, rightHash(load<u32>(index, I_SPEC), load<u32>(index, I_STEP), page, row));
   return true;
 }
 
-/** Takes the first row of a table out. It is the first of its bucket as well. */
-export function indexDropRecord(index: usize, record: usize): void {
-  countRecord(index, record, -1);
+/** Takes the first row out. It is the first of its bucket as well. */
+export function indexDropRow(index: usize, page: usize, row: u32): void {
+  countRow(index, page, row, -1);
   const oldest = load<u32>(index, I_OLDEST);
   const entry = entryAt(index, oldest);
   const hash = load<u32>(entry, 4);
@@ -123,12 +126,11 @@ export function indexDropRecord(index: usize, record: usize): void {
   store<u32>(index, (oldest + 1) & load<u32>(index, I_RING), I_OLDEST);
 }
 
-function countRecord(index: usize, record: usize, by: u32): void {
+function countRow(index: usize, page: usize, row: u32, by: u32): void {
   const spec = <usize>load<u32>(index, I_SPEC);
   const step = <usize>load<u32>(index, I_STEP);
-  const slots = slotsOf(branchAt(spec, load<u32>(step, T_BRANCH)));
   const keys = load<u32>(index, I_KEYS);
   for (let k: u32 = 0; k < keys; k++) {
-    indexCount(index, k, kindOf(recordTag(record, slots, load<u32>(keyAt(spec, step, k), K_RIGHT))), by);
+    indexCount(index, k, kindOf(pageTag(page, load<u32>(keyAt(spec, step, k), K_RIGHT), row)), by);
   }
 }

@@ -5,20 +5,23 @@ import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
+import { selectionPop, selectionPush } from '../flow/selection';
 import { allocZeroed, free } from '../mem/alloc';
+import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
-import { poolFree, poolInit, poolReset } from '../mem/pool';
+import { poolAlloc, poolFree, poolInit, poolReset } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew, vmRun } from '../ops/vm';
+import { ROWS_COUNT, RowsFlag } from '../rows/layout';
+import { rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
   B_COLUMNS, B_COLUMNS_AT, B_COMPUTED, B_COMPUTED_AT, B_IS_TABLE, B_RETAIN, FOR_TABLE, JoinType, J_BRANCH, J_BRANCHES, J_COLUMNS,
-  J_OTHERS, J_OTHERS_AT, J_STEPS, LIST_SIZE, OWNER_NONE, OWNER_OTHER, S_BEGUN, S_FAIL, S_FAIL_LEN, S_LISTS, S_OTHERS, S_OWNERS,
-  S_POINTERS, S_PROGRAMS, T_MADE, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, listAt, slotsOf, stepAt,
+  J_OTHERS, J_OTHERS_AT, J_STEPS, BRANCH_STATE_SIZE, OWNER_OTHER, S_BEGUN, S_BRANCHES, S_FAIL, S_FAIL_LEN, S_OTHERS, S_OWNERS,
+  S_POINTERS, S_PROGRAMS, T_MADE, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, branchRows, slotsOf, stepAt,
 } from './spec';
-import { listAdd, listClear, recordNew, recordSet } from './rows';
-import { tableAdd, tableFree, tableLoad, tableSave } from './table';
+import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
 import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runStep, step, tuplesFree } from './run';
 import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
@@ -41,21 +44,23 @@ function joinOpen(node: usize): bool {
   const acct = accountOf(node);
   const columns = load<u32>(spec, J_COLUMNS);
   const branches = load<u32>(spec, J_BRANCHES);
-  const tables = <u32>S_LISTS + branches * LIST_SIZE;
-  const size = tables + (columns << 3);
+  const head = <u32>S_BRANCHES + ((branches * BRANCH_STATE_SIZE + 15) & ~15);
+  const size = head + (columns << 3);
   const state = allocZeroed(size, acct);
   if (!state) return false;
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
-  poolInit(state, 1024, acct);
-  store<u32>(state, <u32>state + tables, S_POINTERS);
-  const owners = state + tables + (<usize>columns << 2);
+  poolInit(state, 128, acct);
+  store<u32>(state, <u32>state + head, S_POINTERS);
+  const owners = state + head + (<usize>columns << 2);
   store<u32>(state, <u32>owners, S_OWNERS);
   memory.fill(owners, 0xff, <usize>columns << 2);
   for (let b: u32 = 0; b < branches; b++) {
     const branch = branchAt(spec, b);
     own(owners, b, spec + load<u32>(branch, B_COLUMNS_AT), load<u32>(branch, B_COLUMNS));
+    rowsInit(branchRows(state, b), slotsOf(branch), RowsFlag.NUMBERED, acct);
   }
+  rowsInit(state + S_OTHERS, load<u32>(spec, J_OTHERS), 0, acct);
   own(owners, OWNER_OTHER, spec + load<u32>(spec, J_OTHERS_AT), load<u32>(spec, J_OTHERS));
   const steps = load<u32>(spec, J_STEPS);
   for (let i: u32 = 0; i < steps; i++) {
@@ -83,21 +88,21 @@ function own(owners: usize, owner: u32, list: usize, count: u32): void {
 function joinSignal(node: usize, signal: u32, value: u64): void {
   // What a stream tells its tables is of no meaning for the messages that are joined with them.
   if (ctx.branch & FOR_TABLE) return;
-  if (signal == Signal.BEGIN) clear(node, <usize>load<u32>(node, N_SPEC), <usize>load<u32>(node, N_STATE));
+  if (signal == Signal.BEGIN) clear(<usize>load<u32>(node, N_SPEC), <usize>load<u32>(node, N_STATE));
   else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
 }
 
 /** Forgets the rows of the message. */
-function clear(node: usize, spec: usize, state: usize): void {
+function clear(spec: usize, state: usize): void {
   const branches = load<u32>(spec, J_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    if (!load<u32>(branchAt(spec, b), B_IS_TABLE)) listClear(listAt(state, b), accountOf(node));
+    if (!load<u32>(branchAt(spec, b), B_IS_TABLE)) rowsClear(branchRows(state, b));
   }
+  rowsClear(state + S_OTHERS);
   poolReset(state);
   store<u32>(state, 0, S_FAIL);
   store<u32>(state, 0, S_BEGUN);
-  store<u32>(state, 0, S_OTHERS);
 }
 
 function failMemory(state: usize): void {
@@ -117,35 +122,43 @@ function joinPush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
-  if (!load<u32>(state, S_OTHERS) && !keepOthers(spec, state, load<u32>(ctx.sel))) {
-    failMemory(state);
-    return;
-  }
-  const operand = load<u32>(spec, J_BRANCH);
-  const numbers: usize = operand == NO_COLUMN ? 0 : blockOf(operand);
-  const branches = load<u32>(spec, J_BRANCHES);
-  const n = ctx.selLen;
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(ctx.sel + (<usize>i << 2));
-    const b: u32 = numbers ? <u32>valAt(numbers, row) : 0;
-    if (b >= branches) continue;
-    if (!keepRow(node, spec, state, b, row)) {
-      failMemory(state);
-      return;
-    }
-  }
+  if (!keepAll(spec, state)) failMemory(state);
 }
 
-/** Keeps the values of the columns of no branch: those of the first row stand for all. */
-function keepOthers(spec: usize, state: usize, row: u32): bool {
-  const count = load<u32>(spec, J_OTHERS);
-  const record = recordNew(state, count);
-  if (!record) return false;
-  store<u32>(state, <u32>record, S_OTHERS);
-  const list = spec + load<u32>(spec, J_OTHERS_AT);
-  for (let i: u32 = 0; i < count; i++) {
-    const block = columnAt(load<u16>(list + (<usize>i << 1)));
-    if (!recordSet(state, record, count, i, tagAt(block, row), valAt(block, row))) return false;
+/** Keeps the rows of the batch by branch; false when memory is exhausted. */
+function keepAll(spec: usize, state: usize): bool {
+  if (!load<u32>(state + S_OTHERS, ROWS_COUNT) && !keepOthers(spec, state)) return false;
+  const operand = load<u32>(spec, J_BRANCH);
+  if (operand == NO_COLUMN) return keepRows(spec, state, 0, ctx.sel, ctx.selLen);
+  const numbers = blockOf(operand);
+  const own = selectionPush();
+  const others = selectionPush();
+  const done = own != 0 && others != 0 && keepEach(spec, state, numbers, own, others);
+  if (others) selectionPop();
+  if (own) selectionPop();
+  return done;
+}
+
+/** Keeps the rows of one branch after the other; `own` and `others` have room for their numbers. */
+function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others: usize): bool {
+  const branches = load<u32>(spec, J_BRANCHES);
+  let sel = ctx.sel;
+  let n = ctx.selLen;
+  while (n > 0) {
+    const b = valAt(numbers, load<u32>(sel));
+    let count: u32 = 0;
+    let left: u32 = 0;
+    for (let i: u32 = 0; i < n; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      const isOwn = valAt(numbers, row) == b;
+      store<u32>(own + (<usize>count << 2), row);
+      store<u32>(others + (<usize>left << 2), row);
+      count += <u32>isOwn;
+      left += <u32>!isOwn;
+    }
+    if (b < branches && !keepRows(spec, state, <u32>b, own, count)) return false;
+    sel = others;
+    n = left;
   }
   return true;
 }
@@ -155,45 +168,71 @@ function keepOthers(spec: usize, state: usize, row: u32): bool {
   return <usize>load<u32>(ctx.cols + (<usize>column << 2));
 }
 
-function keepRow(node: usize, spec: usize, state: usize, b: u32, row: u32): bool {
+/** Keeps the values of the columns of no branch: those of the first row stand for all. */
+function keepOthers(spec: usize, state: usize): bool {
+  const count = load<u32>(spec, J_OTHERS);
+  const binds = poolAlloc(ctx.scratch, count * BIND_SIZE);
+  if (!binds) return false;
+  bindColumns(binds, spec + load<u32>(spec, J_OTHERS_AT), count);
+  return rowsAppend(state + S_OTHERS, binds, count, ctx.sel, 1, 0);
+}
+
+function bindColumns(binds: usize, list: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) bindBlock(binds + <usize>(i * BIND_SIZE), columnAt(load<u16>(list + (<usize>i << 1))));
+}
+
+/** Keeps the rows `sel[0 … n)` of a branch. */
+function keepRows(spec: usize, state: usize, b: u32, sel: usize, n: u32): bool {
   const branch = branchAt(spec, b);
   const slots = slotsOf(branch);
-  const record = recordNew(state, slots);
-  if (!record) return false;
+  const binds = poolAlloc(ctx.scratch, slots * BIND_SIZE);
+  if (!binds) return false;
   const columns = load<u32>(branch, B_COLUMNS);
-  const list = spec + load<u32>(branch, B_COLUMNS_AT);
-  for (let i: u32 = 0; i < columns; i++) {
-    const block = columnAt(load<u16>(list + (<usize>i << 1)));
-    if (!recordSet(state, record, slots, i, tagAt(block, row), valAt(block, row))) return false;
-  }
-  const computed = load<u32>(branch, B_COMPUTED);
+  bindColumns(binds, spec + load<u32>(branch, B_COLUMNS_AT), columns);
   const operands = spec + load<u32>(branch, B_COMPUTED_AT);
-  for (let i: u32 = 0; i < computed; i++) {
-    const block = blockOf(load<u16>(operands + (<usize>i << 1)));
-    if (!recordSet(state, record, slots, columns + i, tagAt(block, row), valAt(block, row))) return false;
+  for (let i = columns; i < slots; i++) {
+    bindBlock(binds + <usize>(i * BIND_SIZE), blockOf(load<u16>(operands + (<usize>(i - columns) << 1))));
   }
-  return listAdd(listAt(state, b), record, accountOf(node));
+  return rowsAppend(branchRows(state, b), binds, slots, sel, n, 0);
 }
 
 /** Takes rows of a table in. Those that failed above, where they are counted, are messages of their own, at once. */
 function takeTable(node: usize, b: u32): void {
   // Nodes below are told nothing of where the rows came from.
   ctx.setBranch(0);
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const list = listAt(<usize>load<u32>(node, N_STATE), b);
-  const branch = branchAt(spec, b);
-  const columns = load<u32>(branch, B_COLUMNS);
+  const columns = load<u32>(branchAt(<usize>load<u32>(node, N_SPEC), b), B_COLUMNS);
   const blocks = ctx.cols;
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const n = ctx.selLen;
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    if (errors && tagAt(errors, row) == Tag.ERROR) passFailure(node, valAt(errors, row));
-    else if (!tableAdd(list, blocks, columns, row, load<u32>(branch, B_RETAIN), accountOf(node))) {
-      failNoMemory();
-      addException(node, failOff, failLen, 1);
+  const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
+  if (binds) {
+    for (let c: u32 = 0; c < columns; c++) {
+      bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
     }
+  }
+  let from: u32 = 0;
+  for (let i: u32 = 0; i < n && errors; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    if (tagAt(errors, row) != Tag.ERROR) continue;
+    if (from < i) addToTable(node, b, binds, sel + (<usize>from << 2), i - from);
+    passFailure(node, valAt(errors, row));
+    from = i + 1;
+  }
+  if (from < n) addToTable(node, b, binds, sel + (<usize>from << 2), n - from);
+}
+
+/** Adds rows to a table. Where there is no room for all of them, those are counted that there is none for. */
+function addToTable(node: usize, b: u32, binds: usize, sel: usize, n: u32): void {
+  const branch = branchAt(<usize>load<u32>(node, N_SPEC), b);
+  const table = branchRows(<usize>load<u32>(node, N_STATE), b);
+  const columns = load<u32>(branch, B_COLUMNS);
+  const retain = load<u32>(branch, B_RETAIN);
+  if (binds && tableAdd(table, binds, columns, sel, n, retain, accountOf(node))) return;
+  for (let i: u32 = 0; i < n; i++) {
+    if (binds && n > 1 && tableAdd(table, binds, columns, sel + (<usize>i << 2), 1, retain, accountOf(node))) continue;
+    failNoMemory();
+    addException(node, failOff, failLen, 1);
   }
 }
 
@@ -220,7 +259,7 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
     beginMessage(node);
   }
   if (load<u32>(state, S_BEGUN)) endMessage(node, off, len);
-  clear(node, spec, state);
+  clear(spec, state);
 }
 
 function joinAll(node: usize, spec: usize, state: usize): void {
@@ -279,8 +318,7 @@ export function joinSave(node: usize): bool {
   writeVersion(VERSION);
   const branches = load<u32>(spec, J_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    const branch = branchAt(spec, b);
-    if (load<u32>(branch, B_IS_TABLE)) tableSave(listAt(state, b), load<u32>(branch, B_COLUMNS));
+    if (load<u32>(branchAt(spec, b), B_IS_TABLE)) tableSave(branchRows(state, b));
   }
   return true;
 }
@@ -292,8 +330,7 @@ export function joinLoad(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const branches = load<u32>(spec, J_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    const branch = branchAt(spec, b);
-    if (load<u32>(branch, B_IS_TABLE)) tableLoad(listAt(state, b), load<u32>(branch, B_COLUMNS), accountOf(node));
+    if (load<u32>(branchAt(spec, b), B_IS_TABLE)) tableLoad(branchRows(state, b));
   }
   return !readFails();
 }
@@ -307,7 +344,11 @@ function joinFree(node: usize): void {
   const made = load<u32>(state, S_PROGRAMS);
   for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), T_MADE));
   const branches = load<u32>(spec, J_BRANCHES);
-  for (let b: u32 = 0; b < branches; b++) tableFree(listAt(state, b), acct);
+  for (let b: u32 = 0; b < branches; b++) {
+    tableDropIndex(branchRows(state, b), acct);
+    rowsFree(branchRows(state, b));
+  }
+  rowsFree(state + S_OTHERS);
   tuplesFree(state, acct);
   poolFree(state);
   free(state, load<u32>(node, N_STATE_SIZE), acct);

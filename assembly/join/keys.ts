@@ -2,8 +2,8 @@
 // equal ones have one hash; null never equals anything.
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesHash, hashU64 } from '../value/bytes';
-import { K_RIGHT, T_BRANCH, T_KEYS, branchAt, keyAt, slotsOf } from './spec';
-import { recordTag, recordVal } from './rows';
+import { pageTag, pageVal } from '../rows/page';
+import { K_RIGHT, T_KEYS, keyAt } from './spec';
 
 /** Kinds of values are numbers below this; values of different kinds don't compare without an error. */
 export const KIND_COUNT: u32 = 16;
@@ -38,16 +38,15 @@ function valueHash(tag: u8, payload: u64): u32 {
   return hashU64(payload);
 }
 
-/** Hash of the keys of a row of the right side; NO_HASH when one of them is null. */
-export function rightHash(spec: usize, step: usize, record: usize): u32 {
+/** Hash of the keys of a row of the right side, in its page; NO_HASH when one of them is null. */
+export function rightHash(spec: usize, step: usize, page: usize, row: u32): u32 {
   const keys = load<u32>(step, T_KEYS);
-  const slots = slotsOf(branchAt(spec, load<u32>(step, T_BRANCH)));
   let hash: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
     const slot = load<u32>(keyAt(spec, step, k), K_RIGHT);
-    const tag = recordTag(record, slots, slot);
+    const tag = pageTag(page, slot, row);
     if (tag <= Tag.NULL) return NO_HASH;
-    hash = hashAdd(hash, tag, recordVal(record, slot));
+    hash = hashAdd(hash, tag, pageVal(page, slot, row));
   }
   return hashDone(hash);
 }

@@ -1,14 +1,16 @@
 // What tables hold, for the host to show.
-import { N_SPEC, N_STATE } from '../flow/node';
+import { N_STATE } from '../flow/node';
 import { jsonSizeBound, jsonWriteValue } from '../json/write';
 import { Tag } from '../mem/layout';
 import { textBegin, textGrow, textRoom } from '../value/text';
-import { LIST_COUNT, listItems, recordTag, recordVal } from './rows';
-import { branchAt, listAt, slotsOf } from './spec';
+import { ROWS_COUNT } from '../rows/layout';
+import { firstNumber, pageOf } from '../rows/number';
+import { PAGE_NUMBER, pageTag, pageVal } from '../rows/page';
+import { branchRows } from './spec';
 
 /** Rows that a table of a join holds. */
 export function tableCount(node: usize, branch: u32): u32 {
-  return load<u32>(listAt(<usize>load<u32>(node, N_STATE), branch), LIST_COUNT);
+  return load<u32>(branchRows(<usize>load<u32>(node, N_STATE), branch), ROWS_COUNT);
 }
 
 /**
@@ -16,11 +18,13 @@ export function tableCount(node: usize, branch: u32): u32 {
  * text; -1 when the row has no value there or JSON has none for it, -2 when memory is exhausted.
  */
 export function tableJson(node: usize, branch: u32, row: u32, column: u32): i32 {
-  const list = listAt(<usize>load<u32>(node, N_STATE), branch);
-  const record = <usize>load<u32>(listItems(list) + (<usize>row << 2));
-  const tag = recordTag(record, slotsOf(branchAt(<usize>load<u32>(node, N_SPEC), branch)), column);
+  const rows = branchRows(<usize>load<u32>(node, N_STATE), branch);
+  const number = firstNumber(rows) + row;
+  const page = pageOf(rows, number);
+  const at = number - load<u32>(page, PAGE_NUMBER);
+  const tag = pageTag(page, column, at);
   if (tag == Tag.MISSING || tag == Tag.ERROR) return -1;
-  const payload = recordVal(record, column);
+  const payload = pageVal(page, column, at);
   const bound = jsonSizeBound(tag, payload);
   textBegin();
   const to: usize = bound > 0x7fffffff ? 0 : textRoom(<u32>bound);

@@ -1,15 +1,16 @@
 // The join of one message under way. A rule has one join and joins are never nested, so these are plain globals.
 //
-// A tuple is what the steps so far have joined: the address of a record for each branch, 0 where an outer join found no
-// row. The rows of branch 0 are the tuples before the first step.
+// Rows are named by their position among those of their branch (join/branch.ts). A tuple is what the steps so far have
+// joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch are the
+// tuples before the first step.
 //
 //   tuples (32)   items u32 | count u32 | capacity u32 | …        items: u32[width] for each tuple
 import { accountOf } from '../flow/node';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { alloc, free } from '../mem/alloc';
 import { span } from '../mem/layout';
-import { J_FIRST, J_STEPS, S_TUPLES, T_BRANCH, listAt, positionOf, stepAt } from './spec';
-import { LIST_COUNT, listItems } from './rows';
+import { ROWS_COUNT } from '../rows/layout';
+import { J_FIRST, J_STEPS, S_TUPLES, T_BRANCH, branchRows, positionOf, stepAt } from './spec';
 
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
@@ -24,7 +25,7 @@ export let state: usize = 0;
 export let step: usize = 0;
 /** The step is the last one: its results are the output. */
 export let isLast: bool = false;
-/** Tuples of the left side: `width` records each. */
+/** Tuples of the left side: `width` positions each; 0 in the first step, where the left side is the first branch. */
 export let lefts: usize = 0;
 export let leftCount: u32 = 0;
 export let width: u32 = 0;
@@ -50,16 +51,14 @@ export function runStep(i: u32): void {
   isLast = i + 1 == load<u32>(spec, J_STEPS);
   width = i + 1;
   if (i == 0) {
-    const list = listAt(state, load<u32>(spec, J_FIRST));
-    lefts = listItems(list);
-    leftCount = load<u32>(list, LIST_COUNT);
+    lefts = 0;
+    leftCount = load<u32>(branchRows(state, load<u32>(spec, J_FIRST)), ROWS_COUNT);
   } else {
     lefts = <usize>load<u32>(results, ITEMS);
     leftCount = load<u32>(results, COUNT);
   }
-  const list = listAt(state, load<u32>(step, T_BRANCH));
-  rights = listItems(list);
-  rightCount = load<u32>(list, LIST_COUNT);
+  rights = branchRows(state, load<u32>(step, T_BRANCH));
+  rightCount = load<u32>(rights, ROWS_COUNT);
   results = state + S_TUPLES + (<usize>(i & 1) << 5);
   store<u32>(results, 0, COUNT);
 }
@@ -98,9 +97,10 @@ export function addTuple(left: u32, right: u32): void {
   }
   const tuple = <usize>load<u32>(results, ITEMS) + <usize>at;
   const head = width << 2;
-  if (left == NO_ROW) memory.fill(tuple, 0, head);
+  if (left == NO_ROW) memory.fill(tuple, 0xff, head);
+  else if (!lefts) store<u32>(tuple, left);
   else memory.copy(tuple, lefts + left * head, head);
-  store<u32>(tuple + head, right == NO_ROW ? 0 : load<u32>(rights + (<usize>right << 2)));
+  store<u32>(tuple + head, right);
   store<u32>(results, count + 1, COUNT);
 }
 
@@ -119,14 +119,17 @@ function grow(need: u64): bool {
   return true;
 }
 
-/** Record of a branch in the pair; 0 when it has none. `position`: of the branch in a tuple, -1 right side. */
+/**
+ * Position of a branch's row in the pair of tuple `left` and row `right`; NO_ROW when it has none. `place`: of the branch in a
+ * tuple, -1 right side.
+ */
 // @ts-ignore: decorator
-@inline export function recordOf(position: i32, left: u32, right: u32): usize {
-  if (position < 0) return right == NO_ROW ? 0 : <usize>load<u32>(rights + (<usize>right << 2));
-  return left == NO_ROW ? 0 : <usize>load<u32>(lefts + (<usize>(left * width + <u32>position) << 2));
+@inline export function rowOf(place: i32, left: u32, right: u32): u32 {
+  if (place < 0) return right;
+  return left == NO_ROW || !lefts ? left : load<u32>(lefts + (<usize>(left * width + <u32>place) << 2));
 }
 
-/** Position of a branch for `recordOf`; -2 when a later step joins it. */
+/** Place of a branch for `rowOf`; -2 when a later step joins it. */
 export function placeOf(branch: u32): i32 {
   if (branch == load<u32>(step, T_BRANCH)) return -1;
   const position = positionOf(spec, branch, width);

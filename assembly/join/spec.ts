@@ -2,14 +2,18 @@
 //
 // The spec is drawn in gen/join-layouts.ts.
 //
-//   state   0    pool 32             rows of the message
+//   state   0    pool 32             texts of errors
 //           32   failOff u32 | failLen u32 | begun u32 | programs u32 (made)
-//           48   others u32          values of the columns of no branch (a record, join/rows.ts), 0 before the first row
-//           52   pointers u32        -> u32[columns]: blocks of a batch of pairs
-//           56   owners u32          -> {branch u16, slot u16}[columns]: where the value of a column stands
-//           60   size u32            of the state
-//           64   tuples 32, tuples 32                    results of the steps before the last (join/tuples.ts)
-//           128  list 32 [branches]                      rows of the branches (join/rows.ts)
+//           48   pointers u32        -> u32[columns]: blocks of a batch of pairs
+//           52   owners u32          -> {branch u16, slot u16}[columns]: where the value of a column stands
+//           64   tuples 32, tuples 32                    results of the steps before the last (join/run.ts)
+//           128  others 48                               values of the columns of no branch: one row (rows/store.ts)
+//           176  branch 56 [branches]
+//   branch  0    rows 48             of the message, or of the table (rows/store.ts): columns, then what keys need
+//           48   index u32 | lookups u32                 of a table: its index (join/index.ts), 0 none; rows looked up
+//                                                        before there was one
+
+import { ROWS_SIZE } from '../rows/layout';
 
 export { JoinType } from '../gen/join-layouts';
 export {
@@ -32,13 +36,14 @@ export const S_FAIL: usize = 32;
 export const S_FAIL_LEN: usize = 36;
 export const S_BEGUN: usize = 40;
 export const S_PROGRAMS: usize = 44;
-export const S_OTHERS: usize = 48;
-export const S_POINTERS: usize = 52;
-export const S_OWNERS: usize = 56;
-export const S_SIZE: usize = 60;
+export const S_POINTERS: usize = 48;
+export const S_OWNERS: usize = 52;
 export const S_TUPLES: usize = 64;
-export const S_LISTS: usize = 128;
-export const LIST_SIZE: u32 = 32;
+export const S_OTHERS: usize = 128;
+export const S_BRANCHES: usize = S_OTHERS + ROWS_SIZE;
+export const BRANCH_INDEX: usize = ROWS_SIZE;
+export const BRANCH_LOOKUPS: usize = ROWS_SIZE + 4;
+export const BRANCH_STATE_SIZE: u32 = ROWS_SIZE + 8;
 
 /** Owners of columns that are no branch's: a value of the message; the branch number, which means nothing any more. */
 export const OWNER_OTHER: u32 = 0xfffe;
@@ -66,11 +71,11 @@ export const NO_VALUES: usize = memory.data(17472, 64);
 }
 
 // @ts-ignore: decorator
-@inline export function listAt(state: usize, branch: u32): usize {
-  return state + S_LISTS + (<usize>branch << 5);
+@inline export function branchRows(state: usize, branch: u32): usize {
+  return state + S_BRANCHES + <usize>(branch * BRANCH_STATE_SIZE);
 }
 
-/** Values that the record of a row of the branch has: its columns, then what keys need. */
+/** Values that are kept of a row of the branch: its columns, then what keys need. */
 // @ts-ignore: decorator
 @inline export function slotsOf(branch: usize): u32 {
   return load<u32>(branch, B_COLUMNS) + load<u32>(branch, B_COMPUTED);

@@ -62,6 +62,11 @@ export function poolBytes(pool: usize): u32 {
   return load<u32>(pool, BYTES);
 }
 
+/** Bytes of the pool that are in use, with what is left over of its full chunks. */
+export function poolUsed(pool: usize): u32 {
+  return load<u32>(pool, BYTES) - (load<u32>(pool, END) - load<u32>(pool, CUR));
+}
+
 const MARK: usize = memory.data(32, 16);
 
 /** Notes how far the pool is filled; one place for all pools: marks don't nest. */

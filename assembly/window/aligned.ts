@@ -1,12 +1,12 @@
 // Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/align.ts).
 import * as ctx from '../flow/context';
 import { exhaust } from '../flow/node';
+import { rowsDropBefore } from '../rows/store';
 import { resume } from './batch';
 import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKind } from '../agg/spec';
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
 import { panesSend } from './panes';
-import { rowsDropBefore } from './rows';
 import { timeOfRow } from './times';
 import { W_END, W_ROWS, W_STACKS, W_START } from './state';
 

@@ -10,7 +10,10 @@ import {
 import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
 import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
-import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsAppend, rowsDrop, rowsFirst, timeAt } from './rows';
+import { ROWS_COUNT } from '../rows/layout';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, timeAt } from '../rows/page';
+import { rowsClear, rowsFirst } from '../rows/store';
+import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
@@ -37,7 +40,7 @@ function judge(where: u32, row: u32): i32 {
   const payload = bindVal(bind, row);
   if (tag == Tag.BOOL) return payload != 0 ? 1 : 0;
   if (tag <= Tag.NULL) return 0;
-  // A failure that was kept with its row has become plain text (window/rows.ts keeps the tag).
+  // A failure that was kept with its row has become plain text (the store keeps the tag).
   if (tag == Tag.ERROR) whereError = payload;
   else {
     failNotBoolean();
@@ -63,7 +66,7 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   const where = load<u16>(spec, S_WHERE);
   const asRows = keepsRows(spec);
   if (where == NO_INPUT || (asRows && load<u32>(spec, S_KIND) == WindowKind.COUNT)) {
-    return asRows ? rowsAppend(state + W_ROWS, spec, sel, n) : accumulate(spec, state + W_SET, sel, n);
+    return asRows ? keep(spec, state, sel, n) : accumulate(spec, state + W_SET, sel, n);
   }
   const kept = selectionPush();
   if (!kept) return false;
@@ -77,7 +80,7 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
     count++;
   }
   let ok = true;
-  if (count) ok = asRows ? rowsAppend(state + W_ROWS, spec, kept, count) : accumulate(spec, state + W_SET, kept, count);
+  if (count) ok = asRows ? keep(spec, state, kept, count) : accumulate(spec, state + W_SET, kept, count);
   selectionPop();
   return ok;
 }
@@ -93,7 +96,7 @@ export function isVoid(spec: usize, state: usize): bool {
 export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
   if (keepsRows(spec)) {
     sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
-    rowsDrop(state + W_ROWS, load<u32>(state + W_ROWS, ROWS_COUNT));
+    rowsClear(state + W_ROWS);
     return;
   }
   sendGroups(node, spec, state + W_SET, start, end, trigger);
@@ -107,7 +110,7 @@ export function failureOf(spec: usize, state: usize, program: usize): u64 {
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const end = load<u32>(page, PAGE_TO);
-    for (let i = load<u32>(page, PAGE_FROM); i < end; i++) {
+    for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
       if (judge(where, i) < 0) return whereError;
     }
   }
@@ -119,7 +122,7 @@ function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, 
   const where = load<u16>(spec, S_WHERE);
   const end = load<u32>(page, PAGE_TO);
   let n: u32 = 0;
-  for (let i = load<u32>(page, PAGE_FROM); i < end; i++) {
+  for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
     const ms = timeAt(page, i);
     if (ms < from || ms > to || (!closed && ms == to)) continue;
     if (where != NO_INPUT && judge(where, i) <= 0) continue;

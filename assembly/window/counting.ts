@@ -5,11 +5,12 @@ import {
   NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_PARTITION, S_TRIGGER, bindOf, bindTag, bindVal, isTrue,
 } from '../agg/spec';
 import { exhaust, isExhausted } from '../flow/node';
+import { ROWS_COUNT } from '../rows/layout';
+import { rowsDrop } from '../rows/store';
 import { resume } from './batch';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
 import { partitionDrop, partitionFind, partitionNew } from './partitions';
-import { ROWS_COUNT, rowsDrop } from './rows';
 import { timeOfRow } from './times';
 import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_START } from './state';
 
@@ -75,7 +76,7 @@ function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, 
   let state = partitionFind(partitions, bindTag(bindOf(input), row), bindVal(bindOf(input), row));
   if (!state) {
     if (!holds(load<u16>(spec, S_TRIGGER), row)) return;
-    state = partitionNew(partitions);
+    state = partitionNew(spec, partitions);
     if (!state) {
       exhaust(node);
       return;

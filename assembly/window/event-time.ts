@@ -2,7 +2,7 @@
 // streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted. Rows too far ahead of
 // the clock are errors: one of them would make all that follow late.
 //
-//   state   pending 64 (window/pending.ts) | 64 watermark f64 | dropped u64 | ahead u64 | newest f64[streams]
+//   state   pending 96 (window/pending.ts) | 96 watermark f64 | dropped u64 | ahead u64 | newest f64[streams]
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
@@ -17,29 +17,33 @@ import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { allocZeroed, free } from '../mem/alloc';
+import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
+import { copyOut } from '../rows/copy';
 import { readF64, readFails, readU64, readVersion } from '../state/reader';
 import { writeF64, writeU64, writeVersion } from '../state/writer';
 import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
-import { E_PAGE, E_ROW, PENDING_SIZE, pageTag, pageVal, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave, pendingTake } from './pending';
 import {
   EVENT_TIME_COLUMNS as S_COLUMNS, EVENT_TIME_SIZE_OF as S_OPERANDS, EVENT_TIME_SKEW as S_SKEW, EVENT_TIME_STREAMS as S_STREAMS,
   EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
 } from '../gen/window-layouts';
+import {
+  ENTRY_SIZE, E_ROW, PENDING_SIZE, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave,
+  pendingTake,
+} from './pending';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
 
-const E_WATERMARK: usize = 64;
-const E_DROPPED: usize = 72;
-const E_AHEAD: usize = 80;
-const E_NEWEST: usize = 88;
-const ENTRY: u32 = 24;
+const E_WATERMARK: usize = PENDING_SIZE;
+const E_DROPPED: usize = PENDING_SIZE + 8;
+const E_AHEAD: usize = PENDING_SIZE + 16;
+const E_NEWEST: usize = PENDING_SIZE + 24;
 
 const TIMES: usize = memory.data(8 * 1024, 16);
 const TAKEN: usize = memory.data(24 * 1024, 16);
@@ -210,15 +214,23 @@ function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u3
   const watermark = load<f64>(state, E_WATERMARK);
   const passes = passable(state, watermark, accepted, count);
   if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
-  for (let i = passes; i < count; i++) {
-    const row = load<u32>(accepted + (<usize>i << 2));
-    if (!pendingAdd(state, blocks, row, load<f64>(TIMES + (<usize>row << 3)))) {
-      exhaust(node);
-      return;
-    }
+  if (passes < count && !hold(spec, state, blocks, accepted + (<usize>passes << 2), count - passes)) {
+    exhaust(node);
+    return;
   }
   releasePending(node, spec, state, watermark);
   if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
+}
+
+/** Lets rows of the arriving batch wait; false when memory is exhausted. */
+function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
+  const columns = load<u16>(spec, S_COLUMNS);
+  const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
+  if (!binds) return false;
+  for (let c: u32 = 0; c < columns; c++) {
+    bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
+  }
+  return pendingAdd(state, binds, columns, sel, n, TIMES);
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
@@ -264,29 +276,24 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
   const columns = load<u16>(spec, S_COLUMNS);
   while (!pendingIsEmpty(state) && !isExhausted(node)) {
     let n: u32 = 0;
-    while (n < BATCH_ROWS && pendingTake(state, watermark, TAKEN + n * ENTRY)) n++;
+    while (n < BATCH_ROWS && pendingTake(state, watermark, TAKEN + n * ENTRY_SIZE)) n++;
     if (n == 0) return;
     const stage = stageAcquire(columns + 1);
     if (!stage) exhaust(node);
     else {
       for (let c: u32 = 0; c < columns; c++) {
         const block = <usize>load<u32>(stage + (<usize>c << 2));
-        for (let i: u32 = 0; i < n; i++) {
-          const entry = TAKEN + i * ENTRY;
-          const page = <usize>load<u32>(entry, E_PAGE);
-          const row = load<u32>(entry, E_ROW);
-          setAt(block, i, load<u8>(pageTag(page, columns, c, row)), load<u64>(pageVal(page, c, row)));
-        }
+        copyOut(block, c, TAKEN + E_ROW, ENTRY_SIZE, n);
         noteUniform(block, n);
       }
       const times = <usize>load<u32>(stage + (<usize>columns << 2));
-      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(TAKEN + i * ENTRY)));
+      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(TAKEN + i * ENTRY_SIZE)));
       store<u8>(times, Tag.I64, COL_UNIFORM);
       ctx.setBatch(stage, n, identity, n, 0);
       emit(node);
       stageRelease(columns + 1);
     }
-    for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY);
+    for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY_SIZE);
   }
 }
 

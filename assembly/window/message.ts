@@ -8,9 +8,9 @@ import { S_END, S_FLAGS, S_START, S_TRIGGER, WindowFlag, bindBatch, bindOf, bind
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';
 import { vmRun } from '../ops/vm';
+import { rowsClear } from '../rows/store';
 import { sendAll, takeIn } from './content';
 import { rowEnd, rowStart, rowTrigger, sendGroups, sendNoMemory } from './output';
-import { ROWS_COUNT, rowsDrop } from './rows';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
 /** What W_OPEN says of the message under way. */
@@ -61,6 +61,6 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
     sendGroups(node, spec, state + W_SET, rowStart, rowEnd, rowTrigger);
   }
   setReset(state + W_SET);
-  rowsDrop(state + W_ROWS, load<u32>(state + W_ROWS, ROWS_COUNT));
+  rowsClear(state + W_ROWS);
   store<u32>(state, EMPTY, W_OPEN);
 }

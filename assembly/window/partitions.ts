@@ -12,7 +12,8 @@ import { writeBytes, writeU32 } from '../state/writer';
 import { bytesEqual, bytesHash } from '../value/bytes';
 import { setFree, setInit } from '../agg/group';
 import { keyAdd, keyBegin, keyLen, keyOff } from '../agg/key';
-import { rowsFree, rowsInit } from './rows';
+import { rowsFree } from '../rows/store';
+import { keptInit } from './kept';
 import { W_ROWS, W_SET, W_SIZE } from './state';
 
 const PARTITIONS_SIZE: u32 = 16;
@@ -80,12 +81,12 @@ export function partitionFind(table: usize, tag: u8, payload: u64): usize {
 
 /** Makes the partition that the last `partitionFind` did not find; 0 when memory is exhausted. */
 // @ts-ignore: decorator
-@inline export function partitionNew(table: usize): usize {
-  return partitionMake(table, keyOff, keyLen, soughtHash);
+@inline export function partitionNew(spec: usize, table: usize): usize {
+  return partitionMake(spec, table, keyOff, keyLen, soughtHash);
 }
 
 /** Makes the partition of a key that has none yet; 0 when memory is exhausted. */
-function partitionMake(table: usize, off: usize, len: u32, hash: u32): usize {
+function partitionMake(spec: usize, table: usize, off: usize, len: u32, hash: u32): usize {
   const acct = <usize>load<u32>(table, ACCT);
   const count = load<u32>(table, COUNT);
   // Without memory for more chains they get longer.
@@ -98,7 +99,7 @@ function partitionMake(table: usize, off: usize, len: u32, hash: u32): usize {
   }
   memory.copy(key, off, len);
   setInit(partition + W_SET, acct);
-  rowsInit(partition + W_ROWS, acct);
+  keptInit(spec, partition, acct);
   const head = headAt(table, hash);
   store<u32>(partition, load<u32>(head), NEXT);
   store<u32>(partition, hash, HASH);
@@ -148,7 +149,7 @@ export function partitionsLoad(table: usize, spec: usize, load: (spec: usize, st
     poolReset(KEYS);
     const key = readBytes(KEYS);
     if (readFails()) break;
-    const partition = partitionMake(table, offOf(key), lenOf(key), bytesHash(offOf(key), lenOf(key)));
+    const partition = partitionMake(spec, table, offOf(key), lenOf(key), bytesHash(offOf(key), lenOf(key)));
     if (partition) load(spec, partition);
     else readFail(LoadFault.MEMORY);
   }

@@ -3,12 +3,12 @@ import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { S_COUNT_STEP, S_KIND, WindowKind } from '../agg/spec';
 import { setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
+import { rowsLoad, rowsSave } from '../rows/save';
 import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
 import { writeF64, writeU32, writeVersion } from '../state/writer';
 import { panesLoad, panesSave } from './panes';
 import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
-import { rowsLoad, rowsSave } from './rows';
 import { stacksLoad, stacksSave } from './stacks';
 import {
   W_COUNTER, W_END, W_FIRST, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
@@ -57,7 +57,7 @@ function contentSave(spec: usize, state: usize): void {
   writeU32(load<u32>(state, W_COUNTER));
   writeU32(load<u32>(state, W_OPEN));
   setSave(spec, state + W_SET);
-  rowsSave(state + W_ROWS, spec);
+  rowsSave(state + W_ROWS);
 }
 
 function contentLoad(spec: usize, state: usize): void {
@@ -73,5 +73,5 @@ function contentLoad(spec: usize, state: usize): void {
     readFail(LoadFault.DAMAGED);
   }
   setLoad(spec, state + W_SET);
-  rowsLoad(state + W_ROWS, spec);
+  rowsLoad(state + W_ROWS);
 }

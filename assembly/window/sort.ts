@@ -1,8 +1,11 @@
 // ORDER BY: gathers the rows of a message and sends them in order when it ends. Nulls come last in both directions, equal
 // rows keep their order, values without an order among each other fail the message.
 //
-//   state   pool 32 | 32 rows u32 | order u32 | capacity u32 | failOff u32 | failLen u32 | begun u32
-//   row     {payload u64, tag u32, 0 u32}[keys], then [columns]: in the pool; `order` lists their addresses
+//   state   rows 48 (rows/store.ts): the keys that are no constants, then the columns | failOff u32 | failLen u32
+//   entry   page u32 | row u32 | {payload u64, tag u32, 0 u32}[kept keys]      of each row while the message is sorted
+//
+// Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists of
+// their addresses, between which the merge sort moves them.
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
 import * as ctx from '../flow/context';
@@ -11,11 +14,16 @@ import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException 
 import { Operator, Signal } from '../flow/operator';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
-import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
-import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
-import { copyValue, poolAlloc, poolBytesCopy, poolFree, poolInit, poolReset } from '../mem/pool';
-import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { alloc, allocZeroed, free } from '../mem/alloc';
+import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { blockOf, isConst, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
+import { copyOut } from '../rows/copy';
+import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
+import { PAGE_NEXT, PAGE_TO, pageTag, pageVal } from '../rows/page';
+import { rowsAppend, rowsClear, rowsFirst, rowsFree, rowsInit, rowsLast } from '../rows/store';
 import { Cmp } from '../value/compare';
 import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
@@ -24,13 +32,25 @@ import {
   SORT_COLUMNS as S_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS as S_KEYS, SORT_SIZE_OF as S_LIST,
 } from '../gen/window-layouts';
 
+const FAIL: usize = ROWS_SIZE;
+const FAIL_LEN: usize = ROWS_SIZE + 4;
+const STATE_SIZE: u32 = ROWS_SIZE + 8;
+const REF_SIZE: u32 = 8;
+/** Entry: where its keys begin. */
+const E_KEYS: u32 = 8;
 
-const STATE_SIZE: u32 = 64;
-const R_COUNT: usize = 32;
-const R_ORDER: usize = 36;
-const R_CAPACITY: usize = 40;
-const R_FAIL: usize = 44;
-const R_FAIL_LEN: usize = 48;
+// @ts-ignore: decorator
+@inline function keyOperand(spec: usize, k: u32): u32 {
+  return load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_OPERAND);
+}
+
+/** Keys that differ from row to row and are kept with it. */
+function keptKeys(spec: usize): u32 {
+  const keys = load<u32>(spec, S_KEYS);
+  let kept: u32 = 0;
+  for (let k: u32 = 0; k < keys; k++) kept += <u32>!isConst(keyOperand(spec, k));
+  return kept;
+}
 
 export function sortOperator(operator: Operator): void {
   operator.open = sortOpen;
@@ -49,35 +69,30 @@ export function sortOpen(node: usize): bool {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
   if (!state) return false;
+  const spec = <usize>load<u32>(node, N_SPEC);
   store<u32>(node, <u32>state, N_STATE);
-  poolInit(state, 1024, accountOf(node));
+  rowsInit(state, keptKeys(spec) + load<u32>(spec, S_COLUMNS), 0, accountOf(node));
   return true;
 }
 
 function begin(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
-  poolReset(state);
-  store<u32>(state, 0, R_COUNT);
-  store<u32>(state, 0, R_FAIL);
+  rowsClear(state);
+  store<u32>(state, 0, FAIL);
 }
 
-/** The whole message fails; the first reason counts. */
+/** The whole message fails, with a text that lasts as long as it; the first reason counts. */
 function failMessage(state: usize, payload: u64): void {
-  if (load<u32>(state, R_FAIL)) return;
-  const len = lenOf(payload);
-  const text = poolBytesCopy(state, offOf(payload), len);
-  store<u32>(state, text ? <u32>text : <u32>offOf(payload), R_FAIL);
-  store<u32>(state, len, R_FAIL_LEN);
+  if (load<u32>(state, FAIL)) return;
+  store<u32>(state, <u32>offOf(payload), FAIL);
+  store<u32>(state, lenOf(payload), FAIL_LEN);
 }
 
 function failMemory(state: usize): void {
   failNoMemory();
-  failMessage(state, span(failOff, failLen));
-}
-
-// @ts-ignore: decorator
-@inline function keySlot(row: usize, k: u32): usize {
-  return row + <usize>(k * SLOT_SIZE);
+  if (load<u32>(state, FAIL)) return;
+  store<u32>(state, <u32>failOff, FAIL);
+  store<u32>(state, failLen, FAIL_LEN);
 }
 
 export function sortPush(node: usize): void {
@@ -86,85 +101,91 @@ export function sortPush(node: usize): void {
     return;
   }
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, R_FAIL)) return;
+  if (load<u32>(state, FAIL)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
-  const n = ctx.selLen;
-  if (!reserve(node, state, n)) {
-    failMemory(state);
-    return;
-  }
-  const before = refusals;
-  const keys = load<u32>(spec, S_KEYS);
+  const keys = keptKeys(spec);
   const columns = load<u32>(spec, S_COLUMNS);
-  const order = <usize>load<u32>(state, R_ORDER);
-  const count = load<u32>(state, R_COUNT);
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(ctx.sel + (<usize>i << 2));
-    const kept = poolAlloc(state, (keys + columns) * SLOT_SIZE);
-    if (!kept) {
-      failMemory(state);
-      return;
-    }
-    for (let k: u32 = 0; k < keys; k++) {
-      const operand = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_OPERAND);
-      const at = row * strideOf(operand);
-      keep(state, keySlot(kept, k), load<u8>(tagsOf(program, operand) + at), load<u64>(valsOf(program, operand) + (<usize>at << 3)));
-    }
-    for (let c: u32 = 0; c < columns; c++) {
-      const col = <usize>load<u32>(ctx.cols + (<usize>c << 2));
-      const slot = keySlot(kept, keys + c);
-      store<u64>(slot, copyValue(state, tagAt(col, row), valAt(col, row)));
-      store<u64>(slot, <u64>tagAt(col, row), SLOT_TAG);
-    }
-    store<u32>(order + (<usize>(count + i) << 2), <u32>kept);
+  const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
+  const page = rowsLast(state);
+  const to: u32 = page ? load<u32>(page, PAGE_TO) : 0;
+  if (!binds) failMemory(state);
+  else {
+    bindAll(spec, columns, binds);
+    if (rowsAppend(state, binds, keys + columns, ctx.sel, ctx.selLen, 0)) failByKeys(spec, state, program, page, to);
+    else failMemory(state);
   }
-  store<u32>(state, count + n, R_COUNT);
-  if (refusals != before) failMemory(state);
 }
 
-/** Keeps the value of a key; one that failed fails the message. */
-function keep(state: usize, slot: usize, tag: u8, payload: u64): void {
-  if (tag == Tag.ERROR) failMessage(state, payload);
-  store<u64>(slot, copyValue(state, tag, payload));
-  store<u64>(slot, <u64>tag, SLOT_TAG);
-}
-
-function reserve(node: usize, state: usize, more: u32): bool {
-  const count = load<u32>(state, R_COUNT);
-  const capacity = load<u32>(state, R_CAPACITY);
-  if (count + more <= capacity) return true;
-  const wanted = max(capacity << 1, (count + more + 63) & ~63);
-  // Twice the room: the merge sort needs a second list.
-  const next = alloc(wanted << 3, accountOf(node));
-  if (!next) return false;
-  const order = <usize>load<u32>(state, R_ORDER);
-  memory.copy(next, order, <usize>count << 2);
-  free(order, capacity << 3, accountOf(node));
-  store<u32>(state, <u32>next, R_ORDER);
-  store<u32>(state, wanted, R_CAPACITY);
-  return true;
-}
-
-let sortSpec: usize = 0;
-let sortState: usize = 0;
-
-/** True when row `a` comes after row `b`. */
-function isAfter(a: usize, b: usize): bool {
-  const keys = load<u32>(sortSpec, S_KEYS);
+/** Binds what is kept of a row. */
+function bindAll(spec: usize, columns: u32, binds: usize): void {
+  const keys = load<u32>(spec, S_KEYS);
   for (let k: u32 = 0; k < keys; k++) {
-    const x = keySlot(a, k);
-    const y = keySlot(b, k);
-    const tagX = load<u8>(x, SLOT_TAG);
-    const tagY = load<u8>(y, SLOT_TAG);
-    const order = orderCompare(tagX, load<u64>(x), tagY, load<u64>(y));
+    const operand = keyOperand(spec, k);
+    if (isConst(operand)) continue;
+    bindBlock(binds, blockOf(operand));
+    binds += BIND_SIZE;
+  }
+  for (let c: u32 = 0; c < columns; c++, binds += BIND_SIZE) {
+    bindBlock(binds, <usize>load<u32>(ctx.cols + (<usize>c << 2)));
+  }
+}
+
+/** Fails the message if a key of the rows from `to` of `page` (0: of the first one) has failed. */
+function failByKeys(spec: usize, state: usize, program: usize, page: usize, to: u32): void {
+  for (let at = page ? page : rowsFirst(state); at; at = <usize>load<u32>(at, PAGE_NEXT), to = 0) {
+    const end = load<u32>(at, PAGE_TO);
+    for (let row = to; row < end; row++) failByRow(spec, state, program, at, row);
+  }
+}
+
+// @ts-ignore: decorator
+@inline function failByRow(spec: usize, state: usize, program: usize, page: usize, row: u32): void {
+  const keys = load<u32>(spec, S_KEYS);
+  let c: u32 = 0;
+  for (let k: u32 = 0; k < keys; k++) {
+    const operand = keyOperand(spec, k);
+    if (!isConst(operand)) {
+      if (pageTag(page, c, row) == Tag.ERROR) failMessage(state, pageVal(page, c, row));
+      c++;
+    } else if (load<u8>(tagsOf(program, operand)) == Tag.ERROR) failMessage(state, load<u64>(valsOf(program, operand)));
+  }
+}
+
+/** Payload of the text that says why two values have no order; 0 as long as all have one. */
+let unordered: u64 = 0;
+
+/** True when the row of entry `a` comes after that of entry `b`. */
+function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
+  const keys = load<u32>(spec, S_KEYS);
+  a += E_KEYS;
+  b += E_KEYS;
+  for (let k: u32 = 0; k < keys; k++) {
+    const operand = keyOperand(spec, k);
+    let tagA: u8;
+    let tagB: u8;
+    let valA: u64;
+    let valB: u64;
+    if (isConst(operand)) {
+      // Equal, unless its kind has no order.
+      tagA = tagB = load<u8>(tagsOf(program, operand));
+      valA = valB = load<u64>(valsOf(program, operand));
+    } else {
+      tagA = load<u8>(a, SLOT_TAG);
+      tagB = load<u8>(b, SLOT_TAG);
+      valA = load<u64>(a);
+      valB = load<u64>(b);
+      a += SLOT_SIZE;
+      b += SLOT_SIZE;
+    }
+    const order = orderCompare(tagA, valA, tagB, valB);
     if (order == 0) continue;
     if (order == Cmp.MISMATCH) {
-      failMessage(sortState, mismatch(tagX, load<u64>(x), tagY));
+      unordered = mismatch(tagA, valA, tagB);
       return false;
     }
-    const descends = load<u16>(sortSpec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagX) && !isNull(tagY);
+    const descends = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagA) && !isNull(tagB);
     return descends ? order < 0 : order > 0;
   }
   return false;
@@ -180,7 +201,8 @@ function mismatch(tagX: u8, x: u64, tagY: u8): u64 {
 }
 
 /** Merge sort from below; returns the list that holds the result. */
-function mergeSort(a: usize, b: usize, n: u32): usize {
+function mergeSort(spec: usize, program: usize, a: usize, b: usize, n: u32): usize {
+  unordered = 0;
   for (let width: u32 = 1; width < n; width <<= 1) {
     ctx.addWork(n);
     for (let from: u32 = 0; from < n; from += width << 1) {
@@ -190,11 +212,12 @@ function mergeSort(a: usize, b: usize, n: u32): usize {
       let j = middle;
       for (let to = from; to < end; to++) {
         const takesRight =
-          j < end && (i >= middle || isAfter(<usize>load<u32>(a + (<usize>i << 2)), <usize>load<u32>(a + (<usize>j << 2))));
+          j < end && (i >= middle || isAfter(spec, program, <usize>load<u32>(a + (<usize>i << 2)), <usize>load<u32>(a + (<usize>j << 2))));
         store<u32>(b + (<usize>to << 2), load<u32>(a + (<usize>(takesRight ? j : i) << 2)));
         if (takesRight) j++;
         else i++;
       }
+      if (unordered) return a;
     }
     const swap = a;
     a = b;
@@ -206,18 +229,20 @@ function mergeSort(a: usize, b: usize, n: u32): usize {
 function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
+  const n = load<u32>(state, ROWS_COUNT);
+  const size = <u64>n * (entrySize(spec) + 8);
+  let entries: usize = 0;
+  let order: usize = 0;
+  if (!failedOff && !load<u32>(state, FAIL) && n) {
+    entries = size > 0x7fffffff ? 0 : alloc(<u32>size, accountOf(node));
+    if (entries) order = sorted(node, spec, state, entries, n);
+    else failMemory(state);
+  }
   let off = failedOff;
   let len = failedLen;
-  const n = load<u32>(state, R_COUNT);
-  let order = <usize>load<u32>(state, R_ORDER);
-  if (!off && !load<u32>(state, R_FAIL) && n > 1) {
-    sortSpec = spec;
-    sortState = state;
-    order = mergeSort(order, order + (<usize>load<u32>(state, R_CAPACITY) << 2), n);
-  }
-  if (!off && load<u32>(state, R_FAIL)) {
-    off = <usize>load<u32>(state, R_FAIL);
-    len = load<u32>(state, R_FAIL_LEN);
+  if (!off && load<u32>(state, FAIL)) {
+    off = <usize>load<u32>(state, FAIL);
+    len = load<u32>(state, FAIL_LEN);
     addException(node, off, len, 1);
   }
   beginMessage(node);
@@ -227,27 +252,57 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
     len = failLen;
   }
   endMessage(node, off, len);
-  poolReset(state);
-  store<u32>(state, 0, R_COUNT);
+  if (entries) free(entries, <u32>size, accountOf(node));
+  rowsClear(state);
+}
+
+// @ts-ignore: decorator
+@inline function entrySize(spec: usize): u32 {
+  return E_KEYS + keptKeys(spec) * SLOT_SIZE;
+}
+
+/** Makes entries of all rows, sorts them and returns the list of their addresses. */
+function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32): usize {
+  const keys = keptKeys(spec);
+  const size = entrySize(spec);
+  let entry = entries;
+  for (let page = rowsFirst(state); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const end = load<u32>(page, PAGE_TO);
+    for (let row: u32 = 0; row < end; row++, entry += size) {
+      store<u32>(entry, <u32>page);
+      store<u32>(entry, row, 4);
+      let slot = entry + E_KEYS;
+      for (let c: u32 = 0; c < keys; c++, slot += SLOT_SIZE) {
+        store<u64>(slot, pageVal(page, c, row));
+        store<u64>(slot, <u64>pageTag(page, c, row), SLOT_TAG);
+      }
+    }
+  }
+  const lists = entry;
+  for (let i: u32 = 0; i < n; i++) store<u32>(lists + (<usize>i << 2), <u32>entries + i * size);
+  const order = mergeSort(spec, <usize>load<u32>(node, N_PROGRAM), lists, lists + (<usize>n << 2), n);
+  if (unordered) failMessage(state, unordered);
+  return order;
 }
 
 /** Sends the rows in order; false when memory is exhausted: the reason then stands in flow/failure.ts. */
 function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
-  const keys = load<u32>(spec, S_KEYS);
+  const keys = keptKeys(spec);
   const columns = load<u32>(spec, S_COLUMNS);
+  const refs = poolAlloc(ctx.scratch, min(n, BATCH_ROWS) * REF_SIZE);
   for (let done: u32 = 0; done < n; done += BATCH_ROWS) {
     const part = min(n - done, BATCH_ROWS);
-    const cols = stageAcquire(columns);
+    const cols = refs ? stageAcquire(columns) : 0;
     if (!cols) {
       failNoMemory();
       return false;
     }
+    for (let i: u32 = 0; i < part; i++) {
+      store<u64>(refs + (<usize>i << 3), load<u64>(<usize>load<u32>(order + (<usize>(done + i) << 2))));
+    }
     for (let c: u32 = 0; c < columns; c++) {
       const col = <usize>load<u32>(cols + (<usize>c << 2));
-      for (let i: u32 = 0; i < part; i++) {
-        const slot = keySlot(<usize>load<u32>(order + (<usize>(done + i) << 2)), keys + c);
-        setAt(col, i, load<u8>(slot, SLOT_TAG), load<u64>(slot));
-      }
+      copyOut(col, keys + c, refs, REF_SIZE, part);
       noteUniform(col, part);
     }
     ctx.setBatch(cols, part, identity, part, 0);
@@ -260,8 +315,7 @@ function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
 export function sortFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
-  poolFree(state);
-  free(<usize>load<u32>(state, R_ORDER), load<u32>(state, R_CAPACITY) << 3, accountOf(node));
+  rowsFree(state);
   free(state, STATE_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
 }

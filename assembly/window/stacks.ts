@@ -20,10 +20,13 @@ import { groupsLoad, groupsSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { readBool, readBytes, readFail } from '../state/reader';
 import { writeBool, writeBytes } from '../state/writer';
+import { ROWS_COUNT } from '../rows/layout';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
+import { rowsDropBefore, rowsFirst } from '../rows/store';
 import { resume } from './batch';
 import { failureOf, judgeRow } from './content';
+import { bindPage } from './kept';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
-import { PAGE_FROM, PAGE_NEXT, PAGE_TO, ROWS_COUNT, bindPage, rowsDropBefore, rowsFirst } from './rows';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
 const QUERY: usize = SET_SIZE;
@@ -100,7 +103,7 @@ function turn(node: usize, spec: usize, state: usize, stacks: usize): bool {
   let ok = true;
   for (let page = rowsFirst(state + W_ROWS); page && ok; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, <usize>load<u32>(node, N_PROGRAM));
-    const from = load<u32>(page, PAGE_FROM);
+    const from = load<u32>(page, PAGE_LEFT);
     const count = load<u32>(page, PAGE_TO) - from;
     for (let i: u32 = 0; i < count; i++) {
       store<u32>(sel + (<usize>i << 2), from + i);

@@ -1,7 +1,7 @@
 // State of a window node (N_STATE), the same block for all kinds.
 //
 //   0    group set (agg/group.ts), 112
-//   112  rows (window/rows.ts), 48
+//   112  rows (window/kept.ts), 48
 //   160  start f64 | end f64           of the window under way; end 0: none yet
 //   176  first f64 | last f64          times of its first and last row
 //   192  counter u32 | isOpen u32

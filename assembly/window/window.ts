@@ -13,17 +13,18 @@ import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import { NO_INPUT, S_FLAGS, S_KIND, S_PARTITION, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
+import { rowsFree } from '../rows/store';
 import { hold } from './batch';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
+import { keptInit } from './kept';
 import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { partitionsFree, partitionsNew } from './partitions';
 import { queueFree } from './queue';
 import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
-import { rowsFree, rowsInit } from './rows';
 import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
@@ -59,7 +60,7 @@ export function windowOpen(node: usize): bool {
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, W_SIZE, N_STATE_SIZE);
   setInit(state + W_SET, acct);
-  rowsInit(state + W_ROWS, acct);
+  keptInit(spec, state, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
   if (load<u32>(spec, S_KIND) == WindowKind.STATE && load<u16>(spec, S_PARTITION) != NO_INPUT) {

@@ -1,0 +1,26 @@
+// A store of rows that wait (rows/store.ts).
+//
+//   rows (48)   0   first u32 | last u32 | count u32 | acct u32        pages (rows/page.ts); rows held
+//               16  columns u32 | flags u32 | 0 u64
+//               32  numbers 16                                         rows/number.ts
+
+export const ROWS_SIZE: u32 = 48;
+export const ROWS_FIRST: usize = 0;
+export const ROWS_LAST: usize = 4;
+export const ROWS_COUNT: usize = 8;
+export const ROWS_ACCT: usize = 12;
+export const ROWS_COLUMNS: usize = 16;
+export const ROWS_FLAGS: usize = 20;
+export const ROWS_NUMBERS: usize = 32;
+
+export namespace RowsFlag {
+  /** Each row has a time (epoch ms); rows come in the order of their times. */
+  export const TIMES: u32 = 1;
+  /** Rows leave in the order in which they came, and are found by their number. */
+  export const NUMBERED: u32 = 2;
+}
+
+/** Rows of the smallest page; a power of 2, as all pages have. */
+export const MIN_PAGE: u32 = 8;
+/** The same of a store whose rows have numbers: an entry finds so many of them. */
+export const MIN_NUMBERED_PAGE: u32 = 16;

@@ -1,0 +1,113 @@
+// A page of a row store (rows/store.ts): columns with the text of their rows, freed as a whole.
+//
+//   page    0   next u32 | previous u32 | capacity u32 | left u32 | to u32 | number u32 | vals u32 | tags u32
+//           32  pool 32                                  text and nested values of the rows
+//           64  times f64[capacity]                      where the store keeps times
+//               payloads u64[capacity] for each column   from `vals`
+//               tags u8[capacity] for each column        from `tags`
+//               uniform u8 for each column               tag of all rows that ever came in, or MIXED
+//
+// `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0 (rows/number.ts).
+// What a payload refers to stands in the pool of the page and nowhere else.
+import { free } from '../mem/alloc';
+import { BIND_TAGS, bindUniform } from '../mem/bind';
+import { Tag, lenOf, offOf, span } from '../mem/layout';
+import { copyValue, poolAlloc, poolFree } from '../mem/pool';
+
+export const PAGE_NEXT: usize = 0;
+export const PAGE_PREVIOUS: usize = 4;
+export const PAGE_CAPACITY: usize = 8;
+export const PAGE_LEFT: usize = 12;
+export const PAGE_TO: usize = 16;
+export const PAGE_NUMBER: usize = 20;
+export const PAGE_VALS: usize = 24;
+export const PAGE_TAGS: usize = 28;
+export const PAGE_POOL: usize = 32;
+export const PAGE_TIMES: u32 = 64;
+
+/** Bytes of a page. */
+export function pageSize(columns: u32, hasTimes: bool, capacity: u32): u32 {
+  return PAGE_TIMES + capacity * (columns * 9 + (hasTimes ? 8 : 0)) + columns;
+}
+
+/** Lays out an empty page in the block; its links and its pool are the caller's. */
+export function pageLay(page: usize, columns: u32, hasTimes: bool, capacity: u32): void {
+  memory.fill(page, 0, PAGE_TIMES);
+  const vals = page + PAGE_TIMES + (hasTimes ? <usize>capacity << 3 : 0);
+  store<u32>(page, capacity, PAGE_CAPACITY);
+  store<u32>(page, <u32>vals, PAGE_VALS);
+  store<u32>(page, <u32>vals + ((columns * capacity) << 3), PAGE_TAGS);
+}
+
+/** Frees a page that `pageLay` has laid out. */
+export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize): void {
+  poolFree(page + PAGE_POOL);
+  free(page, pageSize(columns, hasTimes, load<u32>(page, PAGE_CAPACITY)), acct);
+}
+
+// @ts-ignore: decorator
+@inline export function timeAt(page: usize, row: u32): f64 {
+  return load<f64>(page + (<usize>row << 3), PAGE_TIMES);
+}
+
+/** Address of the payloads of column `c`. */
+// @ts-ignore: decorator
+@inline export function pageVals(page: usize, c: u32): usize {
+  return <usize>load<u32>(page, PAGE_VALS) + (<usize>(c * load<u32>(page, PAGE_CAPACITY)) << 3);
+}
+
+/** Address of the tags of column `c`. */
+// @ts-ignore: decorator
+@inline export function pageTags(page: usize, c: u32): usize {
+  return <usize>load<u32>(page, PAGE_TAGS) + <usize>(c * load<u32>(page, PAGE_CAPACITY));
+}
+
+// @ts-ignore: decorator
+@inline export function pageVal(page: usize, c: u32, row: u32): u64 {
+  return load<u64>(pageVals(page, c) + (<usize>row << 3));
+}
+
+// @ts-ignore: decorator
+@inline export function pageTag(page: usize, c: u32, row: u32): u8 {
+  return load<u8>(pageTags(page, c) + row);
+}
+
+/** Address of the uniform tags of a page of so many columns. */
+// @ts-ignore: decorator
+@inline export function pageUniforms(page: usize, columns: u32): usize {
+  return pageTags(page, columns);
+}
+
+/**
+ * Copies the rows `sel[0 … n)` of a column, bound by `bind`, to the addresses of payloads and tags. Text goes to the pool;
+ * where it has no room, `refusals` (mem/alloc.ts) grows.
+ */
+export function copyColumn(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
+  const fromVals = <usize>load<u32>(bind);
+  const uniform = bindUniform(bind);
+  if (uniform < Tag.STR || uniform == Tag.TIME) {
+    for (let i: u32 = 0; i < n; i++) {
+      const row = <usize>load<u32>(sel + (<usize>i << 2));
+      store<u64>(vals + (<usize>i << 3), load<u64>(fromVals + (row << 3)));
+    }
+    memory.fill(tags, uniform, n);
+    return;
+  }
+  const fromTags = <usize>load<u32>(bind, BIND_TAGS);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const tag = load<u8>(fromTags + row);
+    const payload = load<u64>(fromVals + (row << 3));
+    store<u8>(tags + i, tag);
+    store<u64>(vals + (<usize>i << 3), tag == Tag.STR ? copyText(pool, payload) : copyValue(pool, tag, payload));
+  }
+}
+
+// @ts-ignore: decorator
+@inline function copyText(pool: usize, payload: u64): u64 {
+  const len = lenOf(payload);
+  const to = poolAlloc(pool, len);
+  if (!to) return 0;
+  memory.copy(to, offOf(payload), len);
+  return span(to, len);
+}

@@ -1,0 +1,62 @@
+// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew.
+import { LoadFault } from '../gen/state-layouts';
+import { Tag } from '../mem/layout';
+import { readF64, readFail, readFails, readLength, readU32, readValue, valueRead } from '../state/reader';
+import { writeF64, writeU32, writeValue } from '../state/writer';
+import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
+import {
+  PAGE_LEFT, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt,
+} from './page';
+import { rowsAdd, rowsFirst } from './store';
+
+/** Saves the rows of a store from which they leave in order: of each its time, if it has one, and its values. */
+export function rowsSave(rows: usize): void {
+  const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
+  writeU32(load<u32>(rows, ROWS_COUNT));
+  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
+      if (hasTimes) writeF64(timeAt(page, row));
+      rowSave(rows, page, row);
+    }
+  }
+}
+
+/** Adds saved rows. */
+export function rowsLoad(rows: usize): void {
+  const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
+  // Rows without times and columns take no bytes.
+  const count = hasTimes || load<u32>(rows, ROWS_COLUMNS) ? readLength() : readU32();
+  for (let done: u32 = 0; done < count && !readFails(); done++) {
+    const ms = hasTimes ? readF64() : 0;
+    const page = rowLoad(rows, count - done);
+    if (page && hasTimes) store<f64>(page + (<usize>(load<u32>(page, PAGE_TO) - 1) << 3), ms, PAGE_TIMES);
+  }
+}
+
+/** Saves the values of a row. */
+export function rowSave(rows: usize, page: usize, row: u32): void {
+  const columns = load<u32>(rows, ROWS_COLUMNS);
+  for (let c: u32 = 0; c < columns; c++) writeValue(pageTag(page, c, row), pageVal(page, c, row));
+}
+
+/** Adds a saved row, one of `more`, and returns its page, in which it is the last one; 0 when it can't be read. */
+export function rowLoad(rows: usize, more: u32): usize {
+  const page = rowsAdd(rows, more);
+  if (!page) {
+    readFail(LoadFault.MEMORY);
+    return 0;
+  }
+  const columns = load<u32>(rows, ROWS_COLUMNS);
+  const uniforms = pageUniforms(page, columns);
+  const row = <usize>(load<u32>(page, PAGE_TO) - 1);
+  for (let c: u32 = 0; c < columns; c++) {
+    const tag = readValue(page + PAGE_POOL);
+    if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
+    store<u8>(pageTags(page, c) + row, readFails() ? Tag.MISSING : tag);
+    store<u64>(pageVals(page, c) + (row << 3), readFails() ? 0 : valueRead);
+    if (row == 0) store<u8>(uniforms + c, tag);
+    else if (load<u8>(uniforms + c) != tag) store<u8>(uniforms + c, Tag.MIXED);
+  }
+  return readFails() ? 0 : page;
+}
