@@ -46,7 +46,12 @@ function report(name: string, { ms, rows, bytesPerRow }: Spent): void {
 function feed(
   plan: NodePlan,
   kind: 'window' | 'eventTime',
-  { batches, stepMs, disorderMs = 0, waiting }: { batches: number; stepMs: number; disorderMs?: number; waiting: number },
+  {
+    batches,
+    stepMs,
+    disorderMs = 0,
+    waiting,
+  }: { batches: number; stepMs: number; disorderMs?: number; waiting: number },
 ): Spent {
   const times: number[] = Array.from({ length: batches }, () => Number.POSITIVE_INFINITY);
   let bytesPerRow = 0;
@@ -71,7 +76,11 @@ function feed(
   return { ms: times.reduce((sum, ms) => sum + ms, 0), rows: batches * batchRows, bytesPerRow };
 }
 
-function window(name: string, plan: WindowPlan, wishes: { grouped?: boolean; batches?: number; stepMs: number; waiting: number }): void {
+function window(
+  name: string,
+  plan: WindowPlan,
+  wishes: { grouped?: boolean; batches?: number; stepMs: number; waiting: number },
+): void {
   const node: Extract<NodePlan, { kind: 'window' }> = {
     kind: 'window',
     input: { source: 0 },
@@ -158,13 +167,33 @@ function table(name: string, retain: number): void {
     times.push(performance.now() - begun);
   }
   times.sort((a, b) => a - b);
-  report(name, { ms: times[10] ?? 0, rows: batchRows, bytesPerRow: (rule.kernel.counters(join).memoryBytes - empty) / retain });
+  report(name, {
+    ms: times[10] ?? 0,
+    rows: batchRows,
+    bytesPerRow: (rule.kernel.counters(join).memoryBytes - empty) / retain,
+  });
 }
 
-window('tumbling, 10,000 rows as they are', { kind: 'tumbling', unitMs: 1000, lengthMs: 10_000 }, { stepMs: 1, waiting: 10_000 });
-window('count, the last 1,000 rows after each 1,000', { kind: 'count', length: 2000, step: 1000 }, { stepMs: 1, waiting: 2000 });
-window('sliding 1 s with keys, 10 rows/s', { kind: 'sliding', lengthMs: 1000, delayMs: 0 }, { grouped: true, stepMs: 100, waiting: 11, batches: 20 });
-window('hopping 10 s by 3 s with keys', { kind: 'hopping', unitMs: 1000, lengthMs: 10_000, hopMs: 3000 }, { grouped: true, stepMs: 1, waiting: 10_000 });
+window(
+  'tumbling, 10,000 rows as they are',
+  { kind: 'tumbling', unitMs: 1000, lengthMs: 10_000 },
+  { stepMs: 1, waiting: 10_000 },
+);
+window(
+  'count, the last 1,000 rows after each 1,000',
+  { kind: 'count', length: 2000, step: 1000 },
+  { stepMs: 1, waiting: 2000 },
+);
+window(
+  'sliding 1 s with keys, 10 rows/s',
+  { kind: 'sliding', lengthMs: 1000, delayMs: 0 },
+  { grouped: true, stepMs: 100, waiting: 11, batches: 20 },
+);
+window(
+  'hopping 10 s by 3 s with keys',
+  { kind: 'hopping', unitMs: 1000, lengthMs: 10_000, hopMs: 3000 },
+  { grouped: true, stepMs: 1, waiting: 10_000 },
+);
 eventTime('event time, in order, 5 s late', 5000, 0);
 eventTime('event time, a tenth late, 5 s late', 5000, 5000);
 sort('sort 1,000 rows by a number', 1, [1]);
