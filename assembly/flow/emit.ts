@@ -1,10 +1,12 @@
 // How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
+import { FEW_ROWS, passing } from './condition';
 import * as ctx from './context';
 import { hostClock } from './host';
 import { longestNote } from './longest';
 import { N_CHILD, N_IN, N_LAST, N_OUT, N_PARENT, N_SIBLING, isExhausted, setCurrent } from './node';
 import { Signal, pushOf, signalOf } from './operator';
 import { beginTimed, endTimed, isSampled } from './timing';
+import { N_CONDITION } from '../gen/flow-layouts';
 import { span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
@@ -39,6 +41,19 @@ function pushTimed(node: usize): void {
   ctx.setComputed(computed);
 }
 
+/** Hands the current batch to a filter whose condition is noted, if all rows pass or none of them does; else returns false. */
+// @ts-ignore: decorator
+@inline function decide(node: usize, count: u32): bool {
+  if (!load<u16>(node, N_CONDITION) || isExhausted(node)) return false;
+  const passed = passing(node);
+  if (passed != 0 && passed != count) return false;
+  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+  store<f64>(node, ctx.nowMs, N_LAST);
+  ctx.addWork(count);
+  if (passed) emit(node);
+  return true;
+}
+
 /** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
 export function emit(node: usize): void {
   const n = ctx.selLen;
@@ -49,11 +64,14 @@ export function emit(node: usize): void {
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
   const isRoot = load<u32>(node, N_PARENT) == 0;
+  const mayDecide = n <= FEW_ROWS && !errors && !isSampled;
   let child = <usize>load<u32>(node, N_CHILD);
   while (child) {
-    give(child, n);
+    if (!mayDecide || !decide(child, n)) {
+      give(child, n);
+      ctx.setBatch(cols, rows, sel, n, errors);
+    }
     if (isRoot) longestNote(child, n);
-    ctx.setBatch(cols, rows, sel, n, errors);
     child = <usize>load<u32>(child, N_SIBLING);
   }
   setCurrent(node);

@@ -5,6 +5,7 @@
 //
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
+import { noteCondition } from './condition';
 import * as ctx from './context';
 import { beginMessage, emit, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
@@ -41,7 +42,10 @@ export function filterOperator(operator: Operator): void {
 
 /** Makes the state of a filter; false when memory is exhausted. */
 function filterOpen(node: usize): bool {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
+    noteCondition(node, load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION));
+    return true;
+  }
   const state = allocZeroed(STATE_SIZE, accountOf(node));
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, STATE_SIZE, N_STATE_SIZE);

@@ -83,71 +83,77 @@ export namespace NullRule {
   export const SEND: u8 = 2;
 }
 
-// node, 160 bytes. A node of the operator tree.
+// node, 176 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
 //
 //   0    kind u32   NodeKind
-//   4    parent u32   node, 0 for a root
-//   8    child u32   the first
-//   12   sibling u32   the next
-//   16   program u32   expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
-//   20   state u32   block of the operator's own, 0 none
-//   24   flags u16   NodeFlag
-//   26   times u16   column with the times of its rows + 1, 0 none
-//   28   heap u32   position + 1 in the timer heap (flow/timers.ts), 0 none
-//   32   memory u64   bytes held by the node and its state
-//   40   in u64   records
-//   48   out u64   records
-//   56   exceptions u64
-//   64   excOff u32   text of the last exception
-//   68   excLen u32
-//   72   excAt f64   epoch ms
-//   80   last f64   last invocation, epoch ms, 0 never
-//   88   deadline f64   epoch ms of the next tick
-//   96   host u32   handle of the host, given back with each output
-//   100  spec u32   immutable description, 0 none
-//   104  specSize u32
-//   108  stateSize u32
-//   112  busy f64   time spent in this node without its children, microseconds, sampled
-//   120  tick f64   of a root (stream or merge): time of all ticks below it, microseconds
-//   128  hist u32   times of its work (flow/latency.ts), 0 none
-//   132  work u32   the work of the host (flow/longest.ts) in which it took
-//   136  workUs f64   so much time
-//   144  workRows u32   for so many rows
-//   148  workHost u32   the part of it in functions of the host, microseconds
-//   152  lastChild u32
-//   156  previous u32   the sibling before
+//   4    child u32   the first
+//   8    sibling u32   the next
+//   12   flags u16   NodeFlag
+//   14   times u16   column with the times of its rows + 1, 0 none
+//   16   condition u16   what a filter passes without its program (flow/condition.ts), 0 nothing
+//   18   compared u16   column
+//   20   parent u32   node, 0 for a root
+//   24   in u64   records
+//   32   out u64   records
+//   40   last f64   last invocation, epoch ms, 0 never
+//   48   constant u64   that the column is compared with
+//   56   spec u32   immutable description, 0 none
+//   60   program u32   expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
+//   64   state u32   block of the operator's own, 0 none
+//   68   heap u32   position + 1 in the timer heap (flow/timers.ts), 0 none
+//   72   memory u64   bytes held by the node and its state
+//   80   exceptions u64
+//   88   excOff u32   text of the last exception
+//   92   excLen u32
+//   96   excAt f64   epoch ms
+//   104  deadline f64   epoch ms of the next tick
+//   112  host u32   handle of the host, given back with each output
+//   116  specSize u32
+//   120  stateSize u32
+//   128  busy f64   time spent in this node without its children, microseconds, sampled
+//   136  tick f64   of a root (stream or merge): time of all ticks below it, microseconds
+//   144  hist u32   times of its work (flow/latency.ts), 0 none
+//   148  work u32   the work of the host (flow/longest.ts) in which it took
+//   152  workUs f64   so much time
+//   160  workRows u32   for so many rows
+//   164  workHost u32   the part of it in functions of the host, microseconds
+//   168  lastChild u32
+//   172  previous u32   the sibling before
 export const N_KIND: usize = 0;
-export const N_PARENT: usize = 4;
-export const N_CHILD: usize = 8;
-export const N_SIBLING: usize = 12;
-export const N_PROGRAM: usize = 16;
-export const N_STATE: usize = 20;
-export const N_FLAGS: usize = 24;
-export const N_TIMES: usize = 26;
-export const N_HEAP: usize = 28;
-export const N_MEMORY: usize = 32;
-export const N_IN: usize = 40;
-export const N_OUT: usize = 48;
-export const N_EXCEPTIONS: usize = 56;
-export const N_EXC_OFF: usize = 64;
-export const N_EXC_LEN: usize = 68;
-export const N_EXC_AT: usize = 72;
-export const N_LAST: usize = 80;
-export const N_DEADLINE: usize = 88;
-export const N_HOST: usize = 96;
-export const N_SPEC: usize = 100;
-export const N_SPEC_SIZE: usize = 104;
-export const N_STATE_SIZE: usize = 108;
-export const N_BUSY: usize = 112;
-export const N_TICK: usize = 120;
-export const N_HIST: usize = 128;
-export const N_WORK: usize = 132;
-export const N_WORK_US: usize = 136;
-export const N_WORK_ROWS: usize = 144;
-export const N_WORK_HOST: usize = 148;
-export const N_LAST_CHILD: usize = 152;
-export const N_PREVIOUS: usize = 156;
-export const N_SIZE_OF: u32 = 160;
+export const N_CHILD: usize = 4;
+export const N_SIBLING: usize = 8;
+export const N_FLAGS: usize = 12;
+export const N_TIMES: usize = 14;
+export const N_CONDITION: usize = 16;
+export const N_COMPARED: usize = 18;
+export const N_PARENT: usize = 20;
+export const N_IN: usize = 24;
+export const N_OUT: usize = 32;
+export const N_LAST: usize = 40;
+export const N_CONSTANT: usize = 48;
+export const N_SPEC: usize = 56;
+export const N_PROGRAM: usize = 60;
+export const N_STATE: usize = 64;
+export const N_HEAP: usize = 68;
+export const N_MEMORY: usize = 72;
+export const N_EXCEPTIONS: usize = 80;
+export const N_EXC_OFF: usize = 88;
+export const N_EXC_LEN: usize = 92;
+export const N_EXC_AT: usize = 96;
+export const N_DEADLINE: usize = 104;
+export const N_HOST: usize = 112;
+export const N_SPEC_SIZE: usize = 116;
+export const N_STATE_SIZE: usize = 120;
+export const N_BUSY: usize = 128;
+export const N_TICK: usize = 136;
+export const N_HIST: usize = 144;
+export const N_WORK: usize = 148;
+export const N_WORK_US: usize = 152;
+export const N_WORK_ROWS: usize = 160;
+export const N_WORK_HOST: usize = 164;
+export const N_LAST_CHILD: usize = 168;
+export const N_PREVIOUS: usize = 172;
+export const N_SIZE_OF: u32 = 176;
 
 // segment, 32 bytes. Complete messages that a node has written, on their way to the host.
 //

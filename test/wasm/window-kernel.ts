@@ -2,7 +2,7 @@
  * The stateful operators alone: compiled from assembly/testing/window.ts with a probe below them, fed with rows of plain
  * values and read back as messages.
  */
-import { column, Tag } from '../../kernels/gen/layouts.js';
+import { column, NodeFlag, node as nodeLayout, Tag } from '../../kernels/gen/layouts.js';
 import type { NodePlan } from '../../kernels/ir.js';
 import { type Value, ValueAccess, type ValueError } from '../../kernels/value.js';
 import { encodeEventTime, encodeSort, encodeWindow } from '../../kernels/window-spec.js';
@@ -15,6 +15,7 @@ export interface Message {
 }
 
 /** Number of the probe's kind in the test kernel. */
+const { at: nodeAt } = nodeLayout;
 const probeKind = 31;
 /** Signal.WATERMARK of assembly/flow/operator.ts. */
 const watermarkSignal = 3;
@@ -100,15 +101,12 @@ export class WindowKernel {
         : plan.kind === 'eventTime'
           ? encodeEventTime(plan, null)
           : encodeSort(plan);
-    const at = this.call('alloc', spec.length, node + 32);
+    const at = this.call('alloc', spec.length, node + nodeAt.memory);
     this.values.bytes().set(spec, at);
-    this.view.setUint32(node + 100, at, true);
-    this.view.setUint32(node + 104, spec.length, true);
-    this.view.setUint32(
-      node + 24,
-      this.view.getUint32(node + 24, true) | ((options.sendError ?? true) ? 1 : 0) | 2,
-      true,
-    );
+    this.view.setUint32(node + nodeAt.spec, at, true);
+    this.view.setUint32(node + nodeAt.specSize, spec.length, true);
+    const flags = ((options.sendError ?? true) ? NodeFlag.sendError : 0) | NodeFlag.messages;
+    this.view.setUint16(node + nodeAt.flags, this.view.getUint16(node + nodeAt.flags, true) | flags, true);
     if (this.call(`${plan.kind}Open`, node) === 0) throw new Error('no memory');
     if (options.isLast ?? true) this.call('nodeNew', probeKind, node);
     return node;
@@ -116,16 +114,17 @@ export class WindowKernel {
 
   /** Frees the node with its probe. */
   remove(node: number, kind: 'window' | 'eventTime' | 'sort' = 'window'): void {
-    const child = this.view.getUint32(node + 8, true);
-    if (child !== 0 && this.view.getUint32(child, true) === probeKind) this.call('nodeRelease', child);
+    const child = this.view.getUint32(node + nodeAt.child, true);
+    if (child !== 0 && this.view.getUint32(child + nodeAt.kind, true) === probeKind) this.call('nodeRelease', child);
     this.call(`${kind}Free`, node);
-    this.call('free', this.view.getUint32(node + 100, true), this.view.getUint32(node + 104, true), node + 32);
+    const [spec, size] = [nodeAt.spec, nodeAt.specSize].map((at) => this.view.getUint32(node + at, true));
+    this.call('free', spec as number, size as number, node + nodeAt.memory);
     this.call('nodeRelease', node);
   }
 
   /** Bytes charged to the node. */
   held(node: number): number {
-    return Number(this.view.getBigUint64(node + 32, true));
+    return Number(this.view.getBigUint64(node + nodeAt.memory, true));
   }
 
   /** Gives rows to the node and returns the messages that came out. A ValueError in column `errorColumn` is a failed row. */

@@ -1,0 +1,98 @@
+// Conditions decided without their program. What a filter costs for a message that comes alone is the way to its program and
+// back; of thousands of rules it is the lines of the cache that they stand in. A comparison of a column with a number, or
+// whether it is a text, is noted in the node itself, and decided from there as long as rows are few.
+//
+//   condition   bits of the orders for which it is true | WHOLE | TEXT
+import * as ctx from './context';
+import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/flow-layouts';
+import { Op } from '../gen/opcodes';
+import { COL_TAGS, COL_VALS, OPERAND_COL, Tag, lenOf, offOf } from '../mem/layout';
+import { OP_A, OP_B, OP_DST, P_OPS, constOf, isConst } from '../ops/operand';
+import { bytesEqual } from '../value/bytes';
+
+/** More rows are faster in a program. */
+export const FEW_ROWS: u32 = 8;
+/** Result of `passing`: the program has to decide. */
+const UNDECIDED: u32 = u32.MAX_VALUE;
+
+/** How a value stands to the constant. */
+const BELOW: u32 = 1;
+const EQUAL: u32 = 2;
+const ABOVE: u32 = 4;
+/** The constant is an integer. */
+const WHOLE: u32 = 8;
+/** The constant is a text; the orders are EQUAL or all others. */
+const TEXT: u32 = 16;
+
+/** Notes the condition of a filter in its node if it is such a comparison. */
+export function noteCondition(node: usize, operand: u32): void {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (!program || load<u32>(program) != 1) return;
+  const op = <usize>load<u32>(program, P_OPS);
+  if (load<u16>(op, OP_DST) != operand) return;
+  let column = <u32>load<u16>(op, OP_A);
+  let constant = <u32>load<u16>(op, OP_B);
+  let orders = ordersOf(load<u16>(op));
+  if (isConst(column)) {
+    const other = column;
+    column = constant;
+    constant = other;
+    orders = (orders & EQUAL) | (orders & BELOW ? ABOVE : 0) | (orders & ABOVE ? BELOW : 0);
+  }
+  if (!orders || column < OPERAND_COL || isConst(column) || !isConst(constant)) return;
+  const slot = constOf(program, constant);
+  const tag = load<u8>(slot, 8);
+  if (tag == Tag.I64) orders |= WHOLE;
+  else if (tag == Tag.STR && (orders == EQUAL || orders == (BELOW | ABOVE))) orders |= TEXT;
+  else if (tag != Tag.F64) return;
+  store<u64>(node, load<u64>(slot), N_CONSTANT);
+  store<u16>(node, <u16>(column - OPERAND_COL), N_COMPARED);
+  store<u16>(node, <u16>orders, N_CONDITION);
+}
+
+/** The orders for which a comparison is true; 0 for other operations. */
+function ordersOf(code: u32): u32 {
+  switch (code) {
+    case Op.COMPARE_EQ: return EQUAL;
+    case Op.COMPARE_NE: return BELOW | ABOVE;
+    case Op.COMPARE_LT: return BELOW;
+    case Op.COMPARE_LE: return BELOW | EQUAL;
+    case Op.COMPARE_GT: return ABOVE;
+    case Op.COMPARE_GE: return ABOVE | EQUAL;
+    default: return 0;
+  }
+}
+
+/** How many rows of the current batch the noted condition lets pass; UNDECIDED when it is not for all of their values. */
+// @ts-ignore: decorator
+@inline export function passing(node: usize): u32 {
+  const condition = <u32>load<u16>(node, N_CONDITION);
+  const block = <usize>load<u32>(ctx.cols + (<usize>load<u16>(node, N_COMPARED) << 2));
+  const n = ctx.selLen;
+  let passed: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(ctx.sel + (<usize>i << 2));
+    const tag = load<u8>(block + row, COL_TAGS);
+    const at = block + (row << 3);
+    let order: u32;
+    if (tag == Tag.F64 && !(condition & TEXT)) {
+      const x = load<f64>(at, COL_VALS);
+      const y = condition & WHOLE ? <f64>load<i64>(node, N_CONSTANT) : load<f64>(node, N_CONSTANT);
+      order = <u32>(x < y) | (<u32>(x == y) << 1) | (<u32>(x > y) << 2);
+    } else if (tag == Tag.I64 && condition & WHOLE) {
+      const x = load<i64>(at, COL_VALS);
+      const y = load<i64>(node, N_CONSTANT);
+      order = <u32>(x < y) | (<u32>(x == y) << 1) | (<u32>(x > y) << 2);
+    } else if (tag == Tag.STR && condition & TEXT) {
+      order = isText(load<u64>(at, COL_VALS), load<u64>(node, N_CONSTANT)) ? EQUAL : BELOW;
+    } else return UNDECIDED;
+    if (!order) return UNDECIDED;
+    passed += <u32>((order & condition) != 0);
+  }
+  return passed;
+}
+
+// @ts-ignore: decorator
+@inline function isText(x: u64, y: u64): bool {
+  return lenOf(x) == lenOf(y) && bytesEqual(offOf(x), offOf(y), lenOf(x));
+}
