@@ -79,11 +79,16 @@ export function allMergeable(spec: usize): bool {
 // ---- where the inputs stand ---------------------------------------------------------------------------------
 export { bindTag, bindUniform, bindVal } from '../mem/bind';
 export const MAX_INPUTS: u32 = 1024;
-const BINDS: usize = memory.data(16 * 1024, 16);
+/** Where they stand: of the window at work (window/frame.ts), which has room for MAX_INPUTS of them. */
+export let binds: usize = 0;
+
+export function setBinds(at: usize): void {
+  binds = at;
+}
 
 // @ts-ignore: decorator
 @inline export function bindOf(input: u32): usize {
-  return BINDS + (<usize>input << 4);
+  return binds + (<usize>input << 4);
 }
 
 export function setBind(input: u32, vals: usize, tags: usize, stride: u32, uniform: u8): void {

@@ -2,7 +2,7 @@
 import * as ctx from '../flow/context';
 import { exhaust } from '../flow/node';
 import { rowsDropBefore } from '../rows/store';
-import { resume } from './batch';
+import { resume, rowTimes } from './frame';
 import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKind } from '../agg/spec';
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
@@ -33,6 +33,7 @@ export function alignedStart(spec: usize, state: usize, ms: f64): void {
 export function alignedPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
+  const times = rowTimes();
   let i: u32 = 0;
   while (i < n) {
     const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
@@ -43,7 +44,7 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
     }
     const end = load<f64>(state, W_END);
     let j = i + 1;
-    while (j < n && timeOfRow(load<u32>(sel + (<usize>j << 2))) < end) j++;
+    while (j < n && load<f64>(times + (<usize>load<u32>(sel + (<usize>j << 2)) << 3)) < end) j++;
     if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
       exhaust(node);
       return;

@@ -13,6 +13,7 @@ import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } fr
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, timeAt } from '../rows/page';
 import { rowsClear, rowsFirst } from '../rows/store';
+import { F_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
 import { W_ROWS, W_SET, W_STACKS } from './state';
@@ -30,8 +31,16 @@ export function keepsRows(spec: usize): bool {
   return kind == WindowKind.SLIDING || (kind == WindowKind.HOPPING && !hasPanes(spec));
 }
 
-/** Payload of the error that WHERE gave, 0 when there was none. */
-let whereError: u64 = 0;
+/** Payload of the error that WHERE gave last, 0 when there was none. */
+// @ts-ignore: decorator
+@inline function whereError(): u64 {
+  return load<u64>(frame, F_WHERE_ERROR);
+}
+
+// @ts-ignore: decorator
+@inline function setWhereError(payload: u64): void {
+  store<u64>(frame, payload, F_WHERE_ERROR);
+}
 
 /** Decides WHERE for one bound row: 1 in, 0 out, -1 failed (`whereError`). */
 function judge(where: u32, row: u32): i32 {
@@ -41,10 +50,10 @@ function judge(where: u32, row: u32): i32 {
   if (tag == Tag.BOOL) return payload != 0 ? 1 : 0;
   if (tag <= Tag.NULL) return 0;
   // A failure that was kept with its row has become plain text (the store keeps the tag).
-  if (tag == Tag.ERROR) whereError = payload;
+  if (tag == Tag.ERROR) setWhereError(payload);
   else {
     failNotBoolean();
-    whereError = span(failOff, failLen);
+    setWhereError(span(failOff, failLen));
   }
   return -1;
 }
@@ -54,7 +63,7 @@ export function judgeRow(spec: usize, set: usize, row: u32): i32 {
   const where = load<u16>(spec, S_WHERE);
   if (where == NO_INPUT) return 1;
   const verdict = judge(where, row);
-  if (verdict < 0) setError(set, whereError);
+  if (verdict < 0) setError(set, whereError());
   return verdict;
 }
 
@@ -74,7 +83,7 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     const verdict = judge(where, row);
-    if (verdict < 0 && !asRows) setError(state + W_SET, whereError);
+    if (verdict < 0 && !asRows) setError(state + W_SET, whereError());
     if (verdict == 0 || (verdict < 0 && !asRows)) continue;
     store<u32>(kept + (<usize>count << 2), row);
     count++;
@@ -111,7 +120,7 @@ export function failureOf(spec: usize, state: usize, program: usize): u64 {
     bindPage(page, spec, program);
     const end = load<u32>(page, PAGE_TO);
     for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
-      if (judge(where, i) < 0) return whereError;
+      if (judge(where, i) < 0) return whereError();
     }
   }
   return 0;
@@ -143,7 +152,7 @@ export function sendRange(
     sendNoMemory(node);
     return;
   }
-  whereError = 0;
+  setWhereError(0);
   if (isGrouped(spec)) sendRangeGrouped(node, spec, state, start, end, trigger, from, to, closed, sel);
   else sendRangeRows(node, spec, state, start, end, trigger, from, to, closed, sel);
   selectionPop();
@@ -157,7 +166,7 @@ function sendRangeGrouped(
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const n = selectRows(spec, page, from, to, closed, sel);
-    if (whereError) setError(set, whereError);
+    if (whereError()) setError(set, whereError());
     if (n && !accumulate(spec, set, sel, n)) {
       sendNoMemory(node);
       setReset(set);
@@ -196,7 +205,7 @@ function sendRangeRows(
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
     const n = selectRows(spec, page, from, to, closed, sel);
-    if (whereError) break;
+    if (whereError()) break;
     if (n == 0) continue;
     if (!isOpen && !beginRows(node, spec, start, end, trigger, group)) {
       setReset(set);
@@ -205,8 +214,8 @@ function sendRangeRows(
     isOpen = true;
     addRows(node, spec, sel, n);
   }
-  if (isOpen) endRows(node, spec, whereError);
-  else if (whereError) sendFailure(node, offOf(whereError), lenOf(whereError));
+  if (isOpen) endRows(node, spec, whereError());
+  else if (whereError()) sendFailure(node, offOf(whereError()), lenOf(whereError()));
   else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
     if (beginRows(node, spec, start, end, trigger, 0)) endRows(node, spec, 0);
   }

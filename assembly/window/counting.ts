@@ -7,7 +7,7 @@ import {
 import { exhaust, isExhausted } from '../flow/node';
 import { ROWS_COUNT } from '../rows/layout';
 import { rowsDrop } from '../rows/store';
-import { resume } from './batch';
+import { resume } from './frame';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { sendNoMemory } from './output';
 import { partitionDrop, partitionFind, partitionNew } from './partitions';

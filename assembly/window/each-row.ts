@@ -3,7 +3,7 @@ import * as ctx from '../flow/context';
 import { SET_COUNT, SET_ERROR, setReset } from '../agg/group';
 import { isGrouped, judgeRow, takeIn } from './content';
 import { addRows, beginRows, endRows, sendGroups, sendNoMemory } from './output';
-import { resume } from './batch';
+import { resume } from './frame';
 import { timeOfRow } from './times';
 import { W_SET } from './state';
 

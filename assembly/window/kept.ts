@@ -4,7 +4,7 @@ import { isConst, tagsOf, valsOf } from '../ops/operand';
 import { RowsFlag } from '../rows/layout';
 import { PAGE_CAPACITY, PAGE_TAGS, PAGE_VALS, pageUniforms } from '../rows/page';
 import { rowsAppend, rowsInit } from '../rows/store';
-import { ROW_TIMES } from './times';
+import { rowTimes } from './frame';
 import { W_ROWS } from './state';
 
 /** Prepares the store of a window. */
@@ -21,7 +21,7 @@ function keptColumns(spec: usize): u32 {
 
 /** Keeps the bound rows `sel[0 … n)`; false when memory is exhausted. */
 export function keep(spec: usize, state: usize, sel: usize, n: u32): bool {
-  return rowsAppend(state + W_ROWS, bindOf(0), load<u32>(spec, S_INPUTS), sel, n, ROW_TIMES);
+  return rowsAppend(state + W_ROWS, bindOf(0), load<u32>(spec, S_INPUTS), sel, n, rowTimes());
 }
 
 /** Binds the inputs to the page: its rows are numbered from 0. Constants stand in `program`. */

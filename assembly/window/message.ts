@@ -1,6 +1,4 @@
-// Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent. The window runs while
-// another one above it sends, so it leaves alone what that one needs to go on: the batch that it holds (window/batch.ts) and
-// the times of its rows. Inputs are bound anew by whoever needs them.
+// Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent.
 import * as ctx from '../flow/context';
 import { beginMessage, endMessage } from '../flow/emit';
 import { N_PROGRAM, N_SPEC, N_STATE } from '../flow/node';
@@ -10,7 +8,8 @@ import { Tag } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import { rowsClear } from '../rows/store';
 import { sendAll, takeIn } from './content';
-import { rowEnd, rowStart, rowTrigger, sendGroups, sendNoMemory } from './output';
+import { F_END, F_START, F_TRIGGER, frameAbove } from './frame';
+import { sendGroups, sendNoMemory } from './output';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
 /** What W_OPEN says of the message under way. */
@@ -58,7 +57,8 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
     sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
   } else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
     // No row tells the times: they are those of the window above, which sends just now.
-    sendGroups(node, spec, state + W_SET, rowStart, rowEnd, rowTrigger);
+    const above = frameAbove();
+    sendGroups(node, spec, state + W_SET, load<f64>(above, F_START), load<f64>(above, F_END), load<f64>(above, F_TRIGGER));
   }
   setReset(state + W_SET);
   rowsClear(state + W_ROWS);

@@ -10,6 +10,7 @@ import {
   AGG_SIZE, GROUP_HEAD, G_FN, S_AGGS, S_FLAGS, S_KEEPS, S_TAGS_AT, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
+import { F_END, F_ROW_COLS, F_ROW_COUNT, F_ROW_GROUP, F_START, F_TRIGGER, frame } from './frame';
 import { W_SET } from './state';
 import { finish } from '../agg/finish';
 import { giveResult, resultTag, resultVal } from '../agg/result';
@@ -138,30 +139,22 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
 
 // ---- windows that send their rows ---------------------------------------------------------------------------
 
-let rowCols: usize = 0;
-let rowCount: u32 = 0;
-/** Times of the window whose rows are sent last. */
-export let rowStart: f64 = 0;
-export let rowEnd: f64 = 0;
-export let rowTrigger: f64 = 0;
-/** Group of all rows of the message, for aggregates that each row shows; 0 without. */
-let rowGroup: usize = 0;
-
 /**
  * Opens a message of rows; false when memory is exhausted (the message failed).
- * @param group see `rowGroup`
+ * @param group of all rows of the message, for aggregates that each row shows; 0 without
  */
 export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
-  rowCols = stageAcquire(outputColumns(spec));
-  if (!rowCols) {
+  const cols = stageAcquire(outputColumns(spec));
+  if (!cols) {
     sendNoMemory(node);
     return false;
   }
-  rowCount = 0;
-  rowStart = start;
-  rowEnd = end;
-  rowTrigger = trigger;
-  rowGroup = group;
+  store<u32>(frame, <u32>cols, F_ROW_COLS);
+  store<u32>(frame, 0, F_ROW_COUNT);
+  store<u32>(frame, <u32>group, F_ROW_GROUP);
+  store<f64>(frame, start, F_START);
+  store<f64>(frame, end, F_END);
+  store<f64>(frame, trigger, F_TRIGGER);
   beginMessage(node);
   return true;
 }
@@ -169,58 +162,51 @@ export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigge
 /** Adds the kept values of the bound rows `sel[0 … n)`. */
 export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
   ctx.addWork(n);
+  const cols = <usize>load<u32>(frame, F_ROW_COLS);
   let done: u32 = 0;
   while (done < n) {
-    const part = min(n - done, BATCH_ROWS - rowCount);
+    const count = load<u32>(frame, F_ROW_COUNT);
+    const part = min(n - done, BATCH_ROWS - count);
     const keeps = load<u32>(spec, S_KEEPS);
     for (let k: u32 = 0; k < keeps; k++) {
       const bind = bindOf(load<u16>(keepsAt(spec) + (<usize>k << 1)));
-      const col = columnAt(rowCols, k);
+      const col = columnAt(cols, k);
       for (let i: u32 = 0; i < part; i++) {
         const row = load<u32>(sel + (<usize>(done + i) << 2));
-        setAt(col, rowCount + i, bindTag(bind, row), bindVal(bind, row));
+        setAt(col, count + i, bindTag(bind, row), bindVal(bind, row));
       }
     }
-    rowCount += part;
+    store<u32>(frame, count + part, F_ROW_COUNT);
     done += part;
-    if (rowCount == BATCH_ROWS) flushRows(node, spec);
+    if (count + part == BATCH_ROWS) flushRows(node, spec);
   }
 }
 
 function flushRows(node: usize, spec: usize): void {
-  const n = rowCount;
+  const n = load<u32>(frame, F_ROW_COUNT);
   if (n == 0) return;
+  const cols = <usize>load<u32>(frame, F_ROW_COLS);
+  const group = <usize>load<u32>(frame, F_ROW_GROUP);
   const keeps = load<u32>(spec, S_KEEPS);
-  for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(rowCols, k), n);
-  if (rowGroup) fillShared(spec, <usize>load<u32>(node, N_STATE) + W_SET, n);
-  const group = rowGroup;
-  const cols = rowCols;
-  const start = rowStart;
-  const end = rowEnd;
-  const trigger = rowTrigger;
-  fillTimes(cols, outputColumns(spec) - 3, n, start, end, trigger);
+  for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(cols, k), n);
+  if (group) fillShared(spec, cols, <usize>load<u32>(node, N_STATE) + W_SET, group, n);
+  fillTimes(cols, outputColumns(spec) - 3, n, load<f64>(frame, F_START), load<f64>(frame, F_END), load<f64>(frame, F_TRIGGER));
   ctx.setBatch(cols, n, identity, n, 0);
   emit(node);
-  // A window below this one may have used these in between.
-  rowCols = cols;
-  rowStart = start;
-  rowEnd = end;
-  rowTrigger = trigger;
-  rowGroup = group;
-  rowCount = 0;
+  store<u32>(frame, 0, F_ROW_COUNT);
 }
 
 /** Shows the aggregates of all rows in each of them; when one of them failed, all are errors. */
-function fillShared(spec: usize, set: usize, n: u32): void {
+function fillShared(spec: usize, cols: usize, set: usize, group: usize, n: u32): void {
   const failed = load<u32>(set, SET_ERROR);
   const keeps = load<u32>(spec, S_KEEPS);
   const tagsAt = load<u32>(spec, S_TAGS_AT) + keeps;
   const aggs = load<u32>(spec, S_AGGS);
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
-    const col = columnAt(rowCols, keeps + a);
+    const col = columnAt(cols, keeps + a);
     if (failed) giveResult(Tag.ERROR, span(failed, load<u32>(set, SET_ERROR_LEN)));
-    else finish(agg, rowGroup, tagsAt + a);
+    else finish(agg, group, tagsAt + a);
     for (let i: u32 = 0; i < n; i++) setAt(col, i, resultTag, resultVal);
     noteUniform(col, n);
   }

@@ -6,6 +6,7 @@ import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
 import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
 import { writeF64, writeU32, writeVersion } from '../state/writer';
+import { frameEnter, frameLeave } from './frame';
 import { panesLoad, panesSave } from './panes';
 import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
@@ -33,6 +34,16 @@ export function windowSave(node: usize): bool {
 
 /** Fills a window that was just made. */
 export function windowLoad(node: usize): bool {
+  if (!frameEnter()) {
+    readFail(LoadFault.MEMORY);
+    return false;
+  }
+  const isLoaded = loadAll(node);
+  frameLeave();
+  return isLoaded;
+}
+
+function loadAll(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   if (!readVersion(VERSION)) return false;

@@ -6,7 +6,7 @@ import { exhaust } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { S_FLAGS, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag } from '../agg/spec';
 import { alignedEnd } from './align';
-import { resume } from './batch';
+import { resume } from './frame';
 import { sendAll, takeIn } from './content';
 import { timeOfRow } from './times';
 import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from './state';

@@ -8,7 +8,7 @@ import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
 import { NO_INPUT, S_FLAGS, S_LENGTH, S_STEP, S_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
 import { rowsDropBefore } from '../rows/store';
-import { resume } from './batch';
+import { resume } from './frame';
 import { sendRange, takeIn } from './content';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
 import { stacksDropBefore, stacksSend, stacksTake } from './stacks';

@@ -23,7 +23,7 @@ import { writeBool, writeBytes } from '../state/writer';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowsDropBefore, rowsFirst } from '../rows/store';
-import { resume } from './batch';
+import { resume } from './frame';
 import { failureOf, judgeRow } from './content';
 import { bindPage } from './kept';
 import { sendFailure, sendGroups, sendNoMemory } from './output';

@@ -4,20 +4,19 @@ import { Tag } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { microsOf } from '../value/time';
 import { S_FLAGS, S_TIMESTAMP, WindowFlag } from '../agg/spec';
-
-/** Times of the rows, f64[1024] by their number in the batch. */
-export const ROW_TIMES: usize = memory.data(8 * 1024, 16);
+import { rowTimes } from './frame';
 
 // @ts-ignore: decorator
 @inline export function timeOfRow(row: u32): f64 {
-  return load<f64>(ROW_TIMES + (<usize>row << 3));
+  return load<f64>(rowTimes() + (<usize>row << 3));
 }
 
 /** Reads the times of the rows: event time from the timestamp column, otherwise the clock. */
 export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void {
+  const times = rowTimes();
   if (!(load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME)) {
     const now = floor(ctx.nowMs);
-    for (let i: u32 = 0; i < n; i++) store<f64>(ROW_TIMES + (<usize>load<u32>(sel + (<usize>i << 2)) << 3), now);
+    for (let i: u32 = 0; i < n; i++) store<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3), now);
     return;
   }
   const operand = load<u16>(spec, S_TIMESTAMP);
@@ -35,6 +34,6 @@ export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void
       const micros = microsOf(tag, payload);
       if (micros != i64.MIN_VALUE) last = floor(<f64>micros / 1000);
     }
-    store<f64>(ROW_TIMES + (<usize>row << 3), last);
+    store<f64>(times + (<usize>row << 3), last);
   }
 }

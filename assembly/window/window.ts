@@ -14,7 +14,7 @@ import { vmRun } from '../ops/vm';
 import { NO_INPUT, S_FLAGS, S_KIND, S_PARTITION, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { rowsFree } from '../rows/store';
-import { hold } from './batch';
+import { frameEnter, frameLeave, hold } from './frame';
 import { alignedFire, alignedPush, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
@@ -85,19 +85,25 @@ function followEventTime(node: usize, spec: usize): void {
   if (load<u32>(node, N_FLAGS) & NodeFlag.TIES) store<u32>(spec, load<u32>(spec, S_FLAGS) | WindowFlag.JOINS_EQUAL, S_FLAGS);
 }
 
+/** Begins the work of a window; false when memory is exhausted. */
+function enter(node: usize): bool {
+  if (frameEnter()) return true;
+  exhaust(node);
+  return false;
+}
+
 /** Gives the current batch to the window. */
 export function windowPush(node: usize): void {
+  if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(spec, S_KIND) == WindowKind.MESSAGE) {
-    messagePush(node, spec, state);
-    return;
-  }
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  if (ctx.rowErrors) {
-    pushBetweenFailures(node, spec, state, program);
-    return;
-  }
+  if (load<u32>(spec, S_KIND) == WindowKind.MESSAGE) messagePush(node, spec, state);
+  else if (ctx.rowErrors) pushBetweenFailures(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
+  else pushAll(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
+  frameLeave();
+}
+
+function pushAll(node: usize, spec: usize, state: usize, program: usize): void {
   if (program) vmRun(program);
   readTimes(spec, program, ctx.sel, ctx.selLen);
   hold(spec, program);
@@ -182,7 +188,7 @@ function passFailure(node: usize, text: u64): void {
 
 /** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
 export function windowTick(node: usize): void {
-  if (isExhausted(node)) return;
+  if (isExhausted(node) || !enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   switch (load<u32>(spec, S_KIND)) {
@@ -195,6 +201,7 @@ export function windowTick(node: usize): void {
     case WindowKind.SESSION: sessionTick(node, spec, state); break;
     default: break;
   }
+  frameLeave();
   askForTick(node, spec, state);
 }
 
@@ -202,14 +209,21 @@ export function windowTick(node: usize): void {
 export function windowSignal(node: usize, signal: u32, value: u64): void {
   switch (signal) {
     case Signal.BEGIN: messageBegin(node); break;
-    case Signal.END: messageEnd(node, offOf(value), lenOf(value)); break;
+    case Signal.END: windowEnd(node, value); break;
     case Signal.WATERMARK: windowWatermark(node, reinterpret<f64>(value));
     default: signalBelow(node, signal, value);
   }
 }
 
+function windowEnd(node: usize, value: u64): void {
+  if (!enter(node)) return;
+  messageEnd(node, offOf(value), lenOf(value));
+  frameLeave();
+}
+
 /** No row older than `ms` will come any more (event time). Afterwards the current batch is another one. */
 function windowWatermark(node: usize, ms: f64): void {
+  if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   switch (load<u32>(spec, S_KIND)) {
@@ -221,6 +235,7 @@ function windowWatermark(node: usize, ms: f64): void {
     case WindowKind.SESSION: sessionWatermark(node, spec, state, ms); break;
     default: break;
   }
+  frameLeave();
 }
 
 /** Frees everything that the window holds. */
