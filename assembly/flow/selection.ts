@@ -24,7 +24,13 @@ export function selectionPush(): usize {
   return block;
 }
 
+/** True when all selections were given back. */
+export function selectionIsFree(): bool {
+  return depth == 0;
+}
+
 export function selectionPop(): void {
+  assert(depth > 0, 'more selections were given back than acquired');
   depth--;
 }
 

@@ -43,11 +43,13 @@ export function stageAcquire(count: u32): usize {
 
 /** Frees the blocks beyond those that most plans need; nothing must be in use. */
 export function stageTrim(): void {
+  assert(used == 0, 'a node kept blocks of the stage');
   while (made > KEPT_BLOCKS && made > used) free(<usize>load<u32>(blocks + (--made << 2)), COL_SIZE, WORKSPACE);
 }
 
 /** Gives back the blocks acquired last. */
 export function stageRelease(count: u32): void {
+  assert(used >= count, 'more blocks were given back than acquired');
   used -= count;
 }
 

@@ -10,12 +10,14 @@ import * as ctx from './context';
 import { hostTick } from './host';
 import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
-import { selectionPop, selectionPush, withoutErrors } from './selection';
+import { selectionIsFree, selectionPop, selectionPush, withoutErrors } from './selection';
 import { identity, stageInit, stageTrim } from './stage';
 import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
 import { clearDeadline, takeDue } from './timers';
+import { runIsUnderWay } from '../join/run';
+import { frameIsFree } from '../window/frame';
 import { alloc, free } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 import { programFree, programNew, vmRun } from '../ops/vm';
@@ -107,6 +109,10 @@ export function emitRoot(root: usize): void {
 
 /** Gives memory back that the work at hand needed and most work does not. */
 export function trim(): void {
+  assert(selectionIsFree(), 'a node kept a selection');
+  assert(frameIsFree(), 'a window is still at work');
+  assert(!runIsUnderWay(), 'a join is still at work');
+  assert(ctx.branch == 0, 'a port left its branch');
   scratchReset();
   textTrim();
   stackTrim();

@@ -22,7 +22,8 @@ import {
   S_POINTERS, S_PROGRAMS, T_MADE, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, branchRows, slotsOf, stepAt,
 } from './spec';
 import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
-import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runStep, step, tuplesFree } from './run';
+import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runIsUnderWay, runStep, step, tuplesFree } from './run';
+import { putAside, takeBack } from './aside';
 import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
 import { hashPairs } from './hash';
@@ -263,6 +264,11 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 }
 
 function joinAll(node: usize, spec: usize, state: usize): void {
+  const outer: usize = runIsUnderWay() ? putAside() : 0;
+  if (runIsUnderWay()) {
+    failMemory(state);
+    return;
+  }
   runBegin(node, spec, state);
   outputBegin();
   const steps = load<u32>(spec, J_STEPS);
@@ -276,6 +282,7 @@ function joinAll(node: usize, spec: usize, state: usize): void {
     store<u32>(state, lenOf(failure), S_FAIL_LEN);
   }
   runEnd();
+  if (outer) takeBack(outer);
 }
 
 function joinStep(node: usize): void {

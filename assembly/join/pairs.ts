@@ -5,7 +5,7 @@ import * as ctx from '../flow/context';
 import { failLen, failNotBoolean, failOff } from '../flow/failure';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
-import { poolBytesCopy, poolMark, poolRewind } from '../mem/pool';
+import { poolBytesCopy, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { J_COLUMNS, JoinType, NO_VALUES, S_POINTERS, T_CONDITION, T_MADE, T_READS, T_READS_AT, T_TYPE } from './spec';
@@ -30,6 +30,37 @@ export let outerIsRight: bool = false;
 let keepsOuter: bool = false;
 /** Rows of the right side that a pair matched (u8 each), 0 when nobody asks. */
 let matchedRights: usize = 0;
+
+/** Bytes that `pairsSave` writes. */
+export const PAIRS_SIZE: u32 = 32 + 9 * 1024;
+
+/** Puts the pairs under way aside. */
+export function pairsSave(to: usize): void {
+  store<u32>(to, count);
+  store<u32>(to, outer, 4);
+  store<u64>(to, verdictError, 8);
+  store<u32>(to, <u32>matchedRights, 16);
+  store<u8>(to, <u8>isMatched, 20);
+  store<u8>(to, <u8>outerIsRight, 21);
+  store<u8>(to, <u8>keepsOuter, 22);
+  memory.copy(to + 32, LEFTS, 4096);
+  memory.copy(to + 32 + 4096, RIGHTS, 4096);
+  memory.copy(to + 32 + 8192, VERDICTS, 1024);
+}
+
+/** Takes them back. */
+export function pairsRestore(from: usize): void {
+  count = load<u32>(from);
+  outer = load<u32>(from, 4);
+  verdictError = load<u64>(from, 8);
+  matchedRights = <usize>load<u32>(from, 16);
+  isMatched = load<u8>(from, 20) != 0;
+  outerIsRight = load<u8>(from, 21) != 0;
+  keepsOuter = load<u8>(from, 22) != 0;
+  memory.copy(LEFTS, from + 32, 4096);
+  memory.copy(RIGHTS, from + 32 + 4096, 4096);
+  memory.copy(VERDICTS, from + 32 + 8192, 1024);
+}
 
 /** Begins the pairs of a step. */
 export function pairsBegin(newMatchedRights: usize): void {
@@ -114,11 +145,12 @@ function evaluate(program: usize, condition: u32, n: u32): bool {
     fillColumn(block, column, LEFTS, RIGHTS, n);
     store<u32>(pointers + (<usize>column << 2), <u32>block);
   }
-  poolMark(ctx.scratch);
+  const chunk = poolChunk(ctx.scratch);
+  const filled = poolFilled(ctx.scratch);
   ctx.setBatch(pointers, n, identity, n, 0);
   if (program) vmRun(program);
   readVerdicts(program, condition, n);
-  poolRewind(ctx.scratch);
+  poolReturn(ctx.scratch, chunk, filled);
   stageRelease(reads);
   return true;
 }

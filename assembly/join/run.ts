@@ -1,4 +1,5 @@
-// The join of one message under way. A rule has one join and joins are never nested, so these are plain globals.
+// The join of one message under way. What it sends may bring a join below to work before it goes on; that one puts these
+// variables aside meanwhile (join/aside.ts).
 //
 // Rows are named by their position among those of their branch (join/branch.ts). A tuple is what the steps so far have
 // joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch are the
@@ -37,8 +38,53 @@ export let failure: u64 = 0;
 /** Where the results of a step before the last go. */
 let results: usize = 0;
 
+/** Bytes that `runSave` writes. */
+export const RUN_SIZE: u32 = 56;
+
+export function runIsUnderWay(): bool {
+  return node != 0;
+}
+
+/** Puts the run aside. */
+export function runSave(to: usize): void {
+  store<u32>(to, <u32>node);
+  store<u32>(to, <u32>spec, 4);
+  store<u32>(to, <u32>state, 8);
+  store<u32>(to, <u32>step, 12);
+  store<u32>(to, <u32>isLast, 16);
+  store<u32>(to, <u32>lefts, 20);
+  store<u32>(to, leftCount, 24);
+  store<u32>(to, width, 28);
+  store<u32>(to, <u32>rights, 32);
+  store<u32>(to, rightCount, 36);
+  store<u64>(to, failure, 40);
+  store<u32>(to, <u32>results, 48);
+}
+
+/** Says that no run is under way. */
+export function runLeave(): void {
+  node = 0;
+}
+
+/** Takes it back. */
+export function runRestore(from: usize): void {
+  node = <usize>load<u32>(from);
+  spec = <usize>load<u32>(from, 4);
+  state = <usize>load<u32>(from, 8);
+  step = <usize>load<u32>(from, 12);
+  isLast = load<u32>(from, 16) != 0;
+  lefts = <usize>load<u32>(from, 20);
+  leftCount = load<u32>(from, 24);
+  width = load<u32>(from, 28);
+  rights = <usize>load<u32>(from, 32);
+  rightCount = load<u32>(from, 36);
+  failure = load<u64>(from, 40);
+  results = <usize>load<u32>(from, 48);
+}
+
 /** Begins the join of the message that the node has gathered. */
 export function runBegin(newNode: usize, newSpec: usize, newState: usize): void {
+  assert(node == 0, 'a join began while another one was at work');
   node = newNode;
   spec = newSpec;
   state = newState;
@@ -66,6 +112,7 @@ export function runStep(i: u32): void {
 /** Frees what the steps kept. */
 export function runEnd(): void {
   tuplesFree(state, accountOf(node));
+  runLeave();
 }
 
 export function tuplesFree(ofState: usize, acct: usize): void {

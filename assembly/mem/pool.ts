@@ -67,27 +67,6 @@ export function poolUsed(pool: usize): u32 {
   return load<u32>(pool, BYTES) - (load<u32>(pool, END) - load<u32>(pool, CUR));
 }
 
-const MARK: usize = memory.data(32, 16);
-
-/** Notes how far the pool is filled; one place for all pools: marks don't nest. */
-export function poolMark(pool: usize): void {
-  memory.copy(MARK, pool, POOL_SIZE);
-}
-
-/** Frees what was added since the mark. */
-export function poolRewind(pool: usize): void {
-  const acct = <usize>load<u32>(pool, ACCT);
-  const marked = <usize>load<u32>(MARK, FIRST);
-  let chunk = <usize>load<u32>(pool, FIRST);
-  // Of the chunks that came since, none is kept: the mark's is the newest of those before.
-  while (chunk != marked) {
-    const next = <usize>load<u32>(chunk);
-    free(chunk, load<u32>(chunk, 4), acct);
-    chunk = next;
-  }
-  memory.copy(pool, MARK, POOL_SIZE);
-}
-
 /** The chunk that is filled; with `poolFilled` what `poolReturn` needs to go back to. */
 // @ts-ignore: decorator
 @inline export function poolChunk(pool: usize): usize {

@@ -33,7 +33,7 @@ import {
   EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
 } from '../gen/window-layouts';
 import {
-  ENTRY_SIZE, E_ROW, PENDING_SIZE, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave,
+  ENTRY_SIZE, E_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave,
   pendingTake,
 } from './pending';
 
@@ -46,7 +46,6 @@ const E_AHEAD: usize = PENDING_SIZE + 16;
 const E_NEWEST: usize = PENDING_SIZE + 24;
 
 const TIMES: usize = memory.data(8 * 1024, 16);
-const TAKEN: usize = memory.data(24 * 1024, 16);
 
 export function eventTimeOperator(operator: Operator): void {
   operator.open = eventTimeOpen;
@@ -213,11 +212,12 @@ function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u3
   if (count == 0 || isExhausted(node)) return;
   const watermark = load<f64>(state, E_WATERMARK);
   const passes = passable(state, watermark, accepted, count);
-  if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
+  // Times are of use only until the first row goes on.
   if (passes < count && !hold(spec, state, blocks, accepted + (<usize>passes << 2), count - passes)) {
     exhaust(node);
     return;
   }
+  if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
   releasePending(node, spec, state, watermark);
   if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
 }
@@ -274,26 +274,30 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
 /** Sends the waiting rows that the watermark has reached. */
 function releasePending(node: usize, spec: usize, state: usize, watermark: f64): void {
   const columns = load<u16>(spec, S_COLUMNS);
+  if (pendingIsEmpty(state)) return;
+  const room = min(BATCH_ROWS, pendingCount(state));
+  const taken = poolAlloc(ctx.scratch, room * ENTRY_SIZE);
+  if (!taken) exhaust(node);
   while (!pendingIsEmpty(state) && !isExhausted(node)) {
     let n: u32 = 0;
-    while (n < BATCH_ROWS && pendingTake(state, watermark, TAKEN + n * ENTRY_SIZE)) n++;
+    while (n < room && pendingTake(state, watermark, taken + n * ENTRY_SIZE)) n++;
     if (n == 0) return;
     const stage = stageAcquire(columns + 1);
     if (!stage) exhaust(node);
     else {
       for (let c: u32 = 0; c < columns; c++) {
         const block = <usize>load<u32>(stage + (<usize>c << 2));
-        copyOut(block, c, TAKEN + E_ROW, ENTRY_SIZE, n);
+        copyOut(block, c, taken + E_ROW, ENTRY_SIZE, n);
         noteUniform(block, n);
       }
       const times = <usize>load<u32>(stage + (<usize>columns << 2));
-      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(TAKEN + i * ENTRY_SIZE)));
+      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(taken + i * ENTRY_SIZE)));
       store<u8>(times, Tag.I64, COL_UNIFORM);
       ctx.setBatch(stage, n, identity, n, 0);
       emit(node);
       stageRelease(columns + 1);
     }
-    for (let i: u32 = 0; i < n; i++) pendingDone(state, TAKEN + i * ENTRY_SIZE);
+    for (let i: u32 = 0; i < n; i++) pendingDone(state, taken + i * ENTRY_SIZE);
   }
 }
 

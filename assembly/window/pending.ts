@@ -45,6 +45,11 @@ export function pendingInit(pending: usize, columns: u32, acct: usize): void {
   return load<u32>(pending, RUN_FROM) == load<u32>(pending, RUN_TO) && load<u32>(pending, HEAP_COUNT) == 0;
 }
 
+/** How many rows wait. */
+export function pendingCount(pending: usize): u32 {
+  return load<u32>(pending, RUN_TO) - load<u32>(pending, RUN_FROM) + load<u32>(pending, HEAP_COUNT);
+}
+
 // @ts-ignore: decorator
 @inline function entryAt(list: usize, i: u32): usize {
   return list + <usize>(i * ENTRY_SIZE);
