@@ -120,6 +120,66 @@ ${aggregates.map((a) => `    case Agg.${constName(a.name)}:\n      return '${a.s
 `,
 );
 
+const aggregateFile = ({ name, file }) => file ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const aggregateCases = (some, part, args) =>
+  some.map((a) => `    case Agg.${constName(a.name)}: ${a.name}${part}(${args}); break;`).join('\n');
+const withDoubles = aggregates.filter((a) => a.doubles);
+const mergeable = aggregates.filter((a) => forms[a.form].isMergeable);
+const aggregateNames = (file) =>
+  aggregates
+    .filter((a) => aggregateFile(a) === file)
+    .flatMap((a) => [
+      `${a.name}Take`,
+      `${a.name}Finish`,
+      ...(a.doubles ? [`${a.name}Doubles`] : []),
+      ...(mergeable.includes(a) ? [`${a.name}Merge`] : []),
+    ]);
+emit(
+  'assembly/gen/aggregate-functions.ts',
+  `${head('assembly/agg/aggregates.json')}import { Agg } from './aggregates';
+${[...new Set(aggregates.map(aggregateFile))]
+  .map((file) => `import { ${aggregateNames(file).join(', ')} } from '../agg/functions/${file}';`)
+  .join('\n')}
+
+/** Takes a value of a row, which is no error, into a state that has not failed. */
+export function takeValue(
+  fn: u32, set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
+): void {
+  switch (fn) {
+${aggregateCases(aggregates, 'Take', 'set, agg, state, tagAt, tag, payload, row')}
+    default: break;
+  }
+}
+
+/** Takes a column of doubles into the states of the rows' groups; false when the aggregate takes them one by one. */
+export function takeDoubles(
+  fn: u32, set: usize, at: u32, tagAt: u32, vals: usize, sel: usize, groups: usize, n: u32,
+): bool {
+  switch (fn) {
+${aggregateCases(withDoubles, 'Doubles', 'set, at, tagAt, vals, sel, groups, n')}
+    default: return false;
+  }
+  return true;
+}
+
+/** Adds a later state to an earlier one that has not failed. */
+export function mergeState(fn: u32, set: usize, agg: usize, to: usize, tagTo: usize, from: usize, tag: u8): void {
+  switch (fn) {
+${aggregateCases(mergeable, 'Merge', 'set, agg, to, tagTo, from, tag')}
+    default: break;
+  }
+}
+
+/** Computes the result of a state that has not failed (agg/result.ts). */
+export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
+  switch (fn) {
+${aggregateCases(aggregates, 'Finish', 'agg, state, tag')}
+    default: break;
+  }
+}
+`,
+);
+
 emit(
   'kernels/gen/ops.ts',
   `${head('assembly/ops/*/ops.json and assembly/agg/aggregates.json')}

@@ -1,22 +1,8 @@
 // Joins the states of a later part of a window to those of an earlier part; only for aggregates whose state has a fixed
 // size (`isMergeable`).
-import { Agg } from '../gen/aggregates';
+import { mergeState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
-import { AGG_SIZE, GROUP_HEAD, G_B, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt, bindOf, bindTag, bindVal, isTrue } from './spec';
-import { SET_VALUES } from './group';
-import { addToSum, storeValue, takeExtreme } from './accumulate';
-
-/** True when last_value passes over nulls; its parameter must be a constant, which is bound for every row. */
-function ignoresNulls(agg: usize): bool {
-  const input = load<u16>(agg, G_B);
-  return input != NO_INPUT && isTrue(bindTag(bindOf(input), 0), bindVal(bindOf(input), 0));
-}
-
-function copyState(set: usize, to: usize, from: usize, tagTo: usize, tag: u8): void {
-  storeValue(set + SET_VALUES, to, tag, load<u64>(from));
-  store<u32>(to, 1, 12);
-  store<u8>(tagTo, tag);
-}
+import { AGG_SIZE, GROUP_HEAD, G_FN, G_STATE, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt } from './spec';
 
 /**
  * Adds group `later` to group `earlier`, which belongs to `set`. An aggregate that failed in one of them fails in both; the
@@ -37,28 +23,7 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
       store<u8>(earlier + tagAt, Tag.ERROR);
       continue;
     }
-    switch (fn) {
-      case Agg.COUNT:
-      case Agg.COUNT_ALL:
-        store<u64>(to, load<u64>(to) + load<u64>(from));
-        break;
-      case Agg.SUM:
-        if (tag != Tag.MISSING) addToSum(set, fn, to, earlier + tagAt, tag, load<u64>(from));
-        break;
-      case Agg.AVG:
-        if (tag != Tag.MISSING) addToSum(set, fn, to, earlier + tagAt, tag, load<u64>(from));
-        store<u64>(to, load<u64>(to, 8) + load<u64>(from, 8), 8);
-        break;
-      case Agg.MIN:
-      case Agg.MAX:
-        if (tag != Tag.MISSING) takeExtreme(set, fn, to, earlier + tagAt, tag, load<u64>(from));
-        break;
-      case Agg.FIRST_VALUE:
-        if (!load<u32>(to, 12) && load<u32>(from, 12)) copyState(set, to, from, earlier + tagAt, tag);
-        break;
-      default:
-        if (load<u32>(from, 12) && !(tag <= Tag.NULL && ignoresNulls(agg))) copyState(set, to, from, earlier + tagAt, tag);
-    }
+    mergeState(fn, set, agg, to, earlier + tagAt, from, tag);
   }
 }
 

@@ -1,4 +1,5 @@
-// The result of an aggregate: set by what computes it (agg/finish.ts), read by its caller right after.
+// The result of an aggregate: set by what computes it (agg/functions/), read by its caller right after.
+import { Tag } from '../mem/layout';
 
 export let resultTag: u8 = 0;
 export let resultVal: u64 = 0;
@@ -7,4 +8,10 @@ export let resultVal: u64 = 0;
 @inline export function giveResult(tag: u8, payload: u64): void {
   resultTag = tag;
   resultVal = payload;
+}
+
+/** The value of a state; null when none was taken. */
+// @ts-ignore: decorator
+@inline export function giveValue(tag: u8, payload: u64): void {
+  giveResult(tag == Tag.MISSING ? Tag.NULL : tag, payload);
 }

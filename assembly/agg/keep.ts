@@ -1,0 +1,51 @@
+// Aggregates that keep their values: a list, and the parameter that the first row gave.
+import { functionName } from '../gen/aggregates';
+import { SLOT_SIZE, Tag } from '../mem/layout';
+import { copyValue } from '../mem/pool';
+import { tooLong, valueLength, valueLimit } from '../ops/result';
+import { SET_VALUES } from './group';
+import { listPush } from './list';
+import { G_B, NO_INPUT, bindOf, bindTag, bindVal } from './spec';
+import { failAggregate } from './take';
+
+/** Takes the parameter (operand b) of the first row; false when it failed, and the aggregate with it. */
+export function keepParameter(set: usize, agg: usize, state: usize, tagAt: usize, row: u32): bool {
+  const b = load<u16>(agg, G_B);
+  if (load<u32>(state, 4) != 0 || b == NO_INPUT) return true;
+  if (bindTag(bindOf(b), row) == Tag.ERROR) {
+    failAggregate(set, state, tagAt, bindVal(bindOf(b), row));
+    return false;
+  }
+  store<u64>(state, bindVal(bindOf(b), row), 16);
+  store<u8>(tagAt, bindTag(bindOf(b), row));
+  return true;
+}
+
+/** Keeps a value of an aggregate over numbers; nulls are left out. */
+export function keepNumber(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
+  if (keepParameter(set, agg, state, tagAt, row) && tag > Tag.NULL) keep(set + SET_VALUES, state, tag, payload);
+}
+
+/** Keeps an item of a result; the aggregate fails when that becomes longer than a value may be. False then. */
+export function keepItem(set: usize, fn: u32, state: usize, tagAt: usize, tag: u8, payload: u64): bool {
+  if (!measure(set, fn, state, tagAt, tag, payload)) return false;
+  keep(set + SET_VALUES, state, tag, payload);
+  return true;
+}
+
+/** Adds an item to the length of a list; false when that is longer than a value may be: the aggregate has failed then. */
+function measure(set: usize, fn: u32, list: usize, tagAt: usize, tag: u8, payload: u64): bool {
+  if (load<u8>(tagAt) == Tag.ERROR) return false;
+  const limit = valueLimit();
+  const len = <u64>load<u32>(list, 12) + SLOT_SIZE + (tag >= Tag.STR ? valueLength(tag, payload, limit) : 0);
+  if (len > limit) {
+    failAggregate(set, list, tagAt, tooLong(functionName(fn), 0));
+    return false;
+  }
+  store<u32>(list, <u32>len, 12);
+  return true;
+}
+
+function keep(pool: usize, list: usize, tag: u8, payload: u64): void {
+  listPush(pool, list, tag, copyValue(pool, tag, payload));
+}
