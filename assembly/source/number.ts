@@ -1,6 +1,6 @@
 // Numbers behind a known key. They mostly have as many digits as those before: where that shape fits, all digits are
 // converted at once, and what stands behind the number is looked at without waiting for them. A number of another shape is
-// read digit by digit; when that happens again and again, its shape takes the place of the one before.
+// looked at first; when there are more of them, its shape takes the place of the one before.
 //
 //   shape (12 bytes)
 //   0    places u32      bits of the bytes that are digits; of that which is the point, 16 bits higher
@@ -92,35 +92,32 @@ export function shapeBegin(shape: usize): void {
   return (both & 0xffffffff) * 100000000 + (both >> 32);
 }
 
-/** Takes note of a value of another shape, which stands at [p0, q) and is for `use`, 0 for none. */
-export function noteShape(shape: usize, use: usize, p0: usize, q: usize): void {
-  const patience = load<u8>(shape, H_PATIENCE);
-  if (patience) {
-    store<u8>(shape, patience - 1, H_PATIENCE);
-    return;
-  }
-  const p = p0 + <usize>(load<u8>(p0) == 0x2d);
-  const length = <u32>(q - p);
-  if (length == 0 || length > MAX_LENGTH) return;
-  let whole: u32 = 0;
-  while (whole < length && <u32>load<u8>(p + whole) - 48 < 10) whole++;
-  if (whole == 0) return;
+/** Shape of the number read last that did not have that of its step. */
+const OTHER: usize = memory.data(12, 4);
+
+/**
+ * Finds the shape of the number whose digits begin at `p` and takes note that it is not the one of the step. 0 for what is no
+ * short number without exponent, with `isWhole` also for fractions.
+ */
+export function otherShape(shape: usize, p: usize, isWhole: bool): usize {
+  const found = <u32>i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(p), i8x16.splat(48)), i8x16.splat(9)));
+  const whole = ctz(~found);
+  let length = whole;
   let fraction: u32 = 0;
-  if (whole < length) {
-    if (load<u8>(p + whole) != 0x2e) return;
-    while (whole + 1 + fraction < length && <u32>load<u8>(p + whole + 1 + fraction) - 48 < 10) fraction++;
-    if (fraction == 0 || whole + 1 + fraction != length) return;
+  if (load<u8>(p + whole) == 0x2e) {
+    fraction = ctz(~(found >> (whole + 1)));
+    length += fraction + 1;
+    if (fraction == 0 || isWhole) return 0;
   }
-  if (use) {
-    const as = load<u8>(use, U_NUMBER);
-    if (as == NumberAs.OTHER || (as == NumberAs.I64 && fraction != 0)) return;
-  }
+  if (whole == 0 || length > MAX_LENGTH || (load<u8>(p + length) | 32) == 0x65) return 0;
   const all: u32 = (1 << length) - 1;
   const point: u32 = fraction ? 1 << whole : 0;
   const mask = all | (1 << length);
-  store<u32>(shape, (all ^ point) | (point << 16));
-  store<u32>(shape, mask | (mask << 16), H_MASK);
-  store<u8>(shape, <u8>length, H_LENGTH);
-  store<u8>(shape, <u8>(whole + fraction), H_DIGITS);
-  store<u8>(shape, <u8>fraction, H_FRACTION);
+  store<u32>(OTHER, (all ^ point) | (point << 16));
+  store<u32>(OTHER, mask | (mask << 16), H_MASK);
+  store<u32>(OTHER, length | ((whole + fraction) << 8) | (fraction << 16), H_LENGTH);
+  const patience = load<u8>(shape, H_PATIENCE);
+  if (patience) store<u8>(shape, patience - 1, H_PATIENCE);
+  else memory.copy(shape, OTHER, SHAPE_SIZE);
+  return OTHER;
 }

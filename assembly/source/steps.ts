@@ -18,9 +18,9 @@ import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
 import { S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS } from './state';
-import { findUse, U_NEXT, U_TEXT, useAt } from './use';
+import { findUse, NumberAs, U_NEXT, U_NUMBER, U_TEXT, useAt } from './use';
 import { filling } from './batch';
-import { fits, hasFitted, lengthOf, noteShape, putShaped, shapeBegin } from './number';
+import { fits, hasFitted, lengthOf, otherShape, putShaped, shapeBegin } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
 const STEP: u32 = 128;
@@ -133,16 +133,21 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
 
 /** Decodes a value that is no number of the step's shape. */
 function putOther(step: usize, use: usize, p: usize, end: usize, row: u32): usize {
-  const q = putValue(use, p, end, row);
-  if (q) noteShape(step + G_SHAPE, use, p, q);
+  const as = load<u8>(use, U_NUMBER);
+  if (as == NumberAs.OTHER) return putValue(use, p, end, row);
+  const first = p + <usize>(load<u8>(p) == 0x2d);
+  const shape = otherShape(step + G_SHAPE, first, as == NumberAs.I64);
+  if (!shape) return putValue(use, p, end, row);
+  const q = first + lengthOf(shape);
+  putShaped(shape, use, p, first, q, i8x16.sub(v128.load(first), i8x16.splat(48)), row);
   return q;
 }
 
 /** Walks over a value that is no number of the step's shape. */
 function skipOther(step: usize, p: usize, end: usize): usize {
-  const q = skipValue(p, end);
-  if (q) noteShape(step + G_SHAPE, 0, p, q);
-  return q;
+  const first = p + <usize>(load<u8>(p) == 0x2d);
+  const shape = otherShape(step + G_SHAPE, first, false);
+  return shape ? first + lengthOf(shape) : skipValue(p, end);
 }
 
 /** Reads a member that none of the steps at `way` matched. */
