@@ -6,7 +6,7 @@ import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageVal, pageVals } from '../rows/page';
 import { rowsFirst } from '../rows/store';
 import { OWNER_NONE, OWNER_OTHER, S_OTHERS, S_OWNERS, branchRows } from './spec';
-import { NO_ROW, placeOf, rowOf, state } from './run';
+import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
 
 /**
  * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
@@ -26,6 +26,7 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
   }
   const rows = branchRows(state, branch);
   const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
+  const positions = place < 0 ? rightNumbers : lefts ? 0 : leftNumbers;
   // Rows that follow each other mostly stand in one page.
   let start: u32 = 0;
   let capacity: u32 = 0;
@@ -33,7 +34,7 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
   let tags: usize = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = <usize>i << 2;
-    const position = rowOf(place, load<u32>(leftNumbers + at), load<u32>(rightNumbers + at));
+    const position = positions ? load<u32>(positions + at) : rowOf(place, load<u32>(leftNumbers + at), 0);
     if (position == NO_ROW) {
       setAt(block, i, Tag.MISSING, 0);
       continue;

@@ -78,29 +78,34 @@ export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize)
   return pageTags(page, columns);
 }
 
-/**
- * Copies the rows `sel[0 … n)` of a column, bound by `bind`, to the addresses of payloads and tags. Text goes to the pool;
- * where it has no room, `refusals` (mem/alloc.ts) grows.
- */
-export function copyColumn(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
-  const fromVals = <usize>load<u32>(bind);
+/** True when the values of a bound column refer to nothing. */
+// @ts-ignore: decorator
+@inline export function isPlain(bind: usize): bool {
   const uniform = bindUniform(bind);
-  if (uniform < Tag.STR || uniform == Tag.TIME) {
-    for (let i: u32 = 0; i < n; i++) {
-      const row = <usize>load<u32>(sel + (<usize>i << 2));
-      store<u64>(vals + (<usize>i << 3), load<u64>(fromVals + (row << 3)));
-    }
-    memory.fill(tags, uniform, n);
-    return;
-  }
-  const fromTags = <usize>load<u32>(bind, BIND_TAGS);
+  return uniform < Tag.STR || uniform == Tag.TIME;
+}
+
+/** Copies the rows `sel[0 … n)` of a plain column to the addresses of payloads and tags. */
+export function copyPlain(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
+  const from = <usize>load<u32>(bind);
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(sel + (<usize>i << 2));
-    const tag = load<u8>(fromTags + row);
-    const payload = load<u64>(fromVals + (row << 3));
-    store<u8>(tags + i, tag);
-    store<u64>(vals + (<usize>i << 3), tag == Tag.STR ? copyText(pool, payload) : copyValue(pool, tag, payload));
+    store<u64>(vals + (<usize>i << 3), load<u64>(from + (row << 3)));
   }
+  memory.fill(tags, bindUniform(bind), n);
+}
+
+/**
+ * Copies a value of a bound column, with its text into the pool, and returns its tag. Where the pool has no room, `refusals`
+ * (mem/alloc.ts) grows.
+ */
+// @ts-ignore: decorator
+@inline export function copyOne(pool: usize, bind: usize, row: usize, val: usize, tag: usize): u8 {
+  const t = load<u8>(<usize>load<u32>(bind, BIND_TAGS) + row);
+  const payload = load<u64>(<usize>load<u32>(bind) + (row << 3));
+  store<u8>(tag, t);
+  store<u64>(val, t < Tag.STR ? payload : t == Tag.STR ? copyText(pool, payload) : copyValue(pool, t, payload));
+  return t;
 }
 
 // @ts-ignore: decorator

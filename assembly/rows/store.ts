@@ -12,8 +12,8 @@ import {
 } from './layout';
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
-  PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS, copyColumn,
-  pageFree, pageLay, pageSize, pageUniforms, timeAt,
+  PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS, copyOne, copyPlain,
+  isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -36,11 +36,6 @@ export function rowsInit(rows: usize, columns: u32, flags: u32, acct: usize): vo
 // @ts-ignore: decorator
 @inline export function rowsLast(rows: usize): usize {
   return <usize>load<u32>(rows, ROWS_LAST);
-}
-
-// @ts-ignore: decorator
-@inline export function rowsColumns(rows: usize): u32 {
-  return load<u32>(rows, ROWS_COLUMNS);
 }
 
 // @ts-ignore: decorator
@@ -107,7 +102,8 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
       if (!page) break;
     }
     const part = min(n - done, load<u32>(page, PAGE_CAPACITY) - load<u32>(page, PAGE_TO));
-    fill(rows, page, binds, count, sel + (<usize>done << 2), part, times);
+    if (n == 1) fillRow(rows, page, binds, count, load<u32>(sel), times);
+    else fill(rows, page, binds, count, sel + (<usize>done << 2), part, times);
     done += part;
   }
   if (refusals == before) {
@@ -142,10 +138,12 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
   let vals = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
   let tags = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
+  let hasTexts = false;
   const end = binds + <usize>(count * BIND_SIZE);
   for (let bind = binds; bind < end; bind += BIND_SIZE) {
     if (bindIsConst(bind)) continue;
-    copyColumn(page + PAGE_POOL, bind, sel, n, vals, tags);
+    if (isPlain(bind)) copyPlain(bind, sel, n, vals, tags);
+    else hasTexts = true;
     const uniform = bindUniform(bind);
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
@@ -153,6 +151,7 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
     tags += capacity;
     uniforms++;
   }
+  if (hasTexts) fillTexts(page, binds, end, sel, n);
   if (times) {
     const at = page + PAGE_TIMES + (<usize>to << 3);
     for (let i: u32 = 0; i < n; i++) {
@@ -160,6 +159,44 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
     }
   }
   store<u32>(page, to + n, PAGE_TO);
+}
+
+/** As `fill` for one row: what pays for many costs more than it saves. */
+function fillRow(rows: usize, page: usize, binds: usize, count: u32, row: usize, times: usize): void {
+  const capacity = load<u32>(page, PAGE_CAPACITY);
+  const to = load<u32>(page, PAGE_TO);
+  let val = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
+  let tag = <usize>load<u32>(page, PAGE_TAGS) + to;
+  let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
+  const end = binds + <usize>(count * BIND_SIZE);
+  for (let bind = binds; bind < end; bind += BIND_SIZE) {
+    if (bindIsConst(bind)) continue;
+    const uniform = copyOne(page + PAGE_POOL, bind, row, val, tag);
+    if (to == 0) store<u8>(uniforms, uniform);
+    else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
+    val += <usize>capacity << 3;
+    tag += capacity;
+    uniforms++;
+  }
+  if (times) store<f64>(page + (<usize>to << 3), load<f64>(times + (row << 3)), PAGE_TIMES);
+  store<u32>(page, to + 1, PAGE_TO);
+}
+
+/** Fills the columns that refer to the pool, row by row: who reads a row finds its texts beside each other. */
+function fillTexts(page: usize, binds: usize, end: usize, sel: usize, n: u32): void {
+  const capacity = load<u32>(page, PAGE_CAPACITY);
+  const to = load<u32>(page, PAGE_TO);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    let val = <usize>load<u32>(page, PAGE_VALS) + (<usize>(to + i) << 3);
+    let tag = <usize>load<u32>(page, PAGE_TAGS) + to + i;
+    for (let bind = binds; bind < end; bind += BIND_SIZE) {
+      if (bindIsConst(bind)) continue;
+      if (!isPlain(bind)) copyOne(page + PAGE_POOL, bind, row, val, tag);
+      val += <usize>capacity << 3;
+      tag += capacity;
+    }
+  }
 }
 
 /** Says that `n` rows of the page are no longer held; frees what nobody needs any more. */

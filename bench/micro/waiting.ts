@@ -128,7 +128,7 @@ function sort(name: string, batches: number, operands: number[]): void {
   for (let run = 0; run < 20; run++) {
     let ms = 0;
     seed = 1;
-    kernel.call('sortBegin', made);
+    kernel.signal(made, 1);
     for (let b = 0; b < batches; b++) {
       kernel.call('scratchReset');
       kernel.load(rowsFrom(b * batchRows, 1, 1000));
@@ -139,7 +139,7 @@ function sort(name: string, batches: number, operands: number[]): void {
     }
     bytesPerRow = (kernel.held(made) - empty) / (batches * batchRows);
     const before = performance.now();
-    kernel.call('sortEnd', made, 0, 0);
+    kernel.signal(made, 2);
     ms += performance.now() - before;
     kernel.taken();
     best = Math.min(best, ms);

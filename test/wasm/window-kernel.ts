@@ -152,8 +152,13 @@ export class WindowKernel {
 
   watermark(node: number, ms: number): Message[] {
     const bits = new BigUint64Array(new Float64Array([ms]).buffer);
-    (this.exports.signalTo as (...args: unknown[]) => void)(node, watermarkSignal, bits[0]);
+    this.signal(node, watermarkSignal, bits[0]);
     return this.taken();
+  }
+
+  /** Hands a signal of assembly/flow/operator.ts to the node. */
+  signal(node: number, signal: number, value = 0n): void {
+    (this.exports.signalTo as (...args: unknown[]) => void)(node, signal, value);
   }
 
   taken(): Message[] {
