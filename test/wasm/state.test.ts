@@ -2,10 +2,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import { NodeKind } from '../../kernels/gen/layouts.js';
 import type { KernelOptions } from '../../kernels/index.js';
 import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
-import { type Driver, drive, encode, f64, filter, linked } from './drive.js';
+import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from './drive.js';
 import { field, lines, mqtt, publish } from './streams.js';
+import { unreached } from './test-module.js';
 
 const isSaved = true;
 const window: NodePlan = {
@@ -196,6 +198,22 @@ test('topic aliases and messages that are skipped go along', () => {
   other.driver.feed(other.stream, tooLong.subarray(150_000));
   other.driver.feed(other.stream, publish('', '{"a":2}', { properties: alias(7) }));
   assert.equal(other.driver.of(other.encoder), ['{"a":2,"topic":"long/topic"}']);
+});
+
+test('every kind of operator that keeps something saves it', () => {
+  // What these hold goes with the message that it is of, and none is open between two inputs.
+  const withinMessages = ['filter', 'sort'];
+  const names = ['open', 'push', 'signal', 'tick', 'save', 'load', 'free'];
+  // biome-ignore lint/suspicious/noExplicitAny: the border to Wasm
+  const exports: any = new WebAssembly.Instance(kernelUnderTest, unreached).exports;
+  assert.ok(exports.kernelInit());
+  const lacking = Object.entries(NodeKind).filter(([kind, number]) => {
+    const functions = exports.operatorFunctions(number);
+    const has = (name: string): boolean => (functions & (1 << names.indexOf(name))) !== 0;
+    const keeps = (has('free') || has('tick')) && !withinMessages.includes(kind);
+    return has('save') !== has('load') || has('save') !== keeps;
+  });
+  assert.equal(lacking, []);
 });
 
 test.run();
