@@ -6,11 +6,12 @@ import { NodeKind } from '../../kernels/gen/layouts.js';
 import type { KernelOptions } from '../../kernels/index.js';
 import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
 import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from './drive.js';
+import { slicesOf } from './slices.js';
 import { field, lines, mqtt, publish } from './streams.js';
 import { unreached } from './test-module.js';
 
 const isSaved = true;
-const window: NodePlan = {
+const window: Extract<NodePlan, { kind: 'window' }> = {
   kind: 'window',
   input: { source: 0 },
   program: null,
@@ -198,6 +199,85 @@ test('topic aliases and messages that are skipped go along', () => {
   other.driver.feed(other.stream, tooLong.subarray(150_000));
   other.driver.feed(other.stream, publish('', '{"a":2}', { properties: alias(7) }));
   assert.equal(other.driver.of(other.encoder), ['{"a":2,"topic":"long/topic"}']);
+});
+
+/** Windows of the counts given below one stream, made in that order. */
+function windowsOf(...counts: number[]) {
+  const driver = drive();
+  const { kernel } = driver;
+  const stream = kernel.openStream(lines);
+  const columnMap = kernel.useColumns(stream, [field('a')]);
+  const encoders = new Map<number, NodeHandle>();
+  for (const n of counts) {
+    const counting: NodePlan = { ...window, window: { kind: 'count', length: n, step: n } };
+    const node = kernel.addNode({ stream }, linked(counting, { columnMap, isSaved }));
+    encoders.set(n, kernel.addNode({ node }, linked(encode({ x: 0 }), { isSaved })));
+  }
+  return { driver, stream, encoders };
+}
+
+function savedTree({ driver, stream }: { driver: Driver; stream: StreamHandle }): Buffer {
+  const slices: Uint8Array[] = [];
+  driver.kernel.saveTree([stream], (bytes) => slices.push(bytes.slice()));
+  return Buffer.concat(slices);
+}
+
+function loadTree({ driver, stream }: { driver: Driver; stream: StreamHandle }, state: Uint8Array): LoadReport {
+  let left = state;
+  return driver.kernel.loadTree([stream], (into) => {
+    const part = left.subarray(0, into.length);
+    into.set(part);
+    left = left.subarray(part.length);
+    return part.length;
+  });
+}
+
+test('each operator of a stream gets its own, in whatever order they were made', () => {
+  const one = windowsOf(3, 4, 5);
+  one.driver.feed(one.stream, values(1, 2));
+  const other = windowsOf(5, 3, 4);
+  const { loaded, ...rest } = loadTree(other, savedTree(one));
+  assert.equal(rest, { unclaimed: 0, brokenOff: null, failed: [] });
+  assert.is(loaded, 7);
+  other.driver.feed(other.stream, values(3, 4));
+  assert.equal(other.driver.of(other.encoders.get(3)!), ['{"x":[1,2,3]}']);
+  assert.equal(other.driver.of(other.encoders.get(4)!), ['{"x":[1,2,3,4]}']);
+});
+
+test('operators that went and came leave their parts unclaimed and begin empty', () => {
+  const one = windowsOf(3, 4);
+  one.driver.feed(one.stream, values(1, 2));
+  const other = windowsOf(4, 5);
+  const report = loadTree(other, savedTree(one));
+  // The window and what writes its messages.
+  assert.is(report.unclaimed, 2);
+  assert.equal(
+    report.failed.map(({ reason }) => reason),
+    ['other', 'other'],
+  );
+  other.driver.feed(other.stream, values(3, 4, 5, 6, 7));
+  assert.equal(other.driver.of(other.encoders.get(4)!), ['{"x":[1,2,3,4]}']);
+  assert.equal(other.driver.of(other.encoders.get(5)!), ['{"x":[3,4,5,6,7]}']);
+});
+
+test('damage in one part leaves the others whole', () => {
+  const one = windowsOf(3, 4);
+  one.driver.feed(one.stream, values(1, 2));
+  const state = savedTree(one);
+  const slices = slicesOf(state);
+  // The stream, then each window with its encoder.
+  const { payload } = slices[3]!;
+  payload[payload.length - 1] = payload[payload.length - 1]! ^ 1;
+  const other = windowsOf(3, 4);
+  const report = loadTree(other, state);
+  assert.is(report.loaded, 4);
+  assert.equal(
+    report.failed.map(({ reason }) => reason),
+    ['damaged'],
+  );
+  other.driver.feed(other.stream, values(3, 4, 5, 6));
+  assert.equal(other.driver.of(other.encoders.get(3)!), ['{"x":[1,2,3]}', '{"x":[4,5,6]}']);
+  assert.equal(other.driver.of(other.encoders.get(4)!), ['{"x":[3,4,5,6]}']);
 });
 
 test('every kind of operator that keeps something saves it', () => {
