@@ -1,8 +1,8 @@
 // Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew.
 import { LoadFault } from '../gen/state-layouts';
 import { Tag } from '../mem/layout';
-import { readF64, readFail, readFails, readLength, readU32, readValue, valueRead } from '../state/reader';
-import { writeF64, writeU32, writeValue } from '../state/writer';
+import { readFail, readFails, readLength, readTime, readU32, readValue, valueRead } from '../state/reader';
+import { writeTime, writeU32, writeValue } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
 import {
   PAGE_LEFT, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt,
@@ -16,7 +16,7 @@ export function rowsSave(rows: usize): void {
   for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     const to = load<u32>(page, PAGE_TO);
     for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
-      if (hasTimes) writeF64(timeAt(page, row));
+      if (hasTimes) writeTime(timeAt(page, row));
       rowSave(rows, page, row);
     }
   }
@@ -28,7 +28,7 @@ export function rowsLoad(rows: usize): void {
   // Rows without times and columns take no bytes.
   const count = hasTimes || load<u32>(rows, ROWS_COLUMNS) ? readLength() : readU32();
   for (let done: u32 = 0; done < count && !readFails(); done++) {
-    const ms = hasTimes ? readF64() : 0;
+    const ms = hasTimes ? readTime() : 0;
     const page = rowLoad(rows, count - done);
     if (page && hasTimes) store<f64>(page + (<usize>(load<u32>(page, PAGE_TO) - 1) << 3), ms, PAGE_TIMES);
   }

@@ -26,6 +26,8 @@ let at: usize = 0;
 let end: usize = 0;
 let number: u32 = 0;
 let flags: u8 = 0;
+/** The whole time of the part that was read last. */
+let lastTime: f64 = 0;
 /** What ended the whole sequence. */
 let sequenceFault: u32 = 0;
 
@@ -85,6 +87,7 @@ export function partNext(): bool {
   }
   partIdentity = load<u64>(at);
   at += 8;
+  lastTime = 0;
   return true;
 }
 
@@ -237,8 +240,25 @@ function readRaw64(): u64 {
 
 export function readF64(): f64 {
   const x = readU64();
-  if (x & 1) return x == 1 ? reinterpret<f64>(readRaw64()) : 0;
+  return x & 1 ? readWide(x) : wholeOf(x);
+}
+
+/** Reads what `writeTime` wrote. */
+export function readTime(): f64 {
+  const x = readU64();
+  if (x & 1) return readWide(x);
+  lastTime += wholeOf(x);
+  return lastTime;
+}
+
+// @ts-ignore: decorator
+@inline function wholeOf(x: u64): f64 {
   return <f64>(<i64>(x >> 2) ^ -<i64>((x >> 1) & 1));
+}
+
+function readWide(x: u64): f64 {
+  if (x != 1) readFail(LoadFault.DAMAGED);
+  return reinterpret<f64>(readRaw64());
 }
 
 /** Reads `len` bytes to `to`, which has room for them. */

@@ -16,6 +16,8 @@ let at: usize = 0;
 let end: usize = 0;
 let number: u32 = 0;
 let firstFlag: u8 = 0;
+/** The whole time of the part that was written last. */
+let lastTime: f64 = 0;
 
 /** Begins a sequence; false when memory is exhausted. */
 export function saveBegin(): bool {
@@ -37,6 +39,7 @@ export function saveEnd(): void {
 /** Begins the part of a node. */
 export function partBegin(identity: u64): void {
   firstFlag = SliceFlag.FIRST;
+  lastTime = 0;
   writeRaw64(identity);
 }
 
@@ -116,11 +119,28 @@ function writeRaw64(x: u64): void {
 
 /** Writes a double; times in milliseconds and other whole numbers in fewer bytes. */
 export function writeF64(x: f64): void {
-  if (isWhole(x)) {
-    const whole = <i64>x;
-    writeU64(<u64>((whole << 1) ^ (whole >> 63)) << 1);
+  if (isWhole(x)) writeWhole(<i64>x);
+  else writeWide(x);
+}
+
+/** Writes one of many times that follow each other: the difference from the one before, where both are whole. */
+export function writeTime(ms: f64): void {
+  const step = ms - lastTime;
+  if (!isWhole(ms) || !isWhole(step)) {
+    writeWide(ms);
     return;
   }
+  writeWhole(<i64>step);
+  lastTime = ms;
+}
+
+/** A whole number is written as an even one. */
+// @ts-ignore: decorator
+@inline function writeWhole(x: i64): void {
+  writeU64(<u64>((x << 1) ^ (x >> 63)) << 1);
+}
+
+function writeWide(x: f64): void {
   writeU8(1);
   writeRaw64(reinterpret<u64>(x));
 }

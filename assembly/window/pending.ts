@@ -13,8 +13,8 @@ import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowLoad, rowSave } from '../rows/save';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
 import { LoadFault } from '../gen/state-layouts';
-import { readF64, readFail, readFails, readLength, readU64 } from '../state/reader';
-import { writeF64, writeU32, writeU64 } from '../state/writer';
+import { readF64, readFail, readFails, readLength, readTime, readU64 } from '../state/reader';
+import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 
 export const PENDING_SIZE: u32 = ROWS_SIZE + 48;
 const RUN: usize = ROWS_SIZE;
@@ -208,7 +208,7 @@ function listSave(pending: usize, list: usize, count: u32): void {
   writeU32(count);
   for (let i: u32 = 0; i < count; i++) {
     const entry = entryAt(list, i);
-    writeF64(load<f64>(entry));
+    writeTime(load<f64>(entry));
     writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, E_SEQUENCE));
     rowSave(pending, <usize>load<u32>(entry, E_ROW), load<u32>(entry, E_ROW + 4));
   }
@@ -226,7 +226,7 @@ export function pendingLoad(pending: usize): void {
 function listLoad(pending: usize, isRun: bool): void {
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
-    const ms = readF64();
+    const ms = readTime();
     const sequence = load<u64>(pending, SEQUENCE) - readU64();
     const page = rowLoad(pending, count - i);
     if (!page) return;

@@ -1,8 +1,8 @@
 // Times of triggers whose window is sent later (sliding windows with a delay): a queue in the state of the window.
 import { alloc, free } from '../mem/alloc';
 import { LoadFault } from '../gen/state-layouts';
-import { readF64, readFail, readFails, readLength } from '../state/reader';
-import { writeF64, writeU32 } from '../state/writer';
+import { readFail, readFails, readLength, readTime } from '../state/reader';
+import { writeTime, writeU32 } from '../state/writer';
 import { W_QUEUE, W_QUEUE_CAPACITY, W_QUEUE_FROM, W_QUEUE_TO } from './state';
 
 export function queueIsEmpty(state: usize): bool {
@@ -48,14 +48,14 @@ export function queueSave(state: usize): void {
   const from = load<u32>(state, W_QUEUE_FROM);
   const to = load<u32>(state, W_QUEUE_TO);
   writeU32(to - from);
-  for (let i = from; i < to; i++) writeF64(load<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>i << 3)));
+  for (let i = from; i < to; i++) writeTime(load<f64>(<usize>load<u32>(state, W_QUEUE) + (<usize>i << 3)));
 }
 
 /** Adds saved times. */
 export function queueLoad(state: usize, acct: usize): void {
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
-    if (!queuePush(state, readF64(), acct)) readFail(LoadFault.MEMORY);
+    if (!queuePush(state, readTime(), acct)) readFail(LoadFault.MEMORY);
   }
 }
 
