@@ -126,18 +126,27 @@ export function failureOf(spec: usize, state: usize, program: usize): u64 {
   return 0;
 }
 
-/** Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. */
+/**
+ * Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. Of several failures in
+ * a window the first one counts, however the rows are divided among pages.
+ */
 function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
   const where = load<u16>(spec, S_WHERE);
   const end = load<u32>(page, PAGE_TO);
+  let failed = whereError();
   let n: u32 = 0;
   for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
     const ms = timeAt(page, i);
     if (ms < from || ms > to || (!closed && ms == to)) continue;
-    if (where != NO_INPUT && judge(where, i) <= 0) continue;
+    if (where != NO_INPUT) {
+      const verdict = judge(where, i);
+      if (verdict < 0 && !failed) failed = whereError();
+      if (verdict <= 0) continue;
+    }
     store<u32>(sel + (<usize>n << 2), i);
     n++;
   }
+  setWhereError(failed);
   return n;
 }
 
