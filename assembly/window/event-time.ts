@@ -101,13 +101,8 @@ function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
 
 /** Gives the current batch to the node; below a merge it is of one of several streams. */
 export function eventTimePush(node: usize): void {
-  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
-  eventTimePushFrom(node, streams > 1 ? ctx.branch : 0);
-}
-
-/** Gives the current batch of a stream to the node. */
-export function eventTimePushFrom(node: usize, stream: u32): void {
   const spec = <usize>load<u32>(node, N_SPEC);
+  const stream = load<u32>(spec, S_STREAMS) > 1 ? ctx.branch : 0;
   const state = <usize>load<u32>(node, N_STATE);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
