@@ -9,7 +9,8 @@ import { refusals } from '../mem/alloc';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { SET_ROWS, assignGroups, separateGroups, setLose } from './group';
 import {
-  AGG_SIZE, G_A, G_FILTER, G_FN, G_STATE, NO_INPUT, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt, bindOf, bindTag, bindUniform, bindVal, isTrue,
+  AGG_SIZE_OF, AGG_A, AGG_FILTER, AGG_FN, AGG_STATE, NO_INPUT, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, bindOf,
+  bindTag, bindUniform, bindVal, isTrue,
 } from './spec';
 import { failAggregate } from './take';
 
@@ -53,16 +54,16 @@ export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32
 
 function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
   store<u32>(set, load<u32>(set, SET_ROWS) + n, SET_ROWS);
-  const count = load<u32>(spec, S_AGGS);
-  let tagAt = load<u32>(spec, S_TAGS_AT) + load<u32>(spec, S_KEEPS);
+  const count = load<u32>(spec, WINDOW_AGGS);
+  let tagAt = load<u32>(spec, WINDOW_TAGS_AT) + load<u32>(spec, WINDOW_KEEPS);
   let agg = aggsAt(spec);
-  for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE, tagAt++) {
-    const filter = load<u16>(agg, G_FILTER);
+  for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF, tagAt++) {
+    const filter = load<u16>(agg, AGG_FILTER);
     if (filter == NO_INPUT) {
       step(set, agg, tagAt, sel, GROUPS, n);
       continue;
     }
-    const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, G_STATE), tagAt, sel, n);
+    const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, AGG_STATE), tagAt, sel, n);
     step(set, agg, tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
   }
 }
@@ -84,9 +85,9 @@ function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize
 }
 
 function step(set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
-  const fn = <u32>load<u16>(agg, G_FN);
-  const at = load<u32>(agg, G_STATE);
-  const input = load<u16>(agg, G_A);
+  const fn = <u32>load<u16>(agg, AGG_FN);
+  const at = load<u32>(agg, AGG_STATE);
+  const input = load<u16>(agg, AGG_A);
   if (input == NO_INPUT) {
     takeDoubles(fn, set, at, tagAt, 0, sel, groups, n);
     return;

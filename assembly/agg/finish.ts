@@ -1,7 +1,7 @@
 // Results of aggregate states.
 import { finishState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
-import { G_FN, G_STATE } from './spec';
+import { AGG_FN, AGG_STATE } from './spec';
 import { giveResult } from './result';
 
 /**
@@ -9,8 +9,8 @@ import { giveResult } from './result';
  * set or the batch. An aggregate that failed results in its error.
  */
 export function finish(agg: usize, group: usize, tagAt: u32): void {
-  const fn = <u32>load<u16>(agg, G_FN);
-  const state = group + load<u32>(agg, G_STATE);
+  const fn = <u32>load<u16>(agg, AGG_FN);
+  const state = group + load<u32>(agg, AGG_STATE);
   const tag = load<u8>(group + tagAt);
   if (tag == Tag.ERROR) {
     giveResult(Tag.ERROR, load<u64>(state));

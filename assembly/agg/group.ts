@@ -11,7 +11,8 @@ import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  S_KEYS, S_KEEPS, S_ENTRY_SIZE, S_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt, keepsAt,
+  WINDOW_KEYS, WINDOW_KEEPS, WINDOW_ENTRY_SIZE, WINDOW_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt,
+  keepsAt,
 } from './spec';
 import { bytesEqual, hashLong, hashShort } from '../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
@@ -134,7 +135,7 @@ function place(set: usize, group: usize, hash: u32): void {
 
 /** Makes a group behind the others that nobody finds yet; 0 when memory is exhausted. */
 export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u32): usize {
-  const size = load<u32>(spec, S_ENTRY_SIZE);
+  const size = load<u32>(spec, WINDOW_ENTRY_SIZE);
   const group = poolAlloc(set + GROUPS_POOL, size);
   if (!group) return 0;
   memory.fill(group, 0, size);
@@ -206,10 +207,10 @@ export function findNullGroup(spec: usize, set: usize): usize {
 
 /** Copies the kept values of the group's first row; text that is the key itself is not copied again. */
 function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
-  const count = load<u32>(spec, S_KEEPS);
+  const count = load<u32>(spec, WINDOW_KEEPS);
   const keeps = keepsAt(spec);
-  const tags = group + load<u32>(spec, S_TAGS_AT);
-  const single = load<u32>(spec, S_KEYS) == 1 ? load<u16>(keysAt(spec)) : 0xffff;
+  const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
+  const single = load<u32>(spec, WINDOW_KEYS) == 1 ? load<u16>(keysAt(spec)) : 0xffff;
   for (let i: u32 = 0; i < count; i++) {
     const input = load<u16>(keeps + (<usize>i << 1));
     const bind = bindOf(input);
@@ -226,7 +227,7 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
 
 /** Writes the group of each selected row to `groups`; false when memory is exhausted. */
 export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
-  const keyCount = load<u32>(spec, S_KEYS);
+  const keyCount = load<u32>(spec, WINDOW_KEYS);
   if (keyCount == 0) {
     const group = findNullGroup(spec, set);
     if (!group) return false;

@@ -5,12 +5,12 @@ import { copyValue } from '../mem/pool';
 import { tooLong, valueLength, valueLimit } from '../ops/result';
 import { SET_VALUES } from './group';
 import { listPush } from './list';
-import { G_B, NO_INPUT, bindOf, bindTag, bindVal } from './spec';
+import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal } from './spec';
 import { failAggregate } from './take';
 
 /** Takes the parameter (operand b) of the first row; false when it failed, and the aggregate with it. */
 export function keepParameter(set: usize, agg: usize, state: usize, tagAt: usize, row: u32): bool {
-  const b = load<u16>(agg, G_B);
+  const b = load<u16>(agg, AGG_B);
   if (load<u32>(state, 4) != 0 || b == NO_INPUT) return true;
   if (bindTag(bindOf(b), row) == Tag.ERROR) {
     failAggregate(set, state, tagAt, bindVal(bindOf(b), row));

@@ -2,20 +2,20 @@
 // size (`isMergeable`).
 import { mergeState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
-import { AGG_SIZE, GROUP_HEAD, G_FN, G_STATE, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt } from './spec';
+import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /**
  * Adds group `later` to group `earlier`, which belongs to `set`. An aggregate that failed in one of them fails in both; the
  * reason stays where it is.
  */
 export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize): void {
-  const count = load<u32>(spec, S_AGGS);
-  let tagAt = load<u32>(spec, S_TAGS_AT) + load<u32>(spec, S_KEEPS);
+  const count = load<u32>(spec, WINDOW_AGGS);
+  let tagAt = load<u32>(spec, WINDOW_TAGS_AT) + load<u32>(spec, WINDOW_KEEPS);
   let agg = aggsAt(spec);
-  for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE, tagAt++) {
-    const fn = <u32>load<u16>(agg, G_FN);
-    const to = earlier + load<u32>(agg, G_STATE);
-    const from = later + load<u32>(agg, G_STATE);
+  for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF, tagAt++) {
+    const fn = <u32>load<u16>(agg, AGG_FN);
+    const to = earlier + load<u32>(agg, AGG_STATE);
+    const from = later + load<u32>(agg, AGG_STATE);
     const tag = load<u8>(later + tagAt);
     if (load<u8>(earlier + tagAt) == Tag.ERROR) continue;
     if (tag == Tag.ERROR) {
@@ -29,8 +29,8 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */
 export function keepOf(spec: usize, group: usize, from: usize): void {
-  const keeps = load<u32>(spec, S_KEEPS);
-  const tagsAt = load<u32>(spec, S_TAGS_AT);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT);
   memory.copy(group + GROUP_HEAD, from + GROUP_HEAD, <usize>keeps << 3);
   memory.copy(group + tagsAt, from + tagsAt, keeps);
 }

@@ -15,7 +15,7 @@ import {
   GROUP_KEY, GROUP_KEY_LEN, GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_NULL_GROUP, SET_VALUES, findGroup,
   findNullGroup, isNew, newGroup,
 } from './group';
-import { AGG_SIZE, GROUP_HEAD, G_FN, G_STATE, S_AGGS, S_KEEPS, S_TAGS_AT, aggsAt } from './spec';
+import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /** Keys on their way into the set. */
 const KEYS: usize = memory.data(32, 16);
@@ -79,8 +79,8 @@ export function groupsLoad(spec: usize, set: usize, most: u32): u32 {
 }
 
 function groupSave(spec: usize, group: usize): void {
-  const keeps = load<u32>(spec, S_KEEPS);
-  let tagAt = group + load<u32>(spec, S_TAGS_AT);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
   const key = <usize>load<u32>(group, GROUP_KEY);
   for (let k: u32 = 0; k < keeps; k++, tagAt++) {
     const tag = load<u8>(tagAt);
@@ -88,16 +88,16 @@ function groupSave(spec: usize, group: usize): void {
     if (tag == Tag.STR && offOf(payload) == key) writeU8(SavedTag.ELSEWHERE);
     else writeValue(tag, payload);
   }
-  const aggs = load<u32>(spec, S_AGGS);
+  const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE, tagAt++) {
-    stateSave(formOf(load<u16>(agg, G_FN)), group + load<u32>(agg, G_STATE), load<u8>(tagAt));
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
+    stateSave(formOf(load<u16>(agg, AGG_FN)), group + load<u32>(agg, AGG_STATE), load<u8>(tagAt));
   }
 }
 
 function groupLoad(spec: usize, set: usize, group: usize): void {
-  const keeps = load<u32>(spec, S_KEEPS);
-  let tagAt = group + load<u32>(spec, S_TAGS_AT);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
   for (let k: u32 = 0; k < keeps; k++, tagAt++) {
     let tag = readValue(set + SET_VALUES);
     let payload = valueRead;
@@ -108,10 +108,10 @@ function groupLoad(spec: usize, set: usize, group: usize): void {
     store<u8>(tagAt, tag);
     store<u64>(group + GROUP_HEAD + (<usize>k << 3), payload);
   }
-  const aggs = load<u32>(spec, S_AGGS);
+  const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE, tagAt++) {
-    stateLoad(formOf(load<u16>(agg, G_FN)), set + SET_VALUES, group + load<u32>(agg, G_STATE), tagAt);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
+    stateLoad(formOf(load<u16>(agg, AGG_FN)), set + SET_VALUES, group + load<u32>(agg, AGG_STATE), tagAt);
   }
 }
 

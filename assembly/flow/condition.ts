@@ -7,7 +7,7 @@ import * as ctx from './context';
 import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/flow-layouts';
 import { Op } from '../gen/opcodes';
 import { COL_TAGS, COL_VALS, OPERAND_COL, Tag, lenOf, offOf } from '../mem/layout';
-import { OP_A, OP_B, OP_DST, P_OPS, constOf, isConst } from '../ops/operand';
+import { OP_A, OP_B, OP_DST, PROGRAM_OPS, constOf, isConst } from '../ops/operand';
 import { bytesEqual } from '../value/bytes';
 
 /** More rows are faster in a program. */
@@ -28,7 +28,7 @@ const TEXT: u32 = 16;
 export function noteCondition(node: usize, operand: u32): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (!program || load<u32>(program) != 1) return;
-  const op = <usize>load<u32>(program, P_OPS);
+  const op = <usize>load<u32>(program, PROGRAM_OPS);
   if (load<u16>(op, OP_DST) != operand) return;
   let column = <u32>load<u16>(op, OP_A);
   let constant = <u32>load<u16>(op, OP_B);

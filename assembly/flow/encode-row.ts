@@ -8,15 +8,15 @@ import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offO
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
-import { rowsSize, rowsWrite } from '../json/rows';
+import { rowsSize, rowsWrite } from '../json/binary-form';
 import {
-  ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF, ENCODE_FORMAT,
-  ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
+  ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
+  ENCODE_FORMAT, ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
 } from '../gen/flow-layouts';
 
 export { EncodeFlag, OutputFormat } from '../gen/flow-layouts';
 export {
-  ENCODE_FORMAT as E_FORMAT, ENCODE_FLAGS as E_FLAGS, ENCODE_FRAMING as E_FRAMING, ENCODE_BATCH_SIZE as E_BATCH_SIZE, ENCODE_LINGER as E_LINGER,
+  ENCODE_FORMAT, ENCODE_FLAGS, ENCODE_FRAMING, ENCODE_BATCH_SIZE, ENCODE_LINGER,
 } from '../gen/flow-layouts';
 
 /** Bytes before the members of an object or the items of an array in the binary form: tag u8, count u32. */
@@ -36,16 +36,16 @@ namespace Mode {
 //   table entry (40 bytes)
 //   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
 //   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0 none)
-const T_MODE: usize = 0;
-const T_NAME: usize = 4;
-const T_NAME_LEN: usize = 8;
-const T_RULE: usize = 12;
-const T_VALS: usize = 16;
-const T_TAGS: usize = 20;
-const T_RAW: usize = 24;
-const T_STRIDE: usize = 28;
-const T_TAG: usize = 32;
-const T_NEXT: usize = 36;
+const ENTRY_MODE: usize = 0;
+const ENTRY_NAME: usize = 4;
+const ENTRY_NAME_LEN: usize = 8;
+const ENTRY_RULE: usize = 12;
+const ENTRY_VALS: usize = 16;
+const ENTRY_TAGS: usize = 20;
+const ENTRY_RAW: usize = 24;
+const ENTRY_STRIDE: usize = 28;
+const ENTRY_TAG: usize = 32;
+const ENTRY_NEXT: usize = 36;
 const ENTRY: u32 = 40;
 /** Longest text of a number, with room for a wide store behind it. */
 const NUMBER_BOUND: u32 = 32;
@@ -88,9 +88,9 @@ export function rowsPrepare(spec: usize, program: usize): bool {
   let field = spec + ENCODE_SIZE_OF;
   for (let at = table; at < tableEnd; at += ENTRY) {
     entry(at, program, load<u16>(field, ENCODE_FIELD_OPERAND));
-    store<u32>(at, <u32>spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), T_NAME);
-    store<u32>(at, load<u32>(field, ENCODE_FIELD_NAME_LEN), T_NAME_LEN);
-    store<u32>(at, load<u8>(field, ENCODE_FIELD_RULE), T_RULE);
+    store<u32>(at, <u32>spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), ENTRY_NAME);
+    store<u32>(at, load<u32>(field, ENCODE_FIELD_NAME_LEN), ENTRY_NAME_LEN);
+    store<u32>(at, load<u8>(field, ENCODE_FIELD_RULE), ENTRY_RULE);
     field += ENCODE_FIELD_SIZE_OF;
   }
   return true;
@@ -109,22 +109,22 @@ function entry(at: usize, program: usize, operand: u32): void {
     else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
     else if (uniform == Tag.STR) mode = Mode.STR;
   }
-  store<u32>(at, mode, T_MODE);
-  store<u32>(at, <u32>valsOf(program, operand), T_VALS);
-  store<u32>(at, <u32>tagsOf(program, operand), T_TAGS);
-  store<u32>(at, <u32>raw, T_RAW);
-  store<u32>(at, strideOf(operand), T_STRIDE);
-  store<u32>(at, uniform, T_TAG);
+  store<u32>(at, mode, ENTRY_MODE);
+  store<u32>(at, <u32>valsOf(program, operand), ENTRY_VALS);
+  store<u32>(at, <u32>tagsOf(program, operand), ENTRY_TAGS);
+  store<u32>(at, <u32>raw, ENTRY_RAW);
+  store<u32>(at, strideOf(operand), ENTRY_STRIDE);
+  store<u32>(at, uniform, ENTRY_TAG);
   fixedBound += NUMBER_BOUND;
   if (mode == Mode.STR) {
-    const longest = longestText(<usize>load<u32>(at, T_VALS));
+    const longest = longestText(<usize>load<u32>(at, ENTRY_VALS));
     if (longest <= SHORT_TEXT) {
       fixedBound += longest * ESCAPED;
       return;
     }
   }
   if (mode != Mode.ANY && mode != Mode.STR) return;
-  store<u32>(at, <u32>variable, T_NEXT);
+  store<u32>(at, <u32>variable, ENTRY_NEXT);
   variable = at;
 }
 
@@ -140,10 +140,10 @@ function longestText(vals: usize): u32 {
 /** Says whether a value of the row failed; the reason then stands in flow/failure.ts. For rows that nobody writes. */
 export function rowFails(row: u32): bool {
   for (let at = table; at < tableEnd; at += ENTRY) {
-    if (load<u32>(at, T_MODE) != Mode.ANY) continue;
-    const i = row * load<u32>(at, T_STRIDE);
-    if (load<u8>(<usize>load<u32>(at, T_TAGS) + i) != Tag.ERROR) continue;
-    const text = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    if (load<u32>(at, ENTRY_MODE) != Mode.ANY) continue;
+    const i = row * load<u32>(at, ENTRY_STRIDE);
+    if (load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i) != Tag.ERROR) continue;
+    const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
     fail(offOf(text), lenOf(text));
     return true;
   }
@@ -158,14 +158,14 @@ export function rowFails(row: u32): bool {
 
 function variableBound(row: u32): u64 {
   let bound: u64 = fixedBound;
-  for (let at = variable; at; at = <usize>load<u32>(at, T_NEXT)) {
-    if (load<u32>(at, T_MODE) == Mode.STR) {
-      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>row << 3))) * ESCAPED;
+  for (let at = variable; at; at = <usize>load<u32>(at, ENTRY_NEXT)) {
+    if (load<u32>(at, ENTRY_MODE) == Mode.STR) {
+      bound += <u64>lenOf(load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>row << 3))) * ESCAPED;
     } else {
-      const i = row * load<u32>(at, T_STRIDE);
-      const tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
+      const i = row * load<u32>(at, ENTRY_STRIDE);
+      const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
       if (tag >= Tag.STR) {
-        const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+        const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
         bound += isJson ? jsonSizeBound(tag, val) : rowsSize(tag, val);
       }
     }
@@ -183,30 +183,30 @@ function variableBound(row: u32): u64 {
 function writeFields(to: usize, row: u32): usize {
   let p = to;
   for (let at = table; at < tableEnd; at += ENTRY) {
-    const mode = load<u32>(at, T_MODE);
+    const mode = load<u32>(at, ENTRY_MODE);
     let tag: u8;
     let i = row;
     if (mode != Mode.ANY) {
-      tag = <u8>load<u32>(at, T_TAG);
+      tag = <u8>load<u32>(at, ENTRY_TAG);
     } else {
-      i *= load<u32>(at, T_STRIDE);
-      tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
+      i *= load<u32>(at, ENTRY_STRIDE);
+      tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
       if (tag <= Tag.NULL) {
-        const rule = <u8>load<u32>(at, T_RULE);
+        const rule = <u8>load<u32>(at, ENTRY_RULE);
         if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
       } else if (tag == Tag.ERROR) {
-        const text = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+        const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
         fail(offOf(text), lenOf(text));
         return 0;
       }
     }
-    const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
     p = copyName(p, at);
     if (mode == Mode.STR) {
       p = jsonWriteString(p, offOf(val), lenOf(val));
       continue;
     }
-    const raw = <usize>load<u32>(at, T_RAW);
+    const raw = <usize>load<u32>(at, ENTRY_RAW);
     if (raw && (mode == Mode.RAW || tag == Tag.F64 || tag == Tag.I64)) {
       const text = load<u64>(raw + (<usize>i << 3));
       const len = lenOf(text);
@@ -225,8 +225,8 @@ function writeFields(to: usize, row: u32): usize {
 
 // @ts-ignore: decorator
 @inline function copyName(to: usize, at: usize): usize {
-  const from = <usize>load<u32>(at, T_NAME);
-  const len = load<u32>(at, T_NAME_LEN);
+  const from = <usize>load<u32>(at, ENTRY_NAME);
+  const len = load<u32>(at, ENTRY_NAME_LEN);
   v128.store(to, v128.load(from));
   for (let i: u32 = 16; i < len; i += 16) v128.store(to + i, v128.load(from + i));
   return to + len;
@@ -272,9 +272,9 @@ function writeValue(p: usize, tag: u8, val: u64): usize {
 
 /** The row is one value: an object, or (dataField) an array of objects. */
 function writeObject(to: usize, row: u32): usize {
-  const i = row * load<u32>(table, T_STRIDE);
-  const tag = load<u8>(<usize>load<u32>(table, T_TAGS) + i);
-  const val = load<u64>(<usize>load<u32>(table, T_VALS) + (<usize>i << 3));
+  const i = row * load<u32>(table, ENTRY_STRIDE);
+  const tag = load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + i);
+  const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + (<usize>i << 3));
   if (tag == Tag.ERROR) {
     fail(offOf(val), lenOf(val));
     return 0;
@@ -290,20 +290,20 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   let p = to + ROWS_HEAD;
   let count: u32 = 0;
   for (let at = table; at < tableEnd; at += ENTRY) {
-    const i = row * load<u32>(at, T_STRIDE);
-    let tag = load<u8>(<usize>load<u32>(at, T_TAGS) + i);
-    const val = load<u64>(<usize>load<u32>(at, T_VALS) + (<usize>i << 3));
+    const i = row * load<u32>(at, ENTRY_STRIDE);
+    let tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
     if (tag <= Tag.NULL) {
-      const rule = <u8>load<u32>(at, T_RULE);
+      const rule = <u8>load<u32>(at, ENTRY_RULE);
       if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
       tag = Tag.NULL;
     } else if (tag == Tag.ERROR) {
       fail(offOf(val), lenOf(val));
       return 0;
     }
-    const nameLen = load<u32>(at, T_NAME_LEN);
+    const nameLen = load<u32>(at, ENTRY_NAME_LEN);
     store<u32>(p, nameLen);
-    memory.copy(p + 4, <usize>load<u32>(at, T_NAME), nameLen);
+    memory.copy(p + 4, <usize>load<u32>(at, ENTRY_NAME), nameLen);
     p = rowsWrite(p + 4 + nameLen, tag, val);
     count++;
   }
@@ -311,7 +311,7 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   return p;
 }
 
-/** Writes tag and count of an array or object in the binary form (json/rows.ts). */
+/** Writes tag and count of an array or object in the binary form (json/binary-form.ts). */
 // @ts-ignore: decorator
 @inline export function rowWriteHead(to: usize, tag: u8, count: u32): void {
   store<u8>(to, tag);

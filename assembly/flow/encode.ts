@@ -7,10 +7,12 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails, rowIsEmpty, rowWrite,
-  rowWriteHead, rowsPrepare,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails,
+  rowIsEmpty, rowWrite, rowWriteHead, rowsPrepare,
 } from './encode-row';
-import { STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherLoad, gatherRows, gatherSave, isLost, loseMessage } from './gather';
+import {
+  STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherLoad, gatherRows, gatherSave, isLost, loseMessage,
+} from './gather';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
@@ -38,9 +40,9 @@ export function encodeOperator(operator: Operator): void {
 /** Makes the state of an encode node; false when memory is exhausted. */
 function encodeOpen(node: usize): bool {
   const spec = specOf(node);
-  if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) return true;
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) return true;
   const isBatching =
-    !(load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) && (load<u32>(spec, E_BATCH_SIZE) > 1 || load<f64>(spec, E_LINGER) > 0);
+    !(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) && (load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0);
   if (!isBatching && !(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
   store<u32>(node, <u32>state, N_STATE);
@@ -63,7 +65,7 @@ function encodeSignal(node: usize, signal: u32, value: u64): void {
 
 function encodePush(node: usize): void {
   const spec = specOf(node);
-  if (load<u8>(spec, E_FORMAT) == OutputFormat.NONE) {
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
     countRows(node, spec);
     return;
   }
@@ -139,10 +141,10 @@ function compute(node: usize): bool {
 // ---- rows of a stream: each a message ---------------------------------------------------------------------------
 
 function writeRows(node: usize, spec: usize): void {
-  const flags = load<u8>(spec, E_FLAGS);
+  const flags = load<u8>(spec, ENCODE_FLAGS);
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
-  const isJson = load<u8>(spec, E_FORMAT) == OutputFormat.JSON;
+  const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
   const sel = ctx.sel;
   const selLen = ctx.selLen;
@@ -212,11 +214,11 @@ function writeRows(node: usize, spec: usize): void {
 
 /** A row that may be longer than the output region: written aside and handed out at once. Returns the rows sent. */
 function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
-  const flags = load<u8>(spec, E_FLAGS);
+  const flags = load<u8>(spec, ENCODE_FLAGS);
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const aside = need < 0x7fffffff ? alloc(<u32>need, 0) : 0;
   let end: usize = 0;
-  if (aside) end = writeMessage(aside, row, isSingle, load<u8>(spec, E_FORMAT) == OutputFormat.JSON);
+  if (aside) end = writeMessage(aside, row, isSingle, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
   else failNoMemory();
   let sent: u32 = 0;
   if (!end) {

@@ -17,7 +17,7 @@ import {
   sourceFree, sourceInit, sourceReset,
 } from '../source/source';
 import * as message from '../source/message';
-import { Framing, S_FRAMING, stateOf } from '../source/state';
+import { Framing, STREAM_FRAMING, stateOf } from '../source/state';
 
 /** Makes a stream from its spec (source/state.ts), which is copied; 0 when memory is exhausted or the spec is cut short. */
 export function streamOpen(spec: usize, specLen: u32): usize {
@@ -108,7 +108,7 @@ export function endInput(root: usize, inlet: usize, now: f64): void {
   longestBegin();
   const from = inletBegin(inlet);
   const end = inletAt(inlet);
-  if (end > from && load<u8>(stateOf(root), S_FRAMING) == Framing.LINES) {
+  if (end > from && load<u8>(stateOf(root), STREAM_FRAMING) == Framing.LINES) {
     store<u8>(end, 0x0a);
     run(root, from, end + 1);
   }

@@ -9,7 +9,9 @@ import { noteCondition } from './condition';
 import * as ctx from './context';
 import { beginMessage, emit, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure } from './node';
+import {
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+} from './node';
 import { Operator, Signal } from './operator';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
 import { stageAcquire, stageRelease } from './stage';
@@ -20,11 +22,11 @@ import { isConst, blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 
 const STATE_SIZE: u32 = 16;
-const S_BEGUN: usize = 0;
-const S_FAIL_OFF: usize = 4;
-const S_FAIL_LEN: usize = 8;
+const VERDICT_BEGUN: usize = 0;
+const VERDICT_FAIL_OFF: usize = 4;
+const VERDICT_FAIL_LEN: usize = 8;
 /** What the first row of the message decided on all of it: 0 nothing yet. */
-const S_VERDICT: usize = 12;
+const VERDICT_VERDICT: usize = 12;
 const PASSES: u32 = 1;
 const DROPS: u32 = 2;
 
@@ -63,17 +65,17 @@ function begin(node: usize): void {
   store<u64>(state, 0);
   store<u64>(state, 0, 8);
   if (filterFlags(node) & FilterFlag.KEEPS_EMPTY) {
-    store<u32>(state, 1, S_BEGUN);
+    store<u32>(state, 1, VERDICT_BEGUN);
     beginMessage(node);
   }
 }
 
 function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
-  const ownOff = <usize>load<u32>(state, S_FAIL_OFF);
+  const ownOff = <usize>load<u32>(state, VERDICT_FAIL_OFF);
   const off = ownOff ? ownOff : failedOff;
-  const len = ownOff ? load<u32>(state, S_FAIL_LEN) : failedLen;
-  if (!load<u32>(state, S_BEGUN)) {
+  const len = ownOff ? load<u32>(state, VERDICT_FAIL_LEN) : failedLen;
+  if (!load<u32>(state, VERDICT_BEGUN)) {
     if (!off) return;
     beginMessage(node);
   }
@@ -85,8 +87,8 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 @inline function pass(node: usize): void {
   if (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) {
     const state = <usize>load<u32>(node, N_STATE);
-    if (!load<u32>(state, S_BEGUN)) {
-      store<u32>(state, 1, S_BEGUN);
+    if (!load<u32>(state, VERDICT_BEGUN)) {
+      store<u32>(state, 1, VERDICT_BEGUN);
       beginMessage(node);
     }
   }
@@ -95,7 +97,7 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 
 function filterPush(node: usize): void {
   const flags = load<u32>(node, N_FLAGS);
-  if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), S_FAIL_OFF)) return;
+  if (flags & NodeFlag.MESSAGES && load<u32>(<usize>load<u32>(node, N_STATE), VERDICT_FAIL_OFF)) return;
   const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (flags & NodeFlag.MESSAGES && filterFlags(node) & FilterFlag.WHOLE) {
@@ -150,14 +152,14 @@ function filterPush(node: usize): void {
 /** Passes or drops the batch as the first row of the message says. */
 function pushWhole(node: usize, program: usize, condition: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, S_VERDICT) == DROPS) return;
+  if (load<u32>(state, VERDICT_VERDICT) == DROPS) return;
   if (program) vmRun(program);
-  if (load<u32>(state, S_VERDICT) == 0) {
+  if (load<u32>(state, VERDICT_VERDICT) == 0) {
     const row = isConst(condition) ? 0 : load<u32>(ctx.sel);
     const tag = load<u8>(tagsOf(program, condition) + row);
     const val = load<u64>(valsOf(program, condition) + (<usize>row << 3));
     const passes = tag == Tag.BOOL && val != 0;
-    store<u32>(state, passes ? PASSES : DROPS, S_VERDICT);
+    store<u32>(state, passes ? PASSES : DROPS, VERDICT_VERDICT);
     if (tag > Tag.NULL && tag != Tag.BOOL) failMessage(node, tag, val);
     if (!passes) return;
   }
@@ -176,8 +178,8 @@ function noteFailure(node: usize): void {
   addException(node, failOff, failLen, 1);
   keepFailure(node);
   const state = <usize>load<u32>(node, N_STATE);
-  store<u32>(state, <u32>failOff, S_FAIL_OFF);
-  store<u32>(state, failLen, S_FAIL_LEN);
+  store<u32>(state, <u32>failOff, VERDICT_FAIL_OFF);
+  store<u32>(state, failLen, VERDICT_FAIL_LEN);
 }
 
 /** There is no memory to narrow the batch: the message fails, or, of a stream, the rules end, which may count its rows. */

@@ -13,7 +13,8 @@
 import * as ctx from './context';
 import { N_OUT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
-  E_BATCH_SIZE, E_FLAGS, E_FORMAT, E_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty, rowWrite, rowWriteHead,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty,
+  rowWrite, rowWriteHead,
 } from './encode-row';
 import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
@@ -26,19 +27,19 @@ import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '
 import { writeBytes, writeU32, writeVersion } from '../state/writer';
 
 export const STATE_SIZE: u32 = 52;
-const S_BUF: usize = 0;
-const S_CAP: usize = 4;
-const S_LEN: usize = 8;
-const S_ROWS: usize = 12;
-const S_ENDS: usize = 16;
-const S_ENDS_CAP: usize = 20;
-const S_ENDS_LEN: usize = 24;
-const S_FAIL_OFF: usize = 28;
-const S_FAIL_LEN: usize = 32;
-const S_MARK_LEN: usize = 36;
-const S_MARK_ROWS: usize = 40;
-const S_MARK_ENDS: usize = 44;
-const S_SENT: usize = 48;
+const GATHER_BUF: usize = 0;
+const GATHER_CAP: usize = 4;
+const GATHER_LEN: usize = 8;
+const GATHER_ROWS: usize = 12;
+const GATHER_ENDS: usize = 16;
+const GATHER_ENDS_CAP: usize = 20;
+const GATHER_ENDS_LEN: usize = 24;
+const GATHER_FAIL_OFF: usize = 28;
+const GATHER_FAIL_LEN: usize = 32;
+const GATHER_MARK_LEN: usize = 36;
+const GATHER_MARK_ROWS: usize = 40;
+const GATHER_MARK_ENDS: usize = 44;
+const GATHER_SENT: usize = 48;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -51,7 +52,7 @@ const TAIL: u32 = 2;
 /** True when the message under way is lost already. */
 // @ts-ignore: decorator
 @inline export function isLost(state: usize): bool {
-  return load<u32>(state, S_FAIL_OFF) != 0;
+  return load<u32>(state, GATHER_FAIL_OFF) != 0;
 }
 
 export function gatherBegin(node: usize): void {
@@ -60,23 +61,23 @@ export function gatherBegin(node: usize): void {
 }
 
 function mark(state: usize): void {
-  store<u32>(state, 0, S_FAIL_OFF);
-  store<u32>(state, load<u32>(state, S_LEN), S_MARK_LEN);
-  store<u32>(state, load<u32>(state, S_ROWS), S_MARK_ROWS);
-  store<u32>(state, load<u32>(state, S_ENDS_LEN), S_MARK_ENDS);
+  store<u32>(state, 0, GATHER_FAIL_OFF);
+  store<u32>(state, load<u32>(state, GATHER_LEN), GATHER_MARK_LEN);
+  store<u32>(state, load<u32>(state, GATHER_ROWS), GATHER_MARK_ROWS);
+  store<u32>(state, load<u32>(state, GATHER_ENDS_LEN), GATHER_MARK_ENDS);
 }
 
 function rewind(state: usize): void {
-  store<u32>(state, load<u32>(state, S_MARK_LEN), S_LEN);
-  store<u32>(state, load<u32>(state, S_MARK_ROWS), S_ROWS);
-  store<u32>(state, load<u32>(state, S_MARK_ENDS), S_ENDS_LEN);
+  store<u32>(state, load<u32>(state, GATHER_MARK_LEN), GATHER_LEN);
+  store<u32>(state, load<u32>(state, GATHER_MARK_ROWS), GATHER_ROWS);
+  store<u32>(state, load<u32>(state, GATHER_MARK_ENDS), GATHER_ENDS_LEN);
 }
 
 /** The message under way is replaced by the reason in flow/failure.ts. */
 export function loseMessage(node: usize, state: usize): void {
   keepFailure(node);
-  store<u32>(state, <u32>failOff, S_FAIL_OFF);
-  store<u32>(state, failLen, S_FAIL_LEN);
+  store<u32>(state, <u32>failOff, GATHER_FAIL_OFF);
+  store<u32>(state, failLen, GATHER_FAIL_LEN);
   rewind(state);
 }
 
@@ -84,7 +85,7 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
-  const batchSize = load<u32>(spec, E_BATCH_SIZE);
+  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     let isDone = false;
@@ -107,27 +108,27 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
 
 // @ts-ignore: decorator
 @inline function afterRow(node: usize, spec: usize, state: usize, batchSize: u32): void {
-  const rows = load<u32>(state, S_ROWS);
+  const rows = load<u32>(state, GATHER_ROWS);
   if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
   else if (rows == 1) linger(node, spec);
 }
 
 function linger(node: usize, spec: usize): void {
-  const wait = load<f64>(spec, E_LINGER);
+  const wait = load<f64>(spec, ENCODE_LINGER);
   if (wait > 0) setDeadline(node, ctx.nowMs + wait);
 }
 
 /** Appends a row to the buffer; false when it fails. */
 function gather(node: usize, spec: usize, state: usize, row: u32): bool {
-  const flags = load<u8>(spec, E_FLAGS);
-  const isJson = load<u8>(spec, E_FORMAT) == OutputFormat.JSON;
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const need = rowBound(row) + 16;
   if (!reserve(node, state, need)) {
     failNoMemory();
     return false;
   }
-  const len = load<u32>(state, S_LEN);
-  const at = <usize>load<u32>(state, S_BUF) + len;
+  const len = load<u32>(state, GATHER_LEN);
+  const at = <usize>load<u32>(state, GATHER_BUF) + len;
   let from = at;
   if (!(flags & EncodeFlag.SINGLE)) {
     if (isJson) store<u8>(from++, 0x2c);
@@ -138,20 +139,20 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   if (flags & EncodeFlag.SINGLE) {
     if (flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end)) return true;
     if (isLines(spec)) store<u8>(end++, 0x0a);
-    else if (!addEnd(node, state, <u32>end - load<u32>(state, S_BUF))) {
+    else if (!addEnd(node, state, <u32>end - load<u32>(state, GATHER_BUF))) {
       failNoMemory();
       return false;
     }
   }
-  store<u32>(state, <u32>(end - at) + len, S_LEN);
-  store<u32>(state, load<u32>(state, S_ROWS) + 1, S_ROWS);
+  store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
+  store<u32>(state, load<u32>(state, GATHER_ROWS) + 1, GATHER_ROWS);
   return true;
 }
 
 /** Makes room for `more` bytes and the end of the message behind what the buffer holds. */
 function reserve(node: usize, state: usize, more: u64): bool {
-  const len = load<u32>(state, S_LEN);
-  const cap = load<u32>(state, S_CAP);
+  const len = load<u32>(state, GATHER_LEN);
+  const cap = load<u32>(state, GATHER_CAP);
   const need = more + len + TAIL;
   if (need <= cap) return true;
   const wanted = max<u64>(need, max<u64>(<u64>cap * 2, FIRST_BUFFER));
@@ -159,27 +160,27 @@ function reserve(node: usize, state: usize, more: u64): bool {
   const size = roundedSize(<u32>wanted);
   const bigger = alloc(size, accountOf(node));
   if (!bigger) return false;
-  memory.copy(bigger, <usize>load<u32>(state, S_BUF), len);
-  free(<usize>load<u32>(state, S_BUF), cap, accountOf(node));
-  store<u32>(state, <u32>bigger, S_BUF);
-  store<u32>(state, size, S_CAP);
+  memory.copy(bigger, <usize>load<u32>(state, GATHER_BUF), len);
+  free(<usize>load<u32>(state, GATHER_BUF), cap, accountOf(node));
+  store<u32>(state, <u32>bigger, GATHER_BUF);
+  store<u32>(state, size, GATHER_CAP);
   return true;
 }
 
 function addEnd(node: usize, state: usize, end: u32): bool {
-  const n = load<u32>(state, S_ENDS_LEN);
-  const cap = load<u32>(state, S_ENDS_CAP);
+  const n = load<u32>(state, GATHER_ENDS_LEN);
+  const cap = load<u32>(state, GATHER_ENDS_CAP);
   if (n == cap) {
     const wanted = cap ? cap << 1 : 64;
     const bigger = alloc(wanted << 2, accountOf(node));
     if (!bigger) return false;
-    memory.copy(bigger, <usize>load<u32>(state, S_ENDS), <usize>n << 2);
-    free(<usize>load<u32>(state, S_ENDS), cap << 2, accountOf(node));
-    store<u32>(state, <u32>bigger, S_ENDS);
-    store<u32>(state, wanted, S_ENDS_CAP);
+    memory.copy(bigger, <usize>load<u32>(state, GATHER_ENDS), <usize>n << 2);
+    free(<usize>load<u32>(state, GATHER_ENDS), cap << 2, accountOf(node));
+    store<u32>(state, <u32>bigger, GATHER_ENDS);
+    store<u32>(state, wanted, GATHER_ENDS_CAP);
   }
-  store<u32>(<usize>load<u32>(state, S_ENDS) + (<usize>n << 2), end);
-  store<u32>(state, n + 1, S_ENDS_LEN);
+  store<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>n << 2), end);
+  store<u32>(state, n + 1, GATHER_ENDS_LEN);
   return true;
 }
 
@@ -187,22 +188,22 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
-  const ownOff = <usize>load<u32>(state, S_FAIL_OFF);
+  const ownOff = <usize>load<u32>(state, GATHER_FAIL_OFF);
   if (ownOff || failedOff) {
     rewind(state);
-    if (ownOff) fail(ownOff, load<u32>(state, S_FAIL_LEN));
+    if (ownOff) fail(ownOff, load<u32>(state, GATHER_FAIL_LEN));
     else fail(failedOff, failedLen);
     sendFailure(node, spec);
     mark(state);
     return;
   }
-  const batchSize = load<u32>(spec, E_BATCH_SIZE);
-  const isSingle = (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (isSingle || (batchSize <= 1 && load<f64>(spec, E_LINGER) == 0)) commit(node, spec, state);
+  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
+  const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
+  if (isSingle || (batchSize <= 1 && load<f64>(spec, ENCODE_LINGER) == 0)) commit(node, spec, state);
   else {
-    const rows = load<u32>(state, S_ROWS);
+    const rows = load<u32>(state, GATHER_ROWS);
     if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
-    else if (rows && !load<u32>(state, S_MARK_ROWS)) linger(node, spec);
+    else if (rows && !load<u32>(state, GATHER_MARK_ROWS)) linger(node, spec);
   }
   mark(state);
 }
@@ -210,7 +211,7 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
 /** Sends what was gathered, if anything. */
 export function gatherFlush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (state && load<u32>(state, S_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
+  if (state && load<u32>(state, GATHER_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
 }
 
 const VERSION: u32 = 1;
@@ -219,13 +220,13 @@ const VERSION: u32 = 1;
 export function gatherSave(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
-  writeU32(load<u32>(state, S_ROWS));
-  writeBytes(<usize>load<u32>(state, S_BUF), load<u32>(state, S_LEN));
-  const ends = load<u32>(state, S_ENDS_LEN);
+  writeU32(load<u32>(state, GATHER_ROWS));
+  writeBytes(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_LEN));
+  const ends = load<u32>(state, GATHER_ENDS_LEN);
   writeU32(ends);
   let before: u32 = 0;
   for (let i: u32 = 0; i < ends; i++) {
-    const end = load<u32>(<usize>load<u32>(state, S_ENDS) + (<usize>i << 2));
+    const end = load<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>i << 2));
     writeU32(end - before);
     before = end;
   }
@@ -244,7 +245,7 @@ export function gatherLoad(node: usize): bool {
     readFail(LoadFault.MEMORY);
     return false;
   }
-  readRaw(<usize>load<u32>(state, S_BUF), len);
+  readRaw(<usize>load<u32>(state, GATHER_BUF), len);
   const ends = readLength();
   let end: u64 = 0;
   for (let i: u32 = 0; i < ends && !readFails(); i++) {
@@ -252,49 +253,49 @@ export function gatherLoad(node: usize): bool {
     if (!addEnd(node, state, <u32>end)) readFail(LoadFault.MEMORY);
   }
   // Each row of these is a message, which ends somewhere in the bytes.
-  const hasEnds = !isLines(spec) && (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
+  const hasEnds = !isLines(spec) && (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
   if (end > len || ends != (hasEnds ? rows : 0) || (rows && !len)) readFail(LoadFault.DAMAGED);
   if (readFails()) return false;
-  store<u32>(state, len, S_LEN);
-  store<u32>(state, rows, S_ROWS);
+  store<u32>(state, len, GATHER_LEN);
+  store<u32>(state, rows, GATHER_ROWS);
   return true;
 }
 
 /** Number of the batch that the node gathers, from 1; 0 while it holds no rows. */
 export function gatheredBatch(node: usize): u32 {
   const state = <usize>load<u32>(node, N_STATE);
-  return state && load<u32>(state, S_ROWS) ? load<u32>(state, S_SENT) + 1 : 0;
+  return state && load<u32>(state, GATHER_ROWS) ? load<u32>(state, GATHER_SENT) + 1 : 0;
 }
 
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
 function commit(node: usize, spec: usize, state: usize): void {
   clearDeadline(node);
-  const rows = load<u32>(state, S_ROWS);
-  const isSingle = (load<u8>(spec, E_FLAGS) & EncodeFlag.SINGLE) != 0;
+  const rows = load<u32>(state, GATHER_ROWS);
+  const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
   if (isSingle && !rows) return;
   if (!isSingle && !close(node, spec, state)) {
     failNoMemory();
     addException(node, failOff, failLen, max(rows, 1));
     dropBuffers(node, state);
-    store<u32>(state, 0, S_ROWS);
+    store<u32>(state, 0, GATHER_ROWS);
     sendFailure(node, spec);
     return;
   }
-  const buf = <usize>load<u32>(state, S_BUF);
-  const len = load<u32>(state, S_LEN);
+  const buf = <usize>load<u32>(state, GATHER_BUF);
+  const len = load<u32>(state, GATHER_LEN);
   const hasEnds = !isLines(spec);
-  const ends = <usize>load<u32>(state, S_ENDS);
+  const ends = <usize>load<u32>(state, GATHER_ENDS);
   const messages = isSingle ? rows : 1;
   if (len > COPY_MAX || (hasEnds && messages > 1024)) {
     store<u32>(ONE_END, len);
     outDirect(node, buf, len, hasEnds ? (isSingle ? ends : ONE_END) : 0, messages, rows);
   } else copyOut(node, buf, len, hasEnds, isSingle ? ends : 0, messages, rows);
   store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
-  store<u32>(state, 0, S_LEN);
-  store<u32>(state, 0, S_ROWS);
-  store<u32>(state, 0, S_ENDS_LEN);
-  store<u32>(state, load<u32>(state, S_SENT) + 1, S_SENT);
-  if (load<u32>(state, S_CAP) > KEEP_BUFFER) dropBuffers(node, state);
+  store<u32>(state, 0, GATHER_LEN);
+  store<u32>(state, 0, GATHER_ROWS);
+  store<u32>(state, 0, GATHER_ENDS_LEN);
+  store<u32>(state, load<u32>(state, GATHER_SENT) + 1, GATHER_SENT);
+  if (load<u32>(state, GATHER_CAP) > KEEP_BUFFER) dropBuffers(node, state);
 }
 
 function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, messages: u32, rows: u32): void {
@@ -316,26 +317,26 @@ function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, 
 /** Completes the array in the buffer. */
 function close(node: usize, spec: usize, state: usize): bool {
   if (!reserve(node, state, 8)) return false;
-  const buf = <usize>load<u32>(state, S_BUF);
-  let len = load<u32>(state, S_LEN);
-  if (load<u8>(spec, E_FORMAT) == OutputFormat.JSON) {
+  const buf = <usize>load<u32>(state, GATHER_BUF);
+  let len = load<u32>(state, GATHER_LEN);
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON) {
     if (!len) len = 1;
     store<u8>(buf, 0x5b);
     store<u8>(buf + len++, 0x5d);
   } else {
     if (!len) len = <u32>ROWS_HEAD;
-    rowWriteHead(buf, Tag.ARRAY, load<u32>(state, S_ROWS));
+    rowWriteHead(buf, Tag.ARRAY, load<u32>(state, GATHER_ROWS));
   }
   if (isLines(spec)) store<u8>(buf + len++, 0x0a);
-  store<u32>(state, len, S_LEN);
+  store<u32>(state, len, GATHER_LEN);
   return true;
 }
 
 export function dropBuffers(node: usize, state: usize): void {
-  free(<usize>load<u32>(state, S_BUF), load<u32>(state, S_CAP), accountOf(node));
-  free(<usize>load<u32>(state, S_ENDS), load<u32>(state, S_ENDS_CAP) << 2, accountOf(node));
+  free(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_CAP), accountOf(node));
+  free(<usize>load<u32>(state, GATHER_ENDS), load<u32>(state, GATHER_ENDS_CAP) << 2, accountOf(node));
   store<u64>(state, 0);
-  store<u64>(state, 0, S_ENDS);
-  store<u32>(state, 0, S_LEN);
-  store<u32>(state, 0, S_ENDS_LEN);
+  store<u64>(state, 0, GATHER_ENDS);
+  store<u32>(state, 0, GATHER_LEN);
+  store<u32>(state, 0, GATHER_ENDS_LEN);
 }

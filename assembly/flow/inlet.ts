@@ -17,10 +17,10 @@ const HEAD: u32 = 65536;
 export const BODY: u32 = 1 << 20;
 const TAIL: u32 = 64;
 const INLET: u32 = 16;
-const I_REST: usize = 0;
-const I_REST_LEN: usize = 4;
-const I_OWN: usize = 8;
-const I_OWN_SIZE: usize = 12;
+const INLET_REST: usize = 0;
+const INLET_REST_LEN: usize = 4;
+const INLET_OWN: usize = 8;
+const INLET_OWN_SIZE: usize = 12;
 
 let region: usize = 0;
 
@@ -42,38 +42,38 @@ export function inletFree(inlet: usize): void {
 export function inletReset(inlet: usize): void {
   freeRest(inlet);
   freeOwn(inlet);
-  store<u32>(inlet, 0, I_REST_LEN);
+  store<u32>(inlet, 0, INLET_REST_LEN);
 }
 
 function freeRest(inlet: usize): void {
-  free(<usize>load<u32>(inlet, I_REST), load<u32>(inlet, I_REST_LEN), 0);
-  store<u32>(inlet, 0, I_REST);
+  free(<usize>load<u32>(inlet, INLET_REST), load<u32>(inlet, INLET_REST_LEN), 0);
+  store<u32>(inlet, 0, INLET_REST);
 }
 
 function freeOwn(inlet: usize): void {
-  free(<usize>load<u32>(inlet, I_OWN), load<u32>(inlet, I_OWN_SIZE), 0);
-  store<u32>(inlet, 0, I_OWN);
-  store<u32>(inlet, 0, I_OWN_SIZE);
+  free(<usize>load<u32>(inlet, INLET_OWN), load<u32>(inlet, INLET_OWN_SIZE), 0);
+  store<u32>(inlet, 0, INLET_OWN);
+  store<u32>(inlet, 0, INLET_OWN_SIZE);
 }
 
 /** Where the next input of the stream is to be written. */
 export function inletAt(inlet: usize): usize {
-  const own = <usize>load<u32>(inlet, I_OWN);
-  return own ? own + load<u32>(inlet, I_REST_LEN) : region + HEAD;
+  const own = <usize>load<u32>(inlet, INLET_OWN);
+  return own ? own + load<u32>(inlet, INLET_REST_LEN) : region + HEAD;
 }
 
 /** How many bytes may be written there. */
 export function inletRoom(inlet: usize): u32 {
-  return load<u32>(inlet, I_OWN) ? load<u32>(inlet, I_OWN_SIZE) - load<u32>(inlet, I_REST_LEN) - TAIL : BODY;
+  return load<u32>(inlet, INLET_OWN) ? load<u32>(inlet, INLET_OWN_SIZE) - load<u32>(inlet, INLET_REST_LEN) - TAIL : BODY;
 }
 
 /** Puts the rest in front of the new input and returns where the whole begins. */
 export function inletBegin(inlet: usize): usize {
-  const own = <usize>load<u32>(inlet, I_OWN);
+  const own = <usize>load<u32>(inlet, INLET_OWN);
   if (own) return own;
-  const len = load<u32>(inlet, I_REST_LEN);
+  const len = load<u32>(inlet, INLET_REST_LEN);
   const at = region + HEAD - len;
-  if (len) memory.copy(at, <usize>load<u32>(inlet, I_REST), len);
+  if (len) memory.copy(at, <usize>load<u32>(inlet, INLET_REST), len);
   return at;
 }
 
@@ -92,17 +92,17 @@ export function inletKeep(inlet: usize, from: usize, end: usize): bool {
   }
   freeRest(inlet);
   freeOwn(inlet);
-  store<u32>(inlet, <u32>rest, I_REST);
-  store<u32>(inlet, len, I_REST_LEN);
+  store<u32>(inlet, <u32>rest, INLET_REST);
+  store<u32>(inlet, len, INLET_REST_LEN);
   return true;
 }
 
 /** Room for as much again, so that a long message is moved a few times only. */
 function keepLong(inlet: usize, from: usize, len: u32): bool {
-  const own = <usize>load<u32>(inlet, I_OWN);
+  const own = <usize>load<u32>(inlet, INLET_OWN);
   const least = <u64>len + BODY + TAIL;
   let want = <u64>len + max(len, BODY) + TAIL;
-  if (own && len + (BODY >> 1) + TAIL <= load<u32>(inlet, I_OWN_SIZE)) {
+  if (own && len + (BODY >> 1) + TAIL <= load<u32>(inlet, INLET_OWN_SIZE)) {
     memory.copy(own, from, len);
   } else {
     let bigger: usize = want > 0x7fffffff ? 0 : alloc(<u32>want, 0);
@@ -113,18 +113,18 @@ function keepLong(inlet: usize, from: usize, len: u32): bool {
     if (!bigger) return false;
     memory.copy(bigger, from, len);
     freeOwn(inlet);
-    store<u32>(inlet, <u32>bigger, I_OWN);
-    store<u32>(inlet, <u32>want, I_OWN_SIZE);
+    store<u32>(inlet, <u32>bigger, INLET_OWN);
+    store<u32>(inlet, <u32>want, INLET_OWN_SIZE);
   }
   freeRest(inlet);
-  store<u32>(inlet, len, I_REST_LEN);
+  store<u32>(inlet, len, INLET_REST_LEN);
   return true;
 }
 
 /** Saves the unread rest. */
 export function inletSave(inlet: usize): void {
-  const own = <usize>load<u32>(inlet, I_OWN);
-  writeBytes(own ? own : <usize>load<u32>(inlet, I_REST), load<u32>(inlet, I_REST_LEN));
+  const own = <usize>load<u32>(inlet, INLET_OWN);
+  writeBytes(own ? own : <usize>load<u32>(inlet, INLET_REST), load<u32>(inlet, INLET_REST_LEN));
 }
 
 /** Makes saved bytes the unread rest, in place of another one. */

@@ -5,7 +5,8 @@ import { alloc } from '../mem/alloc';
 import { N_HOST } from './node';
 import { hostOutput } from './host';
 import {
-  ERROR_BIT, SEGMENT_ENDS, SEGMENT_ERRORS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF, SEGMENT_ROWS, SEGMENT_SIZE_OF,
+  ERROR_BIT, SEGMENT_ENDS, SEGMENT_ERRORS, SEGMENT_HOST, SEGMENT_LEN, SEGMENT_MESSAGES, SEGMENT_NODE, SEGMENT_OFF,
+  SEGMENT_ROWS, SEGMENT_SIZE_OF,
 } from '../gen/flow-layouts';
 
 export const OUT_SIZE: u32 = 1 << 20;

@@ -1,6 +1,6 @@
 // What both ways of encoding (flow/encode.ts, flow/gather.ts) have in common: how messages are told apart, and the message
 // that takes the place of one that failed.
-import { E_FLAGS, E_FORMAT, E_FRAMING, EncodeFlag, OutputFormat, rowWriteHead } from './encode-row';
+import { ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_FRAMING, EncodeFlag, OutputFormat, rowWriteHead } from './encode-row';
 import { OutputFraming } from '../gen/flow-layouts';
 import { failLen, failOff } from './failure';
 import { OUT_SIZE, outClose, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
@@ -12,12 +12,12 @@ export const ONE_END: usize = memory.data(4, 4);
 /** Messages end with a line feed; otherwise a list tells where. */
 // @ts-ignore: decorator
 @inline export function isLines(spec: usize): bool {
-  return load<u8>(spec, E_FRAMING) == OutputFraming.LINES;
+  return load<u8>(spec, ENCODE_FRAMING) == OutputFraming.LINES;
 }
 
 /** Sends the reason in flow/failure.ts in place of a message, if the rule wants that. */
 export function sendFailure(node: usize, spec: usize): void {
-  if (!(load<u8>(spec, E_FLAGS) & EncodeFlag.SEND_ERROR)) return;
+  if (!(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR)) return;
   const len = min(failLen, OUT_SIZE >> 1);
   const hasEnds = !isLines(spec);
   let p = outOpen(node, hasEnds);
@@ -26,7 +26,7 @@ export function sendFailure(node: usize, spec: usize): void {
     outFlush();
     p = outOpen(node, hasEnds);
   }
-  if (load<u8>(spec, E_FORMAT) == OutputFormat.ROWS) {
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.ROWS) {
     rowWriteHead(p, Tag.OBJECT, 1);
     store<u32>(p, 5, 5);
     store<u32>(p, 0x6f727265, 9); // erro

@@ -1,7 +1,10 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
 import { emit, give, signalTo } from './emit';
 import { noteFree } from './latency';
-import { N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust, nodeNew, nodeRelease, setCurrent } from './node';
+import {
+  N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust,
+  nodeNew, nodeRelease, setCurrent,
+} from './node';
 import { Signal, freeOf, openOf, tickOf } from './operator';
 import { operatorsInit } from './operators';
 import { beginTick, endTick, nextSample } from './timing';

@@ -11,15 +11,15 @@
 //   20   size u32   of the block
 //   24   acct u32   byte counter that the block is charged to, 0 nobody's
 //   28   argCount u32
-export const P_OP_COUNT: usize = 0;
-export const P_CONST_COUNT: usize = 4;
-export const P_OPS: usize = 8;
-export const P_CONSTS: usize = 12;
-export const P_ARGS: usize = 16;
-export const P_SIZE: usize = 20;
-export const P_ACCT: usize = 24;
-export const P_ARG_COUNT: usize = 28;
-export const P_SIZE_OF: u32 = 32;
+export const PROGRAM_OP_COUNT: usize = 0;
+export const PROGRAM_CONST_COUNT: usize = 4;
+export const PROGRAM_OPS: usize = 8;
+export const PROGRAM_CONSTS: usize = 12;
+export const PROGRAM_ARGS: usize = 16;
+export const PROGRAM_SIZE: usize = 20;
+export const PROGRAM_ACCT: usize = 24;
+export const PROGRAM_ARG_COUNT: usize = 28;
+export const PROGRAM_SIZE_OF: u32 = 32;
 
 // op, 24 bytes. An operation over columns.
 //

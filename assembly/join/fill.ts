@@ -5,14 +5,14 @@ import { ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageVal, pageVals } from '../rows/page';
 import { rowsFirst } from '../rows/store';
-import { OWNER_NONE, OWNER_OTHER, S_OTHERS, S_OWNERS, branchRows } from './spec';
+import { OWNER_NONE, OWNER_OTHER, JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, branchRows } from './spec';
 import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
 
 /**
  * Writes column `column` of `n` pairs, whose tuples and right rows stand as numbers in two u32[n].
  */
 export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightNumbers: usize, n: u32): void {
-  const owner = <usize>load<u32>(state, S_OWNERS) + (<usize>column << 2);
+  const owner = <usize>load<u32>(state, JOIN_STATE_OWNERS) + (<usize>column << 2);
   const branch = <u32>load<u16>(owner);
   const slot = <u32>load<u16>(owner, 2);
   if (branch >= OWNER_OTHER) {
@@ -55,7 +55,7 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
 
 /** A column of no branch has the same value in all rows of the message. */
 function fillOther(block: usize, owner: u32, slot: u32, n: u32): void {
-  const others = state + S_OTHERS;
+  const others = state + JOIN_STATE_OTHERS;
   const isKnown = owner == OWNER_OTHER && load<u32>(others, ROWS_COUNT) != 0;
   const page = rowsFirst(others);
   const tag: u8 = isKnown ? pageTag(page, slot, load<u32>(page, PAGE_LEFT)) : Tag.MISSING;

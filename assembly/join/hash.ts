@@ -6,11 +6,14 @@ import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTag, pageTags, pageVal } from '../rows/page';
 import { rowsFirst } from '../rows/store';
 import {
-  BRANCH_INDEX, BRANCH_LOOKUPS, B_IS_TABLE, K_IS_PLAIN, K_LEFT, K_LEFT_BRANCH, K_RIGHT, T_BRANCH, T_KEYS, branchAt, branchRows, keyAt,
+  BRANCH_INDEX, BRANCH_LOOKUPS, JOIN_BRANCH_IS_TABLE, JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT,
+  JOIN_STEP_BRANCH, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
 } from './spec';
 import { NO_ROW, leftCount, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, kindOf, rightHash } from './keys';
-import { indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow } from './index';
+import {
+  indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
+} from './hash-index';
 import { addPair, outerIsRight } from './pairs';
 
 /** A row costs as much to hash as so many pairs to judge. */
@@ -18,10 +21,10 @@ const PAIRS_PER_ROW: u64 = 4;
 
 /** Adds the candidates of the step. False when they are not to be had this way: nothing was added then. */
 export function hashPairs(): bool {
-  const keys = load<u32>(step, T_KEYS);
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
   if (keys == 0) return false;
-  const branch = load<u32>(step, T_BRANCH);
-  if (!outerIsRight && load<u32>(branchAt(spec, branch), B_IS_TABLE)) {
+  const branch = load<u32>(step, JOIN_STEP_BRANCH);
+  if (!outerIsRight && load<u32>(branchAt(spec, branch), JOIN_BRANCH_IS_TABLE)) {
     const kept = indexOfTable(branchRows(state, branch), keys);
     return kept != 0 && probe(kept, keys);
   }
@@ -110,7 +113,7 @@ function outerKinds(key: usize): u32 {
   let kinds: u32 = 0;
   if (outerIsRight) {
     for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-      const tags = pageTags(page, load<u32>(key, K_RIGHT));
+      const tags = pageTags(page, load<u32>(key, JOIN_KEY_RIGHT));
       const to = load<u32>(page, PAGE_TO);
       for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) kinds |= <u32>1 << kindOf(load<u8>(tags + row));
     }
@@ -120,25 +123,25 @@ function outerKinds(key: usize): u32 {
 
 /** Kind of a key's value in row `l` of the left side. */
 function leftKind(key: usize, l: u32): u32 {
-  const branch = load<u32>(key, K_LEFT_BRANCH);
+  const branch = load<u32>(key, JOIN_KEY_LEFT_BRANCH);
   const place = placeOf(branch);
   if (place < 0) return KIND_OTHER;
   const position = rowOf(place, l, NO_ROW);
   // What a computed key is without a row is not known here.
-  if (position == NO_ROW) return load<u32>(key, K_IS_PLAIN) ? kindOf(Tag.MISSING) : KIND_OTHER;
+  if (position == NO_ROW) return load<u32>(key, JOIN_KEY_IS_PLAIN) ? kindOf(Tag.MISSING) : KIND_OTHER;
   const rows = branchRows(state, branch);
   const number = firstNumber(rows) + position;
   const page = pageOf(rows, number);
-  return kindOf(pageTag(page, load<u32>(key, K_LEFT), number - load<u32>(page, PAGE_NUMBER)));
+  return kindOf(pageTag(page, load<u32>(key, JOIN_KEY_LEFT), number - load<u32>(page, PAGE_NUMBER)));
 }
 
 /** Hash of the keys of row `l` of the left side; NO_HASH when one of them is null. */
 function leftHash(l: u32): u32 {
-  const keys = load<u32>(step, T_KEYS);
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
   let hash: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
     const key = keyAt(spec, step, k);
-    const branch = load<u32>(key, K_LEFT_BRANCH);
+    const branch = load<u32>(key, JOIN_KEY_LEFT_BRANCH);
     const place = placeOf(branch);
     const position: u32 = place < 0 ? NO_ROW : rowOf(place, l, NO_ROW);
     if (position == NO_ROW) return NO_HASH;
@@ -146,7 +149,7 @@ function leftHash(l: u32): u32 {
     const number = firstNumber(rows) + position;
     const page = pageOf(rows, number);
     const row = number - load<u32>(page, PAGE_NUMBER);
-    const slot = load<u32>(key, K_LEFT);
+    const slot = load<u32>(key, JOIN_KEY_LEFT);
     const tag = pageTag(page, slot, row);
     if (tag <= Tag.NULL) return NO_HASH;
     hash = hashAdd(hash, tag, pageVal(page, slot, row));

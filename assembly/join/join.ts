@@ -17,12 +17,16 @@ import { rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
-  B_COLUMNS, B_COLUMNS_AT, B_COMPUTED, B_COMPUTED_AT, B_IS_TABLE, B_RETAIN, FOR_TABLE, JoinType, J_BRANCH, J_BRANCHES, J_COLUMNS,
-  J_OTHERS, J_OTHERS_AT, J_STEPS, BRANCH_STATE_SIZE, OWNER_OTHER, S_BEGUN, S_BRANCHES, S_FAIL, S_FAIL_LEN, S_OTHERS, S_OWNERS,
-  S_POINTERS, S_PROGRAMS, T_MADE, T_PROGRAM, T_PROGRAM_LEN, T_TYPE, branchAt, branchRows, slotsOf, stepAt,
+  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
+  JOIN_BRANCH_RETAIN, FOR_TABLE, JoinType, JOIN_BRANCH, JOIN_BRANCHES, JOIN_COLUMNS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_STEPS,
+  BRANCH_STATE_SIZE, OWNER_OTHER, JOIN_STATE_BEGUN, JOIN_STATE_BRANCHES, JOIN_STATE_FAIL, JOIN_STATE_FAIL_LEN,
+  JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, JOIN_STATE_POINTERS, JOIN_STATE_PROGRAMS, JOIN_STEP_MADE, JOIN_STEP_PROGRAM,
+  JOIN_STEP_PROGRAM_LEN, JOIN_STEP_TYPE, branchAt, branchRows, slotsOf, stepAt,
 } from './spec';
 import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
-import { NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runIsUnderWay, runStep, step, tuplesFree } from './run';
+import {
+  NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runIsUnderWay, runStep, step, tuplesFree,
+} from './run';
 import { putAside, takeBack } from './aside';
 import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
@@ -43,36 +47,36 @@ export function joinOperator(operator: Operator): void {
 function joinOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
-  const columns = load<u32>(spec, J_COLUMNS);
-  const branches = load<u32>(spec, J_BRANCHES);
-  const head = <u32>S_BRANCHES + ((branches * BRANCH_STATE_SIZE + 15) & ~15);
+  const columns = load<u32>(spec, JOIN_COLUMNS);
+  const branches = load<u32>(spec, JOIN_BRANCHES);
+  const head = <u32>JOIN_STATE_BRANCHES + ((branches * BRANCH_STATE_SIZE + 15) & ~15);
   const size = head + (columns << 3);
   const state = allocZeroed(size, acct);
   if (!state) return false;
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
   poolInit(state, 128, acct);
-  store<u32>(state, <u32>state + head, S_POINTERS);
+  store<u32>(state, <u32>state + head, JOIN_STATE_POINTERS);
   const owners = state + head + (<usize>columns << 2);
-  store<u32>(state, <u32>owners, S_OWNERS);
+  store<u32>(state, <u32>owners, JOIN_STATE_OWNERS);
   memory.fill(owners, 0xff, <usize>columns << 2);
   for (let b: u32 = 0; b < branches; b++) {
     const branch = branchAt(spec, b);
-    own(owners, b, spec + load<u32>(branch, B_COLUMNS_AT), load<u32>(branch, B_COLUMNS));
+    own(owners, b, spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT), load<u32>(branch, JOIN_BRANCH_COLUMNS));
     rowsInit(branchRows(state, b), slotsOf(branch), RowsFlag.NUMBERED, acct);
   }
-  rowsInit(state + S_OTHERS, load<u32>(spec, J_OTHERS), 0, acct);
-  own(owners, OWNER_OTHER, spec + load<u32>(spec, J_OTHERS_AT), load<u32>(spec, J_OTHERS));
-  const steps = load<u32>(spec, J_STEPS);
+  rowsInit(state + JOIN_STATE_OTHERS, load<u32>(spec, JOIN_OTHERS), 0, acct);
+  own(owners, OWNER_OTHER, spec + load<u32>(spec, JOIN_OTHERS_AT), load<u32>(spec, JOIN_OTHERS));
+  const steps = load<u32>(spec, JOIN_STEPS);
   for (let i: u32 = 0; i < steps; i++) {
     const at = stepAt(spec, i);
-    const len = load<u32>(at, T_PROGRAM_LEN);
+    const len = load<u32>(at, JOIN_STEP_PROGRAM_LEN);
     if (len) {
-      const program = programNew(spec + load<u32>(at, T_PROGRAM), len, acct);
+      const program = programNew(spec + load<u32>(at, JOIN_STEP_PROGRAM), len, acct);
       if (!program) return false;
-      store<u32>(at, <u32>program, T_MADE);
+      store<u32>(at, <u32>program, JOIN_STEP_MADE);
     }
-    store<u32>(state, i + 1, S_PROGRAMS);
+    store<u32>(state, i + 1, JOIN_STATE_PROGRAMS);
   }
   return true;
 }
@@ -96,20 +100,20 @@ function joinSignal(node: usize, signal: u32, value: u64): void {
 
 /** Forgets the rows of the message. */
 function clear(spec: usize, state: usize): void {
-  const branches = load<u32>(spec, J_BRANCHES);
+  const branches = load<u32>(spec, JOIN_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    if (!load<u32>(branchAt(spec, b), B_IS_TABLE)) rowsClear(branchRows(state, b));
+    if (!load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) rowsClear(branchRows(state, b));
   }
-  rowsClear(state + S_OTHERS);
+  rowsClear(state + JOIN_STATE_OTHERS);
   poolReset(state);
-  store<u32>(state, 0, S_FAIL);
-  store<u32>(state, 0, S_BEGUN);
+  store<u32>(state, 0, JOIN_STATE_FAIL);
+  store<u32>(state, 0, JOIN_STATE_BEGUN);
 }
 
 function failMemory(state: usize): void {
   failNoMemory();
-  store<u32>(state, <u32>failOff, S_FAIL);
-  store<u32>(state, failLen, S_FAIL_LEN);
+  store<u32>(state, <u32>failOff, JOIN_STATE_FAIL);
+  store<u32>(state, failLen, JOIN_STATE_FAIL_LEN);
 }
 
 /** Takes rows of the message in, or of a table. */
@@ -119,7 +123,7 @@ function joinPush(node: usize): void {
     return;
   }
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(state, S_FAIL)) return;
+  if (load<u32>(state, JOIN_STATE_FAIL)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
@@ -128,8 +132,8 @@ function joinPush(node: usize): void {
 
 /** Keeps the rows of the batch by branch; false when memory is exhausted. */
 function keepAll(spec: usize, state: usize): bool {
-  if (!load<u32>(state + S_OTHERS, ROWS_COUNT) && !keepOthers(spec, state)) return false;
-  const operand = load<u32>(spec, J_BRANCH);
+  if (!load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT) && !keepOthers(spec, state)) return false;
+  const operand = load<u32>(spec, JOIN_BRANCH);
   if (operand == NO_COLUMN) return keepRows(spec, state, 0, ctx.sel, ctx.selLen);
   const numbers = blockOf(operand);
   const own = selectionPush();
@@ -142,7 +146,7 @@ function keepAll(spec: usize, state: usize): bool {
 
 /** Keeps the rows of one branch after the other; `own` and `others` have room for their numbers. */
 function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others: usize): bool {
-  const branches = load<u32>(spec, J_BRANCHES);
+  const branches = load<u32>(spec, JOIN_BRANCHES);
   let sel = ctx.sel;
   let n = ctx.selLen;
   while (n > 0) {
@@ -171,11 +175,11 @@ function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others:
 
 /** Keeps the values of the columns of no branch: those of the first row stand for all. */
 function keepOthers(spec: usize, state: usize): bool {
-  const count = load<u32>(spec, J_OTHERS);
+  const count = load<u32>(spec, JOIN_OTHERS);
   const binds = poolAlloc(ctx.scratch, count * BIND_SIZE);
   if (!binds) return false;
-  bindColumns(binds, spec + load<u32>(spec, J_OTHERS_AT), count);
-  return rowsAppend(state + S_OTHERS, binds, count, ctx.sel, 1, 0);
+  bindColumns(binds, spec + load<u32>(spec, JOIN_OTHERS_AT), count);
+  return rowsAppend(state + JOIN_STATE_OTHERS, binds, count, ctx.sel, 1, 0);
 }
 
 function bindColumns(binds: usize, list: usize, count: u32): void {
@@ -188,9 +192,9 @@ function keepRows(spec: usize, state: usize, b: u32, sel: usize, n: u32): bool {
   const slots = slotsOf(branch);
   const binds = poolAlloc(ctx.scratch, slots * BIND_SIZE);
   if (!binds) return false;
-  const columns = load<u32>(branch, B_COLUMNS);
-  bindColumns(binds, spec + load<u32>(branch, B_COLUMNS_AT), columns);
-  const operands = spec + load<u32>(branch, B_COMPUTED_AT);
+  const columns = load<u32>(branch, JOIN_BRANCH_COLUMNS);
+  bindColumns(binds, spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT), columns);
+  const operands = spec + load<u32>(branch, JOIN_BRANCH_COMPUTED_AT);
   for (let i = columns; i < slots; i++) {
     bindBlock(binds + <usize>(i * BIND_SIZE), blockOf(load<u16>(operands + (<usize>(i - columns) << 1))));
   }
@@ -201,7 +205,7 @@ function keepRows(spec: usize, state: usize, b: u32, sel: usize, n: u32): bool {
 function takeTable(node: usize, b: u32): void {
   // Nodes below are told nothing of where the rows came from.
   ctx.setBranch(0);
-  const columns = load<u32>(branchAt(<usize>load<u32>(node, N_SPEC), b), B_COLUMNS);
+  const columns = load<u32>(branchAt(<usize>load<u32>(node, N_SPEC), b), JOIN_BRANCH_COLUMNS);
   const blocks = ctx.cols;
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
@@ -227,8 +231,8 @@ function takeTable(node: usize, b: u32): void {
 function addToTable(node: usize, b: u32, binds: usize, sel: usize, n: u32): void {
   const branch = branchAt(<usize>load<u32>(node, N_SPEC), b);
   const table = branchRows(<usize>load<u32>(node, N_STATE), b);
-  const columns = load<u32>(branch, B_COLUMNS);
-  const retain = load<u32>(branch, B_RETAIN);
+  const columns = load<u32>(branch, JOIN_BRANCH_COLUMNS);
+  const retain = load<u32>(branch, JOIN_BRANCH_RETAIN);
   if (binds && tableAdd(table, binds, columns, sel, n, retain, accountOf(node))) return;
   for (let i: u32 = 0; i < n; i++) {
     if (binds && n > 1 && tableAdd(table, binds, columns, sel + (<usize>i << 2), 1, retain, accountOf(node))) continue;
@@ -250,16 +254,16 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
   let off = failedOff;
   let len = failedLen;
   if (!off) {
-    if (!load<u32>(state, S_FAIL)) joinAll(node, spec, state);
-    off = <usize>load<u32>(state, S_FAIL);
-    len = load<u32>(state, S_FAIL_LEN);
+    if (!load<u32>(state, JOIN_STATE_FAIL)) joinAll(node, spec, state);
+    off = <usize>load<u32>(state, JOIN_STATE_FAIL);
+    len = load<u32>(state, JOIN_STATE_FAIL_LEN);
     if (off) addException(node, off, len, 1);
   }
-  if (off && !load<u32>(state, S_BEGUN)) {
-    store<u32>(state, 1, S_BEGUN);
+  if (off && !load<u32>(state, JOIN_STATE_BEGUN)) {
+    store<u32>(state, 1, JOIN_STATE_BEGUN);
     beginMessage(node);
   }
-  if (load<u32>(state, S_BEGUN)) endMessage(node, off, len);
+  if (load<u32>(state, JOIN_STATE_BEGUN)) endMessage(node, off, len);
   clear(spec, state);
 }
 
@@ -271,15 +275,15 @@ function joinAll(node: usize, spec: usize, state: usize): void {
   }
   runBegin(node, spec, state);
   outputBegin();
-  const steps = load<u32>(spec, J_STEPS);
+  const steps = load<u32>(spec, JOIN_STEPS);
   for (let i: u32 = 0; i < steps && failure == 0; i++) {
     runStep(i);
     joinStep(node);
   }
   if (failure == 0) outputFlush();
   if (failure) {
-    store<u32>(state, <u32>offOf(failure), S_FAIL);
-    store<u32>(state, lenOf(failure), S_FAIL_LEN);
+    store<u32>(state, <u32>offOf(failure), JOIN_STATE_FAIL);
+    store<u32>(state, lenOf(failure), JOIN_STATE_FAIL_LEN);
   }
   runEnd();
   if (outer) takeBack(outer);
@@ -287,7 +291,7 @@ function joinAll(node: usize, spec: usize, state: usize): void {
 
 function joinStep(node: usize): void {
   const acct = accountOf(node);
-  const isFull = load<u32>(step, T_TYPE) == JoinType.FULL;
+  const isFull = load<u32>(step, JOIN_STEP_TYPE) == JoinType.FULL;
   const rights = rightCount;
   const matched: usize = isFull && rights ? allocZeroed(rights, acct) : 0;
   if (isFull && rights && !matched) {
@@ -323,9 +327,9 @@ export function joinSave(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   writeVersion(VERSION);
-  const branches = load<u32>(spec, J_BRANCHES);
+  const branches = load<u32>(spec, JOIN_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    if (load<u32>(branchAt(spec, b), B_IS_TABLE)) tableSave(branchRows(state, b));
+    if (load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) tableSave(branchRows(state, b));
   }
   return true;
 }
@@ -335,9 +339,9 @@ export function joinLoad(node: usize): bool {
   if (!readVersion(VERSION)) return false;
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
-  const branches = load<u32>(spec, J_BRANCHES);
+  const branches = load<u32>(spec, JOIN_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
-    if (load<u32>(branchAt(spec, b), B_IS_TABLE)) tableLoad(branchRows(state, b));
+    if (load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) tableLoad(branchRows(state, b));
   }
   return !readFails();
 }
@@ -348,14 +352,14 @@ function joinFree(node: usize): void {
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
-  const made = load<u32>(state, S_PROGRAMS);
-  for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), T_MADE));
-  const branches = load<u32>(spec, J_BRANCHES);
+  const made = load<u32>(state, JOIN_STATE_PROGRAMS);
+  for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), JOIN_STEP_MADE));
+  const branches = load<u32>(spec, JOIN_BRANCHES);
   for (let b: u32 = 0; b < branches; b++) {
     tableDropIndex(branchRows(state, b), acct);
     rowsFree(branchRows(state, b));
   }
-  rowsFree(state + S_OTHERS);
+  rowsFree(state + JOIN_STATE_OTHERS);
   tuplesFree(state, acct);
   poolFree(state);
   free(state, load<u32>(node, N_STATE_SIZE), acct);

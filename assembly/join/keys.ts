@@ -3,7 +3,7 @@
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesHash, hashU64 } from '../value/bytes';
 import { pageTag, pageVal } from '../rows/page';
-import { K_RIGHT, T_KEYS, keyAt } from './spec';
+import { JOIN_KEY_RIGHT, JOIN_STEP_KEYS, keyAt } from './spec';
 
 /** Kinds of values are numbers below this; values of different kinds don't compare without an error. */
 export const KIND_COUNT: u32 = 16;
@@ -40,10 +40,10 @@ function valueHash(tag: u8, payload: u64): u32 {
 
 /** Hash of the keys of a row of the right side, in its page; NO_HASH when one of them is null. */
 export function rightHash(spec: usize, step: usize, page: usize, row: u32): u32 {
-  const keys = load<u32>(step, T_KEYS);
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
   let hash: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
-    const slot = load<u32>(keyAt(spec, step, k), K_RIGHT);
+    const slot = load<u32>(keyAt(spec, step, k), JOIN_KEY_RIGHT);
     const tag = pageTag(page, slot, row);
     if (tag <= Tag.NULL) return NO_HASH;
     hash = hashAdd(hash, tag, pageVal(page, slot, row));

@@ -3,7 +3,7 @@ import * as ctx from '../flow/context';
 import { beginMessage, emit } from '../flow/emit';
 import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { BATCH_ROWS } from '../mem/layout';
-import { J_COLUMNS, S_BEGUN } from './spec';
+import { JOIN_COLUMNS, JOIN_STATE_BEGUN } from './spec';
 import { addTuple, isLast, node, runFailMemory, spec, state } from './run';
 import { fillColumn } from './fill';
 
@@ -32,7 +32,7 @@ export function outputFlush(): void {
   const n = count;
   count = 0;
   if (n == 0) return;
-  const columns = load<u32>(spec, J_COLUMNS);
+  const columns = load<u32>(spec, JOIN_COLUMNS);
   const cols = stageAcquire(columns);
   if (!cols) {
     runFailMemory();
@@ -41,8 +41,8 @@ export function outputFlush(): void {
   for (let c: u32 = 0; c < columns; c++) {
     fillColumn(<usize>load<u32>(cols + (<usize>c << 2)), c, LEFTS, RIGHTS, n);
   }
-  if (!load<u32>(state, S_BEGUN)) {
-    store<u32>(state, 1, S_BEGUN);
+  if (!load<u32>(state, JOIN_STATE_BEGUN)) {
+    store<u32>(state, 1, JOIN_STATE_BEGUN);
     beginMessage(node);
   }
   ctx.setBatch(cols, n, identity, n, 0);

@@ -8,7 +8,10 @@ import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
 import { poolBytesCopy, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
-import { J_COLUMNS, JoinType, NO_VALUES, S_POINTERS, T_CONDITION, T_MADE, T_READS, T_READS_AT, T_TYPE } from './spec';
+import {
+  JOIN_COLUMNS, JoinType, NO_VALUES, JOIN_STATE_POINTERS, JOIN_STEP_CONDITION, JOIN_STEP_MADE, JOIN_STEP_READS,
+  JOIN_STEP_READS_AT, JOIN_STEP_TYPE,
+} from './spec';
 import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
 import { addResult } from './output';
 import { fillColumn } from './fill';
@@ -64,7 +67,7 @@ export function pairsRestore(from: usize): void {
 
 /** Begins the pairs of a step. */
 export function pairsBegin(newMatchedRights: usize): void {
-  const type = load<u32>(step, T_TYPE);
+  const type = load<u32>(step, JOIN_STEP_TYPE);
   count = 0;
   outer = 0;
   isMatched = false;
@@ -105,8 +108,8 @@ function judgePairs(): void {
   count = 0;
   if (n == 0 || failure) return;
   ctx.addWork(n);
-  const program = <usize>load<u32>(step, T_MADE);
-  const condition = load<u32>(step, T_CONDITION);
+  const program = <usize>load<u32>(step, JOIN_STEP_MADE);
+  const condition = load<u32>(step, JOIN_STEP_CONDITION);
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);
   else if (!evaluate(program, condition, n)) return;
   for (let i: u32 = 0; i < n; i++) {
@@ -129,16 +132,16 @@ function judgePairs(): void {
 
 /** Runs the condition over the pairs; false when memory is exhausted. Text that it computed is given back at once. */
 function evaluate(program: usize, condition: u32, n: u32): bool {
-  const reads = load<u32>(step, T_READS);
+  const reads = load<u32>(step, JOIN_STEP_READS);
   const stage = stageAcquire(reads);
   if (!stage && reads) {
     runFailMemory();
     return false;
   }
-  const pointers = <usize>load<u32>(state, S_POINTERS);
-  const columns = load<u32>(spec, J_COLUMNS);
+  const pointers = <usize>load<u32>(state, JOIN_STATE_POINTERS);
+  const columns = load<u32>(spec, JOIN_COLUMNS);
   for (let c: u32 = 0; c < columns; c++) store<u32>(pointers + (<usize>c << 2), <u32>NO_VALUES);
-  const list = spec + <usize>load<u32>(step, T_READS_AT);
+  const list = spec + <usize>load<u32>(step, JOIN_STEP_READS_AT);
   for (let i: u32 = 0; i < reads; i++) {
     const column = load<u16>(list + (<usize>i << 1));
     const block = <usize>load<u32>(stage + (<usize>i << 2));

@@ -11,7 +11,7 @@ import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { alloc, free } from '../mem/alloc';
 import { span } from '../mem/layout';
 import { ROWS_COUNT } from '../rows/layout';
-import { J_FIRST, J_STEPS, S_TUPLES, T_BRANCH, branchRows, positionOf, stepAt } from './spec';
+import { JOIN_FIRST, JOIN_STEPS, JOIN_STATE_TUPLES, JOIN_STEP_BRANCH, branchRows, positionOf, stepAt } from './spec';
 
 /** No row on that side. */
 export const NO_ROW: u32 = 0xffffffff;
@@ -94,18 +94,18 @@ export function runBegin(newNode: usize, newSpec: usize, newState: usize): void 
 /** Goes to step `i`: its left side are the results of the step before. */
 export function runStep(i: u32): void {
   step = stepAt(spec, i);
-  isLast = i + 1 == load<u32>(spec, J_STEPS);
+  isLast = i + 1 == load<u32>(spec, JOIN_STEPS);
   width = i + 1;
   if (i == 0) {
     lefts = 0;
-    leftCount = load<u32>(branchRows(state, load<u32>(spec, J_FIRST)), ROWS_COUNT);
+    leftCount = load<u32>(branchRows(state, load<u32>(spec, JOIN_FIRST)), ROWS_COUNT);
   } else {
     lefts = <usize>load<u32>(results, ITEMS);
     leftCount = load<u32>(results, COUNT);
   }
-  rights = branchRows(state, load<u32>(step, T_BRANCH));
+  rights = branchRows(state, load<u32>(step, JOIN_STEP_BRANCH));
   rightCount = load<u32>(rights, ROWS_COUNT);
-  results = state + S_TUPLES + (<usize>(i & 1) << 5);
+  results = state + JOIN_STATE_TUPLES + (<usize>(i & 1) << 5);
   store<u32>(results, 0, COUNT);
 }
 
@@ -117,7 +117,7 @@ export function runEnd(): void {
 
 export function tuplesFree(ofState: usize, acct: usize): void {
   for (let i: usize = 0; i < 2; i++) {
-    const tuples = ofState + S_TUPLES + (i << 5);
+    const tuples = ofState + JOIN_STATE_TUPLES + (i << 5);
     free(<usize>load<u32>(tuples, ITEMS), load<u32>(tuples, CAPACITY), acct);
     memory.fill(tuples, 0, 32);
   }
@@ -178,7 +178,7 @@ function grow(need: u64): bool {
 
 /** Place of a branch for `rowOf`; -2 when a later step joins it. */
 export function placeOf(branch: u32): i32 {
-  if (branch == load<u32>(step, T_BRANCH)) return -1;
+  if (branch == load<u32>(step, JOIN_STEP_BRANCH)) return -1;
   const position = positionOf(spec, branch, width);
   return position < 0 ? -2 : position;
 }

@@ -10,37 +10,40 @@
 //           128  others 48                               values of the columns of no branch: one row (rows/store.ts)
 //           176  branch 56 [branches]
 //   branch  0    rows 48             of the message, or of the table (rows/store.ts): columns, then what keys need
-//           48   index u32 | lookups u32                 of a table: its index (join/index.ts), 0 none; rows looked up
+//           48   index u32 | lookups u32                 of a table: its index (join/hash-index.ts), 0 none; rows looked up
 //                                                        before there was one
 
 import { ROWS_SIZE } from '../rows/layout';
 
 export { JoinType } from '../gen/join-layouts';
 export {
-  JOIN_COLUMNS as J_COLUMNS, JOIN_BRANCH as J_BRANCH, JOIN_BRANCHES as J_BRANCHES, JOIN_STEPS as J_STEPS, JOIN_OTHERS as J_OTHERS, JOIN_OTHERS_AT as J_OTHERS_AT, JOIN_FIRST as J_FIRST,
+  JOIN_COLUMNS, JOIN_BRANCH, JOIN_BRANCHES, JOIN_STEPS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_FIRST,
 } from '../gen/join-layouts';
 export {
-  JOIN_BRANCH_COLUMNS as B_COLUMNS, JOIN_BRANCH_COLUMNS_AT as B_COLUMNS_AT, JOIN_BRANCH_COMPUTED as B_COMPUTED, JOIN_BRANCH_COMPUTED_AT as B_COMPUTED_AT, JOIN_BRANCH_IS_TABLE as B_IS_TABLE, JOIN_BRANCH_RETAIN as B_RETAIN,
+  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
+  JOIN_BRANCH_RETAIN,
 } from '../gen/join-layouts';
 export {
-  JOIN_STEP_TYPE as T_TYPE, JOIN_STEP_BRANCH as T_BRANCH, JOIN_STEP_PROGRAM as T_PROGRAM, JOIN_STEP_PROGRAM_LEN as T_PROGRAM_LEN, JOIN_STEP_CONDITION as T_CONDITION, JOIN_STEP_KEYS as T_KEYS, JOIN_STEP_READS as T_READS, JOIN_STEP_READS_AT as T_READS_AT, JOIN_STEP_MADE as T_MADE,
+  JOIN_STEP_TYPE, JOIN_STEP_BRANCH, JOIN_STEP_PROGRAM, JOIN_STEP_PROGRAM_LEN, JOIN_STEP_CONDITION, JOIN_STEP_KEYS,
+  JOIN_STEP_READS, JOIN_STEP_READS_AT, JOIN_STEP_MADE,
 } from '../gen/join-layouts';
 export {
-  JOIN_KEY_LEFT_BRANCH as K_LEFT_BRANCH, JOIN_KEY_LEFT as K_LEFT, JOIN_KEY_RIGHT as K_RIGHT, JOIN_KEY_IS_PLAIN as K_IS_PLAIN,
+  JOIN_KEY_LEFT_BRANCH, JOIN_KEY_LEFT, JOIN_KEY_RIGHT, JOIN_KEY_IS_PLAIN,
 } from '../gen/join-layouts';
 import {
-  JOIN_BRANCHES_AT as J_BRANCHES_AT, JOIN_STEPS_AT as J_STEPS_AT, JOIN_FIRST as J_FIRST, JOIN_BRANCH_COLUMNS as B_COLUMNS, JOIN_BRANCH_COMPUTED as B_COMPUTED, JOIN_BRANCH_SIZE_OF as BRANCH_SIZE, JOIN_STEP_BRANCH as T_BRANCH, JOIN_STEP_KEYS_AT as T_KEYS_AT, JOIN_STEP_SIZE_OF as STEP_SIZE, JOIN_KEY_SIZE_OF as KEY_SIZE,
+  JOIN_BRANCHES_AT, JOIN_STEPS_AT, JOIN_FIRST, JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_SIZE_OF as BRANCH_SIZE,
+  JOIN_STEP_BRANCH, JOIN_STEP_KEYS_AT, JOIN_STEP_SIZE_OF as STEP_SIZE, JOIN_KEY_SIZE_OF as KEY_SIZE,
 } from '../gen/join-layouts';
 
-export const S_FAIL: usize = 32;
-export const S_FAIL_LEN: usize = 36;
-export const S_BEGUN: usize = 40;
-export const S_PROGRAMS: usize = 44;
-export const S_POINTERS: usize = 48;
-export const S_OWNERS: usize = 52;
-export const S_TUPLES: usize = 64;
-export const S_OTHERS: usize = 128;
-export const S_BRANCHES: usize = S_OTHERS + ROWS_SIZE;
+export const JOIN_STATE_FAIL: usize = 32;
+export const JOIN_STATE_FAIL_LEN: usize = 36;
+export const JOIN_STATE_BEGUN: usize = 40;
+export const JOIN_STATE_PROGRAMS: usize = 44;
+export const JOIN_STATE_POINTERS: usize = 48;
+export const JOIN_STATE_OWNERS: usize = 52;
+export const JOIN_STATE_TUPLES: usize = 64;
+export const JOIN_STATE_OTHERS: usize = 128;
+export const JOIN_STATE_BRANCHES: usize = JOIN_STATE_OTHERS + ROWS_SIZE;
 export const BRANCH_INDEX: usize = ROWS_SIZE;
 export const BRANCH_LOOKUPS: usize = ROWS_SIZE + 4;
 export const BRANCH_STATE_SIZE: u32 = ROWS_SIZE + 8;
@@ -57,35 +60,35 @@ export const NO_VALUES: usize = memory.data(17472, 64);
 
 // @ts-ignore: decorator
 @inline export function branchAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, J_BRANCHES_AT) + <usize>(i * BRANCH_SIZE);
+  return spec + <usize>load<u32>(spec, JOIN_BRANCHES_AT) + <usize>(i * BRANCH_SIZE);
 }
 
 // @ts-ignore: decorator
 @inline export function stepAt(spec: usize, i: u32): usize {
-  return spec + <usize>load<u32>(spec, J_STEPS_AT) + <usize>(i * STEP_SIZE);
+  return spec + <usize>load<u32>(spec, JOIN_STEPS_AT) + <usize>(i * STEP_SIZE);
 }
 
 // @ts-ignore: decorator
 @inline export function keyAt(spec: usize, step: usize, i: u32): usize {
-  return spec + <usize>load<u32>(step, T_KEYS_AT) + <usize>(i * KEY_SIZE);
+  return spec + <usize>load<u32>(step, JOIN_STEP_KEYS_AT) + <usize>(i * KEY_SIZE);
 }
 
 // @ts-ignore: decorator
 @inline export function branchRows(state: usize, branch: u32): usize {
-  return state + S_BRANCHES + <usize>(branch * BRANCH_STATE_SIZE);
+  return state + JOIN_STATE_BRANCHES + <usize>(branch * BRANCH_STATE_SIZE);
 }
 
 /** Values that are kept of a row of the branch: its columns, then what keys need. */
 // @ts-ignore: decorator
 @inline export function slotsOf(branch: usize): u32 {
-  return load<u32>(branch, B_COLUMNS) + load<u32>(branch, B_COMPUTED);
+  return load<u32>(branch, JOIN_BRANCH_COLUMNS) + load<u32>(branch, JOIN_BRANCH_COMPUTED);
 }
 
 /** Place of a branch in the rows of the first `width` branches that were joined; -1 when it is not among them. */
 export function positionOf(spec: usize, branch: u32, width: u32): i32 {
-  if (branch == load<u32>(spec, J_FIRST)) return 0;
+  if (branch == load<u32>(spec, JOIN_FIRST)) return 0;
   for (let i: u32 = 1; i < width; i++) {
-    if (load<u32>(stepAt(spec, i - 1), T_BRANCH) == branch) return <i32>i;
+    if (load<u32>(stepAt(spec, i - 1), JOIN_STEP_BRANCH) == branch) return <i32>i;
   }
   return -1;
 }

@@ -1,4 +1,4 @@
-// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/index.ts) once rows are looked up.
+// Tables of a join: the newest rows that came, with an index by the hash of their keys (join/hash-index.ts) once rows are looked up.
 import { ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
 import { PAGE_NUMBER } from '../rows/page';
@@ -6,7 +6,7 @@ import { rowsLoad, rowsSave } from '../rows/save';
 import { rowsAppend, rowsDrop } from '../rows/store';
 import { readU32 } from '../state/reader';
 import { writeU32 } from '../state/writer';
-import { indexAddRow, indexDropRow, indexFree } from './index';
+import { indexAddRow, indexDropRow, indexFree } from './hash-index';
 import { BRANCH_INDEX, BRANCH_LOOKUPS } from './spec';
 
 /**

@@ -5,7 +5,7 @@ import { putKind } from '../value/error';
 import { toF64 } from '../value/number';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import { OP_A, isConst, program, valsOf } from './operand';
-import { dstOf, give, giveF64, giveNull, isDense, map1, map2, setUniform, uniformOf } from './rows';
+import { dstOf, give, giveF64, giveNull, isDense, map1, map2, setUniform, uniformOf } from './row-loops';
 
 /** Null, or a collection without elements. */
 // @ts-ignore: decorator

@@ -6,9 +6,11 @@
 // `strideOf(operand)` (1 or 0), so that one loop serves both.
 import * as ctx from '../flow/context';
 import { COL_SIZE, COL_TAGS, COL_VALS, OPERAND_COL, OPERAND_CONST, OPERAND_NONE } from '../mem/layout';
-import { P_CONSTS } from '../gen/ops-layouts';
+import { PROGRAM_CONSTS } from '../gen/ops-layouts';
 
-export { P_OPS, P_CONSTS, P_ARGS, P_SIZE, P_ACCT, P_ARG_COUNT, P_SIZE_OF as PROGRAM_HEAD } from '../gen/ops-layouts';
+export {
+  PROGRAM_OPS, PROGRAM_CONSTS, PROGRAM_ARGS, PROGRAM_SIZE, PROGRAM_ACCT, PROGRAM_ARG_COUNT, PROGRAM_SIZE_OF as PROGRAM_HEAD,
+} from '../gen/ops-layouts';
 export { OP_DST, OP_A, OP_B, OP_C, OP_ARG_COUNT, OP_IMM, OP_ARGS, OP_SIZE_OF as OP_SIZE } from '../gen/ops-layouts';
 
 /** Program under way: ops resolve their constants in it. */
@@ -38,7 +40,7 @@ const NONE_SLOT: usize = memory.data(16, 16);
 // @ts-ignore: decorator
 @inline export function constOf(program: usize, operand: u32): usize {
   if (operand == OPERAND_NONE) return NONE_SLOT;
-  return <usize>load<u32>(program, P_CONSTS) + ((operand - OPERAND_CONST) << 4);
+  return <usize>load<u32>(program, PROGRAM_CONSTS) + ((operand - OPERAND_CONST) << 4);
 }
 
 /** Address of the payloads: row i's is at + i * stride * 8. */

@@ -9,8 +9,10 @@ import {
   MEMBER_KEY_LEN, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
-import { textBegin, textFails, textI64, textLen, textLiteral, textMax, textTake, textTakeError, textTooLong } from '../value/text';
-import { give } from './rows';
+import {
+  textBegin, textFails, textI64, textLen, textLiteral, textMax, textTake, textTakeError, textTooLong,
+} from '../value/text';
+import { give } from './row-loops';
 
 /** A batch may compute so many times the length of one value, and at least MIN_BATCH bytes. */
 const VALUES_PER_BATCH: u64 = 8;

@@ -6,8 +6,8 @@ import * as ctx from '../flow/context';
 import { setAt, COL_HAS_RAW, COL_UNIFORM } from '../mem/layout';
 import { plainError } from '../value/error';
 import { textFound, textLost } from '../value/text';
-import { dstOf } from './rows';
-import { OP_SIZE, P_OPS, P_CONSTS, P_ARGS, P_SIZE, P_ACCT, program, setProgram } from './operand';
+import { dstOf } from './row-loops';
+import { OP_SIZE, PROGRAM_OPS, PROGRAM_CONSTS, PROGRAM_ARGS, PROGRAM_SIZE, PROGRAM_ACCT, program, setProgram } from './operand';
 
 /**
  * Copies an encoded program (kernels/program.ts) of `len` bytes and makes its offsets absolute. The bytes are charged
@@ -17,12 +17,12 @@ export function programNew(ptr: usize, len: u32, acct: usize): usize {
   const made = alloc(len, acct);
   if (!made) return 0;
   memory.copy(made, ptr, len);
-  store<u32>(made, load<u32>(made, P_OPS) + <u32>made, P_OPS);
-  store<u32>(made, load<u32>(made, P_CONSTS) + <u32>made, P_CONSTS);
-  store<u32>(made, load<u32>(made, P_ARGS) + <u32>made, P_ARGS);
-  store<u32>(made, len, P_SIZE);
-  store<u32>(made, <u32>acct, P_ACCT);
-  const consts = <usize>load<u32>(made, P_CONSTS);
+  store<u32>(made, load<u32>(made, PROGRAM_OPS) + <u32>made, PROGRAM_OPS);
+  store<u32>(made, load<u32>(made, PROGRAM_CONSTS) + <u32>made, PROGRAM_CONSTS);
+  store<u32>(made, load<u32>(made, PROGRAM_ARGS) + <u32>made, PROGRAM_ARGS);
+  store<u32>(made, len, PROGRAM_SIZE);
+  store<u32>(made, <u32>acct, PROGRAM_ACCT);
+  const consts = <usize>load<u32>(made, PROGRAM_CONSTS);
   const count = load<u32>(made, 4);
   for (let i: u32 = 0; i < count; i++) relocate(consts + (i << 4), <u32>made);
   return made;
@@ -48,14 +48,14 @@ function relocate(slot: usize, base: u32): void {
 }
 
 export function programFree(made: usize): void {
-  if (made) free(made, load<u32>(made, P_SIZE), <usize>load<u32>(made, P_ACCT));
+  if (made) free(made, load<u32>(made, PROGRAM_SIZE), <usize>load<u32>(made, PROGRAM_ACCT));
 }
 
 /** Runs all ops of the program over the selected rows of the current batch (flow/context.ts). */
 export function vmRun(made: usize): void {
   const outer = program;
   setProgram(made);
-  let op = <usize>load<u32>(made, P_OPS);
+  let op = <usize>load<u32>(made, PROGRAM_OPS);
   const end = op + load<u32>(made) * OP_SIZE;
   textFound();
   ctx.addWork(ctx.selLen);

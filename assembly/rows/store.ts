@@ -12,8 +12,8 @@ import {
 } from './layout';
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
-  PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS, copyOne, copyPlain,
-  isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
+  PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
+  copyOne, copyPlain, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */

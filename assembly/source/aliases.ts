@@ -4,16 +4,16 @@ import { accountOf } from '../flow/node';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolBytesCopy } from '../mem/pool';
 import * as message from './message';
-import { S_ALIASES } from './state';
+import { SOURCE_ALIASES } from './state';
 
 const ALIASES_SIZE: u32 = 65536 * 8;
 
 /** The table of topic aliases, made when there is none; 0 when memory is exhausted. */
 export function aliasesMake(state: usize, account: usize): usize {
-  let table = <usize>load<u32>(state, S_ALIASES);
+  let table = <usize>load<u32>(state, SOURCE_ALIASES);
   if (table) return table;
   table = allocZeroed(ALIASES_SIZE, account);
-  store<u32>(state, <u32>table, S_ALIASES);
+  store<u32>(state, <u32>table, SOURCE_ALIASES);
   return table;
 }
 
@@ -26,7 +26,7 @@ export function aliasesMake(state: usize, account: usize): usize {
 /** Remembers the topic of the message under way for the alias or, when it is empty, looks it up. */
 export function resolveAlias(node: usize, state: usize, alias: u32): bool {
   const account = accountOf(node);
-  if (!message.topicLen && !load<u32>(state, S_ALIASES)) return false;
+  if (!message.topicLen && !load<u32>(state, SOURCE_ALIASES)) return false;
   const table = aliasesMake(state, account);
   if (!table) return false;
   const entry = aliasEntry(table, alias);
@@ -51,9 +51,9 @@ export function resolveAlias(node: usize, state: usize, alias: u32): bool {
 
 /** Drops the topic aliases: they belong to a connection. */
 export function aliasesForget(state: usize, account: usize): void {
-  const table = <usize>load<u32>(state, S_ALIASES);
+  const table = <usize>load<u32>(state, SOURCE_ALIASES);
   if (!table) return;
   for (let i: u32 = 0; i < 65536; i++) free(<usize>load<u32>(aliasEntry(table, i)), load<u32>(aliasEntry(table, i), 4), account);
   free(table, ALIASES_SIZE, account);
-  store<u32>(state, 0, S_ALIASES);
+  store<u32>(state, 0, SOURCE_ALIASES);
 }

@@ -8,8 +8,8 @@ import { poolBytesCopy } from '../mem/pool';
 import { messageLen, messageOff } from '../text/message';
 import { addException } from '../flow/node';
 import { blockAt } from './blocks';
-import { S_DECODE_ERRORS, S_USE_COUNT, stateOf } from './state';
-import { U_REFS, useAt } from './use';
+import { SOURCE_DECODE_ERRORS, SOURCE_USE_COUNT, stateOf } from './state';
+import { USE_REFS, useAt } from './use';
 
 /** State of the source that is filling. A variable, because the loops over a message's values have few registers to spare. */
 export let filling: usize = 0;
@@ -23,9 +23,9 @@ export function batchBegin(state: usize): void {
   filling = state;
   filledRows = 0;
   filledErrors = 0;
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
-    if (!load<u32>(useAt(state, i), U_REFS)) continue;
+    if (!load<u32>(useAt(state, i), USE_REFS)) continue;
     const block = blockAt(i);
     store<u8>(block, 0, COL_HAS_RAW);
     memory.fill(block + COL_TAGS, Tag.MISSING, BATCH_ROWS);
@@ -44,9 +44,9 @@ export function batchRewind(state: usize, count: u32): void {
 
 /** Makes every column of the row MISSING again. */
 export function clearRow(state: usize, row: u32): void {
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
-    if (load<u32>(useAt(state, i), U_REFS)) store<u8>(blockAt(i) + row, Tag.MISSING, COL_TAGS);
+    if (load<u32>(useAt(state, i), USE_REFS)) store<u8>(blockAt(i) + row, Tag.MISSING, COL_TAGS);
   }
 }
 
@@ -74,7 +74,7 @@ export function addErrorRow(node: usize): void {
   const len = messageLen();
   const text = poolBytesCopy(ctx.scratch, messageOff(), len);
   setAt(filledErrors, row, Tag.ERROR, text ? span(text, len) : 0);
-  store<u64>(state, load<u64>(state, S_DECODE_ERRORS) + 1, S_DECODE_ERRORS);
+  store<u64>(state, load<u64>(state, SOURCE_DECODE_ERRORS) + 1, SOURCE_DECODE_ERRORS);
   addException(node, messageOff(), len, 1);
   filledRows++;
 }
@@ -82,9 +82,9 @@ export function addErrorRow(node: usize): void {
 /** Finds out for each column whether all rows have one tag, and clears payloads of rows without the column. */
 export function batchEnd(state: usize): void {
   const rows = filledRows;
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
-    if (!load<u32>(useAt(state, i), U_REFS)) continue;
+    if (!load<u32>(useAt(state, i), USE_REFS)) continue;
     const block = blockAt(i);
     const tag = rows ? load<u8>(block, COL_TAGS) : Tag.MISSING;
     const all = i8x16.splat(tag);

@@ -11,15 +11,17 @@ import { hasSpecial, putSpecial } from './meta';
 import * as message from './message';
 import { decodeBySteps, ended, readMember, stepsBegin } from './steps';
 import { blockAt } from './blocks';
-import { S_FLAGS, S_KINDS, S_MAX_DEPTH, S_RESUME, S_SCHEMA, S_STEPS, S_USE_COUNT, StreamFlag } from './state';
-import { hasDefault, U_DEFAULT, U_DEFAULT_TAG, U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind } from './use';
+import {
+  STREAM_FLAGS, SOURCE_KINDS, STREAM_MAX_DEPTH, SOURCE_RESUME, SOURCE_SCHEMA, SOURCE_STEPS, SOURCE_USE_COUNT, StreamFlag,
+} from './state';
+import { hasDefault, USE_DEFAULT, USE_DEFAULT_TAG, USE_KIND, USE_NAME, USE_NAME_LEN, USE_REFS, useAt, UseKind } from './use';
 
 /** Decodes the payload of the message under way. False: the batch is full, the same message has to be given again. */
 // @ts-ignore: decorator
 @inline export function decodeJson(node: usize, state: usize): bool {
   const row = filledRows;
   const end = message.payloadEnd;
-  const q = decodeBySteps(load<u32>(state, S_STEPS), message.payload, end, row);
+  const q = decodeBySteps(load<u32>(state, SOURCE_STEPS), message.payload, end, row);
   if (q != end) return decodeOther(node, state, q, row);
   if (completeRow(state, row)) nextRow();
   else failMessage(node);
@@ -62,20 +64,20 @@ function failMessage(node: usize): void {
 function decodeFirst(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
   clearRow(state, row);
   if (
-    !load<u32>(state, S_STEPS) && !(load<u32>(state, S_KINDS) & (1 << UseKind.ROW)) && load<i32>(state, S_MAX_DEPTH) > 0
+    !load<u32>(state, SOURCE_STEPS) && !(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) && load<i32>(state, STREAM_MAX_DEPTH) > 0
   ) stepsBegin(state, accountOf(node));
   return decodeGeneral(state, p, end, row);
 }
 
 /** Decodes the object at `p` by looking up each key; returns the position after it, 0 on failure. */
 function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
-  const depth = load<i32>(state, S_MAX_DEPTH);
+  const depth = load<i32>(state, STREAM_MAX_DEPTH);
   if (depth <= 0) return fault('nested too deeply', p0);
-  if (load<u32>(state, S_KINDS) & (1 << UseKind.ROW)) {
-    const q = parseAt(p0, end, depth, <usize>load<u32>(state, S_SCHEMA), 0, 0);
+  if (load<u32>(state, SOURCE_KINDS) & (1 << UseKind.ROW)) {
+    const q = parseAt(p0, end, depth, <usize>load<u32>(state, SOURCE_SCHEMA), 0, 0);
     if (!q) return 0;
     putRow(state, row);
-    if (!(load<u32>(state, S_KINDS) & (1 << UseKind.FIELD))) return q;
+    if (!(load<u32>(state, SOURCE_KINDS) & (1 << UseKind.FIELD))) return q;
   }
   let p = readMember(0, true, p0, end, row);
   while (p && !ended) p = readMember(0, false, p, end, row);
@@ -84,29 +86,29 @@ function decodeGeneral(state: usize, p0: usize, end: usize, row: u32): usize {
 
 /** Stores the object just parsed in the columns that take the whole row. */
 function putRow(state: usize, row: u32): void {
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (load<u32>(use, U_REFS) && load<u8>(use, U_KIND) == UseKind.ROW) put(blockAt(i), row, valueTag, valuePayload);
+    if (load<u32>(use, USE_REFS) && load<u8>(use, USE_KIND) == UseKind.ROW) put(blockAt(i), row, valueTag, valuePayload);
   }
 }
 
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
 // @ts-ignore: decorator
 @inline function completeRow(state: usize, row: u32): bool {
-  if ((load<u8>(state, S_FLAGS) & StreamFlag.STRICT) && !checkMissing(state, row)) return false;
+  if ((load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT) && !checkMissing(state, row)) return false;
   if (hasSpecial(state)) putSpecial(state, row);
   return true;
 }
 
 function checkMissing(state: usize, row: u32): bool {
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, U_REFS) || load<u8>(use, U_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING) continue;
-    if (hasDefault(use)) put(blockAt(i), row, load<u8>(use, U_DEFAULT_TAG), load<u64>(use, U_DEFAULT));
+    if (!load<u32>(use, USE_REFS) || load<u8>(use, USE_KIND) != UseKind.FIELD || tagAt(blockAt(i), row) != Tag.MISSING) continue;
+    if (hasDefault(use)) put(blockAt(i), row, load<u8>(use, USE_DEFAULT_TAG), load<u64>(use, USE_DEFAULT));
     else {
-      missingMessage(<usize>load<u32>(use, U_NAME), load<u32>(use, U_NAME_LEN));
+      missingMessage(<usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
       return false;
     }
   }
@@ -117,10 +119,10 @@ function checkMissing(state: usize, row: u32): bool {
 
 /**
  * A list of objects is as many rows; one bad element makes the whole payload an error. Lists longer than a batch are
- * checked to the end first, then given out over several batches (S_RESUME).
+ * checked to the end first, then given out over several batches (SOURCE_RESUME).
  */
 function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
-  const resume = load<u32>(state, S_RESUME);
+  const resume = load<u32>(state, SOURCE_RESUME);
   let p = resume ? message.payload + resume : skipSpace(p0 + 1, end);
   const start = filledRows;
   let last = p;
@@ -134,7 +136,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
   while (true) {
     if (filledRows == BATCH_ROWS) {
       if (resume) {
-        store<u32>(state, <u32>(p - message.payload), S_RESUME);
+        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
         return false;
       }
       if (start == 0) {
@@ -143,7 +145,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
           failMessage(node);
           return true;
         }
-        store<u32>(state, <u32>(p - message.payload), S_RESUME);
+        store<u32>(state, <u32>(p - message.payload), SOURCE_RESUME);
         return false;
       }
       batchRewind(state, start);
@@ -159,7 +161,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
     nextRow();
     p = afterElement(p, end);
     if (p == end) {
-      store<u32>(state, 0, S_RESUME);
+      store<u32>(state, 0, SOURCE_RESUME);
       return true;
     }
     if (!p) {
@@ -173,7 +175,7 @@ function decodeList(node: usize, state: usize, p0: usize, end: usize): bool {
 function decodeElement(node: usize, state: usize, p: usize, end: usize, row: u32): usize {
   if (p < end && load<u8>(p) == 0x7b) {
     clearRow(state, row);
-    let q = decodeBySteps(load<u32>(state, S_STEPS), p, end, row);
+    let q = decodeBySteps(load<u32>(state, SOURCE_STEPS), p, end, row);
     if (!q) q = decodeFirst(node, state, p, end, row);
     return q && completeRow(state, row) ? q : 0;
   }

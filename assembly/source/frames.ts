@@ -1,6 +1,6 @@
 // Framing by lines and by length prefixes.
 import * as message from './message';
-import { S_MAX_MESSAGE, S_OVERSIZED, S_SKIP } from './state';
+import { STREAM_MAX_MESSAGE, SOURCE_OVERSIZED, SOURCE_SKIP } from './state';
 import { Packet } from './mqtt';
 
 /** Position after the message found. */
@@ -16,17 +16,17 @@ function findLineFeed(p0: usize, end: usize): usize {
 }
 
 function countOversized(state: usize): void {
-  store<u64>(state, load<u64>(state, S_OVERSIZED) + 1, S_OVERSIZED);
+  store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
 }
 
 /** Finds the line at `p`. */
 export function nextLine(state: usize, p: usize, end: usize): u32 {
   const feed = findLineFeed(p, end);
-  const most = <usize>load<u32>(state, S_MAX_MESSAGE);
+  const most = <usize>load<u32>(state, STREAM_MAX_MESSAGE);
   if (feed == end) {
     if (end - p <= most + 1 && !message.skipsUnfinished) return Packet.INCOMPLETE;
     countOversized(state);
-    store<u64>(state, u64.MAX_VALUE, S_SKIP);
+    store<u64>(state, u64.MAX_VALUE, SOURCE_SKIP);
     frameEnd = end;
     return Packet.OTHER;
   }
@@ -47,12 +47,12 @@ export function nextFrame(state: usize, p: usize, end: usize): u32 {
   const payloadLen = <u64>load<u32>(p);
   const metaLen = <u64>load<u32>(p, 4);
   const total = 8 + payloadLen + metaLen;
-  const most = <u64>load<u32>(state, S_MAX_MESSAGE);
+  const most = <u64>load<u32>(state, STREAM_MAX_MESSAGE);
   const there = <u64>(end - p);
   if (payloadLen > most || metaLen > most || (message.skipsUnfinished && there < total)) {
     countOversized(state);
     if (total > there) {
-      store<u64>(state, total - there, S_SKIP);
+      store<u64>(state, total - there, SOURCE_SKIP);
       frameEnd = end;
     } else frameEnd = p + <usize>total;
     return Packet.OTHER;
@@ -68,14 +68,14 @@ export function nextFrame(state: usize, p: usize, end: usize): u32 {
 
 /** Skips what is left of an oversized message; returns the position to go on from. */
 export function skipRest(state: usize, p: usize, end: usize): usize {
-  const left = load<u64>(state, S_SKIP);
+  const left = load<u64>(state, SOURCE_SKIP);
   if (left == u64.MAX_VALUE) {
     const feed = findLineFeed(p, end);
     if (feed == end) return end;
-    store<u64>(state, 0, S_SKIP);
+    store<u64>(state, 0, SOURCE_SKIP);
     return feed + 1;
   }
   const n = min(left, <u64>(end - p));
-  store<u64>(state, left - n, S_SKIP);
+  store<u64>(state, left - n, SOURCE_SKIP);
   return p + <usize>n;
 }

@@ -9,8 +9,8 @@ import { put } from './batch';
 import { parserFor } from './parser';
 import { propertyBytes, propertyEnd } from './properties';
 import { blockAt } from './blocks';
-import { Framing, S_FRAMING, S_KINDS, S_MAX_DEPTH, S_USE_COUNT } from './state';
-import { U_KIND, U_NAME, U_NAME_LEN, U_REFS, useAt, UseKind } from './use';
+import { Framing, STREAM_FRAMING, SOURCE_KINDS, STREAM_MAX_DEPTH, SOURCE_USE_COUNT } from './state';
+import { USE_KIND, USE_NAME, USE_NAME_LEN, USE_REFS, useAt, UseKind } from './use';
 import * as message from './message';
 
 const TOPIC: usize = memory.data<u8>([0x74, 0x6f, 0x70, 0x69, 0x63]);
@@ -30,18 +30,18 @@ let objectTag: u8 = Tag.MISSING;
 
 // @ts-ignore: decorator
 @inline export function hasSpecial(state: usize): bool {
-  return (load<u32>(state, S_KINDS) & SPECIAL) != 0;
+  return (load<u32>(state, SOURCE_KINDS) & SPECIAL) != 0;
 }
 
 /** Fills the row's columns that do not come from the payload. */
 export function putSpecial(state: usize, row: u32): void {
   objectTag = Tag.MISSING;
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    if (!load<u32>(use, U_REFS)) continue;
+    if (!load<u32>(use, USE_REFS)) continue;
     const block = blockAt(i);
-    switch (<i32>load<u8>(use, U_KIND)) {
+    switch (<i32>load<u8>(use, USE_KIND)) {
       case UseKind.SELF:
         put(block, row, Tag.BYTES, span(message.payload, <u32>(message.payloadEnd - message.payload)));
         break;
@@ -49,7 +49,7 @@ export function putSpecial(state: usize, row: u32): void {
         put(block, row, Tag.I64, <u64>(<i64>ctx.nowMs));
         break;
       case UseKind.META:
-        putMeta(state, block, row, <usize>load<u32>(use, U_NAME), load<u32>(use, U_NAME_LEN));
+        putMeta(state, block, row, <usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN));
         break;
       case UseKind.META_ALL:
         buildObject(state);
@@ -67,7 +67,7 @@ export function putSpecial(state: usize, row: u32): void {
 }
 
 function putMeta(state: usize, block: usize, row: u32, name: usize, len: u32): void {
-  if (load<u8>(state, S_FRAMING) == Framing.MQTT) {
+  if (load<u8>(state, STREAM_FRAMING) == Framing.MQTT) {
     if (isKey(name, len, TOPIC, 5)) return put(block, row, Tag.STR, span(message.topic, message.topicLen));
     if (isKey(name, len, QOS, 3)) return put(block, row, Tag.I64, message.qos);
     if (isKey(name, len, MESSAGE_ID, 9)) return put(block, row, Tag.I64, message.packetId);
@@ -89,10 +89,10 @@ function buildObject(state: usize): void {
   if (objectTag != Tag.MISSING) return;
   objectTag = Tag.NULL;
   object = 0;
-  if (load<u8>(state, S_FRAMING) != Framing.MQTT) {
+  if (load<u8>(state, STREAM_FRAMING) != Framing.MQTT) {
     const len = <u32>(message.extraEnd - message.extra);
     if (len == 0) return;
-    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, S_MAX_DEPTH), 0)) {
+    if (parseDocument(message.extra, len, ctx.scratch, ParseFlag.INTS, load<i32>(state, STREAM_MAX_DEPTH), 0)) {
       objectTag = valueTag;
       object = valuePayload;
     }

@@ -5,7 +5,7 @@ import { resolveAlias } from './aliases';
 import * as message from './message';
 import { ProtocolError } from '../gen/source-layouts';
 import { propertyEnd, TOPIC_ALIAS } from './properties';
-import { S_KINDS, S_MAX_MESSAGE, S_OVERSIZED, S_SKIP, S_VERSION } from './state';
+import { SOURCE_KINDS, STREAM_MAX_MESSAGE, SOURCE_OVERSIZED, SOURCE_SKIP, STREAM_VERSION } from './state';
 import { UseKind } from './use';
 
 const MAX_PACKETS: u32 = 256;
@@ -102,16 +102,16 @@ function broken(error: u32): u32 {
   }
   message.setDelivery(qos, (head & 1) != 0, id);
   if (at > stop) return broken(ProtocolError.PUBLISH);
-  if (load<u8>(state, S_VERSION) == 5) {
+  if (load<u8>(state, STREAM_VERSION) == 5) {
     at = readProperties(node, state, at, stop);
     if (!at) return Packet.BROKEN;
   } else if (topicLen == 0) return broken(ProtocolError.TOPIC);
-  if ((load<u32>(state, S_KINDS) & ((1 << UseKind.META) | (1 << UseKind.META_ALL))) && !isUtf8(topic, topic + topicLen)) {
+  if ((load<u32>(state, SOURCE_KINDS) & ((1 << UseKind.META) | (1 << UseKind.META_ALL))) && !isUtf8(topic, topic + topicLen)) {
     return broken(ProtocolError.TOPIC);
   }
   message.setPayload(at, stop);
-  if (<u32>(stop - at) > load<u32>(state, S_MAX_MESSAGE)) {
-    store<u64>(state, load<u64>(state, S_OVERSIZED) + 1, S_OVERSIZED);
+  if (<u32>(stop - at) > load<u32>(state, STREAM_MAX_MESSAGE)) {
+    store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
     acknowledge();
     return Packet.OTHER;
   }
@@ -121,10 +121,10 @@ function broken(error: u32): u32 {
 /** A packet that is no QoS 0 or 1 PUBLISH. */
 function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32, end: usize): u32 {
   const type = head >> 4;
-  if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && load<u8>(state, S_VERSION) != 5)) {
+  if (type == 0 || (head & 0xf6) == 0x36 || (type == 15 && load<u8>(state, STREAM_VERSION) != 5)) {
     return broken(ProtocolError.TYPE);
   }
-  if (length > load<u32>(state, S_MAX_MESSAGE) + MAX_HEADER) return broken(ProtocolError.TOO_LONG);
+  if (length > load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER) return broken(ProtocolError.TOO_LONG);
   if (packetEnd > end) return Packet.INCOMPLETE;
   if (packetCount == MAX_PACKETS) return Packet.STOP;
   const entry = packetList + (<usize>packetCount << 3);
@@ -136,7 +136,7 @@ function otherPacket(state: usize, head: u32, p: usize, body: usize, length: u32
 
 /** A PUBLISH whose end is not there: waits for it, or skips it when it is longer than a message may be. */
 function unfinished(node: usize, state: usize, head: u32, body: usize, length: u32, end: usize): u32 {
-  if (length <= load<u32>(state, S_MAX_MESSAGE) + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
+  if (length <= load<u32>(state, STREAM_MAX_MESSAGE) + MAX_HEADER && !message.skipsUnfinished) return Packet.INCOMPLETE;
   if (packetCount != 0 || ackCount == MAX_ACKS) return Packet.STOP;
   if (head & 2) {
     // The id stands behind the topic; the sender has to get its acknowledgement, or it would send again for ever.
@@ -147,8 +147,8 @@ function unfinished(node: usize, state: usize, head: u32, body: usize, length: u
     message.setDelivery(1, false, bigEndian(at));
     acknowledge();
   }
-  store<u64>(state, load<u64>(state, S_OVERSIZED) + 1, S_OVERSIZED);
-  store<u64>(state, packetEnd - end, S_SKIP);
+  store<u64>(state, load<u64>(state, SOURCE_OVERSIZED) + 1, SOURCE_OVERSIZED);
+  store<u64>(state, packetEnd - end, SOURCE_SKIP);
   packetEnd = end;
   return Packet.OTHER;
 }

@@ -8,13 +8,13 @@
 //   8    length u8 | digits u8 | fraction u8 (digits behind the point) | patience u8 (other numbers until it is replaced)
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
 import { POW10_F64 } from '../text/wide';
-import { NumberAs, U_BLOCK, U_NUMBER } from './use';
+import { NumberAs, USE_BLOCK, USE_NUMBER } from './use';
 
-const H_MASK: usize = 4;
-const H_LENGTH: usize = 8;
-const H_DIGITS: usize = 9;
-const H_FRACTION: usize = 10;
-const H_PATIENCE: usize = 11;
+const SHAPE_MASK: usize = 4;
+const SHAPE_LENGTH: usize = 8;
+const SHAPE_DIGITS: usize = 9;
+const SHAPE_FRACTION: usize = 10;
+const SHAPE_PATIENCE: usize = 11;
 export const SHAPE_SIZE: usize = 12;
 
 /** A block of 16 bytes holds the number and the byte behind it. */
@@ -40,32 +40,32 @@ export function shapeBegin(shape: usize): void {
 // @ts-ignore: decorator
 @inline export function fits(shape: usize, v: v128, digits: v128): bool {
   const found = <u32>i8x16.bitmask(i8x16.le_u(digits, i8x16.splat(9))) | (<u32>i8x16.bitmask(i8x16.eq(v, i8x16.splat(0x2e))) << 16);
-  return (found & load<u32>(shape, H_MASK)) == load<u32>(shape);
+  return (found & load<u32>(shape, SHAPE_MASK)) == load<u32>(shape);
 }
 
 // @ts-ignore: decorator
 @inline export function lengthOf(shape: usize): usize {
-  return load<u8>(shape, H_LENGTH);
+  return load<u8>(shape, SHAPE_LENGTH);
 }
 
 // @ts-ignore: decorator
 @inline export function hasFitted(shape: usize): void {
-  store<u8>(shape, PATIENCE, H_PATIENCE);
+  store<u8>(shape, PATIENCE, SHAPE_PATIENCE);
 }
 
 /** Stores the number [p0, q), which has the shape; its digits begin at `p`. */
 // @ts-ignore: decorator
 @inline export function putShaped(shape: usize, use: usize, p0: usize, p: usize, q: usize, digits: v128, row: u32): void {
-  const count = <u32>load<u8>(shape, H_DIGITS);
-  const fraction = <u32>load<u8>(shape, H_FRACTION);
+  const count = <u32>load<u8>(shape, SHAPE_DIGITS);
+  const fraction = <u32>load<u8>(shape, SHAPE_FRACTION);
   const m = valueOf(digits, count, fraction);
-  const block = <usize>load<u32>(use, U_BLOCK);
+  const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
   // What the encoder would print in another way: zeros in front or behind, small fractions, -0.
   let raw = span(p0, <u32>(q - p0));
   if (load<u8>(p) == 48 && (count - fraction != 1 || fraction > 6)) raw = 0;
   if (p != p0 && m == 0) raw = 0;
-  if (fraction || load<u8>(use, U_NUMBER) == NumberAs.F64) {
+  if (fraction || load<u8>(use, USE_NUMBER) == NumberAs.F64) {
     let x = <f64>m;
     if (fraction) {
       x /= load<f64>(POW10_F64 + (<usize>fraction << 3));
@@ -114,10 +114,10 @@ export function otherShape(shape: usize, p: usize, isWhole: bool): usize {
   const point: u32 = fraction ? 1 << whole : 0;
   const mask = all | (1 << length);
   store<u32>(OTHER, (all ^ point) | (point << 16));
-  store<u32>(OTHER, mask | (mask << 16), H_MASK);
-  store<u32>(OTHER, length | ((whole + fraction) << 8) | (fraction << 16), H_LENGTH);
-  const patience = load<u8>(shape, H_PATIENCE);
-  if (patience) store<u8>(shape, patience - 1, H_PATIENCE);
+  store<u32>(OTHER, mask | (mask << 16), SHAPE_MASK);
+  store<u32>(OTHER, length | ((whole + fraction) << 8) | (fraction << 16), SHAPE_LENGTH);
+  const patience = load<u8>(shape, SHAPE_PATIENCE);
+  if (patience) store<u8>(shape, patience - 1, SHAPE_PATIENCE);
   else memory.copy(shape, OTHER, SHAPE_SIZE);
   return OTHER;
 }

@@ -4,7 +4,7 @@ import { STREAM_SIZE_OF, STREAM_TYPE_SIZE } from '../gen/source-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
 import { aliasesForget } from './aliases';
-import { S_POOL, S_SCHEMA, S_SPEC, S_SPEC_SIZE, SourceError, STATE_SIZE, stateOf } from './state';
+import { SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE, SourceError, STATE_SIZE, stateOf } from './state';
 import { stepsForget } from './steps';
 import { usesFree } from './use-columns';
 
@@ -23,10 +23,10 @@ export function sourceInit(node: usize, specPtr: usize, specLen: u32): i32 {
   }
   memory.copy(spec, specPtr, specLen);
   memory.copy(state, spec, 12);
-  store<u32>(state, schemaSize ? <u32>(spec + STREAM_SIZE_OF) : 0, S_SCHEMA);
-  store<u32>(state, <u32>spec, S_SPEC);
-  store<u32>(state, specLen, S_SPEC_SIZE);
-  poolInit(state + S_POOL, 128, account);
+  store<u32>(state, schemaSize ? <u32>(spec + STREAM_SIZE_OF) : 0, SOURCE_SCHEMA);
+  store<u32>(state, <u32>spec, SOURCE_SPEC);
+  store<u32>(state, specLen, SOURCE_SPEC_SIZE);
+  poolInit(state + SOURCE_POOL, 128, account);
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, STATE_SIZE, N_STATE_SIZE);
   return 0;
@@ -40,8 +40,8 @@ export function sourceFree(node: usize): void {
   usesFree(state, account);
   stepsForget(state, account);
   aliasesForget(state, account);
-  poolFree(state + S_POOL);
-  free(<usize>load<u32>(state, S_SPEC), load<u32>(state, S_SPEC_SIZE), account);
+  poolFree(state + SOURCE_POOL);
+  free(<usize>load<u32>(state, SOURCE_SPEC), load<u32>(state, SOURCE_SPEC_SIZE), account);
   free(state, STATE_SIZE, account);
   store<u32>(node, 0, N_STATE);
 }

@@ -6,7 +6,7 @@ import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readU64, readUpTo, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeU64, writeVersion } from '../state/writer';
 import { aliasEntry, aliasesMake } from './aliases';
-import { S_ALIASES, S_RESUME, S_SKIP, stateOf } from './state';
+import { SOURCE_ALIASES, SOURCE_RESUME, SOURCE_SKIP, stateOf } from './state';
 
 const VERSION: u32 = 1;
 const LAST_ALIAS: u32 = 0xffff;
@@ -14,9 +14,9 @@ const LAST_ALIAS: u32 = 0xffff;
 export function sourceSave(node: usize): void {
   const state = stateOf(node);
   writeVersion(VERSION);
-  writeU64(load<u64>(state, S_SKIP));
-  writeU32(load<u32>(state, S_RESUME));
-  const table = <usize>load<u32>(state, S_ALIASES);
+  writeU64(load<u64>(state, SOURCE_SKIP));
+  writeU32(load<u32>(state, SOURCE_RESUME));
+  const table = <usize>load<u32>(state, SOURCE_ALIASES);
   for (let alias: u32 = 1; table && alias <= LAST_ALIAS; alias++) {
     const entry = aliasEntry(table, alias);
     if (!load<u32>(entry)) continue;
@@ -30,8 +30,8 @@ export function sourceSave(node: usize): void {
 export function sourceLoad(node: usize): bool {
   if (!readVersion(VERSION)) return false;
   const state = stateOf(node);
-  store<u64>(state, readU64(), S_SKIP);
-  store<u32>(state, readU32(), S_RESUME);
+  store<u64>(state, readU64(), SOURCE_SKIP);
+  store<u32>(state, readU32(), SOURCE_RESUME);
   for (let alias = readUpTo(LAST_ALIAS); alias; alias = readUpTo(LAST_ALIAS)) {
     const table = aliasesMake(state, accountOf(node));
     const len = readLength();

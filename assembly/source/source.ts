@@ -31,7 +31,8 @@ import * as message from './message';
 import { parserFor } from './parser';
 import { aliasesForget } from './aliases';
 import {
-  Framing, InputFormat, S_BYTES, S_DECODE_ERRORS, S_FORMAT, S_FRAMING, S_MESSAGES, S_OVERSIZED, S_RESUME, S_SKIP, stateOf,
+  Framing, InputFormat, SOURCE_BYTES, SOURCE_DECODE_ERRORS, STREAM_FORMAT, STREAM_FRAMING, SOURCE_MESSAGES, SOURCE_OVERSIZED,
+  SOURCE_RESUME, SOURCE_SKIP, stateOf,
 } from './state';
 
 export { colsTable } from './blocks';
@@ -46,7 +47,7 @@ export let fillMore: bool = false;
 /** Decodes messages of [pos, end) into the source's columns; see the list above. */
 export function sourceFill(node: usize, pos: usize, end: usize): usize {
   const state = stateOf(node);
-  const framing = load<u8>(state, S_FRAMING);
+  const framing = load<u8>(state, STREAM_FRAMING);
   ctx.scratchReset();
   batchBegin(state);
   parserFor(state);
@@ -59,7 +60,7 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
   store<u64>(end, 0, 8);
   let p = pos;
   let messages: u64 = 0;
-  if (load<u64>(state, S_SKIP)) p = skipRest(state, p, end);
+  if (load<u64>(state, SOURCE_SKIP)) p = skipRest(state, p, end);
   while (p < end) {
     if (filledRows == BATCH_ROWS) {
       fillMore = true;
@@ -88,14 +89,14 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
     p = next;
   }
   batchEnd(state);
-  store<u64>(state, load<u64>(state, S_MESSAGES) + messages, S_MESSAGES);
-  store<u64>(state, load<u64>(state, S_BYTES) + (p - pos), S_BYTES);
+  store<u64>(state, load<u64>(state, SOURCE_MESSAGES) + messages, SOURCE_MESSAGES);
+  store<u64>(state, load<u64>(state, SOURCE_BYTES) + (p - pos), SOURCE_BYTES);
   return p;
 }
 
 // @ts-ignore: decorator
 @inline function decodeMessage(node: usize, state: usize): bool {
-  const format = load<u8>(state, S_FORMAT);
+  const format = load<u8>(state, STREAM_FORMAT);
   if (format == InputFormat.JSON) return decodeJson(node, state);
   return format == InputFormat.BINARY ? decodeBinary(node) : decodeRows(node);
 }
@@ -103,23 +104,23 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
 /** A new connection: what belonged to the old one is forgotten. */
 export function sourceReset(node: usize): void {
   const state = stateOf(node);
-  store<u64>(state, 0, S_SKIP);
-  store<u32>(state, 0, S_RESUME);
+  store<u64>(state, 0, SOURCE_SKIP);
+  store<u32>(state, 0, SOURCE_RESUME);
   aliasesForget(state, accountOf(node));
 }
 
 export function sourceMessages(node: usize): u64 {
-  return load<u64>(stateOf(node), S_MESSAGES);
+  return load<u64>(stateOf(node), SOURCE_MESSAGES);
 }
 
 export function sourceBytes(node: usize): u64 {
-  return load<u64>(stateOf(node), S_BYTES);
+  return load<u64>(stateOf(node), SOURCE_BYTES);
 }
 
 export function sourceDecodeErrors(node: usize): u64 {
-  return load<u64>(stateOf(node), S_DECODE_ERRORS);
+  return load<u64>(stateOf(node), SOURCE_DECODE_ERRORS);
 }
 
 export function sourceOversized(node: usize): u64 {
-  return load<u64>(stateOf(node), S_OVERSIZED);
+  return load<u64>(stateOf(node), SOURCE_OVERSIZED);
 }

@@ -17,19 +17,19 @@ import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import { fault } from '../json/fault';
 import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../json/scan';
-import { S_STEP_ACCOUNT, S_STEP_CAPACITY, S_STEP_COUNT, S_STEP_MISSES, S_STEPS } from './state';
-import { findUse, NumberAs, U_NEXT, U_NUMBER, U_TEXT, useAt } from './use';
+import { SOURCE_STEP_ACCOUNT, SOURCE_STEP_CAPACITY, SOURCE_STEP_COUNT, SOURCE_STEP_MISSES, SOURCE_STEPS } from './state';
+import { findUse, NumberAs, USE_NEXT, USE_NUMBER, USE_TEXT, useAt } from './use';
 import { filling } from './batch';
 import { fits, hasFitted, lengthOf, otherShape, putShaped, shapeBegin } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
 const STEP: u32 = 128;
-const G_LITERAL: usize = 16;
-const G_SHAPE: usize = 76;
-const G_LEN: usize = 88;
-const G_KIND: usize = 89;
-const G_USE: usize = 92;
-const G_NEXT: usize = 96;
+const STEP_LITERAL: usize = 16;
+const STEP_SHAPE: usize = 76;
+const STEP_LEN: usize = 88;
+const STEP_KIND: usize = 89;
+const STEP_USE: usize = 92;
+const STEP_NEXT: usize = 96;
 const UNKNOWN: u32 = 1;
 const MISS: u32 = 2;
 const FIRST_LEARNT: u32 = 3;
@@ -58,27 +58,27 @@ namespace StepKind {
 }
 
 export function stepsForget(state: usize, account: usize): void {
-  const steps = <usize>load<u32>(state, S_STEPS);
-  if (steps) free(steps, load<u32>(state, S_STEP_CAPACITY) * STEP, account);
-  store<u32>(state, 0, S_STEPS);
-  store<u32>(state, 0, S_STEP_COUNT);
-  store<u32>(state, 0, S_STEP_CAPACITY);
-  store<u32>(state, 0, S_STEP_MISSES);
+  const steps = <usize>load<u32>(state, SOURCE_STEPS);
+  if (steps) free(steps, load<u32>(state, SOURCE_STEP_CAPACITY) * STEP, account);
+  store<u32>(state, 0, SOURCE_STEPS);
+  store<u32>(state, 0, SOURCE_STEP_COUNT);
+  store<u32>(state, 0, SOURCE_STEP_CAPACITY);
+  store<u32>(state, 0, SOURCE_STEP_MISSES);
 }
 
 // @ts-ignore: decorator
 @inline function matches(step: usize, p: usize): bool {
-  if (v128.any_true(v128.and(v128.xor(v128.load(p), v128.load(step, G_LITERAL)), v128.load(step)))) return false;
-  const len = <u32>load<u8>(step, G_LEN);
+  if (v128.any_true(v128.and(v128.xor(v128.load(p), v128.load(step, STEP_LITERAL)), v128.load(step)))) return false;
+  const len = <u32>load<u8>(step, STEP_LEN);
   return len <= 16 || restMatches(step, p, len);
 }
 
 /** Compares the literal's bytes from 16 on; blocks overlap, so that none needs a mask. */
 function restMatches(step: usize, p: usize, len: u32): bool {
   const last = <usize>len - 16;
-  if (v128.any_true(v128.xor(v128.load(p + last), v128.load(step + last, G_LITERAL)))) return false;
+  if (v128.any_true(v128.xor(v128.load(p + last), v128.load(step + last, STEP_LITERAL)))) return false;
   for (let i: usize = 16; i < last; i += 16) {
-    if (v128.any_true(v128.xor(v128.load(p + i), v128.load(step + i, G_LITERAL)))) return false;
+    if (v128.any_true(v128.xor(v128.load(p + i), v128.load(step + i, STEP_LITERAL)))) return false;
   }
   return true;
 }
@@ -92,15 +92,15 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
   let way = steps;
   let p = p0;
   while (true) {
-    const step = <usize>load<u32>(way, G_NEXT);
+    const step = <usize>load<u32>(way, STEP_NEXT);
     if (!matches(step, p)) {
       way += 4;
       continue;
     }
-    p += <usize>load<u8>(step, G_LEN);
-    const kind = load<u8>(step, G_KIND);
+    p += <usize>load<u8>(step, STEP_LEN);
+    const kind = load<u8>(step, STEP_KIND);
     if (kind <= StepKind.VALUE) {
-      const shape = step + G_SHAPE;
+      const shape = step + STEP_SHAPE;
       const first = p + <usize>(load<u8>(p) == 0x2d);
       const v = v128.load(first);
       const digits = i8x16.sub(v, i8x16.splat(48));
@@ -108,18 +108,18 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
         const q = first + lengthOf(shape);
         if ((load<u8>(q) | 32) != 0x65) {
           hasFitted(shape);
-          if (kind) putShaped(shape, <usize>load<u32>(step, G_USE), p, first, q, digits, row);
+          if (kind) putShaped(shape, <usize>load<u32>(step, STEP_USE), p, first, q, digits, row);
           if (q > end) return 0;
           p = q;
           way = step;
           continue;
         }
       }
-      p = kind ? putOther(step, <usize>load<u32>(step, G_USE), p, end, row) : skipOther(step, p, end);
-    } else if (kind == StepKind.TEXT) p = putText(<usize>load<u32>(step, G_USE), p, end, row);
+      p = kind ? putOther(step, <usize>load<u32>(step, STEP_USE), p, end, row) : skipOther(step, p, end);
+    } else if (kind == StepKind.TEXT) p = putText(<usize>load<u32>(step, STEP_USE), p, end, row);
     else if (kind == StepKind.SKIP_TEXT) p = skipText(p, end);
     else if (kind == StepKind.END) return p <= end ? p : 0;
-    else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, G_USE), p, end, row);
+    else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, STEP_USE), p, end, row);
     else {
       p = readAfter(way, p, end, row);
       if (!p || ended) return p <= end ? p : 0;
@@ -133,10 +133,10 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
 
 /** Decodes a value that is no number of the step's shape. */
 function putOther(step: usize, use: usize, p: usize, end: usize, row: u32): usize {
-  const as = load<u8>(use, U_NUMBER);
+  const as = load<u8>(use, USE_NUMBER);
   if (as == NumberAs.OTHER) return putValue(use, p, end, row);
   const first = p + <usize>(load<u8>(p) == 0x2d);
-  const shape = otherShape(step + G_SHAPE, first, as == NumberAs.I64);
+  const shape = otherShape(step + STEP_SHAPE, first, as == NumberAs.I64);
   if (!shape) return putValue(use, p, end, row);
   const q = first + lengthOf(shape);
   putShaped(shape, use, p, first, q, i8x16.sub(v128.load(first), i8x16.splat(48)), row);
@@ -146,13 +146,13 @@ function putOther(step: usize, use: usize, p: usize, end: usize, row: u32): usiz
 /** Walks over a value that is no number of the step's shape. */
 function skipOther(step: usize, p: usize, end: usize): usize {
   const first = p + <usize>(load<u8>(p) == 0x2d);
-  const shape = otherShape(step + G_SHAPE, first, false);
+  const shape = otherShape(step + STEP_SHAPE, first, false);
   return shape ? first + lengthOf(shape) : skipValue(p, end);
 }
 
 /** Reads a member that none of the steps at `way` matched. */
 function readAfter(way: usize, p: usize, end: usize, row: u32): usize {
-  const first = <usize>load<u32>(filling, S_STEPS);
+  const first = <usize>load<u32>(filling, SOURCE_STEPS);
   const after = way - (way - first) % STEP;
   return readMember(after, after == first, p, end, row);
 }
@@ -162,7 +162,7 @@ function putValues(first: usize, p: usize, end: usize, row: u32): usize {
   let use = first;
   while (true) {
     const q = putValue(use, p, end, row);
-    const next = load<u32>(use, U_NEXT);
+    const next = load<u32>(use, USE_NEXT);
     if (!q || !next) return q;
     use = useAt(filling, next - 1);
   }
@@ -172,26 +172,26 @@ function putValues(first: usize, p: usize, end: usize, row: u32): usize {
 export function stepsBegin(state: usize, account: usize): u32 {
   const steps = <u32>alloc(FIRST_CAPACITY * STEP, account);
   if (!steps) return 0;
-  store<u32>(state, steps, S_STEPS);
-  store<u32>(state, FIRST_CAPACITY, S_STEP_CAPACITY);
-  store<u32>(state, <u32>account, S_STEP_ACCOUNT);
+  store<u32>(state, steps, SOURCE_STEPS);
+  store<u32>(state, FIRST_CAPACITY, SOURCE_STEP_CAPACITY);
+  store<u32>(state, <u32>account, SOURCE_STEP_ACCOUNT);
   restart(state);
   return steps;
 }
 
 /** Drops all that was learnt. */
 function restart(state: usize): void {
-  const steps = <usize>load<u32>(state, S_STEPS);
+  const steps = <usize>load<u32>(state, SOURCE_STEPS);
   for (let i: u32 = 0; i < FIRST_LEARNT; i++) clearStep(steps, steps + i * STEP);
-  store<u8>(steps + MISS * STEP, StepKind.MISS, G_KIND);
-  store<u32>(state, FIRST_LEARNT, S_STEP_COUNT);
-  store<u32>(state, 0, S_STEP_MISSES);
+  store<u8>(steps + MISS * STEP, StepKind.MISS, STEP_KIND);
+  store<u32>(state, FIRST_LEARNT, SOURCE_STEP_COUNT);
+  store<u32>(state, 0, SOURCE_STEP_MISSES);
 }
 
 function clearStep(steps: usize, step: usize): void {
   memory.fill(step, 0, STEP);
-  shapeBegin(step + G_SHAPE);
-  for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) store<u32>(way, <u32>steps + MISS * STEP, G_NEXT);
+  shapeBegin(step + STEP_SHAPE);
+  for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) store<u32>(way, <u32>steps + MISS * STEP, STEP_NEXT);
 }
 
 // ---- members without step -------------------------------------------------------------------------------------
@@ -236,10 +236,10 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
   const index = findUse(state, key, keyLen);
   const use = index ? useAt(state, index - 1) : 0;
   if (after) {
-    if (use && load<u32>(use, U_NEXT)) learn(state, after, p0, p, StepKind.VALUES, use);
+    if (use && load<u32>(use, USE_NEXT)) learn(state, after, p0, p, StepKind.VALUES, use);
     else if (load<u8>(p) != 0x22) learn(state, after, p0, p, use ? StepKind.VALUE : StepKind.SKIP, use);
     else if (!use) learn(state, after, p0, p + 1, StepKind.SKIP_TEXT, 0);
-    else if (load<u8>(use, U_TEXT)) learn(state, after, p0, p + 1, StepKind.TEXT, use);
+    else if (load<u8>(use, USE_TEXT)) learn(state, after, p0, p + 1, StepKind.TEXT, use);
     else learn(state, after, p0, p, StepKind.VALUE, use);
   }
   return use ? putValues(use, p, end, row) : skipValue(p, end);
@@ -255,42 +255,42 @@ let seenCount: u32 = 0;
  */
 function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use: usize): void {
   const len = <u32>(to - from);
-  let steps = <usize>load<u32>(state, S_STEPS);
+  let steps = <usize>load<u32>(state, SOURCE_STEPS);
   reached = steps + UNKNOWN * STEP;
   if (len > MAX_LITERAL) return;
   let slot: usize = 0;
-  while (slot < MAX_NEXT << 2 && load<u32>(after + slot, G_NEXT) != <u32>steps + MISS * STEP) slot += 4;
+  while (slot < MAX_NEXT << 2 && load<u32>(after + slot, STEP_NEXT) != <u32>steps + MISS * STEP) slot += 4;
   if (slot == MAX_NEXT << 2) return missed(state);
   let step = findStep(state, from, len);
   if (!step) {
     if (!isSeen(from, len)) return;
-    const count = load<u32>(state, S_STEP_COUNT);
-    if (count == load<u32>(state, S_STEP_CAPACITY)) {
+    const count = load<u32>(state, SOURCE_STEP_COUNT);
+    if (count == load<u32>(state, SOURCE_STEP_CAPACITY)) {
       if (!growSteps(state)) return missed(state);
       after -= steps;
-      steps = <usize>load<u32>(state, S_STEPS);
+      steps = <usize>load<u32>(state, SOURCE_STEPS);
       after += steps;
       reached = steps + UNKNOWN * STEP;
     }
     step = steps + count * STEP;
-    store<u32>(state, count + 1, S_STEP_COUNT);
+    store<u32>(state, count + 1, SOURCE_STEP_COUNT);
     clearStep(steps, step);
     memory.fill(step, 0xff, min(len, 16));
-    memory.copy(step + G_LITERAL, from, len);
-    store<u8>(step, <u8>len, G_LEN);
-    store<u8>(step, kind, G_KIND);
-    store<u32>(step, <u32>use, G_USE);
+    memory.copy(step + STEP_LITERAL, from, len);
+    store<u8>(step, <u8>len, STEP_LEN);
+    store<u8>(step, kind, STEP_KIND);
+    store<u32>(step, <u32>use, STEP_USE);
   }
-  store<u32>(after + slot, <u32>step, G_NEXT);
+  store<u32>(after + slot, <u32>step, STEP_NEXT);
   reached = step;
 }
 
 /** Address of the step with this literal, 0 when there is none. */
 function findStep(state: usize, from: usize, len: u32): usize {
-  const first = <usize>load<u32>(state, S_STEPS);
-  const stop = first + load<u32>(state, S_STEP_COUNT) * STEP;
+  const first = <usize>load<u32>(state, SOURCE_STEPS);
+  const stop = first + load<u32>(state, SOURCE_STEP_COUNT) * STEP;
   for (let step = first + FIRST_LEARNT * STEP; step < stop; step += STEP) {
-    if (<u32>load<u8>(step, G_LEN) == len && matches(step, from)) return step;
+    if (<u32>load<u8>(step, STEP_LEN) == len && matches(step, from)) return step;
   }
   return 0;
 }
@@ -310,27 +310,27 @@ function isSeen(from: usize, len: u32): bool {
 
 /** Doubles the room for steps; they move. */
 function growSteps(state: usize): bool {
-  const account = <usize>load<u32>(state, S_STEP_ACCOUNT);
-  const capacity = load<u32>(state, S_STEP_CAPACITY);
+  const account = <usize>load<u32>(state, SOURCE_STEP_ACCOUNT);
+  const capacity = load<u32>(state, SOURCE_STEP_CAPACITY);
   if (capacity == MAX_STEPS) return false;
-  const old = <usize>load<u32>(state, S_STEPS);
+  const old = <usize>load<u32>(state, SOURCE_STEPS);
   const steps = alloc(capacity * 2 * STEP, account);
   if (!steps) return false;
   memory.copy(steps, old, capacity * STEP);
   for (let step = steps; step < steps + capacity * STEP; step += STEP) {
     for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) {
-      store<u32>(way, load<u32>(way, G_NEXT) + <u32>(steps - old), G_NEXT);
+      store<u32>(way, load<u32>(way, STEP_NEXT) + <u32>(steps - old), STEP_NEXT);
     }
   }
   free(old, capacity * STEP, account);
-  store<u32>(state, <u32>steps, S_STEPS);
-  store<u32>(state, capacity * 2, S_STEP_CAPACITY);
+  store<u32>(state, <u32>steps, SOURCE_STEPS);
+  store<u32>(state, capacity * 2, SOURCE_STEP_CAPACITY);
   return true;
 }
 
 /** Counts a member that could not become a step. */
 function missed(state: usize): void {
-  const misses = load<u32>(state, S_STEP_MISSES) + 1;
-  store<u32>(state, misses, S_STEP_MISSES);
+  const misses = load<u32>(state, SOURCE_STEP_MISSES) + 1;
+  store<u32>(state, misses, SOURCE_STEP_MISSES);
   if (misses >= FORGET_AFTER) restart(state);
 }

@@ -8,13 +8,13 @@ import { fieldType, findField, kindOf, TypeKind, typeSize } from '../json/type';
 import { alloc, free } from '../mem/alloc';
 import { blockAt, ensureBlocks } from './blocks';
 import {
-  S_FLAGS, S_HASH, S_HASH_SIZE, S_KINDS, S_POOL, S_SCHEMA, S_SPEC, S_SPEC_SIZE, S_USE_CAPACITY, S_USE_COUNT, S_USES, SourceError,
-  stateOf, StreamFlag,
+  STREAM_FLAGS, SOURCE_HASH, SOURCE_HASH_SIZE, SOURCE_KINDS, SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE,
+  SOURCE_USE_CAPACITY, SOURCE_USE_COUNT, SOURCE_USES, SourceError, stateOf, StreamFlag,
 } from './state';
 import { stepsForget } from './steps';
 import {
-  findUse, hashOf, NO_DEFAULT, NumberAs, U_BLOCK, U_DEFAULT, U_DEFAULT_TAG, U_HASH, U_KIND, U_NAME, U_NAME_LEN, U_NEXT, U_NUMBER,
-  U_REFS, U_START, U_TEXT, U_TYPE, U_TYPE_KIND, U_TYPE_SIZE, USE_SIZE, useAt, UseKind,
+  findUse, hashOf, NO_DEFAULT, NumberAs, USE_BLOCK, USE_DEFAULT, USE_DEFAULT_TAG, USE_HASH, USE_KIND, USE_NAME, USE_NAME_LEN,
+  USE_NEXT, USE_NUMBER, USE_REFS, USE_START, USE_TEXT, USE_TYPE, USE_TYPE_KIND, USE_TYPE_SIZE, USE_SIZE, useAt, UseKind,
 } from './use';
 
 /**
@@ -25,21 +25,21 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
   const state = stateOf(node);
   const account = accountOf(node);
   const size = typePtr ? typeSize(typePtr) : 0;
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   let index = count;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    const refs = load<u32>(use, U_REFS);
+    const refs = load<u32>(use, USE_REFS);
     if (!refs) {
       if (index == count) index = i;
       continue;
     }
     if (
-      load<u8>(use, U_KIND) == kind && load<u32>(use, U_NAME_LEN) == nameLen && load<u32>(use, U_TYPE_SIZE) == size &&
-      memory.compare(<usize>load<u32>(use, U_NAME), namePtr, nameLen) == 0 &&
-      memory.compare(<usize>load<u32>(use, U_TYPE), typePtr, size) == 0
+      load<u8>(use, USE_KIND) == kind && load<u32>(use, USE_NAME_LEN) == nameLen && load<u32>(use, USE_TYPE_SIZE) == size &&
+      memory.compare(<usize>load<u32>(use, USE_NAME), namePtr, nameLen) == 0 &&
+      memory.compare(<usize>load<u32>(use, USE_TYPE), typePtr, size) == 0
     ) {
-      store<u32>(use, refs + 1, U_REFS);
+      store<u32>(use, refs + 1, USE_REFS);
       return <i32>i;
     }
   }
@@ -52,22 +52,22 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
   if (size) memory.copy(type, typePtr, size);
   const use = useAt(state, index);
   memory.fill(use, 0, USE_SIZE);
-  store<u32>(use, <u32>name, U_NAME);
-  store<u32>(use, nameLen, U_NAME_LEN);
-  store<u8>(use, <u8>kind, U_KIND);
-  store<u8>(use, kindOf(type), U_TYPE_KIND);
-  store<u8>(use, NO_DEFAULT, U_DEFAULT_TAG);
-  store<u32>(use, <u32>type, U_TYPE);
-  store<u32>(use, size, U_TYPE_SIZE);
-  store<u32>(use, 1, U_REFS);
-  store<u32>(use, <u32>blockAt(index), U_BLOCK);
-  memory.copy(use + U_START, name, min(nameLen, 16));
+  store<u32>(use, <u32>name, USE_NAME);
+  store<u32>(use, nameLen, USE_NAME_LEN);
+  store<u8>(use, <u8>kind, USE_KIND);
+  store<u8>(use, kindOf(type), USE_TYPE_KIND);
+  store<u8>(use, NO_DEFAULT, USE_DEFAULT_TAG);
+  store<u32>(use, <u32>type, USE_TYPE);
+  store<u32>(use, size, USE_TYPE_SIZE);
+  store<u32>(use, 1, USE_REFS);
+  store<u32>(use, <u32>blockAt(index), USE_BLOCK);
+  memory.copy(use + USE_START, name, min(nameLen, 16));
   const typeKind = kindOf(type);
   const isText = typeKind == TypeKind.ANY || typeKind == TypeKind.STRING;
-  store<u8>(use, <u8>isText, U_TEXT);
-  store<u8>(use, numberAs(typeKind, load<u8>(state, S_FLAGS)), U_NUMBER);
+  store<u8>(use, <u8>isText, USE_TEXT);
+  store<u8>(use, numberAs(typeKind, load<u8>(state, STREAM_FLAGS)), USE_NUMBER);
   if (kind == UseKind.FIELD) findDefault(state, use);
-  if (index == count) store<u32>(state, count + 1, S_USE_COUNT);
+  if (index == count) store<u32>(state, count + 1, SOURCE_USE_COUNT);
   return relink(state, account) ? <i32>index : SourceError.MEMORY;
 }
 
@@ -80,45 +80,45 @@ function numberAs(typeKind: u8, flags: u8): u8 {
 /** Takes back one use; with the last the column is no longer decoded and its index may be given to another. */
 export function sourceRelease(node: usize, index: u32): void {
   const state = stateOf(node);
-  if (index >= load<u32>(state, S_USE_COUNT)) return;
+  if (index >= load<u32>(state, SOURCE_USE_COUNT)) return;
   const use = useAt(state, index);
-  const refs = load<u32>(use, U_REFS);
+  const refs = load<u32>(use, USE_REFS);
   if (refs > 1) {
-    store<u32>(use, refs - 1, U_REFS);
+    store<u32>(use, refs - 1, USE_REFS);
     return;
   }
   if (!refs) return;
   const account = accountOf(node);
   freeUse(use, account);
-  store<u32>(use, 0, U_REFS);
-  let count = load<u32>(state, S_USE_COUNT);
-  while (count && load<u32>(useAt(state, count - 1), U_REFS) == 0) count--;
-  store<u32>(state, count, S_USE_COUNT);
+  store<u32>(use, 0, USE_REFS);
+  let count = load<u32>(state, SOURCE_USE_COUNT);
+  while (count && load<u32>(useAt(state, count - 1), USE_REFS) == 0) count--;
+  store<u32>(state, count, SOURCE_USE_COUNT);
   relink(state, account);
 }
 
 function ensureUse(state: usize, index: u32, account: usize): bool {
-  const capacity = load<u32>(state, S_USE_CAPACITY);
+  const capacity = load<u32>(state, SOURCE_USE_CAPACITY);
   if (index < capacity) return true;
   stepsForget(state, account); // they name uses by address
   const more = capacity ? capacity * 2 : 4;
   const uses = alloc(more * USE_SIZE, account);
   if (!uses) return false;
-  const old = <usize>load<u32>(state, S_USES);
+  const old = <usize>load<u32>(state, SOURCE_USES);
   if (old) memory.copy(uses, old, capacity * USE_SIZE);
   free(old, capacity * USE_SIZE, account);
-  store<u32>(state, <u32>uses, S_USES);
-  store<u32>(state, more, S_USE_CAPACITY);
+  store<u32>(state, <u32>uses, SOURCE_USES);
+  store<u32>(state, more, SOURCE_USE_CAPACITY);
   return true;
 }
 
 /** Looks the DEFAULT of a declared column up in the spec. */
 function findDefault(state: usize, use: usize): void {
-  const spec = <usize>load<u32>(state, S_SPEC);
-  const schema = <usize>load<u32>(state, S_SCHEMA);
-  const stop = spec + load<u32>(state, S_SPEC_SIZE);
-  const name = <usize>load<u32>(use, U_NAME);
-  const nameLen = load<u32>(use, U_NAME_LEN);
+  const spec = <usize>load<u32>(state, SOURCE_SPEC);
+  const schema = <usize>load<u32>(state, SOURCE_SCHEMA);
+  const stop = spec + load<u32>(state, SOURCE_SPEC_SIZE);
+  const name = <usize>load<u32>(use, USE_NAME);
+  const nameLen = load<u32>(use, USE_NAME_LEN);
   if (!schema) return;
   let at = spec + STREAM_SIZE_OF + load<u32>(spec, STREAM_TYPE_SIZE);
   for (let n = load<u32>(spec, STREAM_DEFAULTS); n > 0 && at + DEFAULT_SIZE_OF <= stop; n--) {
@@ -128,9 +128,9 @@ function findDefault(state: usize, use: usize): void {
     if (load<u32>(at, DEFAULT_NAME_LEN) == nameLen && memory.compare(entryName, name, nameLen) == 0) {
       const field = findField(schema, name, nameLen);
       const type = field ? fieldType(field) : 0;
-      if (parseDocument(value, valueLen, state + S_POOL, 0, 64, kindOf(type) == TypeKind.DATETIME ? 0 : type)) {
-        store<u8>(use, valueTag, U_DEFAULT_TAG);
-        store<u64>(use, valuePayload, U_DEFAULT);
+      if (parseDocument(value, valueLen, state + SOURCE_POOL, 0, 64, kindOf(type) == TypeKind.DATETIME ? 0 : type)) {
+        store<u8>(use, valueTag, USE_DEFAULT_TAG);
+        store<u64>(use, valuePayload, USE_DEFAULT);
       }
       return;
     }
@@ -140,58 +140,58 @@ function findDefault(state: usize, use: usize): void {
 
 /** Frees all uses and the table of their names. */
 export function usesFree(state: usize, account: usize): void {
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   for (let i: u32 = 0; i < count; i++) freeUse(useAt(state, i), account);
-  free(<usize>load<u32>(state, S_USES), load<u32>(state, S_USE_CAPACITY) * USE_SIZE, account);
-  free(<usize>load<u32>(state, S_HASH), load<u32>(state, S_HASH_SIZE) * 2, account);
+  free(<usize>load<u32>(state, SOURCE_USES), load<u32>(state, SOURCE_USE_CAPACITY) * USE_SIZE, account);
+  free(<usize>load<u32>(state, SOURCE_HASH), load<u32>(state, SOURCE_HASH_SIZE) * 2, account);
 }
 
 function freeUse(use: usize, account: usize): void {
-  if (load<u32>(use, U_REFS) == 0) return;
-  free(<usize>load<u32>(use, U_NAME), load<u32>(use, U_NAME_LEN), account);
-  free(<usize>load<u32>(use, U_TYPE), load<u32>(use, U_TYPE_SIZE), account);
+  if (load<u32>(use, USE_REFS) == 0) return;
+  free(<usize>load<u32>(use, USE_NAME), load<u32>(use, USE_NAME_LEN), account);
+  free(<usize>load<u32>(use, USE_TYPE), load<u32>(use, USE_TYPE_SIZE), account);
 }
 
 /** Builds the name table and the set of kinds anew and forgets the steps. */
 function relink(state: usize, account: usize): bool {
   stepsForget(state, account);
-  const count = load<u32>(state, S_USE_COUNT);
+  const count = load<u32>(state, SOURCE_USE_COUNT);
   let size: u32 = 8;
   while (size < count * 2) size *= 2;
-  let hash = <usize>load<u32>(state, S_HASH);
-  const oldSize = load<u32>(state, S_HASH_SIZE);
+  let hash = <usize>load<u32>(state, SOURCE_HASH);
+  const oldSize = load<u32>(state, SOURCE_HASH_SIZE);
   if (size != oldSize) {
     const table = alloc(size * 2, account);
     if (!table) return false;
     free(hash, oldSize * 2, account);
     hash = table;
-    store<u32>(state, <u32>hash, S_HASH);
-    store<u32>(state, size, S_HASH_SIZE);
+    store<u32>(state, <u32>hash, SOURCE_HASH);
+    store<u32>(state, size, SOURCE_HASH_SIZE);
   }
   memory.fill(hash, 0, size * 2);
   let kinds: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const use = useAt(state, i);
-    store<u32>(use, 0, U_NEXT);
-    if (!load<u32>(use, U_REFS)) continue;
-    const kind = load<u8>(use, U_KIND);
+    store<u32>(use, 0, USE_NEXT);
+    if (!load<u32>(use, USE_REFS)) continue;
+    const kind = load<u8>(use, USE_KIND);
     kinds |= <u32>1 << kind;
     if (kind != UseKind.FIELD) continue;
-    const name = <usize>load<u32>(use, U_NAME);
-    const len = load<u32>(use, U_NAME_LEN);
+    const name = <usize>load<u32>(use, USE_NAME);
+    const len = load<u32>(use, USE_NAME_LEN);
     const known = findUse(state, name, len);
     if (known) {
       const first = useAt(state, known - 1);
-      store<u32>(use, load<u32>(first, U_NEXT), U_NEXT);
-      store<u32>(first, i + 1, U_NEXT);
+      store<u32>(use, load<u32>(first, USE_NEXT), USE_NEXT);
+      store<u32>(first, i + 1, USE_NEXT);
       continue;
     }
     const h = hashOf(name, len);
-    store<u32>(use, h, U_HASH);
+    store<u32>(use, h, USE_HASH);
     let slot = h & (size - 1);
     while (load<u16>(hash + (slot << 1))) slot = (slot + 1) & (size - 1);
     store<u16>(hash + (slot << 1), <u16>(i + 1));
   }
-  store<u32>(state, kinds, S_KINDS);
+  store<u32>(state, kinds, SOURCE_KINDS);
   return true;
 }

@@ -17,10 +17,10 @@ export const FORMAT: u8 = 1;
 
 export const SLICE_SIZE: u32 = 65536;
 export const SLICE_HEAD: u32 = 16;
-export const H_FLAGS: usize = 4;
-export const H_FORMAT: usize = 5;
-export const H_HEAD_CHECK: usize = 6;
-export const H_CHECK: usize = 8;
+export const HEAD_FLAGS: usize = 4;
+export const HEAD_FORMAT: usize = 5;
+export const HEAD_OWN_CHECK: usize = 6;
+export const HEAD_CHECK: usize = 8;
 /** Bytes behind a slice that can be written and read. */
 export const SLICE_SLACK: u32 = 64;
 
@@ -65,5 +65,5 @@ export function checkOf(at: usize, len: u32, number: u32): u64 {
 
 /** Check of a slice's head. */
 export function headCheckOf(slice: usize, number: u32): u16 {
-  return <u16>(mix(mix(number, load<u32>(slice)), load<u16>(slice, H_FLAGS)) >> 40);
+  return <u16>(mix(mix(number, load<u32>(slice)), load<u16>(slice, HEAD_FLAGS)) >> 40);
 }

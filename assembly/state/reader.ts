@@ -12,8 +12,8 @@ import {
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
-  FORMAT, H_CHECK, H_FLAGS, H_FORMAT, H_HEAD_CHECK, MAX_DEPTH, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag,
-  checkOf, headCheckOf,
+  FORMAT, HEAD_CHECK, HEAD_FLAGS, HEAD_FORMAT, HEAD_OWN_CHECK, MAX_DEPTH, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag,
+  SliceFlag, checkOf, headCheckOf,
 } from './form';
 
 /** Why the part under way can't be read, a LoadFault. */
@@ -138,15 +138,15 @@ function nextSlice(): bool {
   end = slice;
   if (sequenceFault) return false;
   if (!take(slice, SLICE_HEAD)) return stop(LoadFault.CUT);
-  if (load<u8>(slice, H_FORMAT) != FORMAT) return stop(LoadFault.VERSION);
+  if (load<u8>(slice, HEAD_FORMAT) != FORMAT) return stop(LoadFault.VERSION);
   const len = load<u32>(slice);
-  if (load<u16>(slice, H_HEAD_CHECK) != headCheckOf(slice, number) || len > SLICE_SIZE - SLICE_HEAD) {
+  if (load<u16>(slice, HEAD_OWN_CHECK) != headCheckOf(slice, number) || len > SLICE_SIZE - SLICE_HEAD) {
     return stop(LoadFault.DAMAGED);
   }
   if (!take(slice + SLICE_HEAD, len)) return stop(LoadFault.CUT);
-  flags = load<u8>(slice, H_FLAGS);
+  flags = load<u8>(slice, HEAD_FLAGS);
   if (flags & (SliceFlag.FIRST | SliceFlag.END)) loadFault = 0;
-  if (checkOf(slice + SLICE_HEAD, len, number) == load<u64>(slice, H_CHECK)) {
+  if (checkOf(slice + SLICE_HEAD, len, number) == load<u64>(slice, HEAD_CHECK)) {
     at = slice + SLICE_HEAD;
     end = at + len;
     memory.fill(end, 0, 16);

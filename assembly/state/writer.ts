@@ -6,7 +6,7 @@ import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
 import {
-  FORMAT, H_CHECK, H_FLAGS, H_FORMAT, H_HEAD_CHECK, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag, checkOf,
+  FORMAT, HEAD_CHECK, HEAD_FLAGS, HEAD_FORMAT, HEAD_OWN_CHECK, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag, checkOf,
   headCheckOf,
 } from './form';
 
@@ -50,10 +50,10 @@ export function partEnd(): void {
 function send(flags: u8): void {
   const len = <u32>(at - slice) - SLICE_HEAD;
   store<u32>(slice, len);
-  store<u8>(slice, flags | firstFlag, H_FLAGS);
-  store<u8>(slice, FORMAT, H_FORMAT);
-  store<u16>(slice, headCheckOf(slice, number), H_HEAD_CHECK);
-  store<u64>(slice, checkOf(slice + SLICE_HEAD, len, number), H_CHECK);
+  store<u8>(slice, flags | firstFlag, HEAD_FLAGS);
+  store<u8>(slice, FORMAT, HEAD_FORMAT);
+  store<u16>(slice, headCheckOf(slice, number), HEAD_OWN_CHECK);
+  store<u64>(slice, checkOf(slice + SLICE_HEAD, len, number), HEAD_CHECK);
   hostStateOut(slice, SLICE_HEAD + len);
   number++;
   firstFlag = 0;

@@ -11,5 +11,5 @@ export { timeParse, timePrint, timeValue } from '../text/time';
 export { parseDocument, valueTag, valuePayload } from '../json/parse';
 export { faultMessage } from '../json/fault';
 export { messageOff, messageLen } from '../text/message';
-export { rowsRead, rowsSize, rowsWrite, rowsTag, rowsPayload } from '../json/rows';
+export { rowsRead, rowsSize, rowsWrite, rowsTag, rowsPayload } from '../json/binary-form';
 export { jsonSizeBound, jsonWriteValue } from '../json/write';

@@ -3,7 +3,9 @@ import * as ctx from '../flow/context';
 import { exhaust } from '../flow/node';
 import { rowsDropBefore } from '../rows/store';
 import { resume, rowTimes } from './frame';
-import { S_FLAGS, S_KIND, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag, WindowKind } from '../agg/spec';
+import {
+  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
+} from '../agg/spec';
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
 import { panesSend } from './panes';
@@ -18,15 +20,15 @@ const MAX_EMPTY: u32 = 1000;
 
 // @ts-ignore: decorator
 @inline function stepOf(spec: usize): f64 {
-  return load<u32>(spec, S_KIND) == WindowKind.HOPPING ? load<f64>(spec, S_STEP) : load<f64>(spec, S_LENGTH);
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
 }
 
 /** Sets the first window so that `ms` lies in it. */
 export function alignedStart(spec: usize, state: usize, ms: f64): void {
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, S_UNIT), stepOf(spec), load<f64>(spec, S_ZONE)), W_END);
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<f64>(spec, WINDOW_ZONE)), W_END);
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
-  const start = ms - (load<f64>(spec, S_LENGTH) - stepOf(spec));
-  store<f64>(state, start > 0 ? start : load<f64>(state, W_END) - load<f64>(spec, S_LENGTH), W_START);
+  const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
+  store<f64>(state, start > 0 ? start : load<f64>(state, W_END) - load<f64>(spec, WINDOW_LENGTH), W_START);
 }
 
 /** Takes the selected rows in, sending the windows that end before them. */
@@ -56,9 +58,9 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
 /** Sends the windows that end at or before `ms`. */
 export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
   const step = stepOf(spec);
-  const length = load<f64>(spec, S_LENGTH);
-  const isHopping = load<u32>(spec, S_KIND) == WindowKind.HOPPING;
-  const sendsEmpty = (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const isHopping = load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING;
+  const sendsEmpty = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
   let empty: u32 = 0;
   let end = load<f64>(state, W_END);
   if (end == 0) return;

@@ -5,7 +5,8 @@ import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  NO_INPUT, S_AGGS, S_COUNT_LENGTH, S_COUNT_STEP, S_FLAGS, S_KIND, S_WHERE, WindowFlag, WindowKind, bindOf, bindTag, bindVal,
+  NO_INPUT, WINDOW_AGGS, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WINDOW_WHERE, WindowFlag,
+  WindowKind, bindOf, bindTag, bindVal,
 } from '../agg/spec';
 import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
@@ -13,33 +14,33 @@ import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } fr
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO, timeAt } from '../rows/page';
 import { rowsClear, rowsFirst } from '../rows/store';
-import { F_WHERE_ERROR, frame } from './frame';
+import { FRAME_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
 // @ts-ignore: decorator
 @inline export function isGrouped(spec: usize): bool {
-  return (load<u32>(spec, S_FLAGS) & WindowFlag.GROUPED) != 0;
+  return (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0;
 }
 
 /** True when the window keeps rows; otherwise it keeps only aggregate states. */
 export function keepsRows(spec: usize): bool {
-  const kind = load<u32>(spec, S_KIND);
+  const kind = load<u32>(spec, WINDOW_KIND);
   if (!isGrouped(spec)) return true;
-  if (kind == WindowKind.COUNT) return load<u32>(spec, S_COUNT_LENGTH) != load<u32>(spec, S_COUNT_STEP);
+  if (kind == WindowKind.COUNT) return load<u32>(spec, WINDOW_COUNT_LENGTH) != load<u32>(spec, WINDOW_COUNT_STEP);
   return kind == WindowKind.SLIDING || (kind == WindowKind.HOPPING && !hasPanes(spec));
 }
 
 /** Payload of the error that WHERE gave last, 0 when there was none. */
 // @ts-ignore: decorator
 @inline function whereError(): u64 {
-  return load<u64>(frame, F_WHERE_ERROR);
+  return load<u64>(frame, FRAME_WHERE_ERROR);
 }
 
 // @ts-ignore: decorator
 @inline function setWhereError(payload: u64): void {
-  store<u64>(frame, payload, F_WHERE_ERROR);
+  store<u64>(frame, payload, FRAME_WHERE_ERROR);
 }
 
 /** Decides WHERE for one bound row: 1 in, 0 out, -1 failed (`whereError`). */
@@ -60,7 +61,7 @@ function judge(where: u32, row: u32): i32 {
 
 /** As `judge` by the WHERE of the spec; a failure is noted in the set. */
 export function judgeRow(spec: usize, set: usize, row: u32): i32 {
-  const where = load<u16>(spec, S_WHERE);
+  const where = load<u16>(spec, WINDOW_WHERE);
   if (where == NO_INPUT) return 1;
   const verdict = judge(where, row);
   if (verdict < 0) setError(set, whereError());
@@ -72,9 +73,9 @@ export function judgeRow(spec: usize, set: usize, row: u32): i32 {
  * to count. Returns false when memory is exhausted.
  */
 export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
-  const where = load<u16>(spec, S_WHERE);
+  const where = load<u16>(spec, WINDOW_WHERE);
   const asRows = keepsRows(spec);
-  if (where == NO_INPUT || (asRows && load<u32>(spec, S_KIND) == WindowKind.COUNT)) {
+  if (where == NO_INPUT || (asRows && load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT)) {
     return asRows ? keep(spec, state, sel, n) : accumulate(spec, state + W_SET, sel, n);
   }
   const kept = selectionPush();
@@ -96,7 +97,7 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
 
 /** True when nothing was taken in since the last window, and nothing failed. */
 export function isVoid(spec: usize, state: usize): bool {
-  if (load<u32>(spec, S_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(state);
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(state);
   if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
   return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }
@@ -114,7 +115,7 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
 
 /** The first error that WHERE gave for one of the kept rows, 0 when there is none. */
 export function failureOf(spec: usize, state: usize, program: usize): u64 {
-  const where = load<u16>(spec, S_WHERE);
+  const where = load<u16>(spec, WINDOW_WHERE);
   if (where == NO_INPUT) return 0;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
@@ -131,7 +132,7 @@ export function failureOf(spec: usize, state: usize, program: usize): u64 {
  * a window the first one counts, however the rows are divided among pages.
  */
 function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
-  const where = load<u16>(spec, S_WHERE);
+  const where = load<u16>(spec, WINDOW_WHERE);
   const end = load<u32>(page, PAGE_TO);
   let failed = whereError();
   let n: u32 = 0;
@@ -204,7 +205,7 @@ function sendRangeRows(
 ): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   const set = state + W_SET;
-  if (load<u32>(spec, S_AGGS) && !groupAll(spec, state, program, from, to, closed, sel)) {
+  if (load<u32>(spec, WINDOW_AGGS) && !groupAll(spec, state, program, from, to, closed, sel)) {
     sendNoMemory(node);
     setReset(set);
     return;
@@ -225,7 +226,7 @@ function sendRangeRows(
   }
   if (isOpen) endRows(node, spec, whereError());
   else if (whereError()) sendFailure(node, offOf(whereError()), lenOf(whereError()));
-  else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
+  else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
     if (beginRows(node, spec, start, end, trigger, 0)) endRows(node, spec, 0);
   }
   if (group) setReset(set);

@@ -2,7 +2,8 @@
 // the message before (count) or of the first and last row (state).
 import * as ctx from '../flow/context';
 import {
-  NO_INPUT, S_COUNT_LENGTH, S_COUNT_STEP, S_EMIT, S_PARTITION, S_TRIGGER, bindOf, bindTag, bindVal, isTrue,
+  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_EMIT, WINDOW_PARTITION, WINDOW_TRIGGER, bindOf, bindTag, bindVal,
+  isTrue,
 } from '../agg/spec';
 import { exhaust, isExhausted } from '../flow/node';
 import { ROWS_COUNT } from '../rows/layout';
@@ -21,8 +22,8 @@ import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_START } from './stat
 export function countPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const length = load<u32>(spec, S_COUNT_LENGTH);
-  const step = load<u32>(spec, S_COUNT_STEP);
+  const length = load<u32>(spec, WINDOW_COUNT_LENGTH);
+  const step = load<u32>(spec, WINDOW_COUNT_STEP);
   const isSliding = length != step;
   let i: u32 = 0;
   while (i < n) {
@@ -62,7 +63,7 @@ export function countPush(node: usize, spec: usize, state: usize): void {
 export function statePush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const partition = load<u16>(spec, S_PARTITION);
+  const partition = load<u16>(spec, WINDOW_PARTITION);
   for (let i: u32 = 0; i < n && !isExhausted(node); i++) {
     const at = sel + (<usize>i << 2);
     if (partition == NO_INPUT) stateTake(node, spec, state, at);
@@ -75,7 +76,7 @@ function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, 
   const row = load<u32>(at);
   let state = partitionFind(partitions, bindTag(bindOf(input), row), bindVal(bindOf(input), row));
   if (!state) {
-    if (!holds(load<u16>(spec, S_TRIGGER), row)) return;
+    if (!holds(load<u16>(spec, WINDOW_TRIGGER), row)) return;
     state = partitionNew(spec, partitions);
     if (!state) {
       exhaust(node);
@@ -90,8 +91,8 @@ function stateTakePart(node: usize, spec: usize, partitions: usize, input: u32, 
 function stateTake(node: usize, spec: usize, state: usize, at: usize): void {
   const row = load<u32>(at);
   const ms = timeOfRow(row);
-  const begin = load<u16>(spec, S_TRIGGER);
-  const emit = load<u16>(spec, S_EMIT);
+  const begin = load<u16>(spec, WINDOW_TRIGGER);
+  const emit = load<u16>(spec, WINDOW_EMIT);
   if (load<u32>(state, W_OPEN) && emit == NO_INPUT && holds(begin, row)) sendState(node, spec, state);
   const isFirst = !load<u32>(state, W_OPEN);
   if (isFirst) {

@@ -29,21 +29,21 @@ import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 import {
-  EVENT_TIME_COLUMNS as S_COLUMNS, EVENT_TIME_SIZE_OF as S_OPERANDS, EVENT_TIME_SKEW as S_SKEW, EVENT_TIME_STREAMS as S_STREAMS,
-  EVENT_TIME_TIMESTAMP as S_TIMESTAMP, EVENT_TIME_TOLERANCE as S_TOLERANCE,
+  EVENT_TIME_COLUMNS, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
+  EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
 import {
-  ENTRY_SIZE, E_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingSave,
-  pendingTake,
+  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty,
+  pendingLoad, pendingSave, pendingTake,
 } from './pending';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
 
-const E_WATERMARK: usize = PENDING_SIZE;
-const E_DROPPED: usize = PENDING_SIZE + 8;
-const E_AHEAD: usize = PENDING_SIZE + 16;
-const E_NEWEST: usize = PENDING_SIZE + 24;
+const ORDER_WATERMARK: usize = PENDING_SIZE;
+const ORDER_DROPPED: usize = PENDING_SIZE + 8;
+const ORDER_AHEAD: usize = PENDING_SIZE + 16;
+const ORDER_NEWEST: usize = PENDING_SIZE + 24;
 
 const TIMES: usize = memory.data(8 * 1024, 16);
 
@@ -64,49 +64,49 @@ function eventTimeSignal(node: usize, signal: u32, value: u64): void {
 /** Makes the state of an eventTime node; false when memory is exhausted. */
 export function eventTimeOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
-  const streams = load<u32>(spec, S_STREAMS);
-  const size = <u32>E_NEWEST + (streams << 3);
+  const streams = load<u32>(spec, EVENT_TIME_STREAMS);
+  const size = <u32>ORDER_NEWEST + (streams << 3);
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
-  pendingInit(state, load<u16>(spec, S_COLUMNS), accountOf(node));
-  store<f64>(state, -Infinity, E_WATERMARK);
-  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, E_NEWEST);
+  pendingInit(state, load<u16>(spec, EVENT_TIME_COLUMNS), accountOf(node));
+  store<f64>(state, -Infinity, ORDER_WATERMARK);
+  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, ORDER_NEWEST);
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
-  if (load<f64>(spec, S_TOLERANCE) > 0 || streams > 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
-  setTimesColumn(node, load<u16>(spec, S_COLUMNS));
+  if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams > 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
+  setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
   return true;
 }
 
 /** Rows dropped because they came too late. */
 export function eventTimeDropped(node: usize): u64 {
-  return load<u64>(<usize>load<u32>(node, N_STATE), E_DROPPED);
+  return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_DROPPED);
 }
 
 /** Rows refused because they lay too far ahead of the clock. */
 export function eventTimeAhead(node: usize): u64 {
-  return load<u64>(<usize>load<u32>(node, N_STATE), E_AHEAD);
+  return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_AHEAD);
 }
 
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
 function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
-  const at = state + E_NEWEST + (<usize>stream << 3);
+  const at = state + ORDER_NEWEST + (<usize>stream << 3);
   if (ms > load<f64>(at)) store<f64>(at, ms);
-  const streams = load<u32>(spec, S_STREAMS);
+  const streams = load<u32>(spec, EVENT_TIME_STREAMS);
   let least: f64 = Infinity;
-  for (let i: u32 = 0; i < streams; i++) least = min(least, load<f64>(state + (<usize>i << 3), E_NEWEST));
-  return max(least - load<f64>(spec, S_TOLERANCE), load<f64>(state, E_WATERMARK));
+  for (let i: u32 = 0; i < streams; i++) least = min(least, load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
+  return max(least - load<f64>(spec, EVENT_TIME_TOLERANCE), load<f64>(state, ORDER_WATERMARK));
 }
 
 /** Gives the current batch to the node; below a merge it is of one of several streams. */
 export function eventTimePush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
-  const stream = load<u32>(spec, S_STREAMS) > 1 ? ctx.branch : 0;
+  const stream = load<u32>(spec, EVENT_TIME_STREAMS) > 1 ? ctx.branch : 0;
   const state = <usize>load<u32>(node, N_STATE);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
-  const columns = load<u16>(spec, S_COLUMNS);
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
@@ -121,10 +121,10 @@ export function eventTimePush(node: usize): void {
     return;
   }
   for (let c: u32 = 0; c < columns; c++) {
-    store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), S_OPERANDS)));
+    store<u32>(blocks + (<usize>c << 2), <u32>blockOf(load<u16>(spec + (<usize>c << 1), EVENT_TIME_SIZE_OF)));
   }
-  const stamps = blockOf(load<u16>(spec, S_TIMESTAMP));
-  const skew = load<f64>(spec, S_SKEW);
+  const stamps = blockOf(load<u16>(spec, EVENT_TIME_TIMESTAMP));
+  const skew = load<f64>(spec, EVENT_TIME_SKEW);
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
@@ -140,16 +140,16 @@ export function eventTimePush(node: usize): void {
       // What failed above is counted there.
       if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
       sendFailed(node, cols, row, failure);
-      if (isAhead) store<u64>(state, load<u64>(state, E_AHEAD) + 1, E_AHEAD);
+      if (isAhead) store<u64>(state, load<u64>(state, ORDER_AHEAD) + 1, ORDER_AHEAD);
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
-    if (ms < load<f64>(state, E_WATERMARK)) {
-      store<u64>(state, load<u64>(state, E_DROPPED) + 1, E_DROPPED);
+    if (ms < load<f64>(state, ORDER_WATERMARK)) {
+      store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
       noteLoss();
       continue;
     }
-    store<f64>(state, track(spec, state, stream, ms), E_WATERMARK);
+    store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
     store<u32>(accepted + (<usize>count << 2), row);
     count++;
   }
@@ -205,7 +205,7 @@ function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
 /** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
 function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
   if (count == 0 || isExhausted(node)) return;
-  const watermark = load<f64>(state, E_WATERMARK);
+  const watermark = load<f64>(state, ORDER_WATERMARK);
   const passes = passable(state, watermark, accepted, count);
   // Times are of use only until the first row goes on.
   if (passes < count && !hold(spec, state, blocks, accepted + (<usize>passes << 2), count - passes)) {
@@ -219,7 +219,7 @@ function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u3
 
 /** Lets rows of the arriving batch wait; false when memory is exhausted. */
 function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
-  const columns = load<u16>(spec, S_COLUMNS);
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
   if (!binds) return false;
   for (let c: u32 = 0; c < columns; c++) {
@@ -260,7 +260,7 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
     setAt(times, row, Tag.I64, <u64>(<i64>load<f64>(TIMES + (<usize>row << 3))));
   }
   store<u8>(times, Tag.I64, COL_UNIFORM);
-  store<u32>(blocks + (<usize>load<u16>(spec, S_COLUMNS) << 2), <u32>times);
+  store<u32>(blocks + (<usize>load<u16>(spec, EVENT_TIME_COLUMNS) << 2), <u32>times);
   ctx.setBatch(blocks, rows, sel, n, 0);
   emit(node);
   stageRelease(1);
@@ -268,7 +268,7 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
 
 /** Sends the waiting rows that the watermark has reached. */
 function releasePending(node: usize, spec: usize, state: usize, watermark: f64): void {
-  const columns = load<u16>(spec, S_COLUMNS);
+  const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   if (pendingIsEmpty(state)) return;
   const room = min(BATCH_ROWS, pendingCount(state));
   const taken = poolAlloc(ctx.scratch, room * ENTRY_SIZE);
@@ -282,7 +282,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
     else {
       for (let c: u32 = 0; c < columns; c++) {
         const block = <usize>load<u32>(stage + (<usize>c << 2));
-        copyOut(block, c, taken + E_ROW, ENTRY_SIZE, n);
+        copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n);
         noteUniform(block, n);
       }
       const times = <usize>load<u32>(stage + (<usize>columns << 2));
@@ -302,11 +302,11 @@ const VERSION: u32 = 1;
 export function eventTimeSave(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
-  writeF64(load<f64>(state, E_WATERMARK));
-  writeU64(load<u64>(state, E_DROPPED));
-  writeU64(load<u64>(state, E_AHEAD));
-  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
-  for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + (<usize>i << 3), E_NEWEST));
+  writeF64(load<f64>(state, ORDER_WATERMARK));
+  writeU64(load<u64>(state, ORDER_DROPPED));
+  writeU64(load<u64>(state, ORDER_AHEAD));
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
+  for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
   pendingSave(state);
   return true;
 }
@@ -315,11 +315,11 @@ export function eventTimeSave(node: usize): bool {
 export function eventTimeLoad(node: usize): bool {
   if (!readVersion(VERSION)) return false;
   const state = <usize>load<u32>(node, N_STATE);
-  store<f64>(state, readF64(), E_WATERMARK);
-  store<u64>(state, readU64(), E_DROPPED);
-  store<u64>(state, readU64(), E_AHEAD);
-  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), S_STREAMS);
-  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), E_NEWEST);
+  store<f64>(state, readF64(), ORDER_WATERMARK);
+  store<u64>(state, readU64(), ORDER_DROPPED);
+  store<u64>(state, readU64(), ORDER_AHEAD);
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
+  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), ORDER_NEWEST);
   pendingLoad(state);
   return !readFails();
 }

@@ -14,26 +14,26 @@ import * as ctx from '../flow/context';
 import { bindBatch, binds, setBinds } from '../agg/spec';
 import { alloc, WORKSPACE } from '../mem/alloc';
 
-const F_ABOVE: usize = 0;
-const F_BELOW: usize = 4;
-const F_BINDS_IN_USE: usize = 8;
-const F_SPEC: usize = 12;
-const F_PROGRAM: usize = 16;
-const F_COLS: usize = 20;
-const F_ROWS: usize = 24;
-const F_SEL: usize = 28;
-const F_SEL_LEN: usize = 32;
-const F_ERRORS: usize = 36;
-export const F_START: usize = 40;
-export const F_END: usize = 48;
-export const F_TRIGGER: usize = 56;
-export const F_ROW_COLS: usize = 64;
-export const F_ROW_COUNT: usize = 68;
-export const F_ROW_GROUP: usize = 72;
-export const F_WHERE_ERROR: usize = 80;
-const F_TIMES: usize = 96;
+const FRAME_ABOVE: usize = 0;
+const FRAME_BELOW: usize = 4;
+const FRAME_BINDS_IN_USE: usize = 8;
+const FRAME_SPEC: usize = 12;
+const FRAME_PROGRAM: usize = 16;
+const FRAME_COLS: usize = 20;
+const FRAME_ROWS: usize = 24;
+const FRAME_SEL: usize = 28;
+const FRAME_SEL_LEN: usize = 32;
+const FRAME_ERRORS: usize = 36;
+export const FRAME_START: usize = 40;
+export const FRAME_END: usize = 48;
+export const FRAME_TRIGGER: usize = 56;
+export const FRAME_ROW_COLS: usize = 64;
+export const FRAME_ROW_COUNT: usize = 68;
+export const FRAME_ROW_GROUP: usize = 72;
+export const FRAME_WHERE_ERROR: usize = 80;
+const FRAME_TIMES: usize = 96;
 const HEAD: u32 = 96;
-const F_BINDS: usize = 8288;
+const FRAME_BINDS: usize = 8288;
 const SIZE: u32 = 24672;
 
 /** No window is at work. */
@@ -45,25 +45,25 @@ export let frame: usize = NONE;
 
 /** A window begins its work; false when memory is exhausted. */
 export function frameEnter(): bool {
-  let below = frame == NONE ? FIRST : <usize>load<u32>(frame, F_BELOW);
+  let below = frame == NONE ? FIRST : <usize>load<u32>(frame, FRAME_BELOW);
   if (!below) {
     below = alloc(SIZE, WORKSPACE);
     if (!below) return false;
     memory.fill(below, 0, HEAD);
-    store<u32>(frame, <u32>below, F_BELOW);
+    store<u32>(frame, <u32>below, FRAME_BELOW);
   }
-  store<u32>(frame, <u32>binds, F_BINDS_IN_USE);
-  store<u32>(below, <u32>frame, F_ABOVE);
+  store<u32>(frame, <u32>binds, FRAME_BINDS_IN_USE);
+  store<u32>(below, <u32>frame, FRAME_ABOVE);
   frame = below;
-  setBinds(below + F_BINDS);
+  setBinds(below + FRAME_BINDS);
   return true;
 }
 
 /** It has ended its work: the window above goes on. */
 export function frameLeave(): void {
   assert(frame != NONE, 'a window left that was not at work');
-  frame = <usize>load<u32>(frame, F_ABOVE);
-  setBinds(<usize>load<u32>(frame, F_BINDS_IN_USE));
+  frame = <usize>load<u32>(frame, FRAME_ABOVE);
+  setBinds(<usize>load<u32>(frame, FRAME_BINDS_IN_USE));
 }
 
 /** True when no window is at work. */
@@ -73,32 +73,32 @@ export function frameIsFree(): bool {
 
 /** The frame of the window that brought this one to work. */
 export function frameAbove(): usize {
-  return <usize>load<u32>(frame, F_ABOVE);
+  return <usize>load<u32>(frame, FRAME_ABOVE);
 }
 
 /** Times of the rows of the batch, f64 each, by their number in it. */
 // @ts-ignore: decorator
 @inline export function rowTimes(): usize {
-  return frame + F_TIMES;
+  return frame + FRAME_TIMES;
 }
 
 /** Notes the current batch and binds the inputs to it. */
 export function hold(spec: usize, program: usize): void {
-  store<u32>(frame, <u32>ctx.cols, F_COLS);
-  store<u32>(frame, ctx.rows, F_ROWS);
-  store<u32>(frame, <u32>ctx.sel, F_SEL);
-  store<u32>(frame, ctx.selLen, F_SEL_LEN);
-  store<u32>(frame, <u32>ctx.rowErrors, F_ERRORS);
-  store<u32>(frame, <u32>spec, F_SPEC);
-  store<u32>(frame, <u32>program, F_PROGRAM);
+  store<u32>(frame, <u32>ctx.cols, FRAME_COLS);
+  store<u32>(frame, ctx.rows, FRAME_ROWS);
+  store<u32>(frame, <u32>ctx.sel, FRAME_SEL);
+  store<u32>(frame, ctx.selLen, FRAME_SEL_LEN);
+  store<u32>(frame, <u32>ctx.rowErrors, FRAME_ERRORS);
+  store<u32>(frame, <u32>spec, FRAME_SPEC);
+  store<u32>(frame, <u32>program, FRAME_PROGRAM);
   bindBatch(spec, program);
 }
 
 /** Sending replaces the current batch and binds kept rows: makes the noted batch the current one again and binds the inputs to it. */
 export function resume(): void {
   ctx.setBatch(
-    <usize>load<u32>(frame, F_COLS), load<u32>(frame, F_ROWS), <usize>load<u32>(frame, F_SEL), load<u32>(frame, F_SEL_LEN),
-    <usize>load<u32>(frame, F_ERRORS),
+    <usize>load<u32>(frame, FRAME_COLS), load<u32>(frame, FRAME_ROWS), <usize>load<u32>(frame, FRAME_SEL), load<u32>(frame, FRAME_SEL_LEN),
+    <usize>load<u32>(frame, FRAME_ERRORS),
   );
-  bindBatch(<usize>load<u32>(frame, F_SPEC), <usize>load<u32>(frame, F_PROGRAM));
+  bindBatch(<usize>load<u32>(frame, FRAME_SPEC), <usize>load<u32>(frame, FRAME_PROGRAM));
 }

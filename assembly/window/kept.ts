@@ -1,5 +1,5 @@
 // Rows that a window keeps (W_ROWS of its state): the values of its inputs, of which constants are left out, and their times.
-import { S_INPUTS, bindOf, inputOperand, setBind } from '../agg/spec';
+import { WINDOW_INPUTS, bindOf, inputOperand, setBind } from '../agg/spec';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import { RowsFlag } from '../rows/layout';
 import { PAGE_CAPACITY, PAGE_TAGS, PAGE_VALS, pageUniforms } from '../rows/page';
@@ -13,7 +13,7 @@ export function keptInit(spec: usize, state: usize, acct: usize): void {
 }
 
 function keptColumns(spec: usize): u32 {
-  const inputs = load<u32>(spec, S_INPUTS);
+  const inputs = load<u32>(spec, WINDOW_INPUTS);
   let columns: u32 = 0;
   for (let i: u32 = 0; i < inputs; i++) columns += <u32>!isConst(inputOperand(spec, i));
   return columns;
@@ -21,12 +21,12 @@ function keptColumns(spec: usize): u32 {
 
 /** Keeps the bound rows `sel[0 … n)`; false when memory is exhausted. */
 export function keep(spec: usize, state: usize, sel: usize, n: u32): bool {
-  return rowsAppend(state + W_ROWS, bindOf(0), load<u32>(spec, S_INPUTS), sel, n, rowTimes());
+  return rowsAppend(state + W_ROWS, bindOf(0), load<u32>(spec, WINDOW_INPUTS), sel, n, rowTimes());
 }
 
 /** Binds the inputs to the page: its rows are numbered from 0. Constants stand in `program`. */
 export function bindPage(page: usize, spec: usize, program: usize): void {
-  const inputs = load<u32>(spec, S_INPUTS);
+  const inputs = load<u32>(spec, WINDOW_INPUTS);
   const capacity = load<u32>(page, PAGE_CAPACITY);
   let vals = <usize>load<u32>(page, PAGE_VALS);
   let tags = <usize>load<u32>(page, PAGE_TAGS);

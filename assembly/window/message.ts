@@ -2,13 +2,15 @@
 import * as ctx from '../flow/context';
 import { beginMessage, endMessage } from '../flow/emit';
 import { N_PROGRAM, N_SPEC, N_STATE } from '../flow/node';
-import { S_END, S_FLAGS, S_START, S_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal } from '../agg/spec';
+import {
+  WINDOW_END, WINDOW_FLAGS, WINDOW_START, WINDOW_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal,
+} from '../agg/spec';
 import { setReset } from '../agg/group';
 import { Tag } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import { rowsClear } from '../rows/store';
 import { sendAll, takeIn } from './content';
-import { F_END, F_START, F_TRIGGER, frameAbove } from './frame';
+import { FRAME_END, FRAME_START, FRAME_TRIGGER, frameAbove } from './frame';
 import { sendGroups, sendNoMemory } from './output';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
@@ -30,9 +32,9 @@ export function messagePush(node: usize, spec: usize, state: usize): void {
   bindBatch(spec, program);
   if (load<u32>(state, W_OPEN) == EMPTY) {
     const row = load<u32>(ctx.sel);
-    store<f64>(state, timeIn(load<u16>(spec, S_START), row), W_START);
-    store<f64>(state, timeIn(load<u16>(spec, S_END), row), W_END);
-    store<f64>(state, timeIn(load<u16>(spec, S_TRIGGER), row), W_FIRST);
+    store<f64>(state, timeIn(load<u16>(spec, WINDOW_START), row), W_START);
+    store<f64>(state, timeIn(load<u16>(spec, WINDOW_END), row), W_END);
+    store<f64>(state, timeIn(load<u16>(spec, WINDOW_TRIGGER), row), W_FIRST);
     store<u32>(state, HAS_ROWS, W_OPEN);
   }
   if (!takeIn(spec, state, ctx.sel, ctx.selLen)) store<u32>(state, NO_MEMORY, W_OPEN);
@@ -55,10 +57,10 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
   } else if (open == NO_MEMORY) sendNoMemory(node);
   else if (open == HAS_ROWS) {
     sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
-  } else if (load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY) {
+  } else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
     // No row tells the times: they are those of the window above, which sends just now.
     const above = frameAbove();
-    sendGroups(node, spec, state + W_SET, load<f64>(above, F_START), load<f64>(above, F_END), load<f64>(above, F_TRIGGER));
+    sendGroups(node, spec, state + W_SET, load<f64>(above, FRAME_START), load<f64>(above, FRAME_END), load<f64>(above, FRAME_TRIGGER));
   }
   setReset(state + W_SET);
   rowsClear(state + W_ROWS);

@@ -7,10 +7,11 @@ import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { Agg } from '../gen/aggregates';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
-  AGG_SIZE, GROUP_HEAD, G_FN, S_AGGS, S_FLAGS, S_KEEPS, S_TAGS_AT, WindowFlag, aggsAt, bindOf, bindTag, bindVal, keepsAt,
+  AGG_SIZE_OF, GROUP_HEAD, AGG_FN, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_TAGS_AT, WindowFlag, aggsAt, bindOf,
+  bindTag, bindVal, keepsAt,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
-import { F_END, F_ROW_COLS, F_ROW_COUNT, F_ROW_GROUP, F_START, F_TRIGGER, frame } from './frame';
+import { FRAME_END, FRAME_ROW_COLS, FRAME_ROW_COUNT, FRAME_ROW_GROUP, FRAME_START, FRAME_TRIGGER, frame } from './frame';
 import { W_SET } from './state';
 import { finish } from '../agg/finish';
 import { giveResult, resultTag, resultVal } from '../agg/result';
@@ -20,7 +21,7 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 /** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
 // @ts-ignore: decorator
 @inline export function outputColumns(spec: usize): u32 {
-  return load<u32>(spec, S_KEEPS) + load<u32>(spec, S_AGGS) + 3;
+  return load<u32>(spec, WINDOW_KEEPS) + load<u32>(spec, WINDOW_AGGS) + 3;
 }
 
 // @ts-ignore: decorator
@@ -57,8 +58,8 @@ export function sendNoMemory(node: usize): void {
 
 /** Fills `n` rows from the groups at POINTERS. What failed is an error in its row. */
 function fillGroups(spec: usize, cols: usize, n: u32): void {
-  const keeps = load<u32>(spec, S_KEEPS);
-  const tagsAt = load<u32>(spec, S_TAGS_AT);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT);
   for (let k: u32 = 0; k < keeps; k++) {
     const col = columnAt(cols, k);
     const at = GROUP_HEAD + (k << 3);
@@ -68,9 +69,9 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
     }
     noteUniform(col, n);
   }
-  const aggs = load<u32>(spec, S_AGGS);
+  const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const col = columnAt(cols, keeps + a);
     for (let i: u32 = 0; i < n; i++) {
       finish(agg, <usize>load<u32>(POINTERS + (<usize>i << 2)), tagsAt + keeps + a);
@@ -82,15 +83,15 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
 
 /** One row without groups: aggregates are missing, collections null. */
 function fillEmpty(spec: usize, cols: usize): void {
-  const keeps = load<u32>(spec, S_KEEPS);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) {
     setAt(columnAt(cols, k), 0, Tag.MISSING, 0);
     store<u8>(columnAt(cols, k), Tag.MISSING, COL_UNIFORM);
   }
-  const aggs = load<u32>(spec, S_AGGS);
+  const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
-    const tag = load<u16>(agg, G_FN) == Agg.COLLECT ? Tag.NULL : Tag.MISSING;
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
+    const tag = load<u16>(agg, AGG_FN) == Agg.COLLECT ? Tag.NULL : Tag.MISSING;
     setAt(columnAt(cols, keeps + a), 0, tag, 0);
     store<u8>(columnAt(cols, keeps + a), tag, COL_UNIFORM);
   }
@@ -106,7 +107,7 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
     return;
   }
   const isEmpty = load<u32>(set, SET_COUNT) == 0;
-  if (isEmpty && !(load<u32>(spec, S_FLAGS) & WindowFlag.SEND_EMPTY)) return;
+  if (isEmpty && !(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY)) return;
   const columns = outputColumns(spec);
   const cols = stageAcquire(columns);
   if (!cols) {
@@ -149,12 +150,12 @@ export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigge
     sendNoMemory(node);
     return false;
   }
-  store<u32>(frame, <u32>cols, F_ROW_COLS);
-  store<u32>(frame, 0, F_ROW_COUNT);
-  store<u32>(frame, <u32>group, F_ROW_GROUP);
-  store<f64>(frame, start, F_START);
-  store<f64>(frame, end, F_END);
-  store<f64>(frame, trigger, F_TRIGGER);
+  store<u32>(frame, <u32>cols, FRAME_ROW_COLS);
+  store<u32>(frame, 0, FRAME_ROW_COUNT);
+  store<u32>(frame, <u32>group, FRAME_ROW_GROUP);
+  store<f64>(frame, start, FRAME_START);
+  store<f64>(frame, end, FRAME_END);
+  store<f64>(frame, trigger, FRAME_TRIGGER);
   beginMessage(node);
   return true;
 }
@@ -162,12 +163,12 @@ export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigge
 /** Adds the kept values of the bound rows `sel[0 … n)`. */
 export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
   ctx.addWork(n);
-  const cols = <usize>load<u32>(frame, F_ROW_COLS);
+  const cols = <usize>load<u32>(frame, FRAME_ROW_COLS);
   let done: u32 = 0;
   while (done < n) {
-    const count = load<u32>(frame, F_ROW_COUNT);
+    const count = load<u32>(frame, FRAME_ROW_COUNT);
     const part = min(n - done, BATCH_ROWS - count);
-    const keeps = load<u32>(spec, S_KEEPS);
+    const keeps = load<u32>(spec, WINDOW_KEEPS);
     for (let k: u32 = 0; k < keeps; k++) {
       const bind = bindOf(load<u16>(keepsAt(spec) + (<usize>k << 1)));
       const col = columnAt(cols, k);
@@ -176,34 +177,34 @@ export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
         setAt(col, count + i, bindTag(bind, row), bindVal(bind, row));
       }
     }
-    store<u32>(frame, count + part, F_ROW_COUNT);
+    store<u32>(frame, count + part, FRAME_ROW_COUNT);
     done += part;
     if (count + part == BATCH_ROWS) flushRows(node, spec);
   }
 }
 
 function flushRows(node: usize, spec: usize): void {
-  const n = load<u32>(frame, F_ROW_COUNT);
+  const n = load<u32>(frame, FRAME_ROW_COUNT);
   if (n == 0) return;
-  const cols = <usize>load<u32>(frame, F_ROW_COLS);
-  const group = <usize>load<u32>(frame, F_ROW_GROUP);
-  const keeps = load<u32>(spec, S_KEEPS);
+  const cols = <usize>load<u32>(frame, FRAME_ROW_COLS);
+  const group = <usize>load<u32>(frame, FRAME_ROW_GROUP);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(cols, k), n);
   if (group) fillShared(spec, cols, <usize>load<u32>(node, N_STATE) + W_SET, group, n);
-  fillTimes(cols, outputColumns(spec) - 3, n, load<f64>(frame, F_START), load<f64>(frame, F_END), load<f64>(frame, F_TRIGGER));
+  fillTimes(cols, outputColumns(spec) - 3, n, load<f64>(frame, FRAME_START), load<f64>(frame, FRAME_END), load<f64>(frame, FRAME_TRIGGER));
   ctx.setBatch(cols, n, identity, n, 0);
   emit(node);
-  store<u32>(frame, 0, F_ROW_COUNT);
+  store<u32>(frame, 0, FRAME_ROW_COUNT);
 }
 
 /** Shows the aggregates of all rows in each of them; when one of them failed, all are errors. */
 function fillShared(spec: usize, cols: usize, set: usize, group: usize, n: u32): void {
   const failed = load<u32>(set, SET_ERROR);
-  const keeps = load<u32>(spec, S_KEEPS);
-  const tagsAt = load<u32>(spec, S_TAGS_AT) + keeps;
-  const aggs = load<u32>(spec, S_AGGS);
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  const tagsAt = load<u32>(spec, WINDOW_TAGS_AT) + keeps;
+  const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
-  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE) {
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
     const col = columnAt(cols, keeps + a);
     if (failed) giveResult(Tag.ERROR, span(failed, load<u32>(set, SET_ERROR_LEN)));
     else finish(agg, group, tagsAt + a);

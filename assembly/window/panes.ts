@@ -7,7 +7,8 @@ import { allocZeroed, free, refusals } from '../mem/alloc';
 import { span } from '../mem/layout';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import {
-  S_FLAGS, S_INPUTS, S_KIND, S_LENGTH, S_STEP, WindowFlag, WindowKind, allMergeable, inputOperand, setBind,
+  WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind, allMergeable, inputOperand,
+  setBind,
 } from '../agg/spec';
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, isNew, regroup, setError, setFree, setInit, setReset,
@@ -26,13 +27,13 @@ const MAX_PANES: f64 = 1024;
 
 /** True for windows that this serves. */
 export function hasPanes(spec: usize): bool {
-  if (load<u32>(spec, S_KIND) != WindowKind.HOPPING || !(load<u32>(spec, S_FLAGS) & WindowFlag.GROUPED)) return false;
-  const count = load<f64>(spec, S_LENGTH) / load<f64>(spec, S_STEP);
+  if (load<u32>(spec, WINDOW_KIND) != WindowKind.HOPPING || !(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED)) return false;
+  const count = load<f64>(spec, WINDOW_LENGTH) / load<f64>(spec, WINDOW_STEP);
   return count == floor(count) && count <= MAX_PANES && allMergeable(spec);
 }
 
 export function panesOpen(node: usize, spec: usize, state: usize): bool {
-  const capacity = <u32>(load<f64>(spec, S_LENGTH) / load<f64>(spec, S_STEP));
+  const capacity = <u32>(load<f64>(spec, WINDOW_LENGTH) / load<f64>(spec, WINDOW_STEP));
   const panes = allocZeroed(HEAD + capacity * SET_SIZE, accountOf(node));
   if (!panes) return false;
   store<u32>(panes, capacity, CAPACITY);
@@ -118,7 +119,7 @@ function join(spec: usize, set: usize, pane: usize): bool {
 
 /** Parameters of aggregates are constants, which need no batch. */
 function bindConstants(spec: usize, program: usize): void {
-  const inputs = load<u32>(spec, S_INPUTS);
+  const inputs = load<u32>(spec, WINDOW_INPUTS);
   for (let i: u32 = 0; i < inputs; i++) {
     const operand = inputOperand(spec, i);
     if (!isConst(operand)) continue;

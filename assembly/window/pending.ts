@@ -30,8 +30,8 @@ const SEQUENCE: usize = ROWS_SIZE + 40;
 
 export const ENTRY_SIZE: u32 = 24;
 /** Where an entry names its row, as {page u32, row u32}. */
-export const E_ROW: usize = 8;
-const E_SEQUENCE: usize = 16;
+export const PENDING_ROW: usize = 8;
+const PENDING_SEQUENCE: usize = 16;
 
 export function pendingInit(pending: usize, columns: u32, acct: usize): void {
   memory.fill(pending, 0, PENDING_SIZE);
@@ -59,7 +59,7 @@ export function pendingCount(pending: usize): u32 {
 @inline function isBefore(a: usize, b: usize): bool {
   const x = load<f64>(a);
   const y = load<f64>(b);
-  return x < y || (x == y && load<u64>(a, E_SEQUENCE) < load<u64>(b, E_SEQUENCE));
+  return x < y || (x == y && load<u64>(a, PENDING_SEQUENCE) < load<u64>(b, PENDING_SEQUENCE));
 }
 
 /**
@@ -90,9 +90,9 @@ function enter(pending: usize, page: usize, row: u32, ms: f64): bool {
   const sequence = load<u64>(pending, SEQUENCE);
   store<u64>(pending, sequence + 1, SEQUENCE);
   store<f64>(entry, ms);
-  store<u32>(entry, <u32>page, E_ROW);
-  store<u32>(entry, row, E_ROW + 4);
-  store<u64>(entry, sequence, E_SEQUENCE);
+  store<u32>(entry, <u32>page, PENDING_ROW);
+  store<u32>(entry, row, PENDING_ROW + 4);
+  store<u64>(entry, sequence, PENDING_SEQUENCE);
   if (isOrdered) store<f64>(pending, ms, LAST_TIME);
   else heapUp(pending);
   return true;
@@ -192,7 +192,7 @@ export function pendingTake(pending: usize, ms: f64, to: usize): bool {
 /** Gives the row of an entry that was taken back, after its values were used. */
 // @ts-ignore: decorator
 @inline export function pendingDone(pending: usize, entry: usize): void {
-  rowsLeave(pending, <usize>load<u32>(entry, E_ROW), 1);
+  rowsLeave(pending, <usize>load<u32>(entry, PENDING_ROW), 1);
 }
 
 /** Saves the rows of the run, then those of the heap, each with time, sequence and values. */
@@ -209,8 +209,8 @@ function listSave(pending: usize, list: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const entry = entryAt(list, i);
     writeTime(load<f64>(entry));
-    writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, E_SEQUENCE));
-    rowSave(pending, <usize>load<u32>(entry, E_ROW), load<u32>(entry, E_ROW + 4));
+    writeU64(load<u64>(pending, SEQUENCE) - load<u64>(entry, PENDING_SEQUENCE));
+    rowSave(pending, <usize>load<u32>(entry, PENDING_ROW), load<u32>(entry, PENDING_ROW + 4));
   }
 }
 
@@ -236,9 +236,9 @@ function listLoad(pending: usize, isRun: bool): void {
       return;
     }
     store<f64>(entry, ms);
-    store<u32>(entry, <u32>page, E_ROW);
-    store<u32>(entry, load<u32>(page, PAGE_TO) - 1, E_ROW + 4);
-    store<u64>(entry, sequence, E_SEQUENCE);
+    store<u32>(entry, <u32>page, PENDING_ROW);
+    store<u32>(entry, load<u32>(page, PAGE_TO) - 1, PENDING_ROW + 4);
+    store<u64>(entry, sequence, PENDING_SEQUENCE);
     if (!isRun) heapUp(pending);
   }
 }

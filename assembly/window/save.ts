@@ -1,6 +1,6 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
-import { S_COUNT_STEP, S_KIND, WindowKind } from '../agg/spec';
+import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind } from '../agg/spec';
 import { setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
@@ -24,7 +24,7 @@ export function windowSave(node: usize): bool {
   contentSave(spec, state);
   queueSave(state);
   if (!load<u32>(state, W_STACKS)) return true;
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.HOPPING: panesSave(spec, state); break;
     case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, contentSave); break;
     default: stacksSave(spec, state);
@@ -50,7 +50,7 @@ function loadAll(node: usize): bool {
   contentLoad(spec, state);
   queueLoad(state, accountOf(node));
   if (!load<u32>(state, W_STACKS)) return !readFails();
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.HOPPING: panesLoad(node, spec, state); break;
     case WindowKind.STATE: partitionsLoad(<usize>load<u32>(state, W_PARTITIONS), spec, contentLoad); break;
     default: stacksLoad(node, spec, state);
@@ -80,7 +80,7 @@ function contentLoad(spec: usize, state: usize): void {
   store<u32>(state, readU32(), W_COUNTER);
   store<u32>(state, readU32(), W_OPEN);
   // Rows are counted up to the step.
-  if (load<u32>(spec, S_KIND) == WindowKind.COUNT && load<u32>(state, W_COUNTER) >= load<u32>(spec, S_COUNT_STEP)) {
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.COUNT && load<u32>(state, W_COUNTER) >= load<u32>(spec, WINDOW_COUNT_STEP)) {
     readFail(LoadFault.DAMAGED);
   }
   setLoad(spec, state + W_SET);

@@ -4,7 +4,7 @@
 import * as ctx from '../flow/context';
 import { exhaust } from '../flow/node';
 import { setDeadline } from '../flow/timers';
-import { S_FLAGS, S_LENGTH, S_STEP, S_UNIT, S_ZONE, WindowFlag } from '../agg/spec';
+import { WINDOW_FLAGS, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag } from '../agg/spec';
 import { alignedEnd } from './align';
 import { resume } from './frame';
 import { sendAll, takeIn } from './content';
@@ -15,7 +15,7 @@ import { W_END, W_LAST, W_OPEN, W_START, W_TICK } from './state';
 export function sessionPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const timeout = load<f64>(spec, S_STEP);
+  const timeout = load<f64>(spec, WINDOW_STEP);
   let i: u32 = 0;
   while (i < n) {
     const ms = timeOfRow(load<u32>(sel + (<usize>i << 2)));
@@ -42,21 +42,21 @@ export function sessionPush(node: usize, spec: usize, state: usize): void {
 /** Opens a session with a row of the time `ms`; W_END holds the cut that it follows, 0 none. */
 function open(spec: usize, state: usize, ms: f64): void {
   const cut = load<f64>(state, W_END);
-  const length = load<f64>(spec, S_LENGTH);
+  const length = load<f64>(spec, WINDOW_LENGTH);
   // A row much later than the cut doesn't continue the session that was cut.
-  const continues = cut > 0 && ms - load<f64>(state, W_LAST) <= load<f64>(spec, S_STEP);
+  const continues = cut > 0 && ms - load<f64>(state, W_LAST) <= load<f64>(spec, WINDOW_STEP);
   store<f64>(state, continues ? cut : ms, W_START);
   store<f64>(state, 0, W_END);
   store<u32>(state, 1, W_OPEN);
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, S_UNIT), length, load<f64>(spec, S_ZONE)) + length, W_TICK);
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<f64>(spec, WINDOW_ZONE)) + length, W_TICK);
 }
 
 /** Sends the open session if it ends before a row of the time `ms`. */
 function closeBefore(node: usize, spec: usize, state: usize, ms: f64): bool {
   const last = load<f64>(state, W_LAST);
   const tick = load<f64>(state, W_TICK);
-  const end = last + load<f64>(spec, S_STEP);
-  if (ms - last > load<f64>(spec, S_STEP) && end <= tick) {
+  const end = last + load<f64>(spec, WINDOW_STEP);
+  if (ms - last > load<f64>(spec, WINDOW_STEP) && end <= tick) {
     close(node, spec, state, end, 0);
     return true;
   }
@@ -77,13 +77,13 @@ function close(node: usize, spec: usize, state: usize, end: f64, cut: f64): void
 export function sessionWatermark(node: usize, spec: usize, state: usize, ms: f64): void {
   if (!load<u32>(state, W_OPEN)) return;
   const last = load<f64>(state, W_LAST);
-  if (ms - last > load<f64>(spec, S_STEP)) closeBefore(node, spec, state, ms);
+  if (ms - last > load<f64>(spec, WINDOW_STEP)) closeBefore(node, spec, state, ms);
 }
 
 /** As `sessionWatermark` by the clock, which also cuts without a further row. */
 export function sessionTick(node: usize, spec: usize, state: usize): void {
   if (!load<u32>(state, W_OPEN)) return;
-  const end = load<f64>(state, W_LAST) + load<f64>(spec, S_STEP);
+  const end = load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP);
   const tick = load<f64>(state, W_TICK);
   if (end <= ctx.nowMs && end <= tick) close(node, spec, state, end, 0);
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
@@ -91,7 +91,7 @@ export function sessionTick(node: usize, spec: usize, state: usize): void {
 
 /** Asks for a tick when the session may end. A later wish than the standing one waits: the tick looks again. */
 export function sessionDeadline(node: usize, spec: usize, state: usize, isPending: bool, pending: f64): void {
-  if (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;
-  const due = min(load<f64>(state, W_LAST) + load<f64>(spec, S_STEP), load<f64>(state, W_TICK));
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;
+  const due = min(load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP), load<f64>(state, W_TICK));
   if (!isPending || due < pending) setDeadline(node, due);
 }

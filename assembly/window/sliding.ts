@@ -6,7 +6,9 @@
 import * as ctx from '../flow/context';
 import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { setDeadline } from '../flow/timers';
-import { NO_INPUT, S_FLAGS, S_LENGTH, S_STEP, S_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue } from '../agg/spec';
+import {
+  NO_INPUT, WINDOW_FLAGS, WINDOW_LENGTH, WINDOW_STEP, WINDOW_TRIGGER, WindowFlag, bindOf, bindTag, bindVal, isTrue,
+} from '../agg/spec';
 import { rowsDropBefore } from '../rows/store';
 import { resume } from './frame';
 import { sendRange, takeIn } from './content';
@@ -19,10 +21,10 @@ import { W_ROWS, W_STACKS } from './state';
 export function slidingPush(node: usize, spec: usize, state: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
-  const length = load<f64>(spec, S_LENGTH);
-  const delay = load<f64>(spec, S_STEP);
-  const trigger = load<u16>(spec, S_TRIGGER);
-  const joinsEqual = (load<u32>(spec, S_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const delay = load<f64>(spec, WINDOW_STEP);
+  const trigger = load<u16>(spec, WINDOW_TRIGGER);
+  const joinsEqual = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.JOINS_EQUAL) != 0;
   let triggers: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
@@ -50,9 +52,9 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
 
 /** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
 function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
-  const length = load<f64>(spec, S_LENGTH);
+  const length = load<f64>(spec, WINDOW_LENGTH);
   if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms);
-  else if (load<f64>(spec, S_STEP) > 0) {
+  else if (load<f64>(spec, WINDOW_STEP) > 0) {
     if (!queuePush(state, ms, accountOf(node))) exhaust(node);
     return;
   } else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
@@ -61,8 +63,8 @@ function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
 
 /** Sends the windows whose delay has passed at `ms`. */
 export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): void {
-  const length = load<f64>(spec, S_LENGTH);
-  const delay = load<f64>(spec, S_STEP);
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const delay = load<f64>(spec, WINDOW_STEP);
   while (!queueIsEmpty(state)) {
     const trigger = queueFirst(state);
     const end = trigger + delay;
@@ -74,6 +76,6 @@ export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): vo
 
 /** Asks for a tick when the next delay ends, by the clock. */
 export function slidingDeadline(node: usize, spec: usize, state: usize): void {
-  if (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME || queueIsEmpty(state)) return;
-  setDeadline(node, queueFirst(state) + load<f64>(spec, S_STEP));
+  if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || queueIsEmpty(state)) return;
+  setDeadline(node, queueFirst(state) + load<f64>(spec, WINDOW_STEP));
 }

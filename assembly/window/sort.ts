@@ -29,7 +29,7 @@ import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import {
-  SORT_COLUMNS as S_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS as S_KEYS, SORT_SIZE_OF as S_LIST,
+  SORT_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS, SORT_SIZE_OF,
 } from '../gen/window-layouts';
 
 const FAIL: usize = ROWS_SIZE;
@@ -37,16 +37,16 @@ const FAIL_LEN: usize = ROWS_SIZE + 4;
 const STATE_SIZE: u32 = ROWS_SIZE + 8;
 const REF_SIZE: u32 = 8;
 /** Entry: where its keys begin. */
-const E_KEYS: u32 = 8;
+const ORDER_KEYS: u32 = 8;
 
 // @ts-ignore: decorator
 @inline function keyOperand(spec: usize, k: u32): u32 {
-  return load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_OPERAND);
+  return load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_OPERAND);
 }
 
 /** Keys that differ from row to row and are kept with it. */
 function keptKeys(spec: usize): u32 {
-  const keys = load<u32>(spec, S_KEYS);
+  const keys = load<u32>(spec, SORT_KEYS);
   let kept: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) kept += <u32>!isConst(keyOperand(spec, k));
   return kept;
@@ -71,7 +71,7 @@ export function sortOpen(node: usize): bool {
   if (!state) return false;
   const spec = <usize>load<u32>(node, N_SPEC);
   store<u32>(node, <u32>state, N_STATE);
-  rowsInit(state, keptKeys(spec) + load<u32>(spec, S_COLUMNS), 0, accountOf(node));
+  rowsInit(state, keptKeys(spec) + load<u32>(spec, SORT_COLUMNS), 0, accountOf(node));
   return true;
 }
 
@@ -106,7 +106,7 @@ export function sortPush(node: usize): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
   const keys = keptKeys(spec);
-  const columns = load<u32>(spec, S_COLUMNS);
+  const columns = load<u32>(spec, SORT_COLUMNS);
   const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
   const page = rowsLast(state);
   const to: u32 = page ? load<u32>(page, PAGE_TO) : 0;
@@ -120,7 +120,7 @@ export function sortPush(node: usize): void {
 
 /** Binds what is kept of a row. */
 function bindAll(spec: usize, columns: u32, binds: usize): void {
-  const keys = load<u32>(spec, S_KEYS);
+  const keys = load<u32>(spec, SORT_KEYS);
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
     if (isConst(operand)) continue;
@@ -142,7 +142,7 @@ function failByKeys(spec: usize, state: usize, program: usize, page: usize, to: 
 
 // @ts-ignore: decorator
 @inline function failByRow(spec: usize, state: usize, program: usize, page: usize, row: u32): void {
-  const keys = load<u32>(spec, S_KEYS);
+  const keys = load<u32>(spec, SORT_KEYS);
   let c: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
@@ -158,9 +158,9 @@ let unordered: u64 = 0;
 
 /** True when the row of entry `a` comes after that of entry `b`. */
 function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
-  const keys = load<u32>(spec, S_KEYS);
-  a += E_KEYS;
-  b += E_KEYS;
+  const keys = load<u32>(spec, SORT_KEYS);
+  a += ORDER_KEYS;
+  b += ORDER_KEYS;
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
     let tagA: u8;
@@ -185,7 +185,7 @@ function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
       unordered = mismatch(tagA, valA, tagB);
       return false;
     }
-    const descends = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>S_LIST + SORT_KEY_DESCENDING) != 0 && !isNull(tagA) && !isNull(tagB);
+    const descends = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_DESCENDING) != 0 && !isNull(tagA) && !isNull(tagB);
     return descends ? order < 0 : order > 0;
   }
   return false;
@@ -258,7 +258,7 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
 
 // @ts-ignore: decorator
 @inline function entrySize(spec: usize): u32 {
-  return E_KEYS + keptKeys(spec) * SLOT_SIZE;
+  return ORDER_KEYS + keptKeys(spec) * SLOT_SIZE;
 }
 
 /** Makes entries of all rows, sorts them and returns the list of their addresses. */
@@ -271,7 +271,7 @@ function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32):
     for (let row: u32 = 0; row < end; row++, entry += size) {
       store<u32>(entry, <u32>page);
       store<u32>(entry, row, 4);
-      let slot = entry + E_KEYS;
+      let slot = entry + ORDER_KEYS;
       for (let c: u32 = 0; c < keys; c++, slot += SLOT_SIZE) {
         store<u64>(slot, pageVal(page, c, row));
         store<u64>(slot, <u64>pageTag(page, c, row), SLOT_TAG);
@@ -288,7 +288,7 @@ function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32):
 /** Sends the rows in order; false when memory is exhausted: the reason then stands in flow/failure.ts. */
 function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
   const keys = keptKeys(spec);
-  const columns = load<u32>(spec, S_COLUMNS);
+  const columns = load<u32>(spec, SORT_COLUMNS);
   const refs = poolAlloc(ctx.scratch, min(n, BATCH_ROWS) * REF_SIZE);
   for (let done: u32 = 0; done < n; done += BATCH_ROWS) {
     const part = min(n - done, BATCH_ROWS);

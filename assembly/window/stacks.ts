@@ -9,7 +9,7 @@ import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
-  S_FLAGS, S_KEYS, S_KIND, S_STEP, WindowFlag, WindowKind, allMergeable,
+  WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_STEP, WindowFlag, WindowKind, allMergeable,
 } from '../agg/spec';
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, SET_VALUES, findNullGroup, setFree, setInit, setReset,
@@ -39,10 +39,10 @@ const STACKS_SIZE: u32 = 240;
 /** True for windows that this serves: sliding, one group, sent with the row, aggregates of fixed size. */
 export function canStack(spec: usize): bool {
   return (
-    load<u32>(spec, S_KIND) == WindowKind.SLIDING &&
-    (load<u32>(spec, S_FLAGS) & WindowFlag.GROUPED) != 0 &&
-    load<u32>(spec, S_KEYS) == 0 &&
-    load<f64>(spec, S_STEP) == 0 &&
+    load<u32>(spec, WINDOW_KIND) == WindowKind.SLIDING &&
+    (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0 &&
+    load<u32>(spec, WINDOW_KEYS) == 0 &&
+    load<f64>(spec, WINDOW_STEP) == 0 &&
     allMergeable(spec)
   );
 }

@@ -3,7 +3,7 @@ import * as ctx from '../flow/context';
 import { Tag } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { microsOf } from '../value/time';
-import { S_FLAGS, S_TIMESTAMP, WindowFlag } from '../agg/spec';
+import { WINDOW_FLAGS, WINDOW_TIMESTAMP, WindowFlag } from '../agg/spec';
 import { rowTimes } from './frame';
 
 // @ts-ignore: decorator
@@ -14,12 +14,12 @@ import { rowTimes } from './frame';
 /** Reads the times of the rows: event time from the timestamp column, otherwise the clock. */
 export function readTimes(spec: usize, program: usize, sel: usize, n: u32): void {
   const times = rowTimes();
-  if (!(load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME)) {
+  if (!(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME)) {
     const now = floor(ctx.nowMs);
     for (let i: u32 = 0; i < n; i++) store<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3), now);
     return;
   }
-  const operand = load<u16>(spec, S_TIMESTAMP);
+  const operand = load<u16>(spec, WINDOW_TIMESTAMP);
   const vals = valsOf(program, operand);
   const tags = tagsOf(program, operand);
   const stride = strideOf(operand);

@@ -11,7 +11,9 @@ import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
-import { NO_INPUT, S_FLAGS, S_KIND, S_PARTITION, S_TIMESTAMP, WindowFlag, WindowKind, specPrepare } from '../agg/spec';
+import {
+  NO_INPUT, WINDOW_FLAGS, WINDOW_KIND, WINDOW_PARTITION, WINDOW_TIMESTAMP, WindowFlag, WindowKind, specPrepare,
+} from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { rowsFree } from '../rows/store';
 import { frameEnter, frameLeave, hold } from './frame';
@@ -42,7 +44,7 @@ export function windowOperator(operator: Operator): void {
 
 // @ts-ignore: decorator
 @inline function isEventTime(spec: usize): bool {
-  return (load<u32>(spec, S_FLAGS) & WindowFlag.EVENT_TIME) != 0;
+  return (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME) != 0;
 }
 
 /**
@@ -63,12 +65,12 @@ export function windowOpen(node: usize): bool {
   keptInit(spec, state, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
-  if (load<u32>(spec, S_KIND) == WindowKind.STATE && load<u16>(spec, S_PARTITION) != NO_INPUT) {
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.STATE && load<u16>(spec, WINDOW_PARTITION) != NO_INPUT) {
     const partitions = partitionsNew(acct);
     store<u32>(state, <u32>partitions, W_PARTITIONS);
     return partitions != 0;
   }
-  if (!isEventTime(spec) && load<u32>(spec, S_KIND) <= WindowKind.HOPPING) {
+  if (!isEventTime(spec) && load<u32>(spec, WINDOW_KIND) <= WindowKind.HOPPING) {
     return setDeadline(node, 0);
   }
   return true;
@@ -81,8 +83,8 @@ export function windowOpen(node: usize): bool {
 function followEventTime(node: usize, spec: usize): void {
   const column = timesColumn(node);
   if (column < 0) return;
-  store<u16>(spec, <u16>(OPERAND_COL + column), S_TIMESTAMP);
-  if (load<u32>(node, N_FLAGS) & NodeFlag.TIES) store<u32>(spec, load<u32>(spec, S_FLAGS) | WindowFlag.JOINS_EQUAL, S_FLAGS);
+  store<u16>(spec, <u16>(OPERAND_COL + column), WINDOW_TIMESTAMP);
+  if (load<u32>(node, N_FLAGS) & NodeFlag.TIES) store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
 }
 
 /** Begins the work of a window; false when memory is exhausted. */
@@ -97,7 +99,7 @@ export function windowPush(node: usize): void {
   if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  if (load<u32>(spec, S_KIND) == WindowKind.MESSAGE) messagePush(node, spec, state);
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.MESSAGE) messagePush(node, spec, state);
   else if (ctx.rowErrors) pushBetweenFailures(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
   else pushAll(node, spec, state, <usize>load<u32>(node, N_PROGRAM));
   frameLeave();
@@ -149,7 +151,7 @@ function pushBetweenFailures(node: usize, spec: usize, state: usize, program: us
 }
 
 function push(node: usize, spec: usize, state: usize): void {
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       alignedPush(node, spec, state);
@@ -166,7 +168,7 @@ function push(node: usize, spec: usize, state: usize): void {
 /** Sets the deadline of a window of processing time. */
 function askForTick(node: usize, spec: usize, state: usize): void {
   if (isEventTime(spec) || isExhausted(node)) return;
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       setDeadline(node, load<f64>(state, W_END));
@@ -191,7 +193,7 @@ export function windowTick(node: usize): void {
   if (isExhausted(node) || !enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       if (load<f64>(state, W_END) == 0) alignedStart(spec, state, floor(ctx.nowMs));
@@ -226,7 +228,7 @@ function windowWatermark(node: usize, ms: f64): void {
   if (!enter(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  switch (load<u32>(spec, S_KIND)) {
+  switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.TUMBLING:
     case WindowKind.HOPPING:
       alignedFire(node, spec, state, ms);
@@ -245,7 +247,7 @@ export function windowFree(node: usize): void {
   if (!state) return;
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
-  const kind = load<u32>(load<u32>(node, N_SPEC), S_KIND);
+  const kind = load<u32>(load<u32>(node, N_SPEC), WINDOW_KIND);
   if (kind == WindowKind.HOPPING) panesFree(node, state);
   else if (kind == WindowKind.STATE) partitionsFree(<usize>load<u32>(state, W_PARTITIONS));
   else stacksFree(node, state);

@@ -10,11 +10,11 @@ import { parameterError } from '../error';
 import { keepItem, keepParameter } from '../keep';
 import { keyLen, keyOff, keyText } from '../key';
 import { giveResult } from '../result';
-import { G_C, NO_INPUT, bindOf, bindTag, bindVal } from '../spec';
+import { AGG_C, NO_INPUT, bindOf, bindTag, bindVal } from '../spec';
 
 export function deduplicateTake(set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32): void {
   if (!keepParameter(set, agg, state, tagAt, row) || !keepItem(set, Agg.DEDUPLICATE, state, tagAt, tag, payload)) return;
-  const c = load<u16>(agg, G_C);
+  const c = load<u16>(agg, AGG_C);
   if (c != NO_INPUT) keepItem(set, Agg.DEDUPLICATE, state, tagAt, bindTag(bindOf(c), row), bindVal(bindOf(c), row));
 }
 
@@ -23,7 +23,7 @@ export function deduplicateTake(set: usize, agg: usize, state: usize, tagAt: usi
  * its value is new, null if not. With operand c an item is a value and its row, otherwise the value alone.
  */
 export function deduplicateFinish(agg: usize, list: usize, parameterTag: u8): void {
-  const width: u32 = load<u16>(agg, G_C) == NO_INPUT ? 1 : 2;
+  const width: u32 = load<u16>(agg, AGG_C) == NO_INPUT ? 1 : 2;
   const n = load<u32>(list, 4) / width;
   if (n == 0) {
     giveResult(Tag.NULL, 0);

@@ -2,7 +2,7 @@
 import { Tag } from '../../mem/layout';
 import { SET_VALUES } from '../group';
 import { giveValue } from '../result';
-import { G_B, NO_INPUT, bindOf, bindTag, bindVal, isTrue } from '../spec';
+import { AGG_B, NO_INPUT, bindOf, bindTag, bindVal, isTrue } from '../spec';
 import { storeValue } from '../take';
 
 /** 1 once a value was taken. */
@@ -16,7 +16,7 @@ function setValue(set: usize, state: usize, tagAt: usize, tag: u8, payload: u64)
 
 /** True when last_value passes over nulls. */
 function ignoresNulls(agg: usize, row: u32): bool {
-  const input = load<u16>(agg, G_B);
+  const input = load<u16>(agg, AGG_B);
   return input != NO_INPUT && isTrue(bindTag(bindOf(input), row), bindVal(bindOf(input), row));
 }
 

@@ -2,7 +2,7 @@
 import * as ctx from '../../flow/context';
 import { COL_VALS, Tag } from '../../mem/layout';
 import { OP_A, OP_B, constOf, isConst, program, tagsOf, valsOf } from '../operand';
-import { dstOf, isDense, setUniform, uniformOf } from '../rows';
+import { dstOf, isDense, setUniform, uniformOf } from '../row-loops';
 import { FLOAT_TAGS, isFloatOrNull, setFloatOrNull } from '../tags';
 
 export namespace Kind {

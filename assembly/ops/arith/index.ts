@@ -2,7 +2,7 @@
 // side makes doubles of both; anything else is an error.
 import { Tag, isNull } from '../../mem/layout';
 import { operandError, plainError, valueError } from '../../value/error';
-import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../rows';
+import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 import { Kind, arithDense } from './dense';
 
 // @ts-ignore: decorator

@@ -7,8 +7,8 @@ import { hostClock } from '../../flow/host';
 import { longestHost } from '../../flow/longest';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
-import { OP_ARGS, OP_ARG_COUNT, OP_IMM, P_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';
-import { dstOf } from '../rows';
+import { OP_ARGS, OP_ARG_COUNT, OP_IMM, PROGRAM_ARGS, program, strideOf, tagsOf, valsOf } from '../operand';
+import { dstOf } from '../row-loops';
 import { count } from '../result';
 
 const MAX_ARGS: u32 = 64;
@@ -28,7 +28,7 @@ export function hostScratch(size: u32, isCounted: bool): usize {
 }
 
 export function callHost(op: usize): void {
-  const args = <usize>load<u32>(program, P_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
   const argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);
   for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + (<usize>i << 1));

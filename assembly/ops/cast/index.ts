@@ -10,7 +10,7 @@ import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
 import { giveText, resultBegin } from '../result';
-import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../rows';
+import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 
 const MICROS_PER_MS: i64 = 1000;
 /** Years 0000 to 9999, which is all that RFC 3339 can write, in microseconds. */

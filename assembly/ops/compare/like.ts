@@ -5,7 +5,7 @@ import { COL_VALS, Tag, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
 import { operandError, valueError } from '../../value/error';
 import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
-import { dstOf, give, giveBool, map2Raw, setUniform, uniformOf } from '../rows';
+import { dstOf, give, giveBool, map2Raw, setUniform, uniformOf } from '../row-loops';
 
 const PERCENT: u8 = 0x25;
 const UNDERSCORE: u8 = 0x5f;

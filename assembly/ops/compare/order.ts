@@ -5,7 +5,7 @@ import { bytesEqual } from '../../value/bytes';
 import { Cmp, compareValues } from '../../value/compare';
 import { operandError } from '../../value/error';
 import { OP_A, OP_B, constOf, isConst, program, strideOf, tagsOf, valsOf } from '../operand';
-import { dstOf, give, giveBool, isDense, map2, setUniform, uniformOf } from '../rows';
+import { dstOf, give, giveBool, isDense, map2, setUniform, uniformOf } from '../row-loops';
 import { Kind, compareDense } from './dense';
 
 const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -3,7 +3,7 @@ import { SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf } from '../../mem/layout
 import { Cmp, compareValues } from '../../value/compare';
 import { operandError, putKind, wrapError } from '../../value/error';
 import { textBegin, textLiteral, textTake } from '../../value/text';
-import { argCount, argTag, argVal, give, giveBool, map2Raw, map3, mapA } from '../rows';
+import { argCount, argTag, argVal, give, giveBool, map2Raw, map3, mapA } from '../row-loops';
 
 // ---- BETWEEN -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import { operandError, valueError, wrapError } from '../../value/error';
 import { OP_A, OP_B, isConst, program, valsOf } from '../operand';
 import {
   argCount, argTag, argVal, dstOf, give, giveBool, giveNull, isDense, map1, map2Raw, mapArgs, setUniform, uniformOf,
-} from '../rows';
+} from '../row-loops';
 
 /** Two columns of booleans. */
 // @ts-ignore: decorator

@@ -4,7 +4,7 @@ import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';
 import { OP_B } from '../operand';
 import { float1, float2, giveNoNumber, giveNoNumbers, isNumeric } from '../numeric';
-import { give, giveF64, map1, map2 } from '../rows';
+import { give, giveF64, map1, map2 } from '../row-loops';
 
 export function mathPower(op: usize): void {
   float2(op, (x: f64, y: f64): f64 => Math.pow(x, y));

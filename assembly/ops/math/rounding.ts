@@ -3,7 +3,7 @@ import { OPERAND_NONE, Tag } from '../../mem/layout';
 import { toF64, truncateF64 } from '../../value/number';
 import { OP_B } from '../operand';
 import { float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
-import { giveF64, giveI64, giveNull, map1, map2 } from '../rows';
+import { giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 
 export function mathCeil(op: usize): void {
   float1(op, (x: f64): f64 => ceil(x));

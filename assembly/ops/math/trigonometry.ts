@@ -3,7 +3,7 @@ import { Tag } from '../../mem/layout';
 import { plainError } from '../../value/error';
 import { toF64 } from '../../value/number';
 import { float1, float1OrNull, float2, giveNoNumber, isNumeric } from '../numeric';
-import { give, giveF64, giveNull, map1 } from '../rows';
+import { give, giveF64, giveNull, map1 } from '../row-loops';
 
 const DEGREE: f64 = Math.PI / 180;
 

@@ -2,7 +2,7 @@
 import * as ctx from '../../flow/context';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS } from '../../mem/layout';
 import { OP_A, OP_DST, blockOf, constOf, isConst, program } from '../operand';
-import { setUniform } from '../rows';
+import { setUniform } from '../row-loops';
 
 /** dst := a with its tags as they are; the source text of numbers comes along. */
 export function moveMove(op: usize): void {

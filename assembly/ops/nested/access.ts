@@ -6,7 +6,7 @@ import { bytesEqual } from '../../value/bytes';
 import { kindName, putShort, valueError } from '../../value/error';
 import { truncateF64 } from '../../value/number';
 import { textBegin, textByte, textI64, textLiteral, textTake } from '../../value/text';
-import { give, giveNull, map2, map3 } from '../rows';
+import { give, giveNull, map2, map3 } from '../row-loops';
 
 /** Address of the member with this key, 0 when there is none. */
 export function findMember(object: u64, keyOff: usize, keyLen: u32): usize {

@@ -6,7 +6,7 @@ import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';
 import { OP_IMM } from '../operand';
 import { charge, resultRoom, valueLength, valueLimit } from '../result';
-import { argCount, argIsConst, argTag, argVal, give, mapA, mapArgsStrict } from '../rows';
+import { argCount, argIsConst, argTag, argVal, give, mapA, mapArgsStrict } from '../row-loops';
 
 export function nestedArrayOf(op: usize): void {
   mapArgsStrict(op, (): void => {

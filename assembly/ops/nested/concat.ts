@@ -3,7 +3,7 @@ import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, Tag, isNull, lenOf, offOf,
 import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';
 import { resultRoom } from '../result';
-import { argCount, argTag, argVal, give, mapArgsStrict } from '../rows';
+import { argCount, argTag, argVal, give, mapArgsStrict } from '../row-loops';
 
 /** Negative, zero or positive as the key of member a stands before, with or after that of member b. */
 // @ts-ignore: decorator

@@ -7,7 +7,7 @@ import { putCodePoint } from '../../text/utf8';
 import { plainError } from '../../value/error';
 import { isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
 import { isAbsent } from '../numeric';
-import { give, giveNull, map2 } from '../rows';
+import { give, giveNull, map2 } from '../row-loops';
 import { count, endOf, part, readCount, text1, textOf } from './text-of';
 
 const MAX_PADDING: i64 = 1 << 20;

@@ -8,7 +8,7 @@ import { runeAt, runeCount, runeLen } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import { OP_C } from '../operand';
 import { giveText, resultBegin } from '../result';
-import { argCount, argTag, argVal, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict } from '../rows';
+import { argCount, argTag, argVal, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict } from '../row-loops';
 import { count, isCount, part, readCount, textOf } from './text-of';
 
 export function stringLength(op: usize): void {

@@ -4,7 +4,7 @@ import { printValue } from '../../value/print';
 import { truncateF64 } from '../../value/number';
 import { textBegin, textTake } from '../../value/text';
 import { giveRefusal, isAbsent } from '../numeric';
-import { give, giveNull, map1 } from '../rows';
+import { give, giveNull, map1 } from '../row-loops';
 
 /** The value as text: payload of a STR. */
 export function textOf(tag: u8, val: u64): u64 {

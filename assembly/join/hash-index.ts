@@ -7,34 +7,34 @@
 //               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
 import { alloc, free } from '../mem/alloc';
 import { pageTag } from '../rows/page';
-import { K_RIGHT, keyAt } from './spec';
+import { JOIN_KEY_RIGHT, keyAt } from './spec';
 import { KIND_COUNT, KIND_NULL, NO_HASH, kindOf, rightHash } from './keys';
 
-const I_MASK: usize = 4;
-const I_RING: usize = 8;
-const I_OLDEST: usize = 12;
-const I_KEYS: usize = 16;
-const I_STEP: usize = 20;
-const I_SPEC: usize = 24;
-const I_KINDS: u32 = 32;
+const INDEX_MASK: usize = 4;
+const INDEX_RING: usize = 8;
+const INDEX_OLDEST: usize = 12;
+const INDEX_KEYS: usize = 16;
+const INDEX_STEP: usize = 20;
+const INDEX_SPEC: usize = 24;
+const INDEX_KINDS: u32 = 32;
 const KINDS_SIZE: u32 = KIND_COUNT << 2;
 
 /** Makes an empty index with room for one row more than `rows`; 0 when memory is exhausted. */
 export function indexNew(spec: usize, step: usize, keys: u32, rows: u32, acct: usize): usize {
   let slots: u32 = 64;
   while (slots <= rows && slots < 1 << 27) slots <<= 1;
-  const fixed = I_KINDS + keys * KINDS_SIZE;
+  const fixed = INDEX_KINDS + keys * KINDS_SIZE;
   const size = <u64>fixed + (<u64>slots << 4);
   if (slots <= rows || size > 0x7fffffff) return 0;
   const index = alloc(<u32>size, acct);
   if (!index) return 0;
   memory.fill(index, 0, fixed + (slots << 3));
   store<u32>(index, <u32>size);
-  store<u32>(index, slots - 1, I_MASK);
-  store<u32>(index, slots - 1, I_RING);
-  store<u32>(index, keys, I_KEYS);
-  store<u32>(index, <u32>step, I_STEP);
-  store<u32>(index, <u32>spec, I_SPEC);
+  store<u32>(index, slots - 1, INDEX_MASK);
+  store<u32>(index, slots - 1, INDEX_RING);
+  store<u32>(index, keys, INDEX_KEYS);
+  store<u32>(index, <u32>step, INDEX_STEP);
+  store<u32>(index, <u32>spec, INDEX_SPEC);
   return index;
 }
 
@@ -44,26 +44,26 @@ export function indexFree(index: usize, acct: usize): void {
 
 // @ts-ignore: decorator
 @inline function bucketAt(index: usize, hash: u32): usize {
-  const buckets = index + I_KINDS + load<u32>(index, I_KEYS) * KINDS_SIZE;
-  return buckets + (<usize>(hash & load<u32>(index, I_MASK)) << 3);
+  const buckets = index + INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE;
+  return buckets + (<usize>(hash & load<u32>(index, INDEX_MASK)) << 3);
 }
 
 // @ts-ignore: decorator
 @inline function entryAt(index: usize, slot: u32): usize {
-  const buckets = index + I_KINDS + load<u32>(index, I_KEYS) * KINDS_SIZE;
-  return buckets + (<usize>(load<u32>(index, I_MASK) + 1 + slot) << 3);
+  const buckets = index + INDEX_KINDS + load<u32>(index, INDEX_KEYS) * KINDS_SIZE;
+  return buckets + (<usize>(load<u32>(index, INDEX_MASK) + 1 + slot) << 3);
 }
 
 /** Counts a value of key `k` in or out. */
 // @ts-ignore: decorator
 @inline export function indexCount(index: usize, k: u32, kind: u32, by: u32): void {
-  const at = index + I_KINDS + k * KINDS_SIZE + (kind << 2);
+  const at = index + INDEX_KINDS + k * KINDS_SIZE + (kind << 2);
   store<u32>(at, load<u32>(at) + by);
 }
 
 /** Kinds that the values of key `k` have, a bit for each; null has none. */
 export function indexKinds(index: usize, k: u32): u32 {
-  const at = index + I_KINDS + k * KINDS_SIZE;
+  const at = index + INDEX_KINDS + k * KINDS_SIZE;
   let kinds: u32 = 0;
   for (let kind = KIND_NULL + 1; kind < KIND_COUNT; kind++) {
     if (load<u32>(at + (kind << 2))) kinds |= <u32>1 << kind;
@@ -73,7 +73,7 @@ export function indexKinds(index: usize, k: u32): u32 {
 
 /** Adds the row at position `row`, which is the last; it must have room. */
 export function indexAdd(index: usize, row: u32, hash: u32): void {
-  const slot = (load<u32>(index, I_OLDEST) + row) & load<u32>(index, I_RING);
+  const slot = (load<u32>(index, INDEX_OLDEST) + row) & load<u32>(index, INDEX_RING);
   const entry = entryAt(index, slot);
   store<u32>(entry, 0);
   store<u32>(entry, hash, 4);
@@ -100,7 +100,7 @@ export function indexAdd(index: usize, row: u32, hash: u32): void {
 // @ts-ignore: decorator
 @inline export function indexRow(index: usize, slot: u32, hash: u32): i32 {
   if (load<u32>(entryAt(index, slot - 1), 4) != hash) return -1;
-  return <i32>((slot - 1 - load<u32>(index, I_OLDEST)) & load<u32>(index, I_RING));
+  return <i32>((slot - 1 - load<u32>(index, INDEX_OLDEST)) & load<u32>(index, INDEX_RING));
 }
 
 // ---- the right side -------------------------------------------------------------------------------------------
@@ -110,27 +110,27 @@ export function indexAdd(index: usize, row: u32, hash: u32): void {
  * made.
  */
 export function indexAddRow(index: usize, position: u32, page: usize, row: u32): bool {
-  if (position > load<u32>(index, I_RING)) return false;
+  if (position > load<u32>(index, INDEX_RING)) return false;
   countRow(index, page, row, 1);
-  indexAdd(index, position, rightHash(load<u32>(index, I_SPEC), load<u32>(index, I_STEP), page, row));
+  indexAdd(index, position, rightHash(load<u32>(index, INDEX_SPEC), load<u32>(index, INDEX_STEP), page, row));
   return true;
 }
 
 /** Takes the first row out. It is the first of its bucket as well. */
 export function indexDropRow(index: usize, page: usize, row: u32): void {
   countRow(index, page, row, -1);
-  const oldest = load<u32>(index, I_OLDEST);
+  const oldest = load<u32>(index, INDEX_OLDEST);
   const entry = entryAt(index, oldest);
   const hash = load<u32>(entry, 4);
   if (hash != NO_HASH) store<u32>(bucketAt(index, hash), load<u32>(entry));
-  store<u32>(index, (oldest + 1) & load<u32>(index, I_RING), I_OLDEST);
+  store<u32>(index, (oldest + 1) & load<u32>(index, INDEX_RING), INDEX_OLDEST);
 }
 
 function countRow(index: usize, page: usize, row: u32, by: u32): void {
-  const spec = <usize>load<u32>(index, I_SPEC);
-  const step = <usize>load<u32>(index, I_STEP);
-  const keys = load<u32>(index, I_KEYS);
+  const spec = <usize>load<u32>(index, INDEX_SPEC);
+  const step = <usize>load<u32>(index, INDEX_STEP);
+  const keys = load<u32>(index, INDEX_KEYS);
   for (let k: u32 = 0; k < keys; k++) {
-    indexCount(index, k, kindOf(pageTag(page, load<u32>(keyAt(spec, step, k), K_RIGHT), row)), by);
+    indexCount(index, k, kindOf(pageTag(page, load<u32>(keyAt(spec, step, k), JOIN_KEY_RIGHT), row)), by);
   }
 }

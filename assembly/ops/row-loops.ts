@@ -3,7 +3,7 @@
 import * as ctx from '../flow/context';
 import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import {
-  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, OP_DST, P_ARGS,
+  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, OP_DST, PROGRAM_ARGS,
   blockOf, constOf, isConst, program, strideOf, tagsOf, valsOf,
 } from './operand';
 
@@ -222,7 +222,7 @@ export let argCount: u32 = 0;
 }
 
 function gather(op: usize, row: u32): void {
-  const args = <usize>load<u32>(program, P_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
   for (let i: u32 = 0; i < argCount; i++) {
     const operand = load<u16>(args + (<usize>i << 1));
     const at = row * strideOf(operand);
