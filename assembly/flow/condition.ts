@@ -4,10 +4,10 @@
 //
 //   condition   bits of the orders for which it is true | WHOLE | TEXT
 import * as ctx from './context';
-import { N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM } from '../gen/flow-layouts';
+import { FILTER_CONDITION, N_COMPARED, N_CONDITION, N_CONSTANT, N_PROGRAM, N_SPEC } from '../gen/flow-layouts';
 import { Op } from '../gen/opcodes';
-import { COL_TAGS, COL_VALS, OPERAND_COL, Tag, lenOf, offOf } from '../mem/layout';
-import { OP_A, OP_B, OP_DST, PROGRAM_OPS, constOf, isConst } from '../ops/operand';
+import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_COL, Tag, lenOf, offOf, setAt } from '../mem/layout';
+import { OP_A, OP_B, OP_DST, PROGRAM_OPS, blockOf, constOf, isConst } from '../ops/operand';
 import { bytesEqual } from '../value/bytes';
 
 /** More rows are faster in a program. */
@@ -90,6 +90,15 @@ function ordersOf(code: u32): u32 {
     passed += <u32>((order & condition) != 0);
   }
   return passed;
+}
+
+/** Writes what the program of the filter would have written where all selected rows pass: nodes below may read it. */
+export function writePassed(node: usize): void {
+  const block = blockOf(load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION));
+  const n = ctx.selLen;
+  for (let i: u32 = 0; i < n; i++) setAt(block, load<u32>(ctx.sel + (<usize>i << 2)), Tag.BOOL, 1);
+  store<u8>(block, Tag.BOOL, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
 }
 
 // @ts-ignore: decorator

@@ -1,5 +1,5 @@
 // How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
-import { FEW_ROWS, passing } from './condition';
+import { FEW_ROWS, passing, writePassed } from './condition';
 import * as ctx from './context';
 import { hostClock } from './host';
 import { longestNote } from './longest';
@@ -50,7 +50,10 @@ function pushTimed(node: usize): void {
   store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
   store<f64>(node, ctx.nowMs, N_LAST);
   ctx.addWork(count);
-  if (passed) emit(node);
+  if (passed) {
+    writePassed(node);
+    emit(node);
+  }
   return true;
 }
 

@@ -74,4 +74,27 @@ test('rows that come alone or a few at a time pass as among many', () => {
   }
 });
 
+test('what is computed from the condition again sees it as it was decided', () => {
+  const rule = openRule([stream], 'SELECT i, i > 2 AS isMore FROM demo WHERE i > 2', { kernel });
+  output = [];
+  // Another condition in between, in the same place.
+  const other = openRule([stream], 'SELECT i, i < 2 AS isMore FROM demo WHERE i < 2', { kernel });
+  other.feed('demo', [{ i: 1 }]);
+  other.feed('demo', [{ i: 3 }, { i: 1 }]);
+  output = [];
+  rule.feed('demo', [{ i: 3 }]);
+  rule.feed('demo', [{ i: 4 }, { i: 5 }]);
+  other.close();
+  rule.close();
+  const rows = output
+    .join('')
+    .trimEnd()
+    .split('\n')
+    .flatMap((message) => JSON.parse(message));
+  assert.equal(
+    rows,
+    [3, 4, 5].map((i) => ({ i, isMore: true })),
+  );
+});
+
 test.run();
