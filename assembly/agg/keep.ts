@@ -12,12 +12,15 @@ import { failAggregate } from './take';
 export function keepParameter(set: usize, agg: usize, state: usize, tagAt: usize, row: u32): bool {
   const b = load<u16>(agg, AGG_B);
   if (load<u32>(state, 4) != 0 || b == NO_INPUT) return true;
-  if (bindTag(bindOf(b), row) == Tag.ERROR) {
-    failAggregate(set, state, tagAt, bindVal(bindOf(b), row));
+  const tag = bindTag(bindOf(b), row);
+  const payload = bindVal(bindOf(b), row);
+  if (tag == Tag.ERROR) {
+    failAggregate(set, state, tagAt, payload);
     return false;
   }
-  store<u64>(state, bindVal(bindOf(b), row), 16);
-  store<u8>(tagAt, bindTag(bindOf(b), row));
+  // A text stays longer than the batch: the result names it when it is no parameter.
+  store<u64>(state, copyValue(set + SET_VALUES, tag, payload), 16);
+  store<u8>(tagAt, tag);
   return true;
 }
 

@@ -1,5 +1,5 @@
 // The batch under way. One kernel instance works on one batch at a time, so these are plain globals: operators read
-// and narrow them, `emit` (flow/node.ts) saves and restores them around each child.
+// and narrow them, `emit` (flow/emit.ts) saves and restores them around each child.
 import { poolInit, poolReset } from '../mem/pool';
 import { alloc, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE, REGISTER_COUNT } from '../mem/layout';

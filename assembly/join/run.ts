@@ -1,7 +1,7 @@
 // The join of one message under way. What it sends may bring a join below to work before it goes on; that one puts these
 // variables aside meanwhile (join/aside.ts).
 //
-// Rows are named by their position among those of their branch (join/branch.ts). A tuple is what the steps so far have
+// Rows are named by their position among those of their branch (rows/number.ts). A tuple is what the steps so far have
 // joined: the position of a row for each branch, NO_ROW where an outer join found none. The rows of the first branch are the
 // tuples before the first step.
 //
