@@ -4,7 +4,7 @@
 // `rowWrite` then work from the table alone.
 import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf } from '../mem/layout';
+import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';

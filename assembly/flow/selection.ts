@@ -3,7 +3,7 @@
 import { alloc, WORKSPACE } from '../mem/alloc';
 import { BATCH_ROWS, Tag, tagAt } from '../mem/layout';
 
-/** A batch of more nested operators than this is not narrowed any further; the planner never comes near. */
+/** More nested operators than this are answered as without memory; the planner never comes near. */
 const MAX_DEPTH: u32 = 64;
 /** One more row than a batch has: branch-free narrowing stores behind the last kept row. */
 const BLOCK: u32 = BATCH_ROWS * 4 + 16;

@@ -1,6 +1,6 @@
 // Programs in memory and the loop that runs them. An op works on all selected rows before the next one starts.
 import { alloc, free } from '../mem/alloc';
-import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_OFF, offOf, lenOf } from '../mem/layout';
+import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_KEY_OFF, offOf, lenOf } from '../mem/layout';
 import { dispatch } from '../gen/dispatch';
 import * as ctx from '../flow/context';
 import { setAt, COL_HAS_RAW, COL_UNIFORM } from '../mem/layout';

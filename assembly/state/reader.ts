@@ -6,7 +6,7 @@
 // otherwise.
 import { hostStateIn } from '../flow/host';
 import { LoadFault } from '../gen/state-layouts';
-import { alloc, free, refusals, WORKSPACE } from '../mem/alloc';
+import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span,
 } from '../mem/layout';
@@ -61,12 +61,6 @@ export function readFail(fault: u32): void {
 // @ts-ignore: decorator
 @inline export function readFails(): bool {
   return loadFault != 0;
-}
-
-/** True when neither the part could not be read nor a request for memory was refused since `refusals` was `before`. */
-export function readSucceeds(before: u32): bool {
-  if (refusals != before) readFail(LoadFault.MEMORY);
-  return loadFault == 0;
 }
 
 /**

@@ -10,7 +10,6 @@ import { ROWS_COUNT } from '../rows/layout';
 import { rowsDrop } from '../rows/store';
 import { resume } from './frame';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
-import { sendNoMemory } from './output';
 import { partitionDrop, partitionFind, partitionNew } from './partitions';
 import { timeOfRow } from './times';
 import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_START } from './state';

@@ -4,7 +4,7 @@ import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import * as ctx from '../../flow/context';
 import { noMemory } from '../../ops/result';
-import { bytesCompare, bytesHash } from '../../value/bytes';
+import { bytesHash } from '../../value/bytes';
 import { textFails } from '../../value/text';
 import { parameterError } from '../error';
 import { keepItem, keepParameter } from '../keep';

@@ -1,11 +1,11 @@
 // = != < <= > >=
 import * as ctx from '../../flow/context';
-import { COL_TAGS, COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesEqual } from '../../value/bytes';
 import { Cmp, compareValues } from '../../value/compare';
 import { operandError } from '../../value/error';
-import { OP_A, OP_B, constOf, isConst, program, strideOf, tagsOf, valsOf } from '../operand';
-import { dstOf, give, giveBool, isDense, map2, setUniform, uniformOf } from '../row-loops';
+import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
+import { dstOf, give, giveBool, map2, setUniform, uniformOf } from '../row-loops';
 import { Kind, compareDense } from './dense';
 
 const LANES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
