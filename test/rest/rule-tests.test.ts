@@ -43,6 +43,8 @@ async function listen(port: number, id: string): Promise<Listener> {
     text
       .split('\n\n')
       .slice(0, -1)
+      // Comments say why nothing comes; how many there are is a matter of time.
+      .filter((event) => !event.startsWith(':'))
       .map((event) => event.replace(/^data: /gm, ''));
   return {
     status: response.status,
