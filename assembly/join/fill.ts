@@ -25,6 +25,10 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
     return;
   }
   const rows = branchRows(state, branch);
+  if (n == 1) {
+    fillOne(block, rows, slot, rowOf(place, load<u32>(leftNumbers), load<u32>(rightNumbers)));
+    return;
+  }
   const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
   const positions = place < 0 ? rightNumbers : lefts ? 0 : leftNumbers;
   // Rows that follow each other mostly stand in one page.
@@ -51,6 +55,26 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
     setAt(block, i, load<u8>(tags + row), load<u64>(vals + (row << 3)));
   }
   noteUniform(block, n);
+}
+
+/** As `fillColumn` for one pair, with the row at `position`. */
+// @ts-ignore: decorator
+@inline function fillOne(block: usize, rows: usize, slot: u32, position: u32): void {
+  if (position == NO_ROW) {
+    setAt(block, 0, Tag.MISSING, 0);
+    store<u8>(block, Tag.MISSING, COL_UNIFORM);
+    return;
+  }
+  let page = rowsFirst(rows);
+  let row = load<u32>(page, PAGE_LEFT) + position;
+  if (row >= load<u32>(page, PAGE_CAPACITY)) {
+    const number = load<u32>(page, PAGE_NUMBER) + row;
+    page = pageOf(rows, number);
+    row = number - load<u32>(page, PAGE_NUMBER);
+  }
+  const tag = pageTag(page, slot, row);
+  setAt(block, 0, tag, pageVal(page, slot, row));
+  store<u8>(block, tag, COL_UNIFORM);
 }
 
 /** A column of no branch has the same value in all rows of the message. */

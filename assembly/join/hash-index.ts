@@ -3,7 +3,7 @@
 //
 //   index   0   size u32 | mask u32 (buckets - 1) | ring u32 (slots - 1) | oldest u32 (slot of the first row)
 //           16  keys u32 | step u32 | spec u32 (of the table that the index is of) | 0 u32
-//           32  u32[16] for each key: rows by the kind of their value
+//           32  u32[16] for each key: a bit for each kind that its values have (null has none), then rows by the kind of their value
 //               {first u32, last u32}[mask + 1], {next u32, hash u32}[ring + 1]          numbers of slots + 1, 0 none
 import { alloc, free } from '../mem/alloc';
 import { pageTag } from '../rows/page';
@@ -57,18 +57,19 @@ export function indexFree(index: usize, acct: usize): void {
 /** Counts a value of key `k` in or out. */
 // @ts-ignore: decorator
 @inline export function indexCount(index: usize, k: u32, kind: u32, by: u32): void {
-  const at = index + INDEX_KINDS + k * KINDS_SIZE + (kind << 2);
-  store<u32>(at, load<u32>(at) + by);
+  if (kind == KIND_NULL) return;
+  const kinds = index + INDEX_KINDS + k * KINDS_SIZE;
+  const at = kinds + (kind << 2);
+  const count = load<u32>(at) + by;
+  store<u32>(at, count);
+  const bit: u32 = 1 << kind;
+  store<u32>(kinds, count ? load<u32>(kinds) | bit : load<u32>(kinds) & ~bit);
 }
 
 /** Kinds that the values of key `k` have, a bit for each; null has none. */
-export function indexKinds(index: usize, k: u32): u32 {
-  const at = index + INDEX_KINDS + k * KINDS_SIZE;
-  let kinds: u32 = 0;
-  for (let kind = KIND_NULL + 1; kind < KIND_COUNT; kind++) {
-    if (load<u32>(at + (kind << 2))) kinds |= <u32>1 << kind;
-  }
-  return kinds;
+// @ts-ignore: decorator
+@inline export function indexKinds(index: usize, k: u32): u32 {
+  return load<u32>(index + INDEX_KINDS + k * KINDS_SIZE);
 }
 
 /** Adds the row at position `row`, which is the last; it must have room. */

@@ -7,9 +7,9 @@ import { PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTag, pageTags, pageVal 
 import { rowsFirst } from '../rows/store';
 import {
   BRANCH_INDEX, BRANCH_LOOKUPS, JOIN_BRANCH_IS_TABLE, JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT,
-  JOIN_STEP_BRANCH, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
+  JOIN_FIRST, JOIN_STEP_BRANCH, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
 } from './spec';
-import { NO_ROW, leftCount, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
+import { NO_ROW, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, kindOf, rightHash } from './keys';
 import {
   indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
@@ -78,15 +78,41 @@ function indexOfLefts(keys: u32): usize {
 
 /** Looks the outer rows up. False when the kinds of the keys don't allow it: nothing was added then. */
 function probe(index: usize, keys: u32): bool {
+  if (!outerIsRight && !lefts && leftCount == 1) return probeOne(index, keys);
   for (let k: u32 = 0; k < keys; k++) {
-    const kinds = indexKinds(index, k) | outerKinds(keyAt(spec, step, k));
-    if (kinds & (1 << KIND_OTHER) || popcnt(kinds) > 1) return false;
+    if (!isOneKind(indexKinds(index, k) | outerKinds(keyAt(spec, step, k)))) return false;
   }
   if (outerIsRight) probeRights(index);
   else {
     for (let l: u32 = 0; l < leftCount; l++) if (!find(index, leftHash(l), l)) break;
   }
   return true;
+}
+
+/** As `probe` for a message of one row, in the first step. */
+function probeOne(index: usize, keys: u32): bool {
+  const first = load<u32>(spec, JOIN_FIRST);
+  const page = rowsFirst(branchRows(state, first));
+  const row = load<u32>(page, PAGE_LEFT);
+  let hash: u32 = 0;
+  let isNull = false;
+  for (let k: u32 = 0; k < keys; k++) {
+    const key = keyAt(spec, step, k);
+    if (load<u32>(key, JOIN_KEY_LEFT_BRANCH) != first) return false;
+    const slot = load<u32>(key, JOIN_KEY_LEFT);
+    const tag = pageTag(page, slot, row);
+    if (!isOneKind(indexKinds(index, k) | (<u32>1 << kindOf(tag) & ~1))) return false;
+    if (tag <= Tag.NULL) isNull = true;
+    else hash = hashAdd(hash, tag, pageVal(page, slot, row));
+  }
+  if (!isNull) find(index, hashDone(hash), 0);
+  return true;
+}
+
+/** True when the values of a key, which have these kinds, are compared without an error. */
+// @ts-ignore: decorator
+@inline function isOneKind(kinds: u32): bool {
+  return !(kinds & (1 << KIND_OTHER)) && popcnt(kinds) <= 1;
 }
 
 function probeRights(index: usize): void {

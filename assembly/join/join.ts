@@ -6,14 +6,15 @@ import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { allocZeroed, free } from '../mem/alloc';
+import { allocZeroed, free, refusals } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolAlloc, poolFree, poolInit, poolReset } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew, vmRun } from '../ops/vm';
 import { ROWS_COUNT, RowsFlag } from '../rows/layout';
-import { rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
+import { PAGE_POOL, PAGE_TO, copyPayload, pageTags, pageVals } from '../rows/page';
+import { rowsAdd, rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
@@ -93,9 +94,15 @@ function own(owners: usize, owner: u32, list: usize, count: u32): void {
 function joinSignal(node: usize, signal: u32, value: u64): void {
   // What a stream tells its tables is of no meaning for the messages that are joined with them.
   if (ctx.branch & FOR_TABLE) return;
-  if (signal == Signal.BEGIN) clear(<usize>load<u32>(node, N_SPEC), <usize>load<u32>(node, N_STATE));
+  if (signal == Signal.BEGIN) begin(<usize>load<u32>(node, N_STATE));
   else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
+}
+
+/** The end of the message before has left nothing. */
+// @ts-ignore: decorator
+@inline function begin(state: usize): void {
+  assert(!load<u32>(state, JOIN_STATE_FAIL) && !load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT), 'a join kept a message');
 }
 
 /** Forgets the rows of the message. */
@@ -134,6 +141,7 @@ function joinPush(node: usize): void {
 function keepAll(spec: usize, state: usize): bool {
   if (!load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT) && !keepOthers(spec, state)) return false;
   const operand = load<u32>(spec, JOIN_BRANCH);
+  if (operand == NO_COLUMN && ctx.selLen == 1) return keepRow(spec, state, load<u32>(ctx.sel));
   if (operand == NO_COLUMN) return keepRows(spec, state, 0, ctx.sel, ctx.selLen);
   const numbers = blockOf(operand);
   const own = selectionPush();
@@ -176,6 +184,7 @@ function keepEach(spec: usize, state: usize, numbers: usize, own: usize, others:
 /** Keeps the values of the columns of no branch: those of the first row stand for all. */
 function keepOthers(spec: usize, state: usize): bool {
   const count = load<u32>(spec, JOIN_OTHERS);
+  if (!count) return true;
   const binds = poolAlloc(ctx.scratch, count * BIND_SIZE);
   if (!binds) return false;
   bindColumns(binds, spec + load<u32>(spec, JOIN_OTHERS_AT), count);
@@ -184,6 +193,30 @@ function keepOthers(spec: usize, state: usize): bool {
 
 function bindColumns(binds: usize, list: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) bindBlock(binds + <usize>(i * BIND_SIZE), columnAt(load<u16>(list + (<usize>i << 1))));
+}
+
+/** As `keepRows` for one row of branch 0: what pays for many costs more than it saves. */
+function keepRow(spec: usize, state: usize, row: u32): bool {
+  const branch = branchAt(spec, 0);
+  const before = refusals;
+  const page = rowsAdd(branchRows(state, 0), 1);
+  if (!page) return false;
+  const columns = load<u32>(branch, JOIN_BRANCH_COLUMNS);
+  const list = spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT);
+  for (let i: u32 = 0; i < columns; i++) keepValue(page, i, columnAt(load<u16>(list + (<usize>i << 1))), row);
+  const slots = slotsOf(branch);
+  const operands = spec + load<u32>(branch, JOIN_BRANCH_COMPUTED_AT);
+  for (let i = columns; i < slots; i++) keepValue(page, i, blockOf(load<u16>(operands + (<usize>(i - columns) << 1))), row);
+  return refusals == before;
+}
+
+/** Stores a value of a block in a column of the page's last row. */
+// @ts-ignore: decorator
+@inline function keepValue(page: usize, slot: u32, block: usize, row: u32): void {
+  const at = <usize>(load<u32>(page, PAGE_TO) - 1);
+  const tag = tagAt(block, row);
+  store<u8>(pageTags(page, slot) + at, tag);
+  store<u64>(pageVals(page, slot) + (at << 3), copyPayload(page + PAGE_POOL, tag, valAt(block, row)));
 }
 
 /** Keeps the rows `sel[0 … n)` of a branch. */

@@ -118,6 +118,7 @@ export function runEnd(): void {
 export function tuplesFree(ofState: usize, acct: usize): void {
   for (let i: usize = 0; i < 2; i++) {
     const tuples = ofState + JOIN_STATE_TUPLES + (i << 5);
+    if (!load<u32>(tuples, ITEMS)) continue;
     free(<usize>load<u32>(tuples, ITEMS), load<u32>(tuples, CAPACITY), acct);
     memory.fill(tuples, 0, 32);
   }

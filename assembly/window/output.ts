@@ -32,9 +32,13 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 /** Fills a column with one whole number. */
 export function fillTime(col: usize, n: u32, ms: f64): void {
   const payload = <u64>(<i64>floor(ms));
+  store<u8>(col, Tag.I64, COL_UNIFORM);
+  if (n == 1) {
+    setAt(col, 0, Tag.I64, payload);
+    return;
+  }
   for (let i: u32 = 0; i < n; i++) store<u64>(col + (<usize>i << 3), payload, COL_VALS);
   memory.fill(col + COL_TAGS, Tag.I64, n);
-  store<u8>(col, Tag.I64, COL_UNIFORM);
 }
 
 function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger: f64): void {
