@@ -11,6 +11,7 @@ import {
   joinSpec,
   joinStep,
   mergeBranch,
+  mergeFirst,
   mergeSpec,
   portSpec,
 } from './gen/layouts.js';
@@ -24,12 +25,12 @@ const isColumn = (operand: Operand): boolean => operand >= firstColumn && operan
 
 /** Describes a merge node. */
 export function encodeMerge({ branches }: Extract<NodePlan, { kind: 'merge' }>): Uint8Array {
-  const columns = 2 + branches.reduce((sum, count) => sum + count, 0);
+  const columns = mergeFirst + branches.reduce((sum, count) => sum + count, 0);
   checkColumns(columns);
   const bytes = new Uint8Array(mergeSpec.size + branches.length * mergeBranch.size);
   const view = new DataView(bytes.buffer);
   put(view, 0, mergeSpec, { branches: branches.length, columns });
-  let first = 2;
+  let first = mergeFirst;
   branches.forEach((count, i) => {
     put(view, mergeSpec.size + i * mergeBranch.size, mergeBranch, { first, columns: count });
     first += count;

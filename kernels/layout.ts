@@ -19,14 +19,14 @@ export function layout<
 
 type Values<Types> = { readonly [K in keyof Types]: Types[K] extends 'u64' | 'i64' ? bigint : number };
 
-const ranges: Record<Exclude<FieldType, 'f64'>, readonly [least: number, most: number]> = {
+const ranges: Record<Exclude<FieldType, 'f64'>, readonly [least: number | bigint, most: number | bigint]> = {
   u8: [0, 0xff],
   i8: [-0x80, 0x7f],
   u16: [0, 0xffff],
   u32: [0, 0xffffffff],
   i32: [-0x80000000, 0x7fffffff],
-  u64: [0, 2 ** 64],
-  i64: [-(2 ** 63), 2 ** 63],
+  u64: [0n, 2n ** 64n - 1n],
+  i64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
 /** Writes all fields of the block that begins at `base`. Throws RangeError when a number does not fit its field. */

@@ -106,11 +106,14 @@ export class StateTransfer {
     return { loaded, unclaimed: unclaimed + passed, brokenOff, failed };
   }
 
-  /** The nodes and streams with all nodes below them. */
+  /**
+   * The nodes and streams with all nodes below them that were added to be saved: beside these there may be rules that
+   * weren't, and nodes that show the rows of a trace.
+   */
   below(roots: readonly (NodeHandle | StreamHandle)[]): (NodeHandle | StreamHandle)[] {
     const among = new Set(roots);
     // A node is made after the one above it.
-    for (const [node, { parent }] of this.nodes) if (among.has(parent)) among.add(node);
+    for (const [node, { parent, identity }] of this.nodes) if (among.has(parent) && identity !== null) among.add(node);
     return [...among];
   }
 

@@ -3,8 +3,7 @@ import type { KernelExports } from './abi.js';
 import type { NodeHandle } from './api.js';
 import type { Arena } from './arena.js';
 import { KernelError } from './error.js';
-
-const noMemory = -2;
+import { noMemory } from './gen/layouts.js';
 
 /** Reads the rows of a table, oldest first; see Kernel.tableRows. */
 export function readTable(

@@ -1,14 +1,23 @@
 /**
- * Binary descriptions of the stateful operators: window, eventTime and sort nodes of a plan as assembly/window/ reads them. Operands must already be those of the batch the node reads (see `relocateOperand`).
+ * Binary descriptions of the stateful operators: window, eventTime and sort nodes of a plan as
+ * assembly/window/ reads them. Operands must already be those of the batch the node reads (see `relocateOperand`).
  */
-import { aggregateSpec, eventTimeSpec, sortKey, sortSpec, WindowFlag, WindowKind, windowSpec } from './gen/layouts.js';
+import {
+  aggregateSpec,
+  eventTimeSpec,
+  maxInputs,
+  sortKey,
+  sortSpec,
+  WindowFlag,
+  WindowKind,
+  windowSpec,
+} from './gen/layouts.js';
 import { aggregates } from './gen/ops.js';
 import { col, NONE, type NodePlan, type Operand, type WindowPlan } from './ir.js';
 import { put } from './layout.js';
 
 type WindowNode = Extract<NodePlan, { kind: 'window' }>;
 
-const maxInputs = 1024;
 const naturalUnitsMs = [86_400_000, 3_600_000, 60_000, 1000];
 
 /** Largest natural unit that divides the time: the alignment of windows whose unit the plan does not give. */

@@ -78,7 +78,7 @@ export function allMergeable(spec: usize): bool {
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
 export { bindTag, bindUniform, bindVal } from '../mem/bind';
-export const MAX_INPUTS: u32 = 1024;
+export { MAX_INPUTS } from '../gen/window-layouts';
 /** Where they stand: of the window at work (window/frame.ts), which has room for MAX_INPUTS of them. */
 export let binds: usize = 0;
 

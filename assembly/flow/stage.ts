@@ -13,10 +13,13 @@ let used: u32 = 0;
 /** Selection of all rows, 0 … BATCH_ROWS-1. */
 export let identity: usize = 0;
 
-export function stageInit(): void {
+/** False when the first memory is not to be had. */
+export function stageInit(): bool {
   blocks = alloc(MAX_BLOCKS * 4, WORKSPACE);
   identity = alloc(BATCH_ROWS * 4, WORKSPACE);
+  if (!blocks || !identity) return false;
   for (let i: u32 = 0; i < BATCH_ROWS; i++) store<u32>(identity + (i << 2), i);
+  return true;
 }
 
 /**

@@ -29,8 +29,7 @@ import { programFree, programNew, vmRun } from '../ops/vm';
 export function kernelInit(): bool {
   operatorsInit();
   contextInit();
-  stageInit();
-  return registers != 0 && identity != 0 && outputInit() && inletInit();
+  return registers != 0 && stageInit() && outputInit() && inletInit();
 }
 
 /**

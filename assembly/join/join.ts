@@ -15,6 +15,7 @@ import { programFree, programNew, vmRun } from '../ops/vm';
 import { ROWS_COUNT, RowsFlag } from '../rows/layout';
 import { PAGE_POOL, PAGE_TO, copyPayload, pageTags, pageVals } from '../rows/page';
 import { rowsAdd, rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
+import { NO_BRANCH } from '../gen/join-layouts';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
@@ -33,7 +34,6 @@ import { addResult, outputBegin, outputFlush } from './output';
 import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
 import { hashPairs } from './hash';
 
-const NO_COLUMN: u32 = 0xffff;
 
 export function joinOperator(operator: Operator): void {
   operator.open = joinOpen;
@@ -141,8 +141,8 @@ function joinPush(node: usize): void {
 function keepAll(spec: usize, state: usize): bool {
   if (!load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT) && !keepOthers(spec, state)) return false;
   const operand = load<u32>(spec, JOIN_BRANCH);
-  if (operand == NO_COLUMN && ctx.selLen == 1) return keepRow(spec, state, load<u32>(ctx.sel));
-  if (operand == NO_COLUMN) return keepRows(spec, state, 0, ctx.sel, ctx.selLen);
+  if (operand == NO_BRANCH && ctx.selLen == 1) return keepRow(spec, state, load<u32>(ctx.sel));
+  if (operand == NO_BRANCH) return keepRows(spec, state, 0, ctx.sel, ctx.selLen);
   const numbers = blockOf(operand);
   const own = selectionPush();
   const others = selectionPush();

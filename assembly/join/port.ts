@@ -10,7 +10,7 @@ import { N_CHILD, N_KIND, N_PROGRAM, N_SPEC, NodeKind, exhaust } from '../flow/n
 import { Operator } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
-import { PORT_BRANCH, PORT_COLUMNS, PORT_SIZE_OF, PORT_TARGET, PORT_TIMESTAMP } from '../gen/join-layouts';
+import { MERGE_FIRST, PORT_BRANCH, PORT_COLUMNS, PORT_SIZE_OF, PORT_TARGET, PORT_TIMESTAMP } from '../gen/join-layouts';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf, constOf, isConst } from '../ops/operand';
@@ -70,7 +70,7 @@ function portPush(node: usize): void {
   }
   if (isTable) place(spec, program, stage, blocks, 0);
   else {
-    for (let c: u32 = 2; c < width; c++) store<u32>(blocks + (<usize>c << 2), <u32>NO_VALUES);
+    for (let c: u32 = MERGE_FIRST; c < width; c++) store<u32>(blocks + (<usize>c << 2), <u32>NO_VALUES);
     fill(<usize>load<u32>(stage), Tag.I64, load<u32>(spec, PORT_BRANCH));
     store<u32>(blocks, load<u32>(stage));
     const next = blockFor(program, load<u16>(spec, PORT_TIMESTAMP), stage + 4, blocks + 4);

@@ -59,6 +59,18 @@ export const encodeSpec = layout(32, {"shape":0,"format":1,"flags":2,"framing":3
 /** A field of an encode node. */
 export const encodeField = layout(16, {"nameOff":0,"nameLen":4,"operand":8,"rule":10}, {"nameOff":"u32","nameLen":"u32","operand":"u16","rule":"u8"});
 
+/** Columns of a merge before those of its branches: number of the branch, time stamp. */
+export const mergeFirst = 2;
+
+/** In place of the column with the branch number: all rows are of branch 0. */
+export const noBranch = 65535;
+
+/** Outcome of reading a table: the row has no value there or JSON has none for it. */
+export const noText = -1;
+
+/** Outcome of reading a table: memory is exhausted. */
+export const noMemory = -2;
+
 /** Kinds of joins. */
 export const JoinType = {"inner":0,"left":1,"right":2,"full":3,"cross":4} as const;
 
@@ -166,6 +178,9 @@ export const LoadFault = {"none":0,"other":1,"version":2,"damaged":3,"cut":4,"me
 
 /** Texts of LoadFault by number. */
 export const loadFaultTexts: Readonly<Record<number, string>> = {"1":"what was saved is of another operator, or of one that was changed since","2":"it was saved in a form that this version does not read","3":"what was saved is damaged","4":"what was saved ends early","5":"the memory of the kernel is exhausted","6":"nothing was saved for it"};
+
+/** Different values that a window reads at most. */
+export const maxInputs = 1024;
 
 /** Kinds of windows. */
 export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"count":4,"row":5,"state":6,"message":7} as const;

@@ -25,7 +25,8 @@ export interface StateCase {
 
 const begin = 1_700_000_000_000;
 
-const aggregates = [
+/** Calls of all aggregates; a test looks whether one is missing. */
+export const aggregates = [
   'count(*)',
   'count(a)',
   'sum(a)',
@@ -44,6 +45,8 @@ const aggregates = [
   'deduplicate(a, false)',
   'median(a)',
   'stddev(n)',
+  'stddevs(a)',
+  'var(n)',
   'vars(a)',
   'percentile_cont(a, 0.5)',
   'percentile_disc(n, 0.9)',

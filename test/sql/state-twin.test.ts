@@ -5,12 +5,13 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { definitions } from '../../host/functions/gen/index.js';
 import { callHost } from '../../host/functions/registry.js';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import { kernelUnderTest } from '../wasm/drive.js';
 import { type KernelRule, openRule } from './rule-kernel.js';
-import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
+import { aggregates, beginOfCases, type StateCase, stateCases } from './state-cases.js';
 
 const numRuns = Number(process.env.HAUMEA_STATE_RUNS ?? 150);
 /** Time that passes after the last row, in steps. */
@@ -99,6 +100,15 @@ test('a run is to the byte the same run whose state moves to another kernel at a
       assert.is(run(given, true), run(given, false));
     }),
     { numRuns },
+  );
+});
+
+test('every aggregate is among the statements', () => {
+  const called = new Set(aggregates.map((call) => call.slice(0, call.indexOf('('))));
+  const missing = definitions.filter(({ name, implementation }) => 'aggregate' in implementation && !called.has(name));
+  assert.equal(
+    missing.map(({ name }) => name),
+    [],
   );
 });
 

@@ -153,6 +153,16 @@ test('nodes that were not added to be saved are refused', () => {
   assert.throws(() => saved(driver, node), /operator \d+ was not added to be saved/);
 });
 
+test('a tree is saved without the nodes that were not added to be saved', () => {
+  const one = ruleOf(0);
+  const columnMap = one.driver.kernel.useColumns(one.stream, [field('a')]);
+  one.driver.kernel.addNode({ stream: one.stream }, linked(window, { columnMap }));
+  one.driver.feed(one.stream, values(1, 2, 3));
+  const parts: Buffer[] = [];
+  one.driver.kernel.saveTree([one.stream], (bytes) => parts.push(Buffer.from(bytes)));
+  assert.ok(Buffer.concat(parts).length > 0);
+});
+
 test('what the host throws comes out, and the kernel goes on', () => {
   const one = ruleOf(0);
   one.driver.feed(one.stream, values(1, 2, 3));
