@@ -188,6 +188,9 @@ test('rows that a breaking connection cuts off at quality of service 0 count as 
   opened.stream('CREATE STREAM big () WITH (TYPE="simulator", CONF_KEY="big")', { data: [{ text }], interval: 1 });
   const sink = { server: `tcp://127.0.0.1:${port}`, topic: 'a', qos: 0, sendSingle: true };
   opened.run('r', 'SELECT text FROM big', [['mqtt', sink]]);
+  // Rows wait before the connection is there as well: only those that are being sent can be cut off.
+  await opened.figure('r', sinkPart('connection_status'), (value) => value === 1);
+  await opened.figure('r', 'sinkRecordsOutTotal', (value) => value > 0);
   await opened.figure('r', sinkPart('buffer_length'), (value) => value > 5);
   server.close();
   socket!.destroy();
