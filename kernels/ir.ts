@@ -323,21 +323,6 @@ export interface Tap {
   /** Index of the node. */
   of: number;
   plan: NodePlan;
-  /** Source whose columns the plan numbers; see `sourceOfColumns`. */
+  /** Source whose columns the plan numbers; see `sourceOfColumns` (kinds.ts). */
   source: number | null;
-}
-
-/**
- * The source whose columns a node's operands number, or null when an operator between them made columns of its own.
- * Filters, limits and sorts pass the columns of their input on, so nodes below them need the column map of the source, too.
- */
-export function sourceOfColumns(nodes: readonly NodePlan[], node: NodePlan): number | null {
-  let { input } = node;
-  while (input !== null && 'node' in input) {
-    const parent = nodes[input.node];
-    if (parent === undefined) return null;
-    if (parent.kind !== 'filter' && parent.kind !== 'limit' && parent.kind !== 'sort') return null;
-    input = parent.input;
-  }
-  return input === null ? null : input.source;
 }

@@ -1,10 +1,8 @@
 /** What a traced rule shows beside its results: the rows that its operators give on. */
-import { col, type NodePlan, type Operand, sourceOfColumns, type Tap } from '../../kernels/ir.js';
+import { col, type NodePlan, type Operand, type Tap } from '../../kernels/ir.js';
+import { passesRows, sourceOfColumns } from '../../kernels/kinds.js';
 import type { Physical } from './physical.js';
 import type { Value } from './value.js';
-
-/** Operators that give on the rows that they get one by one. */
-const rowKinds: readonly NodePlan['kind'][] = ['filter', 'limit', 'eventTime'];
 
 type Field = { name: string; operand: Operand; plain: boolean };
 
@@ -77,7 +75,7 @@ function nameOf(value: Value): string | undefined {
 /** True as long as no window, join or order makes messages of the rows. */
 function isOfRows(nodes: readonly NodePlan[], index: number): boolean {
   const node = nodes[index];
-  if (node === undefined || !rowKinds.includes(node.kind)) return false;
+  if (node === undefined || !passesRows(node.kind)) return false;
   const { input } = node;
   return input !== null && ('source' in input || isOfRows(nodes, input.node));
 }

@@ -290,13 +290,27 @@ test('damage in one part leaves the others whole', () => {
   assert.equal(other.driver.of(other.encoders.get(4)!), ['{"x":[3,4,5,6]}']);
 });
 
+// biome-ignore lint/suspicious/noExplicitAny: the border to Wasm
+function testKernel(): any {
+  // biome-ignore lint/suspicious/noExplicitAny: the border to Wasm
+  const exports: any = new WebAssembly.Instance(kernelUnderTest, unreached).exports;
+  assert.ok(exports.kernelInit());
+  return exports;
+}
+
+test('every kind of operator is in the list of the kernel', () => {
+  const exports = testKernel();
+  const lacking = Object.entries(NodeKind).filter(([kind, number]) => {
+    return kind !== 'source' && exports.operatorFunctions(number) === 0;
+  });
+  assert.equal(lacking, []);
+});
+
 test('every kind of operator that keeps something saves it', () => {
   // What these hold goes with the message that it is of, and none is open between two inputs.
   const withinMessages = ['filter', 'sort'];
   const names = ['open', 'push', 'signal', 'tick', 'save', 'load', 'free'];
-  // biome-ignore lint/suspicious/noExplicitAny: the border to Wasm
-  const exports: any = new WebAssembly.Instance(kernelUnderTest, unreached).exports;
-  assert.ok(exports.kernelInit());
+  const exports = testKernel();
   const lacking = Object.entries(NodeKind).filter(([kind, number]) => {
     const functions = exports.operatorFunctions(number);
     const has = (name: string): boolean => (functions & (1 << names.indexOf(name))) !== 0;

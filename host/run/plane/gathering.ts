@@ -1,10 +1,8 @@
 /** An encode node that gathers rows for a batch: the messages they came in stay unacknowledged until the batch is sent. */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
+import { keepsRows } from '../../../kernels/kinds.js';
 import type { Barrier } from './barrier.js';
-
-/** Operators that keep rows as their state: what comes out of them is no more bound to a message. */
-const withState: readonly NodePlan['kind'][] = ['eventTime', 'merge', 'port', 'join'];
 
 /** A sink that gets what the node writes. */
 interface Holder {
@@ -56,7 +54,7 @@ export function gathersMessages(plan: NodePlan, nodes: readonly NodePlan[]): boo
   if (plan.kind !== 'encode' || plan.output.format === 'none' || plan.output.sendSingle) return false;
   if (plan.output.batchSize <= 1 && plan.output.lingerMs <= 0) return false;
   for (let at: NodePlan | undefined = plan; at !== undefined; ) {
-    if (withState.includes(at.kind) || (at.kind === 'window' && at.window.kind !== 'row')) return false;
+    if (keepsRows(at)) return false;
     at = at.input !== null && 'node' in at.input ? nodes[at.input.node] : undefined;
   }
   return true;

@@ -1,5 +1,6 @@
 /** Calls of the kernel that took long: all rules wait meanwhile, so those that it was for are named. */
 import type { TimeInWork } from '../../../kernels/api.js';
+import { worksOnMany } from '../../../kernels/kinds.js';
 import type { Logger } from '../../base/log.js';
 import { operatorOf } from './notices.js';
 import type { RunningRule } from './running.js';
@@ -15,8 +16,6 @@ interface Share {
   readonly rows: number;
 }
 
-/** Operators that gather rows and send many at once: below one of these it is hardly another that takes the time. */
-const gathering: ReadonlySet<string> = new Set(['window', 'join', 'sort']);
 /** Rules that have a line each; more of them share one. */
 const maxLines = 5;
 
@@ -85,13 +84,13 @@ function logLonger(ms: number, { log, longCalls }: RunningRule): void {
 
 /**
  * Operator that the time of the node or stream at the handle went to. Of a node at a root it is the time of all below it,
- * most of it that of an operator that gathers rows; the time of functions (`isOwn`) is its own.
+ * most of it that of an operator that works on many rows at once; the time of functions (`isOwn`) is its own.
  */
 function busyOperator(rule: RunningRule, handle: number, isOwn: boolean): string {
   const source = rule.sources.findIndex(({ stream }) => Number(stream) === handle);
   if (handle !== 0 && source >= 0) return rule.operators.find((operator) => operator.source === source)?.name ?? '';
   const own = rule.nodes.find((node) => node.handle === handle);
-  const isGathering = own !== undefined && gathering.has(own.kind);
-  const busy = isOwn || isGathering ? own : (rule.nodes.find(({ kind }) => gathering.has(kind)) ?? own);
+  const isLikely = own !== undefined && worksOnMany(own.kind);
+  const busy = isOwn || isLikely ? own : (rule.nodes.find(({ kind }) => worksOnMany(kind)) ?? own);
   return busy === undefined ? '' : operatorOf(rule, busy.handle);
 }

@@ -1,7 +1,8 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
 import type { Histogram } from '../../../kernels/histogram.js';
-import { type NodePlan, sourceOfColumns } from '../../../kernels/ir.js';
+import type { NodePlan } from '../../../kernels/ir.js';
+import { sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
 import { allOf, type Redact } from '../../base/redact.js';

@@ -2,7 +2,8 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { explainRule, planRule, sourcesOf } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
-import { col, sourceOfColumns } from '../../../kernels/ir.js';
+import { col } from '../../../kernels/ir.js';
+import { sourceOfColumns } from '../../../kernels/kinds.js';
 import { noFold, ruleOf, shown, streams } from './rules.js';
 
 function plans(sql: string, expected: string[], options: Parameters<typeof shown>[1] = {}): void {
