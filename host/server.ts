@@ -109,7 +109,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     waitMs: lockWaitMs,
     onWait: (pid, stopMs) => options.note?.(waitNote(pid, stopMs)),
   });
-  const log = openLog(config.basic, folders.log);
+  const log = await openLog(config.basic, folders.log);
   let store: Store | undefined;
   try {
     const atOpen = new NotedLog(log);

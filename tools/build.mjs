@@ -17,9 +17,9 @@ const entries = {
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
 };
 
-/** Packages loaded from node_modules when used: optional ones that may be missing. */
+/** Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at once. */
 const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const external = [...Object.keys(optionalDependencies), 'bufferutil', 'utf-8-validate'];
+const external = [...Object.keys(optionalDependencies), 'bufferutil', 'utf-8-validate', 're2js'];
 
 /** A chunk stays this long after it fell out of use: a running server may still load it. */
 const oldChunkMs = 3_600_000;
@@ -49,9 +49,12 @@ export async function buildKernel() {
 }
 
 /**
- * One table of media types for all packages that bring one, only types with file extensions or a character set: the others
- * answer nothing, and every start of the server would read them. As text, which is parsed several times faster than code.
+ * One table of media types for all packages that bring one, only those with a character set or a usual file extension: no
+ * answer of the server is of another, and every start would read them. As text, which is parsed several times faster than
+ * code.
  */
+const usualExtensions = new Set('bin css csv gz htm html js json mjs pdf png svg txt wasm xml yaml yml zip'.split(' '));
+
 const mediaTypes = {
   name: 'media-types',
   setup({ onResolve, onLoad }) {
@@ -60,7 +63,7 @@ const mediaTypes = {
       const all = Object.entries(JSON.parse(readFileSync(path, 'utf8')));
       const used = Object.fromEntries(
         all
-          .filter(([, { extensions, charset }]) => extensions !== undefined || charset !== undefined)
+          .filter(([, { extensions, charset }]) => extensions?.some((one) => usualExtensions.has(one)) || charset)
           .map(([type, { source, extensions, charset }]) => [type, { source, extensions, charset }]),
       );
       return { contents: `module.exports = JSON.parse(${JSON.stringify(JSON.stringify(used))});`, loader: 'js' };

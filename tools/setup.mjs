@@ -6,12 +6,15 @@
  *     node tools/setup.mjs test/run.ts ...     the same, then run the script with these arguments
  *     node tools/setup.mjs --no-build ...      install only, then run the script
  */
-import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './root.mjs';
+
+/** Few starts need it. */
+const childProcess = () => createRequire(import.meta.url)('node:child_process');
 
 const oldestNode = 20;
 const lockFile = join(root, 'package-lock.json');
@@ -44,6 +47,7 @@ function installIfNeeded() {
 
 /** Runs npm; its output goes to standard error, so that the output of the command itself stays clean. */
 function npm(...args) {
+  const { spawnSync } = childProcess();
   const all = [...args, '--no-audit', '--no-fund', '--loglevel=error'];
   const options = { cwd: root, stdio: ['ignore', 2, 2] };
   const script = process.env.npm_execpath;
@@ -58,7 +62,7 @@ function run(script, args) {
   const loader = script.endsWith('.ts')
     ? ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href]
     : [];
-  const child = spawn(process.execPath, [...loader, join(root, script), ...args], { stdio: 'inherit' });
+  const child = childProcess().spawn(process.execPath, [...loader, join(root, script), ...args], { stdio: 'inherit' });
   // The terminal sends Ctrl-C to the whole group: the child decides how to end.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));

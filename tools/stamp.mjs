@@ -30,27 +30,41 @@ export function markCurrent(stamp) {
 
 /** Returns a text that changes with any source. */
 export function sourceStamp() {
-  const hash = createHash('sha256');
-  for (const name of sources) add(hash, name, (path, info) => `${path}|${info.mtimeMs}|${info.size}`);
-  return hash.digest('hex');
+  const lines = [];
+  for (const name of sources) collect(name, (path, full) => lines.push(stamped(path, full)));
+  return digest(lines);
 }
 
 /** Returns a text that changes with the content of the given files and folders, not with their times. */
 export function contentStamp(...names) {
-  const hash = createHash('sha256');
-  for (const name of names) add(hash, name, (path) => `${path}|${readFileSync(join(root, path), 'utf8')}`);
-  return hash.digest('hex');
+  const lines = [];
+  for (const name of names) collect(name, (path, full) => lines.push(`${path}|${readFileSync(full, 'utf8')}`));
+  return digest(lines);
 }
 
-function add(hash, path, line) {
-  const full = join(root, path);
-  if (!existsSync(full)) return;
-  const info = statSync(full);
-  if (!info.isDirectory()) {
-    hash.update(`${line(path, info)}\n`);
-    return;
-  }
-  for (const name of readdirSync(full).sort()) {
-    if (!ignored.has(name)) add(hash, `${path}/${name}`, line);
+function stamped(path, full) {
+  const { mtimeMs, size } = statSync(full);
+  return `${path}|${mtimeMs}|${size}`;
+}
+
+function digest(lines) {
+  return createHash('sha256').update(lines.join('\n')).digest('hex');
+}
+
+function collect(name, take) {
+  const info = statSync(join(root, name), { throwIfNoEntry: false });
+  if (info?.isDirectory()) collectFolder(name, `${root}/${name}`, take);
+  else if (info !== undefined) take(name, `${root}/${name}`);
+}
+
+/** Each start of a checkout looks at every file, so that files are told from folders without a call for each. */
+function collectFolder(path, full, take) {
+  const entries = readdirSync(full, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    if (ignored.has(entry.name)) continue;
+    // A link counts as what it leads to.
+    if (entry.isSymbolicLink()) collect(`${path}/${entry.name}`, take);
+    else if (entry.isDirectory()) collectFolder(`${path}/${entry.name}`, `${full}/${entry.name}`, take);
+    else take(`${path}/${entry.name}`, `${full}/${entry.name}`);
   }
 }

@@ -1,7 +1,6 @@
 /** Opens the log as the configuration has it. */
 import type { Config } from './config.js';
 import { type Level, Log, mainLogFile } from './log.js';
-import { openSyslog } from './syslog.js';
 
 /** The level the log really has: `debug` beats the named level, and the log knows no level above error. */
 export function levelOf({ debug, logLevel }: { debug: boolean; logLevel: string }): Level {
@@ -10,9 +9,10 @@ export function levelOf({ debug, logLevel }: { debug: boolean; logLevel: string 
 }
 
 /** @param folder where log files are */
-export function openLog(basic: Config['basic'], folder: string): Log {
+export async function openLog(basic: Config['basic'], folder: string): Promise<Log> {
   const { enable, network, address, level, tag } = basic.syslog;
-  const syslog = enable ? openSyslog({ network: network || 'udp', address, level, tag }) : undefined;
+  const form = { network: network || 'udp', address, level, tag };
+  const syslog = enable ? (await import('./syslog.js')).openSyslog(form) : undefined;
   return new Log({
     level: levelOf(basic),
     console: basic.consoleLog,

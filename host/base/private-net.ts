@@ -5,10 +5,8 @@
  * A name is resolved once, all its addresses are checked, and the connection goes to one of exactly these addresses, so
  * a name server that changes its answer in between gains nothing. Each redirect is checked like a new request.
  */
-import { lookup } from 'node:dns/promises';
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { HaumeaError, reasonOf } from './errors.js';
 import { addressKind } from './ip-address.js';
@@ -45,7 +43,11 @@ export interface Fetched {
 const defaults = { maxBytes: 256 * 1024 * 1024, timeoutMs: 60_000, maxRedirects: 5 } as const;
 const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+// Loaded at the first use, as TLS is below: each start of the server would pay for them.
+const systemResolve: Resolve = async (host) => {
+  const { lookup } = await import('node:dns/promises');
+  return lookup(host, { all: true, verbatim: true });
+};
 
 /**
  * Fetches a file by GET; throws a `general` error for a refused target and a broken limit, and a `connection` error
@@ -124,8 +126,9 @@ async function send(url: URL, options: FetchOptions, signal: AbortSignal): Promi
     else done(null, first.address, first.family);
   };
   const isSecure = url.protocol === 'https:';
+  const begin = isSecure ? (await import('node:https')).request : requestHttp;
   return new Promise((resolve, reject) => {
-    const request = (isSecure ? requestHttps : requestHttp)(
+    const request = begin(
       {
         hostname: hostOf(url),
         port: url.port === '' ? undefined : Number(url.port),
