@@ -251,6 +251,22 @@ export type NodePlan =
     }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
+  /**
+   * Makes rows of what stands in one row. Output columns: `columns`, the same for each of these rows, then the element. A row
+   * whose list is none, or has no elements, stays one row with an error as element.
+   */
+  | {
+      kind: 'expand';
+      input: NodeInput;
+      program: Program | null;
+      list: Operand;
+      /** `elements` of a list, a row for each; `members`: the element is the object itself, which must have members. */
+      of: 'elements' | 'members';
+      /** Rows that are made of one row at most. */
+      most: number;
+      columns: Operand[];
+      name: string;
+    }
   /** Computes the output columns and writes them as bytes for one sink (or several with equal wishes). */
   | { kind: 'encode'; input: NodeInput; program: Program | null; output: OutputPlan; actions: number[]; name: string };
 

@@ -16,7 +16,7 @@ import {
   portSpec,
 } from './gen/layouts.js';
 import { type JoinStep, NONE, type NodePlan, type Op, type Operand, type Program } from './ir.js';
-import { put } from './layout.js';
+import { blockWithOperands, put } from './layout.js';
 import { encodeProgram } from './program.js';
 
 const maxColumns = 1200;
@@ -41,13 +41,7 @@ export function encodeMerge({ branches }: Extract<NodePlan, { kind: 'merge' }>):
 /** Describes a port. */
 export function encodePort(target: number, branch: number, timestamp: Operand, columns: Operand[]): Uint8Array {
   checkColumns(columns.length);
-  const bytes = new Uint8Array((portSpec.size + 2 * columns.length + 3) & ~3);
-  const view = new DataView(bytes.buffer);
-  put(view, 0, portSpec, { target, branch, timestamp, columns: columns.length });
-  columns.forEach((operand, i) => {
-    view.setUint16(portSpec.size + 2 * i, operand, true);
-  });
-  return bytes;
+  return blockWithOperands(portSpec, { target, branch, timestamp, columns: columns.length }, columns);
 }
 
 function checkColumns(columns: number): void {

@@ -20,6 +20,7 @@ interface Traits<Plan> {
 const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = {
   filter: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false },
   limit: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false },
+  expand: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   eventTime: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
   merge: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },
   port: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },

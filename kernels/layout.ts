@@ -80,3 +80,16 @@ export function block<At extends Record<string, number>, Types extends Partial<R
   put(new DataView(bytes.buffer, bytes.byteOffset), 0, of, values);
   return bytes;
 }
+
+/** As `block`, with operands of 16 bits behind the fields; its size is a multiple of four. */
+export function blockWithOperands<
+  At extends Record<string, number>,
+  Types extends Partial<Record<keyof At, FieldType>>,
+>(of: Layout<At, Types>, values: Values<Types>, operands: readonly number[]): Buffer {
+  const bytes = Buffer.alloc((of.size + 2 * operands.length + 3) & ~3);
+  put(new DataView(bytes.buffer, bytes.byteOffset), 0, of, values);
+  operands.forEach((operand, i) => {
+    bytes.writeUInt16LE(operand, of.size + 2 * i);
+  });
+  return bytes;
+}

@@ -1,9 +1,9 @@
 /** A node of a plan as the kernel takes it: kind, program and spec as bytes with operands linked to the input batch. */
 import type { LinkedNode } from './api.js';
-import { FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/layouts.js';
+import { expandSpec, FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
-import { block } from './layout.js';
+import { block, blockWithOperands } from './layout.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
@@ -51,6 +51,18 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         sendsErrors,
         isShareable: false,
       };
+    case 'expand': {
+      const columns = plan.columns.map(operand);
+      const most = Math.min(plan.most, 0xffffffff);
+      const fixed = { list: operand(plan.list), members: plan.of === 'members' ? 1 : 0, most, columns: columns.length };
+      return {
+        kind: NodeKind.expand,
+        program: program(plan.program),
+        spec: blockWithOperands(expandSpec, fixed, columns),
+        sendsErrors,
+        isShareable: true,
+      };
+    }
     case 'encode':
       return {
         kind: NodeKind.encode,

@@ -1,5 +1,6 @@
 // All kinds of operators. A further one is a file that fills in its record, and a line here.
 import { encodeOperator } from './encode';
+import { expandOperator } from './expand';
 import { filterOperator } from './filter';
 import { limitOperator } from './limit';
 import { NodeKind } from './node';
@@ -20,5 +21,6 @@ export function operatorsInit(): void {
   encodeOperator(operatorOf(NodeKind.ENCODE));
   mergeOperator(operatorOf(NodeKind.MERGE));
   portOperator(operatorOf(NodeKind.PORT));
+  expandOperator(operatorOf(NodeKind.EXPAND));
   joinOperator(operatorOf(NodeKind.JOIN));
 }

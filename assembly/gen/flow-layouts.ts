@@ -25,6 +25,7 @@ export namespace NodeKind {
   export const MERGE: u32 = 8;
   export const PORT: u32 = 9;
   export const JOIN: u32 = 10;
+  export const EXPAND: u32 = 11;
 }
 
 /** Flags of nodes; the host gives the first. */
@@ -196,6 +197,18 @@ export const FILTER_SIZE_OF: u32 = 8;
 //   0    count u32   rows of a message that may pass
 export const LIMIT_COUNT: usize = 0;
 export const LIMIT_SIZE_OF: u32 = 4;
+
+// expandSpec, 16 bytes. Spec of an expand node. Behind it: operands u16[columns].
+//
+//   0    list u32   operand
+//   4    members u32   1: the operand is an object, whose members the row gets; 0: a list, of whose elements rows are made
+//   8    most u32   rows that one row can become
+//   12   columns u32
+export const EXPAND_LIST: usize = 0;
+export const EXPAND_MEMBERS: usize = 4;
+export const EXPAND_MOST: usize = 8;
+export const EXPAND_COLUMNS: usize = 12;
+export const EXPAND_SIZE_OF: u32 = 16;
 
 // encodeSpec, 32 bytes. Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each.
 //

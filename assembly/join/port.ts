@@ -8,13 +8,12 @@ import * as ctx from '../flow/context';
 import { emit, signalBelow } from '../flow/emit';
 import { N_CHILD, N_KIND, N_PROGRAM, N_SPEC, NodeKind, exhaust } from '../flow/node';
 import { Operator } from '../flow/operator';
-import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
 import { MERGE_FIRST, PORT_BRANCH, PORT_COLUMNS, PORT_SIZE_OF, PORT_TARGET, PORT_TIMESTAMP } from '../gen/join-layouts';
 import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
+import { runClean } from '../ops/clean';
 import { blockOf, constOf, isConst } from '../ops/operand';
-import { vmRun } from '../ops/vm';
 import { mergeFirst, mergeWidth } from './merge';
 import { FOR_TABLE, NO_VALUES } from './spec';
 
@@ -50,7 +49,7 @@ function portSignal(node: usize, signal: u32, value: u64): void {
 
 function portPush(node: usize): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
-  if (program && !runProgram(program)) {
+  if (program && !runClean(program)) {
     exhaust(node);
     return;
   }
@@ -87,24 +86,6 @@ function portPush(node: usize): void {
 // @ts-ignore: decorator
 @inline function operandAt(spec: usize, i: u32): u32 {
   return load<u16>(spec + (<usize>i << 1), PORT_SIZE_OF);
-}
-
-/** Runs the program over the rows that did not fail; false when memory is exhausted. */
-function runProgram(program: usize): bool {
-  if (!ctx.rowErrors) {
-    vmRun(program);
-    return true;
-  }
-  const clean = selectionPush();
-  if (!clean) return false;
-  const sel = ctx.sel;
-  const selLen = ctx.selLen;
-  const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
-  ctx.setSelection(clean, n);
-  if (n) vmRun(program);
-  ctx.setSelection(sel, selLen);
-  selectionPop();
-  return true;
 }
 
 /** Writes the blocks of the port's columns to `blocks`, from column `first` on. `stage`: blocks for constants. */

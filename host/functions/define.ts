@@ -40,6 +40,8 @@ export type Implementation =
   | { call: (columns: HostColumns) => void }
   /** An aggregate of the window kernels. */
   | { aggregate: AggregateName }
+  /** Makes rows of one row: one for each element of the list, or one with the members of the object. */
+  | { rows: 'elements' | 'members' }
   /** The planner replaces the call. */
   | { special: Special };
 
@@ -63,13 +65,14 @@ export interface FunctionDetails {
 
 export type FunctionDefinition = FunctionDetails & { implementation: Implementation };
 
-/** Declares a function; the four kinds of implementation are mutually exclusive. */
+/** Declares a function; the kinds of implementation are mutually exclusive. */
 export function defineFunction(details: FunctionDetails & Implementation): FunctionDefinition {
   const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check } = details;
   const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check };
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
   if ('aggregate' in details) return { ...shared, implementation: { aggregate: details.aggregate } };
+  if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };
   return { ...shared, implementation: { special: details.special } };
 }
 

@@ -58,9 +58,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   last_hit_count: [0, 0],
   last_hit_time: [0, 0],
   rule_start: [0, 0],
-  // multi-row
-  extract: [1, 1],
-  unnest: [1, 1],
   // object
   object: [2, 2],
   object_construct: [0, null],

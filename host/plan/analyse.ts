@@ -8,8 +8,8 @@ import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
 import { bindJoins, inRowOrder, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow, WindowSpec } from './logical.js';
-import { Scope } from './scope.js';
-import { bindSelectList } from './select-list.js';
+import { isRowMaker, Scope } from './scope.js';
+import { bindSelectList, type SelectList } from './select-list.js';
 import type { Source } from './source.js';
 import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
 
@@ -30,9 +30,11 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const ruleId = rule.id;
   const binder = new Binder(values, scope, { values, scope, ruleId, functionOwner, isEventTime, window, isGrouped });
   const input = inputOf(streamsOf(sources), isEventTime);
-  const row = bindSelectList(select, scope, binder, resultClause('SELECT'));
+  const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);
-  return { sources, root: { kind: 'project', input: statement.ordered(statement.rows(input)), row } };
+  const ordered = statement.ordered(statement.rows(input));
+  const rows = expand === null ? ordered : statement.expanded(ordered, expand);
+  return { sources, root: { kind: 'project', input: statement.limited(rows), row } };
 }
 
 const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
@@ -77,18 +79,32 @@ class Statement {
     return filtered(input.root, where, 'where');
   }
 
-  /** The rows after ORDER BY and LIMIT. */
+  /** The rows after ORDER BY. */
   ordered(input: Logical): Logical {
-    const { orderBy, limit } = this.select;
-    let root = input;
-    if (orderBy.length > 0) {
-      const keys = orderBy.map(({ expr, descending }) => ({
-        value: this.binder.bind(expr, resultClause('ORDER BY')),
-        descending,
-      }));
-      root = { kind: 'sort', input: root, keys };
+    const { items, orderBy } = this.select;
+    if (orderBy.length === 0) return input;
+    const made = items.find(({ expr }) => isRowMaker(expr))?.alias ?? null;
+    for (const { expr } of orderBy) {
+      if (made !== null && some(expr, (part) => part.kind === 'column' && part.name === made))
+        throw refuse(`ORDER BY cannot use ${made}: the rows are made of those that it has ordered`, expr.span);
     }
-    return limit === null ? root : { kind: 'limit', input: root, count: limit };
+    const keys = orderBy.map(({ expr, descending }) => ({
+      value: this.binder.bind(expr, resultClause('ORDER BY')),
+      descending,
+    }));
+    return { kind: 'sort', input, keys };
+  }
+
+  /** Rows made of each row. Without a window they are of one message only here, where LIMIT counts them. */
+  expanded(input: Logical, { list, of }: NonNullable<SelectList['expand']>): Logical {
+    const { limit, window } = this.select;
+    return { kind: 'expand', input, list, of, most: window === null ? limit : null };
+  }
+
+  /** The rows after LIMIT. */
+  limited(input: Logical): Logical {
+    const { limit } = this.select;
+    return limit === null ? input : { kind: 'limit', input, count: limit };
   }
 
   /** The window gathers rows of all streams, the join pairs them; pairs are grouped message by message. */

@@ -6,7 +6,7 @@ import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
-import type { Place, Scope } from './scope.js';
+import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import type { OpValue, Value, Values } from './value.js';
 
@@ -144,6 +144,17 @@ export class Binder {
     return this.values.op('logic.case', [], args);
   }
 
+  /** What a call that makes rows makes them of; null for any other expression. */
+  rowsOf(expr: Expr, clause: Clause): { list: Value; of: 'elements' | 'members' } | null {
+    if (expr.kind !== 'call' || !isRowMaker(expr)) return null;
+    const { name, implementation } = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
+    if (expr.over !== null) throw refuse(`OVER cannot follow ${name}, which is no analytic function`, expr.span);
+    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, which is no aggregate`, expr.span);
+    const [arg] = expr.args;
+    if (arg === undefined || !('rows' in implementation)) throw new Error(`${name} makes no rows`);
+    return { list: this.bindArg(arg, clause), of: implementation.rows };
+  }
+
   private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
     const { span } = expr;
     const definition = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
@@ -151,6 +162,9 @@ export class Binder {
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
+    if ('rows' in implementation) {
+      throw refuse(`${definition.name} makes rows: it stands alone in the SELECT list, outside of expressions`, span);
+    }
     if ('special' in implementation) {
       return bindSpecial(implementation.special, expr, { ...this.context, place: clause.place }, (arg) =>
         this.bind(arg, clause),

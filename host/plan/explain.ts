@@ -65,7 +65,12 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
         showValue(value) === name ? show(value) : `${show(value)} AS ${name}`,
       );
       if (star !== null) fields.unshift(star.except.length > 0 ? `* EXCEPT(${star.except.join(', ')})` : '*');
+      if (node.row.set !== undefined) fields.push(show(node.row.set));
       return [['ProjectPlan', `Fields:[ ${fields.join(', ')} ]`]];
+    }
+    case 'expand': {
+      const what = node.of === 'elements' ? 'a row for each element of' : 'the members of';
+      return [['ExpandPlan', `Rows:{ ${what} ${show(node.list)} }`]];
     }
     case 'limit':
       return [['LimitPlan', `Count:${node.count}`]];

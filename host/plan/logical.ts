@@ -27,6 +27,8 @@ export interface OutputRow {
    * the row has, in the order in which they are searched for a name.
    */
   star: { sources: Source[]; row: Value; except: string[] } | null;
+  /** An object whose members are set in the row last: what a function of several rows gives. */
+  set?: Value;
 }
 
 export type WindowSpec =
@@ -95,6 +97,8 @@ export type Logical = Labelled &
     | WindowNode
     | { kind: 'sort'; input: Logical; keys: { value: Value; descending: boolean }[] }
     | { kind: 'limit'; input: Logical; count: number }
+    /** Makes rows of one row, an element of the list for each; `most`: of each row, null without a bound. */
+    | { kind: 'expand'; input: Logical; list: Value; of: 'elements' | 'members'; most: number | null }
     | { kind: 'project'; input: Logical; row: OutputRow }
   );
 
@@ -213,6 +217,8 @@ export function valuesOf(node: Logical): Value[] {
       return node.keys.map(({ value }) => value);
     case 'limit':
       return [];
+    case 'expand':
+      return [node.list];
     case 'project':
       return [...node.row.entries.map(({ value }) => value), ...(node.row.star === null ? [] : [node.row.star.row])];
     default:
@@ -233,6 +239,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
     case 'compute':
       return { ...node, values: node.values.map(map) };
+    case 'expand':
+      return { ...node, list: map(node.list) };
     case 'filter':
       return { ...node, condition: map(node.condition) };
     case 'window':

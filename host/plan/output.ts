@@ -1,5 +1,5 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
-import { joinedColumn, nullOfPresent } from './joined-row.js';
+import { joinedColumn, missing, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
 import type { Source } from './source.js';
@@ -55,21 +55,32 @@ function withoutAbsent(row: OutputRow, absent: readonly Source[], values: Values
 
 function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values: Values): ShapeSpec {
   const entries = row.entries.filter(({ name }) => !excludeFields.includes(name));
-  if (row.star === null) return { kind: 'fields', fields: sorted(entries) };
-  const removed = new Set([...row.star.except, ...excludeFields]);
-  const missing = values.constant({ tag: 'missing' });
-  const without = [...removed].flatMap((name) => [values.text(name), missing]);
+  const { star, set } = row;
+  if (star === null && set === undefined) return { kind: 'fields', fields: sorted(entries) };
   const isSent = ({ isPlain, isUnnamed }: OutputEntry): boolean => isPlain || (sendNil && !isUnnamed);
   const members = (some: readonly OutputEntry[]) => some.flatMap(({ name, value }) => [values.text(name), value]);
   const merged = (into: Value, args: Value[], imm: number): Value =>
     args.length === 0 ? into : values.op('nested.merge', [into], args, imm);
+  const without = (names: readonly string[]) => names.flatMap((name) => [values.text(name), missing(values)]);
+  const removed = [...new Set([...(star?.except ?? []), ...excludeFields])];
   const omitsNulls = entries.filter((entry) => !isSent(entry));
-  const object = merged(row.star.row, [...without, ...members(omitsNulls)], 1);
-  return { kind: 'object', value: merged(object, members(entries.filter(isSent)), 0) };
+  // Without a wildcard a column that the row does not have is left out, unless nulls are sent for those, too.
+  const isLeftOut = ({ isPlain, isBrought }: OutputEntry): boolean =>
+    star === null && isPlain && (!sendNil || isBrought);
+  const start = star?.row ?? values.op('nested.objectOf', [], members(entries.filter(isLeftOut)));
+  const object = merged(start, [...(star === null ? [] : without(removed)), ...members(omitsNulls)], 1);
+  const whole = merged(object, members(entries.filter((entry) => isSent(entry) && !isLeftOut(entry))), 0);
+  if (set === undefined) return { kind: 'object', value: whole };
+  return { kind: 'object', value: values.op('nested.concat', [], [whole, merged(set, without(excludeFields), 0)]) };
 }
 
 /** The value of one output column; null when the row has no such column. */
 function pick(name: string, row: OutputRow, values: Values): Value {
+  if (row.set !== undefined) {
+    const { set, ...others } = row;
+    const own = values.op('nested.member', [set, values.text(name)]);
+    return values.op('logic.coalesce', [], [own, pick(name, others, values)]);
+  }
   const entry = row.entries.find((one) => one.name === name);
   if (entry !== undefined) return entry.value;
   if (row.star === null || row.star.except.includes(name)) return values.null();

@@ -9,7 +9,7 @@ import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Source } from './source.js';
-import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
+import { type AggregateValue, type ColumnValue, type Value, type Values, withoutItem } from './value.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
 /** A step of the topology and the nodes that do its work. */
@@ -24,7 +24,8 @@ export interface Step {
     | 'aggregate'
     | 'having'
     | 'order'
-    | 'project';
+    | 'project'
+    | 'projectset';
   nodes: number[];
 }
 
@@ -108,7 +109,8 @@ class Lowering {
       encoders.push(this.nodes.length);
       this.nodes.push(encodeNode(output, path, input));
     }
-    this.steps.push({ kind: 'project', nodes: encoders.slice(0, 1) });
+    const kind = root.row.set === undefined ? 'project' : 'projectset';
+    this.steps.push({ kind, nodes: encoders.slice(0, 1) });
   }
 
   /** Adds the nodes of an operator and of those below it, unless they are there, and goes to the place of its rows. */
@@ -157,6 +159,9 @@ class Lowering {
         return;
       case 'sort':
         this.addSort(node);
+        return;
+      case 'expand':
+        this.addExpand(node);
         return;
       case 'limit':
         this.push({ kind: 'limit', input: this.path.input, count: node.count, name: 'limit' }, null);
@@ -228,6 +233,19 @@ class Lowering {
   /** True for a value that an operator below has computed. */
   private isHeld(value: Value): boolean {
     return this.held.has(value) && this.path.find(value) !== undefined;
+  }
+
+  /** What is the same for all rows that are made of one is computed before. */
+  private addExpand(node: Extract<Logical, { kind: 'expand' }>): void {
+    const kept = withoutItem(...this.readers.valuesAbove(node));
+    const builder = new ProgramBuilder(this.path);
+    const list = builder.operand(node.list);
+    const columns = kept.map((value) => builder.operand(value));
+    const { input } = this.path;
+    const program = builder.finishOrNull();
+    const most = node.most ?? Number.MAX_SAFE_INTEGER;
+    const plan: NodePlan = { kind: 'expand', input, program, list, of: node.of, most, columns, name: 'expand' };
+    this.pushNew(plan, 'project', [...kept, this.values.item()]);
   }
 
   private addMerge(node: Extract<Logical, { kind: 'merge' }>): void {

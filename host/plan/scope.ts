@@ -1,5 +1,6 @@
 /** Which names an expression may use: the columns of the rule's streams and the aliases of its SELECT list. */
-import type { Select, SelectItem, Span } from '../sql/ast.js';
+import { findFunction } from '../functions/registry.js';
+import type { Expr, Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
 import { firstPresent, joinedColumn, mergedObject } from './joined-row.js';
 import type { Source } from './source.js';
@@ -28,12 +29,11 @@ export class Scope {
     select: Pick<Select, 'items'>,
   ) {
     for (const item of select.items) {
-      const items = item.expr.kind === 'star' ? [] : [item];
-      for (const one of items) {
-        if (one.alias === null) continue;
-        if (this.aliases.has(one.alias)) throw refuse(`duplicate alias ${one.alias}`, one.expr.span);
-        this.aliases.set(one.alias, one);
-      }
+      const { alias, expr } = item;
+      if (alias === null || expr.kind === 'star') continue;
+      if (this.aliases.has(alias)) throw refuse(`duplicate alias ${alias}`, expr.span);
+      // Rows are made of what the other clauses gave: there the name means the column.
+      if (!isRowMaker(expr)) this.aliases.set(alias, item);
     }
   }
 
@@ -131,4 +131,11 @@ export class Scope {
     }
     return new Map([...columns].map(([name, candidates]) => [name, firstPresent(this.values, candidates)]));
   }
+}
+
+/** True for a call that makes rows of one row (unnest, extract). */
+export function isRowMaker(expr: Expr): boolean {
+  if (expr.kind !== 'call') return false;
+  const definition = findFunction(expr.name);
+  return definition !== undefined && 'rows' in definition.implementation;
 }

@@ -8,13 +8,26 @@ import { isColumn, mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { Scope } from './scope.js';
 import type { Source } from './source.js';
+import type { Value } from './value.js';
 
 type Star = Extract<Expr, { kind: 'star' }>;
 
+/** What a SELECT list makes: rows with these columns, several of one row where a function of several rows stands in it. */
+export interface SelectList {
+  row: OutputRow;
+  expand: { list: Value; of: 'elements' | 'members' } | null;
+}
+
 /** Binds the items of the list. Throws a `plan` error for two outputs of one name. */
-export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, binder: Binder, clause: Clause): OutputRow {
+export function bindSelectList(
+  select: Pick<Select, 'items'>,
+  scope: Scope,
+  binder: Binder,
+  clause: Clause,
+): SelectList {
   const names = outputNames(select.items);
   const row: OutputRow = { entries: [], star: null };
+  let expand: SelectList['expand'] = null;
   /** Names that stand in the list themselves; they win over columns that a wildcard brings. */
   const named = new Set<string>();
   const stars = select.items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
@@ -26,6 +39,15 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
       if (item.invisible) throw refuse('* cannot be INVISIBLE', expr.span);
       if (alias !== null) throw refuse('* cannot have an alias', expr.span);
       addStar(expr, row, wild, named, scope, binder, clause);
+      continue;
+    }
+    const rows = binder.rowsOf(expr, clause);
+    if (rows !== null) {
+      if (expand !== null) throw refuse('only one function that makes rows can stand in a SELECT list', expr.span);
+      if (item.invisible) throw refuse(`${names[i]} makes rows and cannot be INVISIBLE`, expr.span);
+      expand = rows;
+      const { values } = scope;
+      row.set = values.op('nested.spread', [values.item(), values.text(names[i] ?? '')]);
       continue;
     }
     const value =
@@ -61,7 +83,7 @@ export function bindSelectList(select: Pick<Select, 'items'>, scope: Scope, bind
     row.entries = row.entries.filter((entry) => !isBrought(entry));
     star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name));
   }
-  return row;
+  return { row, expand };
 }
 
 /** True for `o.x` where `o` is a column: a member of its value. */

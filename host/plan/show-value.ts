@@ -58,6 +58,8 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
     }
     case 'window':
       return `window_${value.part}()`;
+    case 'item':
+      return 'element';
     default:
       return value satisfies never;
   }

@@ -60,6 +60,12 @@ function showNode(node: NodePlan): string[] {
       const keys = node.keys.map(({ operand, descending }) => `${show(operand)}${descending ? ' desc' : ''}`);
       return [...showOps(node.program), `by ${keys.join(', ')} columns ${node.columns}`];
     }
+    case 'expand': {
+      const show = shower(node.program);
+      const bound = node.most < Number.MAX_SAFE_INTEGER ? ` most ${node.most}` : '';
+      const columns = [...node.columns.map(show), 'element'].map((text, i) => `c${i}=${text}`);
+      return [...showOps(node.program), `${node.of} of ${show(node.list)}${bound}`, `give ${columns.join(' ')}`];
+    }
     case 'limit':
       return [`first ${node.count}`];
     case 'merge':

@@ -41,7 +41,10 @@ export type AggregateValue = Common & {
 };
 export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
 
-export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | WindowValue;
+/** The element of a list that a row was made of (unnest), or the object whose members the row gets (extract). */
+export type ItemValue = Common & { readonly kind: 'item' };
+
+export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | WindowValue | ItemValue;
 
 /** Makes the values of one rule. */
 export class Values {
@@ -102,6 +105,11 @@ export class Values {
     return this.intern(`w${part}`, [], true, (common) => ({ ...common, kind: 'window', part }));
   }
 
+  /** A statement has one function of several rows at most. */
+  item(): ItemValue {
+    return this.intern('item', [], true, (common) => ({ ...common, kind: 'item' }));
+  }
+
   /**
    * Rebuilds a value bottom up: `change` sees each value once, after its operands were changed, and returns what stands
    * there from then on.
@@ -160,6 +168,29 @@ export function childrenOf(value: Value): readonly Value[] {
     default:
       return [];
   }
+}
+
+/** The parts of values that can be computed without the element of a list that rows are made of, as large as they are. */
+export function withoutItem(...values: readonly Value[]): Value[] {
+  const hasItem = new Map<Value, boolean>();
+  const isOfItem = (value: Value): boolean => {
+    let is = hasItem.get(value);
+    if (is === undefined) {
+      is = value.kind === 'item' || childrenOf(value).some(isOfItem);
+      hasItem.set(value, is);
+    }
+    return is;
+  };
+  const found = new Set<Value>();
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value) || value.kind === 'const') return;
+    seen.add(value);
+    if (isOfItem(value)) childrenOf(value).forEach(visit);
+    else found.add(value);
+  };
+  values.forEach(visit);
+  return [...found];
 }
 
 /** Aggregates that a value is computed of, each once. */

@@ -15,7 +15,7 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11} as const;
 
 /** Flags of nodes; the host gives the first. */
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8} as const;
@@ -52,6 +52,9 @@ export const filterSpec = layout(8, {"condition":0,"flags":4}, {"condition":"u32
 
 /** Spec of a limit. */
 export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
+
+/** Spec of an expand node. Behind it: operands u16[columns]. */
+export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
 
 /** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
 export const encodeSpec = layout(32, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32"});

@@ -82,6 +82,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     ['assembly/join'],
     [inFlow('filter')],
     [inFlow('limit')],
+    [inFlow('expand')],
     ['encode-row', 'send', 'gather', 'encode'].map(inFlow),
   ],
   // The list of the kinds.

@@ -6,7 +6,7 @@ import { bytesCompare } from '../../value/bytes';
 import { valueError } from '../../value/error';
 import { OP_IMM } from '../operand';
 import { charge, resultRoom, valueLength, valueLimit } from '../result';
-import { argCount, argIsConst, argTag, argVal, give, mapA, mapArgsStrict } from '../row-loops';
+import { argCount, argIsConst, argTag, argVal, give, map2, mapA, mapArgsStrict } from '../row-loops';
 
 export function nestedArrayOf(op: usize): void {
   mapArgsStrict(op, (): void => {
@@ -138,6 +138,20 @@ export function nestedMerge(op: usize): void {
         setMember(argVal(i), max(valueTag, Tag.NULL), argVal(i + 1));
       }
     }
+    give(Tag.OBJECT, span(members, count));
+  });
+}
+
+export function nestedSpread(op: usize): void {
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
+    if (tagA == Tag.OBJECT || tagA == Tag.ERROR) {
+      give(tagA, a);
+      return;
+    }
+    count = 0;
+    members = resultRoom('object', MEMBER_SIZE);
+    if (!members) return;
+    setMember(b, max(tagA, Tag.NULL), a);
     give(Tag.OBJECT, span(members, count));
   });
 }

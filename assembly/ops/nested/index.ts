@@ -1,3 +1,3 @@
 export { nestedMember, nestedIndex, nestedSlice } from './access';
-export { nestedArrayOf, nestedObjectOf, nestedMerge } from './build';
+export { nestedArrayOf, nestedObjectOf, nestedMerge, nestedSpread } from './build';
 export { nestedConcat } from './concat';

@@ -79,6 +79,8 @@ import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
 import miscNewuuid from '../misc/newuuid.js';
 import miscProps from '../misc/props.js';
+import multiRowExtract from '../multi-row/extract.js';
+import multiRowUnnest from '../multi-row/unnest.js';
 import objectErase from '../object/erase.js';
 import objectItems from '../object/items.js';
 import objectKeys from '../object/keys.js';
@@ -213,6 +215,8 @@ export const definitions: readonly FunctionDefinition[] = [
   metaRuleId,
   miscNewuuid,
   miscProps,
+  multiRowExtract,
+  multiRowUnnest,
   objectErase,
   objectItems,
   objectKeys,

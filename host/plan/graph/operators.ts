@@ -157,7 +157,8 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   const others = items.filter(({ expr }) => expr.kind !== 'star' || expr.qualifier !== null);
   const named: SelectItem[] = [...others, ...replaced.map(({ expr, alias }) => ({ expr, alias, invisible: false }))];
   const { scope, binder } = binderAt(point, context, named);
-  const list = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
+  const { row: list, expand } = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
+  if (expand !== null) throw refuse(`node ${node.name}: fields can't make rows (unnest, extract)`);
   // A column that is taken over as it is keeps how its null is sent.
   const entries = list.entries.map((entry) => point.row.entries.find((one) => isSame(one, entry)) ?? entry);
   const all =
