@@ -20,9 +20,13 @@ test.after.each(() => opened.close());
 const thread = () => opened.engine.planes.next;
 
 test('all rules are back after the death of the thread', async () => {
-  opened.run('a', 'SELECT temperature FROM sim', [['nop', {}]]);
-  opened.run('b', 'SELECT humidity FROM sim', [['nop', {}]]);
+  // A rule that the thread worked for alone would be found guilty of the death.
+  const shared = 'CREATE STREAM both () WITH (TYPE="simulator", CONF_KEY="both", SHARED="true")';
+  opened.stream(shared, { interval: 1 });
+  opened.run('a', 'SELECT temperature FROM both', [['nop', {}]]);
+  opened.run('b', 'SELECT humidity FROM both', [['nop', {}]]);
   await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
+  await opened.figure('b', 'sinkRecordsOutTotal', (value) => value > 0);
   const before = thread().threadId;
   await thread().kill();
   await opened.figure('a', 'sinkRecordsOutTotal', (value) => value > 0);
