@@ -1,25 +1,31 @@
-// Numbers behind a known key. They mostly have as many digits as those before: where that shape fits, all digits are
-// converted at once, and what stands behind the number is looked at without waiting for them. A number of another shape is
-// looked at first; when there are more of them, its shape takes the place of the one before.
+// Numbers behind a known key. They mostly have as many digits as those before, and the same byte behind them: where that
+// shape fits, which one comparison of a block says, all digits are converted at once, and what stands behind the number is
+// looked at without waiting for them. A number of another shape is measured; when there are more of them, its shape takes
+// the place of the one before.
 //
-//   shape (12 bytes)
-//   0    places u32      bits of the bytes that are digits; of that which is the point, 16 bits higher
-//   4    mask u32        bits of all bytes of the number and of the one behind it, in both halves
-//   8    length u8 | digits u8 | fraction u8 (digits behind the point) | patience u8 (other numbers until it is replaced)
+//   shape (60 bytes)
+//   0    expected 16     the bytes without the values of the digits: sign, '0' for each digit, point, the byte behind; then zeros
+//   16   most 16         how much larger each byte may be: 9 for digits, anything behind the number
+//   32   places 16       place of each digit when the last one goes to the end of a block
+//   48   divisor f64     power of ten, of the number's sign
+//   56   nonzero u16     digits that a number has not as zero whose text is what the encoder would print
+//   58   length u8 | patience u8 (other numbers until it is replaced)
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_VALS, span, Tag } from '../mem/layout';
 import { POW10_F64 } from '../text/wide';
 import { NumberAs, USE_BLOCK, USE_NUMBER } from './use';
 
-const SHAPE_MASK: usize = 4;
-const SHAPE_LENGTH: usize = 8;
-const SHAPE_DIGITS: usize = 9;
-const SHAPE_FRACTION: usize = 10;
-const SHAPE_PATIENCE: usize = 11;
-export const SHAPE_SIZE: usize = 12;
+const SHAPE_MOST: usize = 16;
+const SHAPE_PLACES: usize = 32;
+const SHAPE_DIVISOR: usize = 48;
+const SHAPE_NONZERO: usize = 56;
+const SHAPE_LENGTH: usize = 58;
+const SHAPE_PATIENCE: usize = 59;
 
 /** A block of 16 bytes holds the number and the byte behind it. */
 const MAX_LENGTH: u32 = 15;
 const PATIENCE: u8 = 3;
+/** Fractions of more places below one are printed with an exponent. */
+const MAX_FRACTION_BELOW_ONE: u32 = 6;
 
 /** From the offset of the number of digits on: the place of each digit when the last one goes to the end of a block. */
 const PLACES: usize = memory.data<i8>([
@@ -29,18 +35,21 @@ const PLACES: usize = memory.data<i8>([
 const BEHIND: usize = memory.data<i8>([
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 ], 16);
+// Constants of blocks: read from memory in one instruction, where the compiler would build each of them by three.
+const TENS: usize = memory.data<u16>([2561, 2561, 2561, 2561, 2561, 2561, 2561, 2561], 16);
+const HUNDREDS: usize = memory.data<i16>([100, 1, 100, 1, 100, 1, 100, 1], 16);
+const TEN_THOUSANDS: usize = memory.data<i16>([10000, 1, 10000, 1, 10000, 1, 10000, 1], 16);
 
-/** Makes a shape that fits no number. */
-export function shapeBegin(shape: usize): void {
-  memory.fill(shape, 0, SHAPE_SIZE);
-  store<u32>(shape, 1);
+/** The block at `p` as its difference to what the shape expects: values of digits, zeros. */
+// @ts-ignore: decorator
+@inline export function offset(shape: usize, p: usize): v128 {
+  return v128.xor(v128.load(p), v128.load(shape));
 }
 
-/** Says whether the digits and the point at `p` have the shape; `v` is the block there and `digits` the values of its bytes as digits. */
+/** Says whether the number with this difference has the shape. */
 // @ts-ignore: decorator
-@inline export function fits(shape: usize, v: v128, digits: v128): bool {
-  const found = <u32>i8x16.bitmask(i8x16.le_u(digits, i8x16.splat(9))) | (<u32>i8x16.bitmask(i8x16.eq(v, i8x16.splat(0x2e))) << 16);
-  return (found & load<u32>(shape, SHAPE_MASK)) == load<u32>(shape);
+@inline export function fits(shape: usize, x: v128): bool {
+  return i8x16.bitmask(i8x16.le_u(x, v128.load(shape, SHAPE_MOST))) == 0xffff;
 }
 
 // @ts-ignore: decorator
@@ -53,71 +62,137 @@ export function shapeBegin(shape: usize): void {
   store<u8>(shape, PATIENCE, SHAPE_PATIENCE);
 }
 
-/** Stores the number [p0, q), which has the shape; its digits begin at `p`. */
+/** Stores the number at `p`, which has the shape. */
 // @ts-ignore: decorator
-@inline export function putShaped(shape: usize, use: usize, p0: usize, p: usize, q: usize, digits: v128, row: u32): void {
-  const count = <u32>load<u8>(shape, SHAPE_DIGITS);
-  const fraction = <u32>load<u8>(shape, SHAPE_FRACTION);
-  const m = valueOf(digits, count, fraction);
+@inline export function putDouble(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
+  const block = <usize>load<u32>(use, USE_BLOCK);
+  const at = block + (<usize>row << 3);
+  store<f64>(at, <f64>valueOf(x, v128.load(shape, SHAPE_PLACES)) / load<f64>(shape, SHAPE_DIVISOR), COL_VALS);
+  store<u8>(block + row, Tag.F64, COL_TAGS);
+  store<u64>(at, textOf(shape, p, x), COL_RAW);
+  store<u8>(block, 1, COL_HAS_RAW);
+}
+
+/** As `putDouble` for a number without point. */
+// @ts-ignore: decorator
+@inline export function putInteger(shape: usize, use: usize, p: usize, x: v128, row: u32): void {
+  const block = <usize>load<u32>(use, USE_BLOCK);
+  const at = block + (<usize>row << 3);
+  const m = valueOf(x, v128.load(shape, SHAPE_PLACES));
+  store<i64>(at, load<i64>(shape, SHAPE_DIVISOR) < 0 ? -m : m, COL_VALS);
+  store<u8>(block + row, Tag.I64, COL_TAGS);
+  store<u64>(at, textOf(shape, p, x), COL_RAW);
+  store<u8>(block, 1, COL_HAS_RAW);
+}
+
+/** Where the text stands, 0 when the encoder would print the number in another way. */
+// @ts-ignore: decorator
+@inline function textOf(shape: usize, p: usize, x: v128): u64 {
+  const zeros = <u32>i8x16.bitmask(i8x16.eq(x, i64x2.splat(0)));
+  return select<u64>(0, span(p, load<u8>(shape, SHAPE_LENGTH)), (zeros & load<u16>(shape, SHAPE_NONZERO)) != 0);
+}
+
+/** Value of at most 15 digits, each of which has its place. */
+// @ts-ignore: decorator
+@inline function valueOf(digits: v128, places: v128): i64 {
+  // Times ten to the next byte, and the byte there, are in the upper half of the product.
+  const two = i16x8.shr_u(i16x8.mul(i8x16.swizzle(digits, places), v128.load(TENS)), 8);
+  const four = i32x4.dot_i16x8_s(two, v128.load(HUNDREDS));
+  const eight = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_s(four, four), v128.load(TEN_THOUSANDS));
+  const both = i64x2.extract_lane(eight, 0);
+  return (both & 0xffffffff) * 100000000 + (both >> 32);
+}
+
+// ---- numbers of other shapes ------------------------------------------------------------------------------------
+
+/** Set by measure: 1 for a number with a sign, digits before and behind the point, the position behind the number. */
+let sign: u32 = 0;
+let whole: u32 = 0;
+let fraction: u32 = 0;
+export let measuredEnd: usize = 0;
+
+/** Measures the number at `p`; false for what is no short number without exponent, with `isWhole` also for fractions. */
+export function measure(p: usize, isWhole: bool): bool {
+  const minus = <u32>(load<u8>(p) == 0x2d);
+  const first = p + minus;
+  const found = <u32>i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(first), i8x16.splat(48)), i8x16.splat(9)));
+  const n = ctz(~found);
+  let behind: u32 = 0;
+  let end = first + n;
+  if (load<u8>(end) == 0x2e) {
+    behind = ctz(~(found >> (n + 1)));
+    end += behind + 1;
+    if (behind == 0 || isWhole) return false;
+  }
+  if (n == 0 || end - p > MAX_LENGTH || (load<u8>(end) | 32) == 0x65) return false;
+  sign = minus;
+  whole = n;
+  fraction = behind;
+  measuredEnd = end;
+  return true;
+}
+
+/** Whether the number measured becomes a double. */
+// @ts-ignore: decorator
+@inline export function isDouble(as: u8): bool {
+  return fraction != 0 || as == NumberAs.F64;
+}
+
+/** Stores the number at `p`, which was measured. */
+export function putMeasured(use: usize, p: usize, row: u32): void {
+  const first = p + sign;
+  const digits = i8x16.sub(v128.load(first), i8x16.splat(48));
+  const m = valueOf(digits, i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction)));
   const block = <usize>load<u32>(use, USE_BLOCK);
   const at = block + (<usize>row << 3);
   // What the encoder would print in another way: zeros in front or behind, small fractions, -0.
-  let raw = span(p0, <u32>(q - p0));
-  if (load<u8>(p) == 48 && (count - fraction != 1 || fraction > 6)) raw = 0;
-  if (p != p0 && m == 0) raw = 0;
-  if (fraction || load<u8>(use, USE_NUMBER) == NumberAs.F64) {
+  let raw = span(p, <u32>(measuredEnd - p));
+  if (load<u8>(first) == 48 && (whole != 1 || fraction > MAX_FRACTION_BELOW_ONE)) raw = 0;
+  if (sign && m == 0) raw = 0;
+  if (isDouble(load<u8>(use, USE_NUMBER))) {
     let x = <f64>m;
     if (fraction) {
       x /= load<f64>(POW10_F64 + (<usize>fraction << 3));
-      if (load<u8>(q - 1) == 48) raw = 0;
+      if (load<u8>(measuredEnd - 1) == 48) raw = 0;
     }
-    store<f64>(at, p != p0 ? -x : x, COL_VALS);
+    store<f64>(at, sign ? -x : x, COL_VALS);
     store<u8>(block + row, Tag.F64, COL_TAGS);
   } else {
-    store<i64>(at, p != p0 ? -m : m, COL_VALS);
+    store<i64>(at, sign ? -m : m, COL_VALS);
     store<u8>(block + row, Tag.I64, COL_TAGS);
   }
   store<u64>(at, raw, COL_RAW);
   store<u8>(block, 1, COL_HAS_RAW);
 }
 
-/** Value of at most 15 digits at the start of a block, of which `fraction` stand behind a point. */
-// @ts-ignore: decorator
-@inline function valueOf(digits: v128, count: u32, fraction: u32): i64 {
-  const right = i8x16.swizzle(digits, i8x16.sub(v128.load(PLACES + count), v128.load(BEHIND + fraction)));
-  const two = i16x8.add(i16x8.mul(v128.and(right, i16x8.splat(0xff)), i16x8.splat(10)), i16x8.shr_u(right, 8));
-  const four = i32x4.dot_i16x8_s(two, i16x8(100, 1, 100, 1, 100, 1, 100, 1));
-  const eight = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_s(four, four), i16x8(10000, 1, 10000, 1, 10000, 1, 10000, 1));
-  const both = i64x2.extract_lane(eight, 0);
-  return (both & 0xffffffff) * 100000000 + (both >> 32);
-}
-
-/** Shape of the number read last that did not have that of its step. */
-const OTHER: usize = memory.data(12, 4);
-
 /**
- * Finds the shape of the number whose digits begin at `p` and takes note that it is not the one of the step. 0 for what is no
- * short number without exponent, with `isWhole` also for fractions.
+ * Notes that the number at `p`, which was measured, does not have the shape. Returns true when there were so many of them
+ * that the shape is now that of this number.
  */
-export function otherShape(shape: usize, p: usize, isWhole: bool): usize {
-  const found = <u32>i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(p), i8x16.splat(48)), i8x16.splat(9)));
-  const whole = ctz(~found);
-  let length = whole;
-  let fraction: u32 = 0;
-  if (load<u8>(p + whole) == 0x2e) {
-    fraction = ctz(~(found >> (whole + 1)));
-    length += fraction + 1;
-    if (fraction == 0 || isWhole) return 0;
-  }
-  if (whole == 0 || length > MAX_LENGTH || (load<u8>(p + length) | 32) == 0x65) return 0;
-  const all: u32 = (1 << length) - 1;
-  const point: u32 = fraction ? 1 << whole : 0;
-  const mask = all | (1 << length);
-  store<u32>(OTHER, (all ^ point) | (point << 16));
-  store<u32>(OTHER, mask | (mask << 16), SHAPE_MASK);
-  store<u32>(OTHER, length | ((whole + fraction) << 8) | (fraction << 16), SHAPE_LENGTH);
+export function shapeLearn(shape: usize, p: usize): bool {
   const patience = load<u8>(shape, SHAPE_PATIENCE);
-  if (patience) store<u8>(shape, patience - 1, SHAPE_PATIENCE);
-  else memory.copy(shape, OTHER, SHAPE_SIZE);
-  return OTHER;
+  if (patience) {
+    store<u8>(shape, patience - 1, SHAPE_PATIENCE);
+    return false;
+  }
+  const length = <u32>(measuredEnd - p);
+  memory.fill(shape, 0, SHAPE_PLACES);
+  memory.fill(shape + SHAPE_MOST + length + 1, 0xff, MAX_LENGTH - length);
+  for (let i: u32 = 0; i <= length; i++) {
+    const c = load<u8>(p + i);
+    const isDigit = c - 48 < 10 && i < length;
+    store<u8>(shape + i, isDigit ? 48 : c);
+    if (isDigit) store<u8>(shape + i, 9, SHAPE_MOST);
+  }
+  const places = i8x16.sub(v128.load(PLACES + whole + fraction), v128.load(BEHIND + fraction));
+  // The places that no digit comes from are negative; with a sign the first digit stands one byte further on.
+  v128.store(shape, i8x16.add(places, v128.and(i8x16.splat(<i8>sign), i8x16.ge_s(places, i8x16.splat(0)))), SHAPE_PLACES);
+  const power = load<f64>(POW10_F64 + (<usize>fraction << 3));
+  store<f64>(shape, sign ? -power : power, SHAPE_DIVISOR);
+  let nonzero: u32 = 0;
+  if (whole != 1 || fraction > MAX_FRACTION_BELOW_ONE || (sign && !fraction)) nonzero = 1 << sign;
+  if (fraction) nonzero |= 1 << (length - 1);
+  store<u16>(shape, <u16>nonzero, SHAPE_NONZERO);
+  store<u8>(shape, <u8>length, SHAPE_LENGTH);
+  return true;
 }

@@ -7,11 +7,13 @@
 // A literal is valid JSON after any value of the object it was seen in, wherever it stands; values are checked as in the
 // general way (json/scan.ts). A message that breaks off or is broken merely takes the general way, which says what is wrong.
 //
-// The literal before a text has its opening quote, so that text and number are two steps.
+// The literal before a text has its opening quote, so that text and number are two steps. What a step does with its value
+// (double, integer, nothing) is known as well, once it has seen a number.
 //
 //   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
-//   step       mask 16 | literal 60 | shape of its numbers 12 (number.ts) | len u8 | kind u8 | 0 u16 |
-//              use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind the last
+//   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 60 (number.ts) | len u8 | kind u8 |
+//              0 u16 | use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind
+//              the last
 import * as ctx from '../flow/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
@@ -20,41 +22,47 @@ import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../jso
 import { SOURCE_STEP_ACCOUNT, SOURCE_STEP_CAPACITY, SOURCE_STEP_COUNT, SOURCE_STEP_MISSES, SOURCE_STEPS } from './state';
 import { findUse, NumberAs, USE_NEXT, USE_NUMBER, USE_TEXT, useAt } from './use';
 import { filling } from './batch';
-import { fits, hasFitted, lengthOf, otherShape, putShaped, shapeBegin } from './number';
+import { fits, hasFitted, isDouble, lengthOf, measure, measuredEnd, offset, putDouble, putInteger, putMeasured, shapeLearn } from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
-const STEP: u32 = 128;
-const STEP_LITERAL: usize = 16;
-const STEP_SHAPE: usize = 76;
-const STEP_LEN: usize = 88;
-const STEP_KIND: usize = 89;
-const STEP_USE: usize = 92;
-const STEP_NEXT: usize = 96;
+const STEP: u32 = 192;
+const STEP_MASK: usize = 60;
+const STEP_SHAPE: usize = 64;
+const STEP_LEN: usize = 124;
+const STEP_KIND: usize = 125;
+const STEP_USE: usize = 128;
+const STEP_NEXT: usize = 132;
 const UNKNOWN: u32 = 1;
 const MISS: u32 = 2;
 const FIRST_LEARNT: u32 = 3;
 const MAX_NEXT: u32 = 7;
 const MAX_LITERAL: u32 = 60;
-const FIRST_CAPACITY: u32 = 16;
+const FIRST_CAPACITY: u32 = 12;
 const MAX_STEPS: u32 = 128;
 /** Members without step after which all is learnt anew: the sender has changed, or the steps are of no use. */
 const FORGET_AFTER: u32 = 4096;
 
 namespace StepKind {
-  /** A value nobody needs follows. */
-  export const SKIP: u8 = 0;
+  /** A number nobody needs follows, mostly. */
+  export const SKIP_NUMBER: u8 = 0;
+  /** A number for `use` follows, mostly: as a double. */
+  export const DOUBLE: u8 = 1;
+  /** As an integer. */
+  export const INTEGER: u8 = 2;
   /** A value for `use` follows. */
-  export const VALUE: u8 = 1;
-  /** A value for several columns of one name follows. */
-  export const VALUES: u8 = 2;
-  /** The object ends. */
-  export const END: u8 = 3;
-  /** None of the steps before matches. */
-  export const MISS: u8 = 4;
+  export const VALUE: u8 = 3;
+  /** A value nobody needs follows. */
+  export const SKIP: u8 = 4;
   /** A text for `use` follows, its opening quote is behind. */
   export const TEXT: u8 = 5;
   /** A text nobody needs follows, its opening quote is behind. */
   export const SKIP_TEXT: u8 = 6;
+  /** The object ends. */
+  export const END: u8 = 7;
+  /** A value for several columns of one name follows. */
+  export const VALUES: u8 = 8;
+  /** None of the steps before matches. */
+  export const MISS: u8 = 9;
 }
 
 export function stepsForget(state: usize, account: usize): void {
@@ -68,7 +76,8 @@ export function stepsForget(state: usize, account: usize): void {
 
 // @ts-ignore: decorator
 @inline function matches(step: usize, p: usize): bool {
-  if (v128.any_true(v128.and(v128.xor(v128.load(p), v128.load(step, STEP_LITERAL)), v128.load(step)))) return false;
+  const mask = load<u32>(step, STEP_MASK);
+  if ((<u32>i8x16.bitmask(i8x16.eq(v128.load(p), v128.load(step))) & mask) != mask) return false;
   const len = <u32>load<u8>(step, STEP_LEN);
   return len <= 16 || restMatches(step, p, len);
 }
@@ -76,9 +85,9 @@ export function stepsForget(state: usize, account: usize): void {
 /** Compares the literal's bytes from 16 on; blocks overlap, so that none needs a mask. */
 function restMatches(step: usize, p: usize, len: u32): bool {
   const last = <usize>len - 16;
-  if (v128.any_true(v128.xor(v128.load(p + last), v128.load(step + last, STEP_LITERAL)))) return false;
+  if (v128.any_true(v128.xor(v128.load(p + last), v128.load(step + last)))) return false;
   for (let i: usize = 16; i < last; i += 16) {
-    if (v128.any_true(v128.xor(v128.load(p + i), v128.load(step + i, STEP_LITERAL)))) return false;
+    if (v128.any_true(v128.xor(v128.load(p + i), v128.load(step + i)))) return false;
   }
   return true;
 }
@@ -93,32 +102,38 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
   let p = p0;
   while (true) {
     const step = <usize>load<u32>(way, STEP_NEXT);
-    if (!matches(step, p)) {
+    // As in `matches`, whose result would be stored and tested once more here.
+    const mask = load<u32>(step, STEP_MASK);
+    if ((<u32>i8x16.bitmask(i8x16.eq(v128.load(p), v128.load(step))) & mask) != mask) {
       way += 4;
       continue;
     }
-    p += <usize>load<u8>(step, STEP_LEN);
+    const len = <usize>load<u8>(step, STEP_LEN);
+    if (len > 16 && !restMatches(step, p, <u32>len)) {
+      way += 4;
+      continue;
+    }
+    p += len;
     const kind = load<u8>(step, STEP_KIND);
-    if (kind <= StepKind.VALUE) {
+    if (kind <= StepKind.INTEGER) {
       const shape = step + STEP_SHAPE;
-      const first = p + <usize>(load<u8>(p) == 0x2d);
-      const v = v128.load(first);
-      const digits = i8x16.sub(v, i8x16.splat(48));
-      if (fits(shape, v, digits)) {
-        const q = first + lengthOf(shape);
-        if ((load<u8>(q) | 32) != 0x65) {
-          hasFitted(shape);
-          if (kind) putShaped(shape, <usize>load<u32>(step, STEP_USE), p, first, q, digits, row);
-          if (q > end) return 0;
-          p = q;
-          way = step;
-          continue;
-        }
+      const x = offset(shape, p);
+      if (fits(shape, x)) {
+        hasFitted(shape);
+        const q = p + lengthOf(shape);
+        if (kind == StepKind.DOUBLE) putDouble(shape, <usize>load<u32>(step, STEP_USE), p, x, row);
+        else if (kind == StepKind.INTEGER) putInteger(shape, <usize>load<u32>(step, STEP_USE), p, x, row);
+        if (q > end) return 0;
+        p = q;
+        way = step;
+        continue;
       }
-      p = kind ? putOther(step, <usize>load<u32>(step, STEP_USE), p, end, row) : skipOther(step, p, end);
+      p = kind ? putOther(step, p, end, row) : skipOther(step, p, end);
     } else if (kind == StepKind.TEXT) p = putText(<usize>load<u32>(step, STEP_USE), p, end, row);
     else if (kind == StepKind.SKIP_TEXT) p = skipText(p, end);
     else if (kind == StepKind.END) return p <= end ? p : 0;
+    else if (kind == StepKind.VALUE) p = putOther(step, p, end, row);
+    else if (kind == StepKind.SKIP) p = skipOther(step, p, end);
     else if (kind == StepKind.VALUES) p = putValues(<usize>load<u32>(step, STEP_USE), p, end, row);
     else {
       p = readAfter(way, p, end, row);
@@ -132,22 +147,20 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
 }
 
 /** Decodes a value that is no number of the step's shape. */
-function putOther(step: usize, use: usize, p: usize, end: usize, row: u32): usize {
+function putOther(step: usize, p: usize, end: usize, row: u32): usize {
+  const use = <usize>load<u32>(step, STEP_USE);
   const as = load<u8>(use, USE_NUMBER);
-  if (as == NumberAs.OTHER) return putValue(use, p, end, row);
-  const first = p + <usize>(load<u8>(p) == 0x2d);
-  const shape = otherShape(step + STEP_SHAPE, first, as == NumberAs.I64);
-  if (!shape) return putValue(use, p, end, row);
-  const q = first + lengthOf(shape);
-  putShaped(shape, use, p, first, q, i8x16.sub(v128.load(first), i8x16.splat(48)), row);
-  return q;
+  if (as == NumberAs.OTHER || !measure(p, as == NumberAs.I64)) return putValue(use, p, end, row);
+  if (shapeLearn(step + STEP_SHAPE, p)) store<u8>(step, isDouble(as) ? StepKind.DOUBLE : StepKind.INTEGER, STEP_KIND);
+  putMeasured(use, p, row);
+  return measuredEnd;
 }
 
 /** Walks over a value that is no number of the step's shape. */
 function skipOther(step: usize, p: usize, end: usize): usize {
-  const first = p + <usize>(load<u8>(p) == 0x2d);
-  const shape = otherShape(step + STEP_SHAPE, first, false);
-  return shape ? first + lengthOf(shape) : skipValue(p, end);
+  if (!measure(p, false)) return skipValue(p, end);
+  if (shapeLearn(step + STEP_SHAPE, p)) store<u8>(step, StepKind.SKIP_NUMBER, STEP_KIND);
+  return measuredEnd;
 }
 
 /** Reads a member that none of the steps at `way` matched. */
@@ -190,7 +203,6 @@ function restart(state: usize): void {
 
 function clearStep(steps: usize, step: usize): void {
   memory.fill(step, 0, STEP);
-  shapeBegin(step + STEP_SHAPE);
   for (let way = step; way <= step + (MAX_NEXT << 2); way += 4) store<u32>(way, <u32>steps + MISS * STEP, STEP_NEXT);
 }
 
@@ -275,8 +287,8 @@ function learn(state: usize, after: usize, from: usize, to: usize, kind: u8, use
     step = steps + count * STEP;
     store<u32>(state, count + 1, SOURCE_STEP_COUNT);
     clearStep(steps, step);
-    memory.fill(step, 0xff, min(len, 16));
-    memory.copy(step + STEP_LITERAL, from, len);
+    memory.copy(step, from, len);
+    store<u32>(step, (1 << min(len, 16)) - 1, STEP_MASK);
     store<u8>(step, <u8>len, STEP_LEN);
     store<u8>(step, kind, STEP_KIND);
     store<u32>(step, <u32>use, STEP_USE);
