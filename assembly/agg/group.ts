@@ -35,8 +35,11 @@ export const SET_ROWS: usize = 100;
 export const GROUP_KEY_LEN: usize = 4;
 export const GROUP_KEY: usize = 8;
 export const GROUP_NEXT: usize = 12;
+const SHORT_KEY: usize = 16;
 const SHORT: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
+/** Slots for each group, at least: with fewer, many keys are not where they are looked for first. */
+const ROOM: u32 = 4;
 const EDGE: usize = memory.data(32, 16);
 
 export function setInit(set: usize, acct: usize): void {
@@ -57,7 +60,7 @@ export function setReset(set: usize): void {
   const count = load<u32>(set, SET_COUNT);
   if (table) {
     // A table much larger than this window needed goes back, so that one peak doesn't hold memory for ever.
-    if (load<u32>(set, MASK) + 1 > (count + FIRST_SLOTS) << 3) {
+    if (load<u32>(set, MASK) + 1 > (count + FIRST_SLOTS) * ROOM * 4) {
       free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
       store<u32>(set, 0, TABLE);
       store<u32>(set, 0, MASK);
@@ -159,15 +162,26 @@ export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u3
 /** True when the group was made by the last find. */
 export let isNew: bool = false;
 
+/** The key's bytes, of which there are at most 16, with zeros behind them. */
+// @ts-ignore: decorator
+@inline function shortKey(off: usize, len: u32): v128 {
+  return v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
+}
+
+// @ts-ignore: decorator
+@inline function keyHash(off: usize, len: u32): u32 {
+  if (len > SHORT) return hashLong(off, len);
+  const key = shortKey(off, len);
+  return hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
+}
+
 /** Returns the group of a key, made when there is none; 0 when memory is exhausted. */
 export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize {
+  return findByHash(spec, set, off, len, keyHash(off, len));
+}
+
+function findByHash(spec: usize, set: usize, off: usize, len: u32, hash: u32): usize {
   isNew = false;
-  let key = i64x2.splat(0);
-  let hash: u32;
-  if (len <= SHORT) {
-    key = v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
-    hash = hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
-  } else hash = hashLong(off, len);
   const table = <usize>load<u32>(set, TABLE);
   if (table) {
     const mask = load<u32>(set, MASK);
@@ -176,15 +190,15 @@ export function findGroup(spec: usize, set: usize, off: usize, len: u32): usize 
       const slot = table + (<usize>i << 3);
       const group = <usize>load<u32>(slot, 4);
       if (!group) break;
-      if (load<u32>(slot) == hash && load<u32>(group, 4) == len) {
+      if (load<u32>(slot) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
         if (len <= SHORT) {
-          if (!v128.any_true(v128.xor(v128.load(group, 16), key))) return group;
-        } else if (bytesEqual(<usize>load<u32>(group, 8), off, len)) return group;
+          if (!v128.any_true(v128.xor(v128.load(group, SHORT_KEY), shortKey(off, len)))) return group;
+        } else if (bytesEqual(<usize>load<u32>(group, GROUP_KEY), off, len)) return group;
       }
       i = (i + 1) & mask;
     }
   }
-  if (load<u32>(set, SET_COUNT) * 2 >= load<u32>(set, MASK)) {
+  if (load<u32>(set, SET_COUNT) * ROOM >= load<u32>(set, MASK)) {
     if (!grow(set)) return 0;
   }
   const group = newGroup(spec, set, hash, off, len);
@@ -225,6 +239,45 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
   }
 }
 
+/** Hashes of the keys of a batch. */
+const HASHES: usize = memory.data(4 * 1024, 16);
+
+/**
+ * As `assignGroups` for a single key that is text in all rows. All hashes are there before the first group is looked for, so
+ * that looking waits for memory alone, and for that of several rows at a time.
+ */
+function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, groups: usize): bool {
+  if (!load<u32>(set, TABLE) && !grow(set)) return false;
+  for (let i: u32 = 0; i < n << 2; i += 4) {
+    const text = bindVal(bind, load<u32>(sel + i));
+    store<u32>(HASHES + i, keyHash(offOf(text), lenOf(text)));
+  }
+  let table = <usize>load<u32>(set, TABLE);
+  let mask = load<u32>(set, MASK);
+  for (let i: u32 = 0; i < n << 2; i += 4) {
+    const row = load<u32>(sel + i);
+    const text = bindVal(bind, row);
+    const len = lenOf(text);
+    const hash = load<u32>(HASHES + i);
+    const slot = load<u64>(table + (<usize>(hash & mask) << 3));
+    let group = <usize>(slot >> 32);
+    if (
+      <u32>slot != hash || !group || len > SHORT || load<u32>(group, GROUP_KEY_LEN) != len ||
+      i8x16.bitmask(i8x16.eq(v128.load(group, SHORT_KEY), shortKey(offOf(text), len))) != 0xffff
+    ) {
+      group = findByHash(spec, set, offOf(text), len, hash);
+      if (!group) return false;
+      if (isNew) {
+        keepRow(spec, set, group, row);
+        table = <usize>load<u32>(set, TABLE);
+        mask = load<u32>(set, MASK);
+      }
+    }
+    store<u32>(groups + i, <u32>group);
+  }
+  return true;
+}
+
 /** Writes the group of each selected row to `groups`; false when memory is exhausted. */
 export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
   const keyCount = load<u32>(spec, WINDOW_KEYS);
@@ -238,10 +291,10 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
   const keys = keysAt(spec);
   if (keyCount == 1) {
     const bind = bindOf(load<u16>(keys));
-    const isText = bindUniform(bind) == Tag.STR;
+    if (bindUniform(bind) == Tag.STR) return assignTexts(spec, set, bind, sel, n, groups);
     for (let i: u32 = 0; i < n; i++) {
       const row = load<u32>(sel + (<usize>i << 2));
-      const tag = isText ? Tag.STR : bindTag(bind, row);
+      const tag = bindTag(bind, row);
       const payload = bindVal(bind, row);
       let group: usize;
       if (tag == Tag.STR) group = findGroup(spec, set, offOf(payload), lenOf(payload));
