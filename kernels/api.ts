@@ -125,7 +125,7 @@ export interface LinkedNode {
    * nodes of a rule). Without it: as the output of an encode node says, otherwise no.
    */
   sendError?: boolean;
-  /** Wall clock, epoch ms, from which the first window counts; Date.now() when left out. */
+  /** Wall clock, epoch ms: the start of the rule, from which the first window counts; Date.now() when left out. */
   now?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. Default 0. */
   zoneMs?: number;

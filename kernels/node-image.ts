@@ -5,7 +5,7 @@ import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } fr
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
 import { encodeOutput } from './output-spec.js';
-import { encodeProgram, relocateColumns, relocateOperand } from './program.js';
+import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
 
 export interface NodeImage {
@@ -26,10 +26,13 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
   const { plan, columnMap } = linked;
   const sendsErrors = linked.sendError ?? (plan.kind === 'encode' && plan.output.sendError);
   const operand = (value: Operand): Operand => (columnMap === null ? value : relocateOperand(value, columnMap));
+  const start = linked.now ?? Date.now();
   const program = (value: Program | null): Uint8Array | null =>
     value === null || (value.ops.length === 0 && value.consts.length === 0)
       ? null
-      : encodeProgram(relocateColumns(value, columnMap));
+      : encodeProgram(startedAt(relocateColumns(value, columnMap), start));
+  const startedStep = <S extends { program: Program | null }>(step: S): S =>
+    step.program === null ? step : { ...step, program: startedAt(step.program, start) };
   switch (plan.kind) {
     case 'filter':
       return {
@@ -112,7 +115,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.join,
         program: program(plan.program),
-        spec: encodeJoin(plan),
+        spec: encodeJoin({ ...plan, steps: plan.steps.map(startedStep) }),
         sendsErrors,
         isShareable: false,
       };

@@ -13,7 +13,7 @@ import {
   Tag,
 } from './gen/layouts.js';
 import { ops } from './gen/ops.js';
-import { type ConstValue, NONE, type Op, type Operand, type Program } from './ir.js';
+import { type ConstValue, constant, NONE, type Op, type Operand, type Program } from './ir.js';
 import { put } from './layout.js';
 
 /** Zero bytes behind the text, so that 16-byte reads stay inside the block. */
@@ -70,6 +70,16 @@ export function relocateColumns(program: Program, columnMap: readonly number[] |
       ...(op.c === undefined ? {} : { c: map(op.c) }),
       ...(op.args === undefined ? {} : { args: op.args.map(map) }),
     })),
+  };
+}
+
+/** The program with the start of its rule as a constant where `move.ruleStart` asks for it. */
+export function startedAt(program: Program, now: number): Program {
+  if (!program.ops.some(({ op }) => op === 'move.ruleStart')) return program;
+  const start = constant(program.consts.length);
+  return {
+    consts: [...program.consts, { tag: 'i64', value: BigInt(Math.trunc(now)) }],
+    ops: program.ops.map((op) => (op.op === 'move.ruleStart' ? { ...op, a: start } : op)),
   };
 }
 

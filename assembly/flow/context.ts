@@ -46,6 +46,13 @@ export function resetWork(): void {
   worked = 0;
 }
 
+/** Lends other column blocks to the operations as registers; returns those that were. */
+export function setRegisters(blocks: usize): usize {
+  const before = registers;
+  registers = blocks;
+  return before;
+}
+
 export function setComputed(bytes: u64): void {
   computed = bytes;
 }

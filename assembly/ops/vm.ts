@@ -6,8 +6,11 @@ import * as ctx from '../flow/context';
 import { setAt, COL_HAS_RAW, COL_UNIFORM } from '../mem/layout';
 import { plainError } from '../value/error';
 import { textFound, textLost } from '../value/text';
+import { setRun } from './list/each';
 import { dstOf } from './row-loops';
 import { OP_SIZE, PROGRAM_OPS, PROGRAM_CONSTS, PROGRAM_ARGS, PROGRAM_SIZE, PROGRAM_ACCT, program, setProgram } from './operand';
+
+setRun(dispatch);
 
 /**
  * Copies an encoded program (kernels/program.ts) of `len` bytes and makes its offsets absolute. The bytes are charged

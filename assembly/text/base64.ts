@@ -42,7 +42,7 @@ export function printBase64(out: usize, off: usize, len: u32): usize {
 }
 
 /** Writes the bytes of the text (line ends in it do not count) and returns their end; 0 when it is no base64. */
-function parseBase64(out: usize, off: usize, len: u32): usize {
+export function parseBase64(out: usize, off: usize, len: u32): usize {
   const end = off + len;
   let to = out;
   let bits: u32 = 0;

@@ -30,7 +30,9 @@ export type Special =
   | 'windowStart'
   | 'windowEnd'
   | 'windowTrigger'
-  | 'ruleId';
+  | 'ruleId'
+  | 'ruleStart'
+  | 'arrayMap';
 
 /** How the function gets its value: exactly one of these. */
 export type Implementation =

@@ -1,6 +1,8 @@
 /** Functions that the planner replaces: times, metadata, the rule's id, cast. */
-import type { OpName } from '../../kernels/gen/ops.js';
-import type { Special } from '../functions/define.js';
+import { type OpName, ops } from '../../kernels/gen/ops.js';
+import type { ConstValue } from '../../kernels/ir.js';
+import { arity, type FunctionDefinition, type Special } from '../functions/define.js';
+import { functionDefinitions, hostNumber } from '../functions/registry.js';
 import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
 import { firstPresent } from './joined-row.js';
@@ -61,9 +63,44 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return windowPart('trigger', call, context);
     case 'ruleId':
       return values.text(context.ruleId);
+    case 'ruleStart':
+      return values.op('move.ruleStart', [null]);
+    case 'arrayMap':
+      return bindMap(call, context, bind);
     default:
       return special satisfies never;
   }
+}
+
+/** `array_map('name', list)`: the name, which may come with the row, is looked up in a constant of operations. */
+function bindMap(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
+  const [name, list] = call.args;
+  if (name === undefined || list === undefined) throw refuse('array_map needs a function and a list', call.span);
+  const wanted = name.kind === 'string' ? name.value.toLowerCase() : undefined;
+  const members = functionDefinitions().flatMap((definition): [string, ConstValue][] => {
+    const operation = operationOfOne(definition);
+    if (operation === undefined) return [];
+    const names = [definition.name, ...(definition.aliases ?? [])];
+    return names
+      .filter((one) => wanted === undefined || one === wanted)
+      .map((one) => [one, { tag: 'i64', value: operation }]);
+  });
+  const known = values.constant({ tag: 'object', members });
+  return values.op('list.map', [wanted === undefined ? bind(name) : values.text(wanted), bind(list), known]);
+}
+
+/** How the kernel runs the function for one argument (assembly/ops/list/each.ts); undefined when it can't. */
+function operationOfOne(definition: FunctionDefinition): bigint | undefined {
+  const { implementation, args } = definition;
+  const { min, max } = arity(args);
+  if (min > 1 || (max !== null && max < 1)) return undefined;
+  if ('call' in implementation) return packed('call.host', hostNumber(definition));
+  return 'op' in implementation ? packed(implementation.op, implementation.imm ?? 0) : undefined;
+}
+
+function packed(op: OpName, imm: number): bigint {
+  const [first] = ops[op].operands as readonly string[];
+  return BigInt(ops[op].code) | (first === 'args' ? 0x10000n : 0n) | (BigInt(imm) << 32n);
 }
 
 function isAfterWindow({ place, window }: SpecialContext): boolean {

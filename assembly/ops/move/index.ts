@@ -24,3 +24,7 @@ export function moveMove(op: usize): void {
   store<u8>(dst, load<u8>(src, COL_UNIFORM), COL_UNIFORM);
   store<u8>(dst, hasRaw, COL_HAS_RAW);
 }
+
+export function moveRuleStart(op: usize): void {
+  moveMove(op);
+}

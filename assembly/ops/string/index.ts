@@ -2,3 +2,4 @@ export { stringLower, stringLpad, stringLtrim, stringReverse, stringRpad, string
 export {
   stringConcat, stringEndsWith, stringIndexOf, stringLength, stringNumbytes, stringSplitValue, stringStartsWith, stringSubstring,
 } from './parts';
+export { stringReplace } from './replace';

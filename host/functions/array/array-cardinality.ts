@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_cardinality',
@@ -9,8 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Number of elements of the list that are not null.',
   example: 'array_cardinality(list)',
-  call: perRow('handles', (list) => {
-    if (list == null || (typeof list === 'object' && Object.keys(list).length === 0)) return 0n;
-    return BigInt(listOf(list).filter((item) => item !== null).length);
-  }),
+  op: 'list.count',
 });

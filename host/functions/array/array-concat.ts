@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_concat',
@@ -9,7 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'The elements of all lists one after the other; null lists are skipped, null when there are no others.',
   example: 'array_concat(list, other)',
-  call: perRow('handles', (...lists) =>
-    lists.every((list) => list == null) ? null : lists.flatMap((list, i) => (list == null ? [] : listOf(list, i + 1))),
-  ),
+  op: 'list.concat',
 });

@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_contains_any',
@@ -12,9 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'True when the two lists have an element in common.',
   example: 'array_contains_any(list, other)',
-  call: perRow('handles', (list, other) => {
-    if (list == null) return false;
-    const known = new Set(listOf(other, 2));
-    return listOf(list).some((item) => known.has(item));
-  }),
+  op: 'list.containsAny',
 });

@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_contains',
@@ -12,5 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'True when the value is an element of the list; false for a null list.',
   example: 'array_contains(list, 3)',
-  call: perRow('handles', (list, value = null) => list != null && listOf(list).includes(value)),
+  op: 'list.contains',
 });

@@ -1,4 +1,4 @@
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_create',
@@ -8,8 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'List of the arguments that are not null; null when there are none.',
   example: 'array_create(a, b)',
-  call: perRow('handles', (...values) => {
-    const items = values.filter((value) => value !== null && value !== undefined);
-    return items.length === 0 ? null : items;
-  }),
+  op: 'list.create',
 });

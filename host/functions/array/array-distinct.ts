@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_distinct',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The list without repeated elements; lists and objects in it all stay.',
   example: 'array_distinct(list)',
-  call: perRow('propagate', (list) => [...new Set(listOf(list))]),
+  op: 'list.distinct',
 });

@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_intersect',
@@ -12,8 +11,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The different elements of the second list that are in the first, too.',
   example: 'array_intersect(list, other)',
-  call: perRow('propagate', (list, other) => {
-    const known = new Set(listOf(list));
-    return [...new Set(listOf(other, 2))].filter((item) => known.has(item));
-  }),
+  op: 'list.intersect',
 });

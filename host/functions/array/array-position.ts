@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_position',
@@ -12,5 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Index of the first element that equals the value, -1 when there is none.',
   example: 'array_position(list, 3)',
-  call: perRow('handles', (list, value = null) => BigInt(list == null ? -1 : listOf(list).indexOf(value))),
+  op: 'list.position',
 });

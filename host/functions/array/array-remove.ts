@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_remove',
@@ -12,7 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'The list without the elements that equal the value.',
   example: 'array_remove(list, 3)',
-  call: perRow('handles', (list, value = null) =>
-    list == null ? null : listOf(list).filter((item) => item !== value),
-  ),
+  op: 'list.remove',
 });

@@ -1,5 +1,4 @@
-import { listOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'array_union',
@@ -12,7 +11,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'The different elements of both lists.',
   example: 'array_union(list, other)',
-  call: perRow('handles', (list, other) => [
-    ...new Set([...(list == null ? [] : listOf(list)), ...(other == null ? [] : listOf(other, 2))]),
-  ]),
+  op: 'list.union',
 });

@@ -1,4 +1,4 @@
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'cardinality',
@@ -8,5 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Number of elements of the list; 0 for anything else.',
   example: 'cardinality(list)',
-  call: perRow('handles', (list) => BigInt(Array.isArray(list) ? list.length : 0)),
+  op: 'list.size',
 });

@@ -1,5 +1,4 @@
-import { textOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'encode',
@@ -13,5 +12,5 @@ export default defineFunction({
   doc: 'The text in base64.',
   example: 'encode(text, "base64")',
   check: ([, encoding]) => (encoding === 'base64' ? undefined : 'argument 2 (encoding) must be "base64"'),
-  call: perRow('propagate', (text) => Buffer.from(textOf(text)).toString('base64')),
+  op: 'convert.encode',
 });

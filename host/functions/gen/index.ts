@@ -23,15 +23,33 @@ import arrayArrayContainsAny from '../array/array-contains-any.js';
 import arrayArrayCreate from '../array/array-create.js';
 import arrayArrayDistinct from '../array/array-distinct.js';
 import arrayArrayExcept from '../array/array-except.js';
+import arrayArrayFlatten from '../array/array-flatten.js';
 import arrayArrayIntersect from '../array/array-intersect.js';
+import arrayArrayJoin from '../array/array-join.js';
 import arrayArrayLastPosition from '../array/array-last-position.js';
+import arrayArrayMap from '../array/array-map.js';
+import arrayArrayMax from '../array/array-max.js';
+import arrayArrayMin from '../array/array-min.js';
 import arrayArrayPosition from '../array/array-position.js';
+import arrayArrayPositions from '../array/array-positions.js';
 import arrayArrayRemove from '../array/array-remove.js';
+import arrayArrayShuffle from '../array/array-shuffle.js';
+import arrayArraySort from '../array/array-sort.js';
 import arrayArrayUnion from '../array/array-union.js';
 import arrayCardinality from '../array/cardinality.js';
 import arrayElementAt from '../array/element-at.js';
+import arrayKvpairArrayToObj from '../array/kvpair-array-to-obj.js';
+import arrayRepeat from '../array/repeat.js';
+import arraySequence from '../array/sequence.js';
 import conversionCast from '../conversion/cast.js';
+import conversionChr from '../conversion/chr.js';
+import conversionCompress from '../conversion/compress.js';
+import conversionDec2hex from '../conversion/dec2hex.js';
+import conversionDecode from '../conversion/decode.js';
+import conversionDecompress from '../conversion/decompress.js';
 import conversionEncode from '../conversion/encode.js';
+import conversionHex2dec from '../conversion/hex2dec.js';
+import hashCrc32 from '../hash/crc32.js';
 import hashMd5 from '../hash/md5.js';
 import hashSha1 from '../hash/sha1.js';
 import hashSha256 from '../hash/sha256.js';
@@ -41,6 +59,7 @@ import jsonJsonPathExists from '../json/json-path-exists.js';
 import jsonJsonPathQuery from '../json/json-path-query.js';
 import jsonJsonPathQueryFirst from '../json/json-path-query-first.js';
 import jsonParseJson from '../json/parse-json.js';
+import jsonToJson from '../json/to-json.js';
 import logicCoalesce from '../logic/coalesce.js';
 import logicIsnull from '../logic/isnull.js';
 import mathAbs from '../math/abs.js';
@@ -53,6 +72,7 @@ import mathBitnot from '../math/bitnot.js';
 import mathBitor from '../math/bitor.js';
 import mathBitxor from '../math/bitxor.js';
 import mathCeil from '../math/ceil.js';
+import mathConv from '../math/conv.js';
 import mathCos from '../math/cos.js';
 import mathCosh from '../math/cosh.js';
 import mathCot from '../math/cot.js';
@@ -77,6 +97,8 @@ import mathTrunc from '../math/trunc.js';
 import metaMeta from '../meta/meta.js';
 import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
+import metaRuleStart from '../meta/rule-start.js';
+import miscBypass from '../misc/bypass.js';
 import miscNewuuid from '../misc/newuuid.js';
 import miscProps from '../misc/props.js';
 import multiRowExtract from '../multi-row/extract.js';
@@ -85,11 +107,16 @@ import objectErase from '../object/erase.js';
 import objectItems from '../object/items.js';
 import objectKeys from '../object/keys.js';
 import objectObjToKvpairArray from '../object/obj-to-kvpair-array.js';
+import objectObject from '../object/object.js';
 import objectObjectConcat from '../object/object-concat.js';
+import objectObjectConstruct from '../object/object-construct.js';
+import objectObjectPick from '../object/object-pick.js';
 import objectObjectSize from '../object/object-size.js';
 import objectValues from '../object/values.js';
+import objectZip from '../object/zip.js';
 import stringConcat from '../string/concat.js';
 import stringEndswith from '../string/endswith.js';
+import stringFormat from '../string/format.js';
 import stringIndexof from '../string/indexof.js';
 import stringLength from '../string/length.js';
 import stringLower from '../string/lower.js';
@@ -99,6 +126,7 @@ import stringNumbytes from '../string/numbytes.js';
 import stringRegexpMatches from '../string/regexp-matches.js';
 import stringRegexpReplace from '../string/regexp-replace.js';
 import stringRegexpSubstr from '../string/regexp-substr.js';
+import stringReplace from '../string/replace.js';
 import stringReverse from '../string/reverse.js';
 import stringRpad from '../string/rpad.js';
 import stringRtrim from '../string/rtrim.js';
@@ -134,6 +162,10 @@ import timeTstamp from '../time/tstamp.js';
 import timeWindowEnd from '../time/window-end.js';
 import timeWindowStart from '../time/window-start.js';
 import timeWindowTrigger from '../time/window-trigger.js';
+import vectorCosineSimilarity from '../vector/cosine-similarity.js';
+import vectorVectorDot from '../vector/vector-dot.js';
+import vectorVectorL2 from '../vector/vector-l2.js';
+import vectorVectorMatch from '../vector/vector-match.js';
 
 export const definitions: readonly FunctionDefinition[] = [
   aggregateAvg,
@@ -159,15 +191,33 @@ export const definitions: readonly FunctionDefinition[] = [
   arrayArrayCreate,
   arrayArrayDistinct,
   arrayArrayExcept,
+  arrayArrayFlatten,
   arrayArrayIntersect,
+  arrayArrayJoin,
   arrayArrayLastPosition,
+  arrayArrayMap,
+  arrayArrayMax,
+  arrayArrayMin,
   arrayArrayPosition,
+  arrayArrayPositions,
   arrayArrayRemove,
+  arrayArrayShuffle,
+  arrayArraySort,
   arrayArrayUnion,
   arrayCardinality,
   arrayElementAt,
+  arrayKvpairArrayToObj,
+  arrayRepeat,
+  arraySequence,
   conversionCast,
+  conversionChr,
+  conversionCompress,
+  conversionDec2hex,
+  conversionDecode,
+  conversionDecompress,
   conversionEncode,
+  conversionHex2dec,
+  hashCrc32,
   hashMd5,
   hashSha1,
   hashSha256,
@@ -177,6 +227,7 @@ export const definitions: readonly FunctionDefinition[] = [
   jsonJsonPathQuery,
   jsonJsonPathQueryFirst,
   jsonParseJson,
+  jsonToJson,
   logicCoalesce,
   logicIsnull,
   mathAbs,
@@ -189,6 +240,7 @@ export const definitions: readonly FunctionDefinition[] = [
   mathBitor,
   mathBitxor,
   mathCeil,
+  mathConv,
   mathCos,
   mathCosh,
   mathCot,
@@ -213,6 +265,8 @@ export const definitions: readonly FunctionDefinition[] = [
   metaMeta,
   metaMqtt,
   metaRuleId,
+  metaRuleStart,
+  miscBypass,
   miscNewuuid,
   miscProps,
   multiRowExtract,
@@ -221,11 +275,16 @@ export const definitions: readonly FunctionDefinition[] = [
   objectItems,
   objectKeys,
   objectObjToKvpairArray,
+  objectObject,
   objectObjectConcat,
+  objectObjectConstruct,
+  objectObjectPick,
   objectObjectSize,
   objectValues,
+  objectZip,
   stringConcat,
   stringEndswith,
+  stringFormat,
   stringIndexof,
   stringLength,
   stringLower,
@@ -235,6 +294,7 @@ export const definitions: readonly FunctionDefinition[] = [
   stringRegexpMatches,
   stringRegexpReplace,
   stringRegexpSubstr,
+  stringReplace,
   stringReverse,
   stringRpad,
   stringRtrim,
@@ -270,4 +330,8 @@ export const definitions: readonly FunctionDefinition[] = [
   timeWindowEnd,
   timeWindowStart,
   timeWindowTrigger,
+  vectorCosineSimilarity,
+  vectorVectorDot,
+  vectorVectorL2,
+  vectorVectorMatch,
 ];

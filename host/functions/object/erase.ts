@@ -1,6 +1,4 @@
-import { objectFrom, objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
-import { printed } from '../printed.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'erase',
@@ -13,10 +11,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The object without the named member or members.',
   example: 'erase(object, "a")',
-  call: perRow('propagate', (object, names) => {
-    const members = Object.entries(objectOf(object));
-    if (typeof names !== 'string' && !Array.isArray(names)) throw new Error('argument 2 must be a string or a list');
-    const gone = new Set(typeof names === 'string' ? [names] : names.map(printed));
-    return objectFrom(members.filter(([name]) => !gone.has(name)));
-  }),
+  op: 'object.erase',
 });

@@ -1,5 +1,4 @@
-import { objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'items',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The members of the object as lists of name and value.',
   example: 'items(object)',
-  call: perRow('propagate', (object) => Object.entries(objectOf(object))),
+  op: 'object.items',
 });

@@ -1,5 +1,4 @@
-import { objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'keys',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Names of the members of the object.',
   example: 'keys(object)',
-  call: perRow('propagate', (object) => Object.keys(objectOf(object))),
+  op: 'object.keys',
 });

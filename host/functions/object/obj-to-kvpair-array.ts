@@ -1,5 +1,4 @@
-import { objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'obj_to_kvpair_array',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The members of the object as objects with key and value.',
   example: 'obj_to_kvpair_array(object)',
-  call: perRow('propagate', (object) => Object.entries(objectOf(object)).map(([key, value]) => ({ key, value }))),
+  op: 'object.pairs',
 });

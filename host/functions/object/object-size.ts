@@ -1,5 +1,4 @@
-import { objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'object_size',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Number of members of the object, 0 for null.',
   example: 'object_size(object)',
-  call: perRow('handles', (object) => BigInt(object == null ? 0 : Object.keys(objectOf(object)).length)),
+  op: 'object.size',
 });

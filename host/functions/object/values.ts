@@ -1,5 +1,4 @@
-import { objectOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'values',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Values of the members of the object.',
   example: 'values(object)',
-  call: perRow('propagate', (object) => Object.values(objectOf(object))),
+  op: 'object.values',
 });

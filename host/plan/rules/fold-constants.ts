@@ -11,7 +11,13 @@ import type { OpValue, Value, Values } from '../value.js';
 export type Fold = (program: Program, result: number) => { value: ConstValue } | { error: string };
 
 /** Operations that give values for which there is no constant, or that depend on more than their operands. */
-const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>(['call.host', 'cast.toDatetime', 'cast.toBytea']);
+const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>([
+  'call.host',
+  'list.map',
+  'cast.toDatetime',
+  'cast.toBytea',
+  'convert.decode',
+]);
 
 /** The plan with constants in the place of what `fold` could compute. */
 export function foldConstants(roots: readonly Root[], values: Values, fold: Fold): Root[] {

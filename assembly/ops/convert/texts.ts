@@ -1,0 +1,107 @@
+// Characters by their codes, base64, JSON.
+import * as ctx from '../../flow/context';
+import { failLen, failOff } from '../../flow/failure';
+import { jsonSizeBound, jsonWriteValue } from '../../json/write';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
+import { poolAlloc } from '../../mem/pool';
+import { base64Length, parseBase64, printBase64 } from '../../text/base64';
+import { putCodePoint } from '../../text/utf8';
+import { valueError } from '../../value/error';
+import { toF64, truncateF64 } from '../../value/number';
+import { textBegin, textGrow, textRoom } from '../../value/text';
+import { runeCount } from '../../value/unicode';
+import { giveWrong } from '../list/items';
+import { isAbsent, isNumeric } from '../numeric';
+import { giveText, noMemory, resultRoom, tooLong } from '../result';
+import { give, giveNull, map1 } from '../row-loops';
+
+const LAST_CODE: i64 = 0x10ffff;
+const MAX_CODE_LEN: u32 = 4;
+const MAX_JSON: u64 = 0x3fff0000;
+
+export function convertChr(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isNumeric(tag)) {
+      const code = tag == Tag.I64 ? <i64>val : truncateF64(toF64(tag, val));
+      if (code < 0 || code > LAST_CODE || (code >= 0xd800 && code < 0xe000)) {
+        give(Tag.ERROR, valueError('no character has the code ', tag, val));
+        return;
+      }
+      const to = resultRoom('chr', MAX_CODE_LEN);
+      if (to) give(Tag.STR, span(to, <u32>(putCodePoint(to, <u32>code) - to)));
+    } else if (isAbsent(tag, val)) {
+      giveNull();
+    } else if (tag == Tag.STR && runeCount(offOf(val), lenOf(val)) == 1) {
+      give(tag, val);
+    } else {
+      giveWrong(1, 'a number or one character', tag, val);
+    }
+  });
+}
+
+export function convertEncode(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isAbsent(tag, val)) {
+      giveNull();
+    } else if (tag != Tag.STR && tag != Tag.BYTES) {
+      giveWrong(1, 'a string', tag, val);
+    } else {
+      const to = resultRoom('encode', base64Length(lenOf(val)));
+      if (to) give(Tag.STR, span(to, <u32>(printBase64(to, offOf(val), lenOf(val)) - to)));
+    }
+  });
+}
+
+export function convertDecode(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isAbsent(tag, val)) {
+      giveNull();
+    } else if (tag != Tag.STR) {
+      giveWrong(1, 'a string', tag, val);
+    } else {
+      const to = resultRoom('decode', lenOf(val));
+      if (!to) return;
+      const end = parseBase64(to, offOf(val), lenOf(val));
+      if (end) give(Tag.BYTES, span(to, <u32>(end - to)));
+      else give(Tag.ERROR, valueError('no base64: ', tag, val));
+    }
+  });
+}
+
+export function convertToJson(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isAbsent(tag, val)) {
+      giveNull();
+      return;
+    }
+    const bound = jsonSizeBound(tag, val);
+    if (bound > MAX_JSON) {
+      give(Tag.ERROR, tooLong('to_json', 0));
+      return;
+    }
+    textBegin();
+    const to = textRoom(<u32>bound);
+    if (!to) {
+      give(Tag.ERROR, noMemory('to_json'));
+      return;
+    }
+    const end = jsonWriteValue(to, tag, val);
+    if (end) {
+      textGrow(<u32>(end - to));
+      giveText('to_json');
+    } else {
+      giveFailure();
+    }
+  });
+}
+
+/** Gives the reason why JSON has no such value. */
+function giveFailure(): void {
+  const to = poolAlloc(ctx.scratch, failLen);
+  if (!to) {
+    give(Tag.ERROR, noMemory('to_json'));
+    return;
+  }
+  memory.copy(to, failOff, failLen);
+  give(Tag.ERROR, span(to, failLen));
+}

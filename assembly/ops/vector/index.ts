@@ -1,0 +1,2 @@
+export { vectorCosine, vectorDistance, vectorDot } from './pairs';
+export { vectorMatch } from './match';

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_flatten',
+  category: 'array',
+  args: [{ name: 'list', type: 'any' }],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The list with the elements of the lists in it in their place; lists in those stay.',
+  example: 'array_flatten([[1, 4], [2, 3]])',
+  op: 'list.flatten',
+});

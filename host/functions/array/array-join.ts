@@ -1,0 +1,16 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_join',
+  category: 'array',
+  args: [
+    { name: 'list', type: 'any' },
+    { name: 'separator', type: 'string' },
+    { name: 'nullText', type: 'string', optional: true },
+  ],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'Texts of the elements with the separator between them. Null elements are left out, or written as the third argument says.',
+  example: "array_join(list, ',', 'none')",
+  op: 'list.join',
+});

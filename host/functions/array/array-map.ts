@@ -1,0 +1,15 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_map',
+  category: 'array',
+  args: [
+    { name: 'function', type: 'string' },
+    { name: 'list', type: 'any' },
+  ],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The results of the scalar function of that name, which takes one argument, for each element.',
+  example: "array_map('abs', list)",
+  special: 'arrayMap',
+});

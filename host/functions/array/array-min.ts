@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_min',
+  category: 'array',
+  args: [{ name: 'list', type: 'any' }],
+  returns: 'any',
+  nulls: 'propagate',
+  doc: 'Smallest of the numbers, texts or datetimes in the list; nulls do not count.',
+  example: 'array_min(list)',
+  op: 'list.min',
+});

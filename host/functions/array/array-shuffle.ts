@@ -1,0 +1,13 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_shuffle',
+  isVolatile: true,
+  category: 'array',
+  args: [{ name: 'list', type: 'any' }],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The elements in random order; another one for each row.',
+  example: 'array_shuffle(list)',
+  op: 'list.shuffle',
+});

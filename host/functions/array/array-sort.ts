@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'array_sort',
+  category: 'array',
+  args: [{ name: 'list', type: 'any' }],
+  returns: 'array',
+  nulls: 'propagate',
+  doc: 'The elements in ascending order: numbers, booleans, texts, datetimes, bytes, then lists and objects as they stand, then nulls.',
+  example: 'array_sort(list)',
+  op: 'list.sort',
+});

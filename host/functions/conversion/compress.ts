@@ -1,0 +1,16 @@
+import { compressed } from '../compression.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'compress',
+  category: 'conversion',
+  args: [
+    { name: 'data', type: 'string' },
+    { name: 'method', type: 'string' },
+  ],
+  returns: 'bytea',
+  nulls: 'propagate',
+  doc: 'The text or bytes compressed by the method: zlib, gzip, flate or zstd (with Node.js from 22.15 on).',
+  example: "compress(text, 'gzip')",
+  call: perRow('propagate', (data, method) => compressed(data, method)),
+});

@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'dec2hex',
+  category: 'conversion',
+  args: [{ name: 'number', type: 'int' }],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'The whole number in hexadecimal digits behind 0x.',
+  example: 'dec2hex(31)',
+  op: 'convert.toHex',
+});

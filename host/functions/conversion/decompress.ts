@@ -1,0 +1,16 @@
+import { decompressed } from '../compression.js';
+import { defineFunction, perRow } from '../define.js';
+
+export default defineFunction({
+  name: 'decompress',
+  category: 'conversion',
+  args: [
+    { name: 'data', type: 'string' },
+    { name: 'method', type: 'string' },
+  ],
+  returns: 'bytea',
+  nulls: 'propagate',
+  doc: 'The bytes that were compressed by the method: zlib, gzip, flate or zstd (with Node.js from 22.15 on).',
+  example: "decompress(data, 'gzip')",
+  call: perRow('propagate', (data, method) => decompressed(data, method)),
+});

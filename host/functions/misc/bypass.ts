@@ -1,0 +1,12 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'bypass',
+  category: 'misc',
+  args: [{ name: 'value', type: 'any' }],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'The value itself.',
+  example: 'bypass(a)',
+  op: 'move.move',
+});

@@ -1,0 +1,16 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'object_pick',
+  category: 'object',
+  args: [
+    { name: 'object', type: 'any' },
+    { name: 'names', type: 'any' },
+    { name: 'more', type: 'any', optional: true, variadic: true },
+  ],
+  returns: 'struct',
+  nulls: 'handles',
+  doc: "The object with the named members alone: a list of names or any number of names. A name with points is a path: 'a.b' is member b of member a.",
+  example: "object_pick(object, 'a', 'b.c')",
+  op: 'object.pick',
+});

@@ -1,0 +1,16 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'replace',
+  category: 'string',
+  args: [
+    { name: 'text', type: 'string' },
+    { name: 'old', type: 'string' },
+    { name: 'new', type: 'string' },
+  ],
+  returns: 'string',
+  nulls: 'propagate',
+  doc: 'The text with each occurrence of the second text replaced by the third.',
+  example: "replace(text, 'a', 'b')",
+  op: 'string.replace',
+});
