@@ -6,7 +6,7 @@ export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
-export { gatheredBatch } from './flow/gather';
+export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';

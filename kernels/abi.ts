@@ -34,6 +34,8 @@ export interface KernelExports {
   tick(now: number): void;
   flush(node: number, now: number): void;
   gatheredBatch(node: number): number;
+  gatheringFirst(root: number): number;
+  gatheringNext(node: number): number;
   evaluate(program: number, now: number): void;
   programNew(at: number, len: number, account: number): number;
   programFree(program: number): void;

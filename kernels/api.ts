@@ -196,6 +196,8 @@ export interface Kernel {
   flush(node: NodeHandle): void;
   /** Number of the batch that an encode node gathers, which changes when it is sent; 0 while no rows are held. */
   gatheredBatch(node: NodeHandle): number;
+  /** The encode nodes below the stream that hold rows for a batch now. */
+  gathering(stream: StreamHandle): readonly NodeHandle[];
 
   /**
    * Rows that a join keeps of a table, oldest first: the JSON text of each of the `columns` that its port gives, null where

@@ -53,6 +53,7 @@ export interface KernelOptions {
 
 const defaultMaxValueBytes = 2 ** 24;
 const mostMemoryBytes = 2 ** 32;
+const none: readonly NodeHandle[] = [];
 
 /** Makes a kernel instance; `module` as compiled by `kernelModule`, of another thread maybe. */
 export function createKernel(
@@ -313,6 +314,15 @@ class WasmKernel implements Kernel {
 
   gatheredBatch(node: NodeHandle): number {
     return this.exports.gatheredBatch(node) >>> 0;
+  }
+
+  gathering(stream: StreamHandle): readonly NodeHandle[] {
+    const { exports } = this;
+    let node = exports.gatheringFirst(stream) >>> 0;
+    if (node === 0) return none;
+    const nodes: number[] = [];
+    for (; node !== 0; node = exports.gatheringNext(node) >>> 0) nodes.push(node);
+    return nodes as NodeHandle[];
   }
 
   tableRows(join: NodeHandle, branch: number, columns: number): (string | null)[][] {

@@ -11,7 +11,7 @@ import {
   rowIsEmpty, rowWrite, rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
-  STATE_SIZE, dropBuffers, gatherBegin, gatherEnd, gatherFlush, gatherLoad, gatherRows, gatherSave, isLost, loseMessage,
+  STATE_SIZE, gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherLoad, gatherRows, gatherSave, isLost, loseMessage,
 } from './gather';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
@@ -52,9 +52,7 @@ function encodeOpen(node: usize): bool {
 
 function encodeFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (!state) return;
-  dropBuffers(node, state);
-  free(state, STATE_SIZE, accountOf(node));
+  if (state) gatherFree(node, state);
 }
 
 function encodeSignal(node: usize, signal: u32, value: u64): void {

@@ -2,7 +2,7 @@
 // written to a buffer of the node first: a failing row replaces the whole message, and nodes that share a window take
 // turns.
 //
-//   state (only of nodes that gather, 52 bytes)
+//   state (only of nodes that gather, 60 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
 //                                           separator before it
 //   12   rows u32
@@ -10,8 +10,12 @@
 //   28   failOff u32, 32 failLen u32        why the message under way is lost, 0 if it is not
 //   36   markLen u32, 40 markRows u32, 44 markEnds u32   where the message under way begins
 //   48   sent u32            times that the buffer was sent
+//   52   place u32           address of the word that names the node, 0 while it is in no list
+//   56   next u32            the node after it there
+//
+// Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
 import * as ctx from './context';
-import { N_OUT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
+import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
   ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty,
   rowWrite, rowWriteHead,
@@ -26,7 +30,7 @@ import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeVersion } from '../state/writer';
 
-export const STATE_SIZE: u32 = 52;
+export const STATE_SIZE: u32 = 60;
 const GATHER_BUF: usize = 0;
 const GATHER_CAP: usize = 4;
 const GATHER_LEN: usize = 8;
@@ -40,6 +44,8 @@ const GATHER_MARK_LEN: usize = 36;
 const GATHER_MARK_ROWS: usize = 40;
 const GATHER_MARK_ENDS: usize = 44;
 const GATHER_SENT: usize = 48;
+const GATHER_PLACE: usize = 52;
+const GATHER_NEXT: usize = 56;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -110,12 +116,46 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
 @inline function afterRow(node: usize, spec: usize, state: usize, batchSize: u32): void {
   const rows = load<u32>(state, GATHER_ROWS);
   if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
-  else if (rows == 1) linger(node, spec);
+  else if (rows == 1) batchBegins(node, spec, state);
 }
 
-function linger(node: usize, spec: usize): void {
+/** Rows are held from now on, after a message or a row that is none. */
+function batchBegins(node: usize, spec: usize, state: usize): void {
+  enlist(node, state);
   const wait = load<f64>(spec, ENCODE_LINGER);
   if (wait > 0) setDeadline(node, ctx.nowMs + wait);
+}
+
+/** Puts the node into the list of its root, if it isn't there. */
+function enlist(node: usize, state: usize): void {
+  if (load<u32>(state, GATHER_PLACE)) return;
+  let root = node;
+  for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) root = above;
+  const next = <usize>load<u32>(root, N_GATHERING);
+  store<u32>(root, <u32>node, N_GATHERING);
+  store<u32>(state, <u32>(root + N_GATHERING), GATHER_PLACE);
+  store<u32>(state, <u32>next, GATHER_NEXT);
+  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>(state + GATHER_NEXT), GATHER_PLACE);
+}
+
+/** Takes the node out of the list. */
+function delist(state: usize): void {
+  const place = <usize>load<u32>(state, GATHER_PLACE);
+  if (!place) return;
+  const next = <usize>load<u32>(state, GATHER_NEXT);
+  store<u32>(place, <u32>next);
+  if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>place, GATHER_PLACE);
+  store<u32>(state, 0, GATHER_PLACE);
+}
+
+/** The first node below the root that holds rows for a batch, 0 none. */
+export function gatheringFirst(root: usize): usize {
+  return <usize>load<u32>(root, N_GATHERING);
+}
+
+/** The one after a node that does, 0 none. */
+export function gatheringNext(node: usize): usize {
+  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), GATHER_NEXT);
 }
 
 /** Appends a row to the buffer; false when it fails. */
@@ -203,7 +243,7 @@ export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
   else {
     const rows = load<u32>(state, GATHER_ROWS);
     if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
-    else if (rows && !load<u32>(state, GATHER_MARK_ROWS)) linger(node, spec);
+    else if (rows && !load<u32>(state, GATHER_MARK_ROWS)) batchBegins(node, spec, state);
   }
   mark(state);
 }
@@ -258,6 +298,7 @@ export function gatherLoad(node: usize): bool {
   if (readFails()) return false;
   store<u32>(state, len, GATHER_LEN);
   store<u32>(state, rows, GATHER_ROWS);
+  if (rows) enlist(node, state);
   return true;
 }
 
@@ -270,6 +311,7 @@ export function gatheredBatch(node: usize): u32 {
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
 function commit(node: usize, spec: usize, state: usize): void {
   clearDeadline(node);
+  delist(state);
   const rows = load<u32>(state, GATHER_ROWS);
   const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
   if (isSingle && !rows) return;
@@ -332,7 +374,14 @@ function close(node: usize, spec: usize, state: usize): bool {
   return true;
 }
 
-export function dropBuffers(node: usize, state: usize): void {
+/** Frees what the state holds: its node goes. */
+export function gatherFree(node: usize, state: usize): void {
+  delist(state);
+  dropBuffers(node, state);
+  free(state, STATE_SIZE, accountOf(node));
+}
+
+function dropBuffers(node: usize, state: usize): void {
   free(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_CAP), accountOf(node));
   free(<usize>load<u32>(state, GATHER_ENDS), load<u32>(state, GATHER_ENDS_CAP) << 2, accountOf(node));
   store<u64>(state, 0);

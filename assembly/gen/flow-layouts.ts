@@ -111,6 +111,7 @@ export namespace NullRule {
 //   112  host u32   handle of the host, given back with each output
 //   116  specSize u32
 //   120  stateSize u32
+//   124  gathering u32   of a root: the first encode node below it that holds rows for a batch (flow/gather.ts)
 //   128  busy f64   time spent in this node without its children, microseconds, sampled
 //   136  tick f64   of a root (stream or merge): time of all ticks below it, microseconds
 //   144  hist u32   times of its work (flow/latency.ts), 0 none
@@ -145,6 +146,7 @@ export const N_DEADLINE: usize = 104;
 export const N_HOST: usize = 112;
 export const N_SPEC_SIZE: usize = 116;
 export const N_STATE_SIZE: usize = 120;
+export const N_GATHERING: usize = 124;
 export const N_BUSY: usize = 128;
 export const N_TICK: usize = 136;
 export const N_HIST: usize = 144;

@@ -109,6 +109,36 @@ test('gathers rows of several messages up to batchSize and sends the rest when a
   assert.is(driver.of(sink).length, 2);
 });
 
+test('a stream names the nodes that hold rows for a batch, and no others', () => {
+  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: false, batchSize: 3 }));
+  const limited = kernel.addNode({ stream }, linked({ kind: 'limit', input: { source: 0 }, count: 1, name: 'limit' }));
+  const batch = (batchSize: number) => linked(encode({ a: 0 }, { sendSingle: false, batchSize }));
+  const nodes = [kernel.addNode({ node: limited }, batch(2)), kernel.addNode({ stream }, batch(5)), sink];
+  kernel.addNode({ stream }, linked(encode({ a: 0 })));
+  const other = kernel.openStream(lines);
+  const holding = () => kernel.gathering(stream).map((node) => nodes.indexOf(node)).sort();
+  const feed = (count: number) => driver.feed(stream, '{"a":1}\n'.repeat(count));
+  assert.equal(holding(), []);
+  feed(1);
+  assert.equal(holding(), [0, 1, 2]);
+  assert.equal(kernel.gathering(other), []);
+  feed(1);
+  assert.equal(holding(), [1, 2], 'a batch is full');
+  feed(1);
+  assert.equal(holding(), [0, 1]);
+  kernel.flush(nodes[1]!);
+  assert.equal(holding(), [0], 'sent when asked');
+  kernel.flush(nodes[0]!);
+  assert.equal(holding(), []);
+  feed(1);
+  assert.equal(holding(), [0, 1, 2]);
+  kernel.releaseNode(nodes[1]!);
+  assert.equal(holding(), [0, 2], 'a node goes with its rows');
+  kernel.releaseNode(sink);
+  kernel.releaseNode(nodes[0]!);
+  assert.equal(holding(), []);
+});
+
 test('the end of the input takes an unfinished line and sends gathered rows', () => {
   const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: false, batchSize: 3 }));
   driver.feed(stream, '{"a":1}\n{"a":2}');

@@ -58,7 +58,7 @@ export class RuleRun implements SinkHost, RunningRule {
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
-  gatherings: readonly Gathering[] = [];
+  readonly gatherings: Gathering[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
@@ -155,7 +155,7 @@ export class RuleRun implements SinkHost, RunningRule {
       kernel.releaseNode(handle);
     }
     for (const gathering of this.gatherings) {
-      for (const source of this.sources) source.gatherings.delete(gathering);
+      for (const source of this.sources) source.gatherings.delete(gathering.node);
       gathering.giveBack();
     }
     for (const { source, indexes } of columns) kernel.releaseColumns(source.stream, indexes);
@@ -187,8 +187,8 @@ export class RuleRun implements SinkHost, RunningRule {
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
     if (sinks.length > 0 && gathersMessages(plan, nodes)) {
       const gathering = new Gathering(handle, sinks, kernel);
-      this.gatherings = this.gatherings.concat(gathering);
-      for (const source of this.sources) source.gatherings.add(gathering);
+      this.gatherings.push(gathering);
+      for (const source of this.sources) source.gatherings.set(handle, gathering);
     }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);

@@ -1,5 +1,5 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
-import type { Kernel, StreamCounters, StreamHandle } from '../../../kernels/api.js';
+import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
 import { ProtocolError } from '../../../kernels/error.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { reasonOf } from '../../base/errors.js';
@@ -50,8 +50,8 @@ export interface SourceHost {
 
 export class SourceRun implements RunningSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
-  /** Nodes that gather rows of its messages. */
-  readonly gatherings = new Set<Gathering>();
+  /** Nodes that may gather rows of its messages. */
+  readonly gatherings = new Map<NodeHandle, Gathering>();
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
   /** The input at work now, if it is to be acknowledged. */
@@ -404,9 +404,11 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     if (barrier === undefined || acknowledgements === undefined) return;
     this.barrier = undefined;
     let isGathered = false;
-    for (const gathering of this.gatherings) {
-      if (gathering.hold(barrier)) this.host.gathers(gathering);
-      isGathered ||= gathering.isHolding;
+    for (const node of this.host.kernel.gathering(this.stream)) {
+      const gathering = this.gatherings.get(node);
+      if (gathering?.hold(barrier) !== true) continue;
+      this.host.gathers(gathering);
+      isGathered = true;
     }
     acknowledgements.end(barrier);
     this.#earlyBatches?.worked(isGathered);
@@ -416,7 +418,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #sendGathered(): void {
     const { kernel } = this.host;
     const send = () => {
-      for (const { isHolding, node } of this.gatherings) if (isHolding) kernel.flush(node);
+      for (const node of kernel.gathering(this.stream)) if (this.gatherings.get(node)?.isHolding) kernel.flush(node);
     };
     if (!this.#isClosed) this.host.work(this.users, send);
   }

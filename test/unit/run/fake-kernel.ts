@@ -131,8 +131,12 @@ export class FakeKernel implements Kernel {
 
   flush(): void {}
 
-  gatheredBatch(): number {
+  gatheredBatch(_node: NodeHandle): number {
     return 0;
+  }
+
+  gathering(_stream: StreamHandle): readonly NodeHandle[] {
+    return [];
   }
 
   counters(node: NodeHandle): NodeCounters {
