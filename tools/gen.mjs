@@ -110,6 +110,14 @@ ${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
   }
 }
 
+/** True when the result over no rows, of an empty window, is null; that of others is missing. */
+export function emptyIsNull(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch((a) => a.emptyIsNull === true, false)}    default:
+      return false;
+  }
+}
+
 /** Name of the aggregate in SQL. */
 export function functionName(fn: u32): string {
   switch (fn) {
@@ -197,12 +205,16 @@ ${families
 
 export type OpName = keyof typeof ops;
 
-/** Number and properties of each aggregate of the window kernels. */
+/**
+ * Each aggregate of the window kernels: its number and name in SQL; \`ofRows\`: the aggregate that it is over \`*\`;
+ * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input; \`emptyIsNull\`: the
+ * result over no rows is null, not missing.
+ */
 export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
+      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
   )
   .join('\n')}
 } as const;

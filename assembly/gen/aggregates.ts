@@ -88,6 +88,16 @@ export function isMergeable(fn: u32): bool {
   }
 }
 
+/** True when the result over no rows, of an empty window, is null; that of others is missing. */
+export function emptyIsNull(fn: u32): bool {
+  switch (fn) {
+    case Agg.COLLECT:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** Name of the aggregate in SQL. */
 export function functionName(fn: u32): string {
   switch (fn) {

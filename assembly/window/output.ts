@@ -4,7 +4,7 @@ import { beginMessage, emit, endMessage } from '../flow/emit';
 import { N_STATE, addException } from '../flow/node';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { Agg } from '../gen/aggregates';
+import { emptyIsNull } from '../gen/aggregates';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
   AGG_SIZE_OF, GROUP_HEAD, AGG_FN, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_TAGS_AT, WindowFlag, aggsAt, bindOf,
@@ -85,7 +85,7 @@ function fillGroups(spec: usize, cols: usize, n: u32): void {
   }
 }
 
-/** One row without groups: aggregates are missing, collections null. */
+/** One row without groups: its aggregates are those over no rows. */
 function fillEmpty(spec: usize, cols: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) {
@@ -95,7 +95,7 @@ function fillEmpty(spec: usize, cols: usize): void {
   const aggs = load<u32>(spec, WINDOW_AGGS);
   let agg = aggsAt(spec);
   for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
-    const tag = load<u16>(agg, AGG_FN) == Agg.COLLECT ? Tag.NULL : Tag.MISSING;
+    const tag = emptyIsNull(load<u16>(agg, AGG_FN)) ? Tag.NULL : Tag.MISSING;
     setAt(columnAt(cols, keeps + a), 0, tag, 0);
     store<u8>(columnAt(cols, keeps + a), tag, COL_UNIFORM);
   }

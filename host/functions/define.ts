@@ -1,9 +1,9 @@
 /**
  * The form in which SQL functions are declared. Each function is a file of its own, `host/functions/<category>/<name>.ts`,
- * with a default export made by `defineFunction`; `npm run gen` lists the files in `gen/index.ts`.
+ * with a default export made by `defineFunction`, or `defineAggregate`; `npm run gen` lists the files in `gen/index.ts`.
  */
 import type { HostColumns } from '../../kernels/api.js';
-import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
+import { type AggregateName, aggregates, type OpName } from '../../kernels/gen/ops.js';
 import { Instant, ValueError } from '../../kernels/value.js';
 
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
@@ -40,8 +40,6 @@ export type Implementation =
   | { op: OpName; imm?: number }
   /** A host function over whole columns, for what needs a host library. */
   | { call: (columns: HostColumns) => void }
-  /** An aggregate of the window kernels. */
-  | { aggregate: AggregateName }
   /** Makes rows of one row: one for each element of the list, or one with the members of the object. */
   | { rows: 'elements' | 'members' }
   /** The planner replaces the call. */
@@ -65,15 +63,26 @@ export interface FunctionDetails {
   check?: (args: readonly LiteralArg[]) => string | undefined;
 }
 
-export type FunctionDefinition = FunctionDetails & { implementation: Implementation };
+/** An aggregate of the window kernels. */
+type Aggregate = { aggregate: AggregateName };
 
-/** Declares a function; the kinds of implementation are mutually exclusive. */
+export type FunctionDefinition = FunctionDetails & { implementation: Implementation | Aggregate };
+
+/** Declares an aggregate: what it is called in SQL and what the kernel does stand in `assembly/agg/aggregates.json`. */
+export function defineAggregate(
+  aggregate: AggregateName,
+  details: Pick<FunctionDetails, 'args' | 'returns' | 'doc' | 'example'>,
+): FunctionDefinition {
+  const { sql } = aggregates[aggregate];
+  return { name: sql, category: 'aggregate', nulls: 'handles', ...details, implementation: { aggregate } };
+}
+
+/** Declares a function that is no aggregate; the kinds of implementation are mutually exclusive. */
 export function defineFunction(details: FunctionDetails & Implementation): FunctionDefinition {
   const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check } = details;
   const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check };
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
-  if ('aggregate' in details) return { ...shared, implementation: { aggregate: details.aggregate } };
   if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };
   return { ...shared, implementation: { special: details.special } };
 }

@@ -1,5 +1,5 @@
 /** Resolves the names of an expression and replaces operators and functions by what computes them. */
-import { ops } from '../../kernels/gen/ops.js';
+import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
@@ -194,10 +194,10 @@ export class Binder {
       expr.filter === null
         ? null
         : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false });
-    if (fn === 'count' && expr.args[0]?.kind === 'star') return this.values.aggregate('countAll', [], filter);
+    const { ofRows, takesRow } = aggregates[fn];
+    if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
     const args = expr.args.map((arg) => this.bindArg(arg, inner));
-    // It compares values but gives the rows they stand in.
-    if (fn === 'deduplicate') args.push(this.rowOf(null, expr, inner));
+    if (takesRow) args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter);
   }
 

@@ -1,4 +1,5 @@
 /** What a rule's sinks get: one encode node for all that want the same. */
+import { aggregates } from '../../kernels/gen/ops.js';
 import type { NodeInput, NodePlan, OutputPlan } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { absentSources } from './join.js';
@@ -47,12 +48,12 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
         : {
             kind: 'fields',
             fields: shape.fields.map(({ name, value, isPlain, isBrought, isUnnamed }) => {
-              // A collection of no rows (empty window) is sent as null, other aggregates are left out.
-              const isCollection = value.kind === 'aggregate' && value.fn === 'collect';
-              const field = { name, operand: builder.operand(value), plain: isPlain || isCollection };
+              // Of an empty window: an aggregate that is null over no rows is sent as null.
+              const sendsNull = value.kind === 'aggregate' && aggregates[value.fn].emptyIsNull;
+              const field = { name, operand: builder.operand(value), plain: isPlain || sendsNull };
               if (!spec.sendNil) return field;
               if (isBrought) return { ...field, omitMissing: true };
-              return isUnnamed && !isCollection ? { ...field, omitNull: true } : field;
+              return isUnnamed && !sendsNull ? { ...field, omitNull: true } : field;
             }),
           },
     format: wishes.format,

@@ -1,4 +1,5 @@
 /** Statements whose work or output grows with the square of their input: fine for a few rows, a standstill for many. */
+import { aggregates } from '../../kernels/gen/ops.js';
 import {
   chainOf,
   inputsOf,
@@ -9,17 +10,10 @@ import {
   type WindowNode,
 } from './logical.js';
 import type { Source } from './source.js';
-import { type AggregateValue, aggregatesIn, childrenOf, type Value } from './value.js';
+import { aggregatesIn, childrenOf, type Value } from './value.js';
 
 /** A row in so many windows is still an ordinary hopping window. */
 const usualOverlap = 10;
-
-/** Aggregates whose result is as long as their input, as functions are called. */
-const lists: Partial<Record<AggregateValue['fn'], string>> = {
-  collect: 'collect',
-  mergeAgg: 'merge_agg',
-  deduplicate: 'deduplicate',
-};
 
 /** Returns a sentence for each part of the plan that grows so. */
 export function growthWarnings(root: Logical): string[] {
@@ -35,7 +29,7 @@ export function growthWarnings(root: Logical): string[] {
 function windowWarnings(node: WindowNode, chain: readonly Logical[], row: OutputRow | null): string[] {
   const overlap = overlapOf(node);
   if (overlap === null) return [];
-  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) => lists[fn] ?? []);
+  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) => (aggregates[fn].isLong ? aggregates[fn].sql : []));
   const isJoined = chain.some((other) => other.kind === 'join' && inputsOf(other).includes(node));
   const sends = isJoined
     ? 'joins all its rows'

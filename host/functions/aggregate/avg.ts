@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'avg',
-  category: 'aggregate',
+export default defineAggregate('avg', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'number',
-  nulls: 'handles',
   doc: 'Average of the values that are not null; of integers an integer.',
   example: 'avg(temp)',
-  aggregate: 'avg',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'count',
-  category: 'aggregate',
+export default defineAggregate('count', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'bigint',
-  nulls: 'handles',
   doc: 'Number of values that are not null; count(*) counts rows.',
   example: 'count(*)',
-  aggregate: 'count',
 });

@@ -1,15 +1,11 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'deduplicate',
-  category: 'aggregate',
+export default defineAggregate('deduplicate', {
   args: [
     { name: 'value', type: 'any' },
     { name: 'all', type: 'boolean' },
   ],
   returns: 'array',
-  nulls: 'handles',
   doc: 'Rows without repeated values; with false only the last row, and only if its value is new.',
   example: 'deduplicate(device, true)',
-  aggregate: 'deduplicate',
 });

@@ -1,15 +1,11 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'last_value',
-  category: 'aggregate',
+export default defineAggregate('lastValue', {
   args: [
     { name: 'value', type: 'any' },
     { name: 'ignoreNull', type: 'boolean' },
   ],
   returns: 'any',
-  nulls: 'handles',
   doc: 'Last value of the window; with true as second argument the last one that is not null.',
   example: 'last_value(temp, true)',
-  aggregate: 'lastValue',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'max',
-  category: 'aggregate',
+export default defineAggregate('max', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'any',
-  nulls: 'handles',
   doc: 'Largest value that is not null.',
   example: 'max(temp)',
-  aggregate: 'max',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'median',
-  category: 'aggregate',
+export default defineAggregate('median', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'number',
-  nulls: 'handles',
   doc: 'Median of the values.',
   example: 'median(temp)',
-  aggregate: 'median',
 });

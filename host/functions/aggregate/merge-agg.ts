@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'merge_agg',
-  category: 'aggregate',
+export default defineAggregate('mergeAgg', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'object',
-  nulls: 'handles',
   doc: 'Members of all objects in one object, later ones win; merge_agg(*) merges rows.',
   example: 'merge_agg(*)',
-  aggregate: 'mergeAgg',
 });

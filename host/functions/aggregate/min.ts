@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'min',
-  category: 'aggregate',
+export default defineAggregate('min', {
   args: [{ name: 'value', type: 'any' }],
   returns: 'any',
-  nulls: 'handles',
   doc: 'Smallest value that is not null.',
   example: 'min(temp)',
-  aggregate: 'min',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'stddev',
-  category: 'aggregate',
+export default defineAggregate('stddev', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'float',
-  nulls: 'handles',
   doc: 'Population standard deviation.',
   example: 'stddev(temp)',
-  aggregate: 'stddev',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'stddevs',
-  category: 'aggregate',
+export default defineAggregate('stddevs', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'float',
-  nulls: 'handles',
   doc: 'Sample standard deviation.',
   example: 'stddevs(temp)',
-  aggregate: 'stddevs',
 });

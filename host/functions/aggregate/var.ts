@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'var',
-  category: 'aggregate',
+export default defineAggregate('var', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'float',
-  nulls: 'handles',
   doc: 'Population variance.',
   example: 'var(temp)',
-  aggregate: 'var',
 });

@@ -1,12 +1,8 @@
-import { defineFunction } from '../define.js';
+import { defineAggregate } from '../define.js';
 
-export default defineFunction({
-  name: 'vars',
-  category: 'aggregate',
+export default defineAggregate('vars', {
   args: [{ name: 'value', type: 'number' }],
   returns: 'float',
-  nulls: 'handles',
   doc: 'Sample variance.',
   example: 'vars(temp)',
-  aggregate: 'vars',
 });
