@@ -63,9 +63,10 @@ const { forms, aggregates } = JSON.parse(readFileSync(join(root, 'assembly/agg/a
 for (const { name, form } of aggregates) {
   if (forms[form] === undefined) throw new Error(`aggregate ${name}: no state has the form ${form}`);
 }
-const aggregateSwitch = (of, last) =>
+/** Cases for all values but `rest`, which stands behind `default`. */
+const aggregateSwitch = (of, rest) =>
   [...new Set(aggregates.map(of))]
-    .filter((value) => value !== last)
+    .filter((value) => value !== rest)
     .map(
       (value) =>
         `${aggregates
@@ -76,29 +77,15 @@ const aggregateSwitch = (of, last) =>
     .join('');
 emit(
   'assembly/gen/aggregates.ts',
-  `${head('assembly/agg/aggregates.json')}export namespace Agg {\n${aggregates
-    .map((a) => `  export const ${constName(a.name)}: u32 = ${a.code};`)
-    .join('\n')}\n}
+  `${head('assembly/agg/aggregates.json')}import { Tag } from '../mem/layout';
 
-/** What the state of an aggregate is. */
-export namespace AggForm {
-${Object.entries(forms)
-  .map(([name, form], i) => `  /** ${form.doc} */\n  export const ${constName(name)}: u32 = ${i};`)
-  .join('\n')}
-}
-
-export function formOf(fn: u32): u32 {
-  switch (fn) {
-${aggregateSwitch((a) => `AggForm.${constName(a.form)}`, 'AggForm.LIST')}    default:
-      return AggForm.LIST;
-  }
-}
+export namespace Agg {\n${aggregates.map((a) => `  export const ${constName(a.name)}: u32 = ${a.code};`).join('\n')}\n}
 
 /** Bytes of the state. */
 export function stateSize(fn: u32): u32 {
   switch (fn) {
-${aggregateSwitch((a) => forms[a.form].bytes, forms.list.bytes)}    default:
-      return ${forms.list.bytes};
+${aggregateSwitch((a) => forms[a.form].bytes)}    default:
+      return unreachable();
   }
 }
 
@@ -107,6 +94,14 @@ export function isMergeable(fn: u32): bool {
   switch (fn) {
 ${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
       return false;
+  }
+}
+
+/** True when a list of the aggregate may hold a value of that tag. */
+export function itemFits(fn: u32, tag: u8): bool {
+  switch (fn) {
+${aggregateSwitch((a) => (a.items === undefined ? 'tag <= Tag.ERROR' : `tag == Tag.${constName(a.items)}`), 'tag <= Tag.ERROR')}    default:
+      return tag <= Tag.ERROR;
   }
 }
 
@@ -122,7 +117,7 @@ ${aggregateSwitch((a) => a.emptyIsNull === true, false)}    default:
 export function functionName(fn: u32): string {
   switch (fn) {
 ${aggregates.map((a) => `    case Agg.${constName(a.name)}:\n      return '${a.sql}';\n`).join('')}    default:
-      return 'aggregate';
+      return unreachable();
   }
 }
 `,
@@ -183,6 +178,43 @@ export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
   switch (fn) {
 ${aggregateCases(aggregates, 'Finish', 'agg, state, tag')}
     default: break;
+  }
+}
+`,
+);
+
+// The case of a form calls what agg/forms.ts must have for it.
+const formCases = (part, args) =>
+  Object.entries(forms)
+    .map(([form]) =>
+      aggregates
+        .filter((a) => a.form === form)
+        .map((a) => `    case Agg.${constName(a.name)}:\n`)
+        .join('')
+        .concat(`      ${form}Form${part}(${args});\n      break;\n`),
+    )
+    .join('');
+emit(
+  'assembly/gen/aggregate-forms.ts',
+  `${head('assembly/agg/aggregates.json')}import { Agg } from './aggregates';
+import {
+${Object.entries(forms)
+  .map(([form, { doc }]) => `  // ${form}: ${doc}\n  ${form}FormLoad, ${form}FormSave,\n`)
+  .join('')}} from '../agg/forms';
+
+/** Writes a state that has not failed. */
+export function stateSave(fn: u32, state: usize, tag: u8): void {
+  switch (fn) {
+${formCases('Save', 'state, tag')}    default:
+      unreachable();
+  }
+}
+
+/** Reads what follows the value with which the state begins, in the pool where it is not in the state itself. */
+export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  switch (fn) {
+${formCases('Load', 'fn, pool, state, tag, payload')}    default:
+      unreachable();
   }
 }
 `,

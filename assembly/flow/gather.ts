@@ -257,7 +257,7 @@ export function gatherFlush(node: usize): void {
 const VERSION: u32 = 1;
 
 /** Saves what was gathered. */
-export function gatherSave(node: usize): bool {
+export function gatherSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
   writeU32(load<u32>(state, GATHER_ROWS));
@@ -270,7 +270,6 @@ export function gatherSave(node: usize): bool {
     writeU32(end - before);
     before = end;
   }
-  return true;
 }
 
 /** Fills a node that was just made. */

@@ -53,8 +53,8 @@ export class Operator {
     store<u32>(changetype<usize>(this), f.index, TICK);
   }
 
-  /** Writes what the node keeps; false when it can't. Left out: it keeps nothing. */
-  set save(f: (node: usize) => bool) {
+  /** Writes what the node keeps, which can't fail: the host takes every slice. Left out: it keeps nothing. */
+  set save(f: (node: usize) => void) {
     store<u32>(changetype<usize>(this), f.index, SAVE);
   }
 
@@ -115,10 +115,10 @@ export function freeOf(node: usize): void {
   return entry(node, SAVE) != 0;
 }
 
-/** Writes what the node keeps; false when it can't. */
-export function saveOf(node: usize): bool {
+/** Writes what the node keeps. */
+export function saveOf(node: usize): void {
   const save = entry(node, SAVE);
-  return !save || call_indirect<bool>(save, node);
+  if (save) call_indirect<void>(save, node);
 }
 
 /** Reads what a node of the same kind and spec wrote; false when it does not fit. */

@@ -356,7 +356,7 @@ function loopPairs(): void {
 const VERSION: u32 = 1;
 
 /** Saves the tables; of messages nothing is left between two inputs. */
-export function joinSave(node: usize): bool {
+export function joinSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   writeVersion(VERSION);
@@ -364,7 +364,6 @@ export function joinSave(node: usize): bool {
   for (let b: u32 = 0; b < branches; b++) {
     if (load<u32>(branchAt(spec, b), JOIN_BRANCH_IS_TABLE)) tableSave(branchRows(state, b));
   }
-  return true;
 }
 
 /** Fills the tables of a join that was just made. */

@@ -50,12 +50,11 @@ function meet(node: usize, ms: f64): void {
 const VERSION: u32 = 1;
 
 /** Saves how far time has come on each branch. */
-function mergeSave(node: usize): bool {
+function mergeSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const branches = load<u32>(<usize>load<u32>(node, N_SPEC), MERGE_BRANCHES);
   writeVersion(VERSION);
   for (let i: u32 = 0; i <= branches; i++) writeF64(load<f64>(state + (<usize>i << 3)));
-  return true;
 }
 
 function mergeLoad(node: usize): bool {

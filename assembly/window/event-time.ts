@@ -299,7 +299,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
 const VERSION: u32 = 1;
 
 /** Saves how far time has come, what was refused for it, and the rows that wait. */
-export function eventTimeSave(node: usize): bool {
+export function eventTimeSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
   writeF64(load<f64>(state, ORDER_WATERMARK));
@@ -308,7 +308,6 @@ export function eventTimeSave(node: usize): bool {
   const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
   for (let i: u32 = 0; i < streams; i++) writeF64(load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
   pendingSave(state);
-  return true;
 }
 
 /** Fills a node that was just made. */

@@ -17,19 +17,18 @@ import {
 
 const VERSION: u32 = 1;
 
-export function windowSave(node: usize): bool {
+export function windowSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
   contentSave(spec, state);
   queueSave(state);
-  if (!load<u32>(state, W_STACKS)) return true;
+  if (!load<u32>(state, W_STACKS)) return;
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.HOPPING: panesSave(spec, state); break;
     case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, contentSave); break;
     default: stacksSave(spec, state);
   }
-  return true;
 }
 
 /** Fills a window that was just made. */

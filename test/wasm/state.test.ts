@@ -2,11 +2,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
-import { NodeKind } from '../../kernels/gen/layouts.js';
+import { NodeKind, Tag } from '../../kernels/gen/layouts.js';
+import type { AggregateName } from '../../kernels/gen/ops.js';
 import type { KernelOptions } from '../../kernels/index.js';
 import { type ColumnUse, col, type NodePlan } from '../../kernels/ir.js';
 import { type Driver, drive, encode, f64, filter, kernelUnderTest, linked } from './drive.js';
-import { slicesOf } from './slices.js';
+import { checkOf, headCheckOf, slicesOf } from './slices.js';
 import { field, lines, mqtt, publish } from './streams.js';
 import { unreached } from './test-module.js';
 
@@ -64,7 +65,7 @@ function ruleOf(over: number, before: ColumnUse[] = [], options: KernelOptions =
   return { driver, stream, filter: top, window: middle, encoder };
 }
 
-const values = (...list: number[]): string => list.map((a) => `{"a":${a},"b":"text"}\n`).join('');
+const values = (...list: unknown[]): string => list.map((a) => `{"a":${JSON.stringify(a)},"b":"text"}\n`).join('');
 
 test('a window goes on in another kernel, whatever number its column has there', () => {
   const one = ruleOf(0);
@@ -268,6 +269,69 @@ test('operators that went and came leave their parts unclaimed and begin empty',
   other.driver.feed(other.stream, values(3, 4, 5, 6, 7));
   assert.equal(other.driver.of(other.encoders.get(4)!), ['{"x":[1,2,3,4]}']);
   assert.equal(other.driver.of(other.encoders.get(5)!), ['{"x":[3,4,5,6,7]}']);
+});
+
+/** A window over all rows with one aggregate, which has taken the values in. */
+function aggregateOf(
+  fn: AggregateName,
+  ...rows: unknown[]
+): { driver: Driver; stream: StreamHandle; window: NodeHandle } {
+  const driver = drive();
+  const { kernel } = driver;
+  const stream = kernel.openStream(lines);
+  const columnMap = kernel.useColumns(stream, [field('a')]);
+  const plan = { ...window, aggs: [{ fn, args: [col(0)] }] };
+  const node = kernel.addNode({ stream }, linked(plan, { columnMap, isSaved }));
+  kernel.addNode({ node }, linked(encode({ x: 0 })));
+  driver.feed(stream, values(...rows));
+  return { driver, stream, window: node };
+}
+
+/** What the first saved under the identity of the second, all checks right. */
+function exchanged(content: Buffer, owner: Buffer): Buffer {
+  const state = Buffer.from(content);
+  slicesOf(owner)[0]!.payload.copy(slicesOf(state)[0]!.payload, 0, 0, 8);
+  slicesOf(state).forEach(({ bytes, payload }, number) => {
+    bytes.writeUInt16LE(headCheckOf(bytes, number), 6);
+    bytes.writeBigUInt64LE(checkOf(payload, number), 8);
+  });
+  return state;
+}
+
+for (const [from, item] of [
+  ['collect', 'text'],
+  ['median', 7],
+] as const) {
+  test(`objects to merge are objects, not what ${from} has saved`, () => {
+    const own = aggregateOf('mergeAgg', { b: 1 }, { c: 2 });
+    const foreign = aggregateOf(from, item, item);
+    const state = exchanged(saved(foreign.driver, foreign.window), saved(own.driver, own.window));
+    const other = aggregateOf('mergeAgg');
+    assert.equal(
+      load(other.driver, other.window, state).failed.map(({ reason }) => reason),
+      ['damaged'],
+    );
+    other.driver.feed(other.stream, values({ b: 1 }, { b: 2 }, { c: 3 }, {}));
+    assert.equal([...other.driver.messages.values()], [['{"x":{"b":2,"c":3}}']]);
+  });
+}
+
+test('a sum that is a text is no sum', () => {
+  const one = aggregateOf('sum', 0, 0);
+  const state = saved(one.driver, one.window);
+  const { payload } = slicesOf(state)[0]!;
+  // The one state of the one group: that it is a whole number, then zero.
+  const tags = [...payload.keys()].filter((at) => payload[at] === Tag.error + 2 && payload[at + 1] === 0);
+  assert.is(tags.length, 1);
+  payload[tags[0]!] = Tag.str;
+  const other = aggregateOf('sum');
+  const report = load(other.driver, other.window, exchanged(state, state));
+  assert.equal(
+    report.failed.map(({ reason }) => reason),
+    ['damaged'],
+  );
+  other.driver.feed(other.stream, values(1, 2, 3, 4));
+  assert.equal([...other.driver.messages.values()], [['{"x":10}']]);
 });
 
 test('damage in one part leaves the others whole', () => {

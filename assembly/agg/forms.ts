@@ -1,0 +1,93 @@
+// The forms of states that agg/aggregates.json names, each with how it is saved and loaded. What is saved of a state that has
+// not failed begins with a value, whose tag is that of the state.
+//
+// What is loaded need not be what was saved, even where its checks are right: whatever an aggregate relies on is looked at
+// here, so that the load fails and not the work on the rows that come then.
+import { itemFits } from '../gen/aggregates';
+import { LoadFault } from '../gen/state-layouts';
+import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../state/reader';
+import { writeBool, writeU32, writeU64, writeValue } from '../state/writer';
+
+export function countFormSave(state: usize, tag: u8): void {
+  writeValue(Tag.I64, load<u64>(state));
+}
+
+export function countFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  if (tag != Tag.I64) readFail(LoadFault.DAMAGED);
+  store<u64>(state, payload);
+}
+
+export function sumFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state));
+}
+
+export function sumFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  if (!isSum(tag)) readFail(LoadFault.DAMAGED);
+  store<u64>(state, payload);
+}
+
+/** What values are added to keeps its tag: of any other kind a number would be taken for an address. */
+function isSum(tag: u8): bool {
+  return tag == Tag.MISSING || tag == Tag.I64 || tag == Tag.F64;
+}
+
+export function averageFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state));
+  writeU64(load<u64>(state, 8));
+}
+
+export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  const count = readU64();
+  // It is divided by.
+  if (!isSum(tag) || (<i64>count <= 0 && tag != Tag.MISSING)) readFail(LoadFault.DAMAGED);
+  store<u64>(state, payload);
+  store<u64>(state, count, 8);
+}
+
+export function valueFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state));
+  writeBool(load<u32>(state, 12) != 0);
+}
+
+/** As `storeValue` of a value that has its place in the pool. */
+export function valueFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  store<u64>(state, payload);
+  store<u32>(state, tag == Tag.STR || tag == Tag.BYTES ? lenOf(payload) : 0, 8);
+  store<u32>(state, <u32>readBool(), 12);
+}
+
+/** The parameter, then the list. */
+export function listFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state, 16));
+  writeU32(load<u32>(state, 12));
+  const n = load<u32>(state, 4);
+  const slots = <usize>load<u32>(state);
+  writeU32(n);
+  for (let i: u32 = 0; i < n; i++) writeValue(load<u8>(slots + i * SLOT_SIZE, SLOT_TAG), load<u64>(slots + i * SLOT_SIZE));
+}
+
+export function listFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  store<u64>(state, payload, 16);
+  const length = readU32();
+  const n = readLength();
+  if (readFails()) return;
+  const size = <u64>n * SLOT_SIZE;
+  const slots: usize = size > 0x7fff0000 ? 0 : poolAlloc(pool, <u32>size);
+  if (!slots) {
+    readFail(LoadFault.MEMORY);
+    return;
+  }
+  for (let i: u32 = 0; i < n && !readFails(); i++) {
+    const tag = readValue(pool);
+    if (!itemFits(fn, tag)) readFail(LoadFault.DAMAGED);
+    store<u64>(slots + i * SLOT_SIZE, valueRead);
+    store<u64>(slots + i * SLOT_SIZE, <u64>tag, SLOT_TAG);
+  }
+  if (readFails()) return;
+  store<u32>(state, <u32>slots);
+  store<u32>(state, n, 4);
+  store<u32>(state, n, 8);
+  store<u32>(state, length, 12);
+}
