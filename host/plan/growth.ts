@@ -29,7 +29,9 @@ export function growthWarnings(root: Logical): string[] {
 function windowWarnings(node: WindowNode, chain: readonly Logical[], row: OutputRow | null): string[] {
   const overlap = overlapOf(node);
   if (overlap === null) return [];
-  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) => (aggregates[fn].isLong ? aggregates[fn].sql : []));
+  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) =>
+    aggregates[fn].isLong ? aggregates[fn].sql : [],
+  );
   const isJoined = chain.some((other) => other.kind === 'join' && inputsOf(other).includes(node));
   const sends = isJoined
     ? 'joins all its rows'

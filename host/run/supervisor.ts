@@ -51,7 +51,9 @@ const startMs = 30_000;
 export class Supervisor {
   #thread: Thread | undefined;
   #waiting: ToPlane[] = [];
-  readonly #questions = new OpenQuestions();
+  readonly #questions = new OpenQuestions((question, reason) => {
+    this.options.log.error(`the data plane can't answer ${question}: ${reason}`);
+  });
   #isClosing = false;
 
   constructor(

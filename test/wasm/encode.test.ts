@@ -116,7 +116,11 @@ test('a stream names the nodes that hold rows for a batch, and no others', () =>
   const nodes = [kernel.addNode({ node: limited }, batch(2)), kernel.addNode({ stream }, batch(5)), sink];
   kernel.addNode({ stream }, linked(encode({ a: 0 })));
   const other = kernel.openStream(lines);
-  const holding = () => kernel.gathering(stream).map((node) => nodes.indexOf(node)).sort();
+  const holding = () =>
+    kernel
+      .gathering(stream)
+      .map((node) => nodes.indexOf(node))
+      .sort();
   const feed = (count: number) => driver.feed(stream, '{"a":1}\n'.repeat(count));
   assert.equal(holding(), []);
   feed(1);

@@ -2,6 +2,8 @@
  * What the control plane may ask a data plane. A question more is a method here, a line in the table below it, and the
  * answer in the data plane (data-plane.ts); how it gets there and back is the same for all.
  */
+import { KernelError } from '../../../kernels/error.js';
+import { reasonOf } from '../../base/errors.js';
 import type { RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 
 /** A value of each run. */
@@ -39,10 +41,12 @@ export interface Answer {
   readonly kind: 'answer';
   readonly number: number;
   readonly value: unknown;
+  /** Why there is no value. */
+  readonly error?: string;
 }
 
 interface Terms<Q extends Question> {
-  /** The answer when none comes: there is no thread, it died, or it was at other work for too long. */
+  /** The answer when none comes: there is no thread, it died, it failed at it, or it was at other work for too long. */
   readonly otherwise: AnswerTo<Q>;
   /** Longest wait for the answer, ms. */
   readonly timeoutMs: number;
@@ -64,10 +68,16 @@ export type Respondent = {
   [Q in Question]: (...args: ArgsOf<Q>) => AnswerTo<Q> | Promise<AnswerTo<Q>>;
 };
 
-/** Puts a question to those who answer. */
+/** Puts a question to those who answer; what fails is answered with the reason. Throws when the kernel itself has failed. */
 export async function answerTo(ask: Ask, respondent: Respondent): Promise<Answer> {
-  const answer = respondent[ask.question] as (...args: readonly unknown[]) => unknown;
-  return { kind: 'answer', number: ask.number, value: await answer.apply(respondent, [...ask.args]) };
+  const { number, question, args } = ask;
+  try {
+    const answer = respondent[question] as (...args: readonly unknown[]) => unknown;
+    return { kind: 'answer', number, value: await answer.apply(respondent, [...args]) };
+  } catch (error) {
+    if (error instanceof KernelError && error.isFatal) throw error;
+    return { kind: 'answer', number, value: undefined, error: reasonOf(error) };
+  }
 }
 
 /** Questions under way, by their numbers. */
@@ -75,7 +85,10 @@ export class OpenQuestions {
   readonly #resolves = new Map<number, (answer: Answer | undefined) => void>();
   #last = 0;
 
-  /** Sends a question; resolves with the answer, or with what its terms say when there is none in time. */
+  /** @param failed hears of questions that were answered with an error */
+  constructor(private readonly failed: (question: Question, reason: string) => void) {}
+
+  /** Sends a question; resolves with the answer, or with what its terms say when it failed or there is none in time. */
   ask<Q extends Question>(send: (ask: Ask) => void, question: Q, args: ArgsOf<Q>): Promise<AnswerTo<Q>> {
     const { otherwise, timeoutMs } = terms[question];
     const number = ++this.#last;
@@ -83,7 +96,8 @@ export class OpenQuestions {
       const end = (answer: Answer | undefined) => {
         clearTimeout(timer);
         this.#resolves.delete(number);
-        resolve(answer === undefined ? otherwise : (answer.value as AnswerTo<Q>));
+        if (answer?.error !== undefined) this.failed(question, answer.error);
+        resolve(answer === undefined || answer.error !== undefined ? otherwise : (answer.value as AnswerTo<Q>));
       };
       const timer = setTimeout(end, timeoutMs, undefined);
       this.#resolves.set(number, end);

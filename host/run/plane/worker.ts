@@ -99,6 +99,7 @@ async function take(message: ToPlane): Promise<void> {
   }
 }
 
+// A question that fails is answered so; a command that does would leave a run half done, so the thread ends and is replaced.
 port.on('message', (batch: ToPlane[]) => {
   for (const message of batch) void take(message);
 });
