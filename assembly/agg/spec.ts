@@ -12,8 +12,7 @@ export {
   WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_PARTITION, WINDOW_START,
   WINDOW_END, WINDOW_ZONE, WINDOW_TIMESTAMP, WINDOW_TRIGGER, WINDOW_WHERE,
   WINDOW_EMIT, WINDOW_INPUTS, WINDOW_KEYS, WINDOW_KEEPS, WINDOW_AGGS,
-  WINDOW_STATES_AT, WINDOW_TAGS_AT, WINDOW_ENTRY_SIZE, WINDOW_SIZE,
-  WINDOW_SIZE_OF,
+  WINDOW_TAGS_AT, WINDOW_ENTRY_SIZE,
 } from '../gen/window-layouts';
 export {
   AGG_FN, AGG_A, AGG_B, AGG_C, AGG_FILTER, AGG_STATE, AGG_SIZE_OF,
@@ -78,7 +77,6 @@ export function allMergeable(spec: usize): bool {
 
 // ---- where the inputs stand ---------------------------------------------------------------------------------
 export { bindTag, bindUniform, bindVal } from '../mem/bind';
-export { MAX_INPUTS } from '../gen/window-layouts';
 /** Where they stand: of the window at work (window/frame.ts), which has room for MAX_INPUTS of them. */
 export let binds: usize = 0;
 

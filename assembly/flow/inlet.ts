@@ -14,7 +14,7 @@ import { readFail, readFails, readLength, readRaw } from '../state/reader';
 import { writeBytes } from '../state/writer';
 
 const HEAD: u32 = 65536;
-export const BODY: u32 = 1 << 20;
+const BODY: u32 = 1 << 20;
 const TAIL: u32 = 64;
 const INLET: u32 = 16;
 const INLET_REST: usize = 0;

@@ -13,9 +13,9 @@ import {
 
 export { NodeFlag, NodeKind } from '../gen/flow-layouts';
 export {
-  N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_MEMORY, N_IN, N_OUT, N_EXCEPTIONS, N_EXC_OFF,
-  N_EXC_LEN, N_EXC_AT, N_LAST, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
-  N_WORK_US, N_WORK_ROWS, N_WORK_HOST, N_SIZE_OF as NODE_SIZE,
+  N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_IN, N_OUT,
+  N_LAST, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
+  N_WORK_US, N_WORK_ROWS, N_WORK_HOST,
 } from '../gen/flow-layouts';
 
 /** What holds for a node holds for those below it: they get the same rows, or those of the same message. */

@@ -356,7 +356,7 @@ function loopPairs(): void {
 const VERSION: u32 = 1;
 
 /** Saves the tables; of messages nothing is left between two inputs. */
-export function joinSave(node: usize): void {
+function joinSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   writeVersion(VERSION);
@@ -367,7 +367,7 @@ export function joinSave(node: usize): void {
 }
 
 /** Fills the tables of a join that was just made. */
-export function joinLoad(node: usize): bool {
+function joinLoad(node: usize): bool {
   if (!readVersion(VERSION)) return false;
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);

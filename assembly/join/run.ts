@@ -29,7 +29,7 @@ export let isLast: bool = false;
 /** Tuples of the left side: `width` positions each; 0 in the first step, where the left side is the first branch. */
 export let lefts: usize = 0;
 export let leftCount: u32 = 0;
-export let width: u32 = 0;
+let width: u32 = 0;
 /** Rows of the right side. */
 export let rights: usize = 0;
 export let rightCount: u32 = 0;

@@ -4,7 +4,7 @@ import { messageBegin, messageNumber, messageText } from '../text/message';
 let what: string = '';
 let where: usize = 0;
 /** The message of the last fault stands in text/message.ts already (errors of type rather than of syntax). */
-export let faultIsComplete: bool = false;
+let faultIsComplete: bool = false;
 
 /** Notes what is wrong at an address; returns 0, the failure result of all scanners. */
 export function fault(text: string, at: usize): usize {

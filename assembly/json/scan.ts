@@ -8,7 +8,7 @@ import { fault } from './fault';
 export let stringEscaped: bool = false;
 
 // @ts-ignore: decorator
-@inline export function isSpace(c: u32): bool {
+@inline function isSpace(c: u32): bool {
   return c <= 0x20 && (c == 0x20 || c == 0x0a || c == 0x0d || c == 0x09);
 }
 

@@ -7,7 +7,7 @@ import { COL_TAGS, COL_UNIFORM, COL_VALS } from './layout';
 
 export const BIND_SIZE: u32 = 16;
 export const BIND_TAGS: usize = 4;
-export const BIND_STRIDE: usize = 8;
+const BIND_STRIDE: usize = 8;
 
 // @ts-ignore: decorator
 @inline export function bindTag(bind: usize, row: u32): u8 {

@@ -6,7 +6,7 @@
 import { alloc, free, noteRefusal } from './alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
 
-export const POOL_SIZE: u32 = 32;
+const POOL_SIZE: u32 = 32;
 const FIRST: usize = 0;
 const CUR: usize = 4;
 const END: usize = 8;

@@ -8,8 +8,8 @@ import {
 } from './operand';
 
 /** What the function of a row gave: set by `give`. */
-export let outTag: u8 = 0;
-export let outVal: u64 = 0;
+let outTag: u8 = 0;
+let outVal: u64 = 0;
 
 /** Sets the result of the row. */
 // @ts-ignore: decorator
@@ -65,7 +65,7 @@ export let outVal: u64 = 0;
 
 /** The result's tags are in place; `same` as collected by the loop. */
 // @ts-ignore: decorator
-@inline export function setHeader(dst: usize, uniform: u8): void {
+@inline function setHeader(dst: usize, uniform: u8): void {
   store<u8>(dst, uniform, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);
 }
@@ -194,7 +194,7 @@ export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8
 
 const MAX_ARGS: u32 = 1024;
 /** Arguments of the row: slots of 16 bytes (payload, tag). */
-export const argSlots: usize = memory.data(1024 * 16, 16);
+const argSlots: usize = memory.data(1024 * 16, 16);
 export let argCount: u32 = 0;
 
 // @ts-ignore: decorator
@@ -215,7 +215,7 @@ export let argCount: u32 = 0;
 
 /** Index of the first argument that is an error, or argCount. */
 // @ts-ignore: decorator
-@inline export function firstArgError(): u32 {
+@inline function firstArgError(): u32 {
   let i: u32 = 0;
   while (i < argCount && argTag(i) != Tag.ERROR) i++;
   return i;

@@ -113,7 +113,7 @@ function writeRaw64(x: u64): void {
 
 /** True for doubles that are a whole number and no negative zero, within what varints hold in fewer bytes. */
 // @ts-ignore: decorator
-@inline export function isWhole(x: f64): bool {
+@inline function isWhole(x: f64): bool {
   return abs(x) < 140737488355328 && <f64>(<i64>x) == x && reinterpret<u64>(x) != 0x8000000000000000;
 }
 
@@ -152,7 +152,7 @@ export function writeBytes(off: usize, len: u32): void {
 }
 
 /** Writes bytes whose length the reader knows. */
-export function writeRaw(off: usize, len: u32): void {
+function writeRaw(off: usize, len: u32): void {
   while (len) {
     if (at >= end) send(0);
     const part = min(len, <u32>(end - at));

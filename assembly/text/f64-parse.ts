@@ -13,7 +13,7 @@ export let f64Canonical: bool = false;
 const INFINITY_BITS: u64 = 0x7ff0000000000000;
 
 /** Bits of the double nearest to `digits` * 10^exponent, ties to even; digits below 2^64. */
-export function decimalToBits(digits: u64, exponent: i32): u64 {
+function decimalToBits(digits: u64, exponent: i32): u64 {
   if (digits == 0 || exponent < POW10_LOWEST) return 0;
   if (exponent > 308) return INFINITY_BITS;
   const zeros = <i32>clz(digits);
@@ -126,7 +126,7 @@ export function parseF64(p0: usize, end: usize): f64 {
  * digits (all of which a double keeps), not below 1e-6 (where the printer changes to exponents), not -0.
  */
 // @ts-ignore: decorator
-@inline export function canonical(start: usize, whole: u32, fraction: u32, negative: bool, m: u64): bool {
+@inline function canonical(start: usize, whole: u32, fraction: u32, negative: bool, m: u64): bool {
   if (m >= 1000000000000000) return false;
   if (whole > 1 && load<u8>(start) == 48) return false;
   if (fraction == 0) return m != 0 || !negative;

@@ -34,7 +34,7 @@ export function timeNanos(time: i64): i32 {
 const DAY_US: i64 = 86400000000;
 
 /** Days since 1970-01-01 of a date in the proleptic Gregorian calendar. */
-export function daysOf(year: i32, month: i32, day: i32): i32 {
+function daysOf(year: i32, month: i32, day: i32): i32 {
   // Years begin in March, so that the leap day is the last.
   const y = month <= 2 ? year - 1 : year;
   const era = (y >= 0 ? y : y - 399) / 400;
@@ -44,12 +44,12 @@ export function daysOf(year: i32, month: i32, day: i32): i32 {
 }
 
 /** Set by dateOf. */
-export let dateYear: i32 = 0;
-export let dateMonth: i32 = 0;
-export let dateDay: i32 = 0;
+let dateYear: i32 = 0;
+let dateMonth: i32 = 0;
+let dateDay: i32 = 0;
 
 /** Splits days since the epoch into year, month and day. */
-export function dateOf(days: i32): void {
+function dateOf(days: i32): void {
   const z = days + 719468;
   const era = (z >= 0 ? z : z - 146096) / 146097;
   const ofEra = z - era * 146097;
@@ -232,7 +232,7 @@ export function timeParse(off: usize, len: u32): bool {
   return true;
 }
 
-export function monthLength(year: i32, month: i32): i32 {
+function monthLength(year: i32, month: i32): i32 {
   if (month == 2) return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }

@@ -3,7 +3,7 @@ import { LOWER, LOWER_COUNT, UPPER, UPPER_COUNT } from '../gen/case';
 import { sequenceLength } from '../text/utf8';
 
 /** What stands for bytes that are no UTF-8. */
-export const REPLACEMENT: u32 = 0xfffd;
+const REPLACEMENT: u32 = 0xfffd;
 
 /** Bytes of the character read last, at least 1. */
 export let runeLen: u32 = 0;

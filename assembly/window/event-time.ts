@@ -299,7 +299,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
 const VERSION: u32 = 1;
 
 /** Saves how far time has come, what was refused for it, and the rows that wait. */
-export function eventTimeSave(node: usize): void {
+function eventTimeSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
   writeF64(load<f64>(state, ORDER_WATERMARK));
@@ -311,7 +311,7 @@ export function eventTimeSave(node: usize): void {
 }
 
 /** Fills a node that was just made. */
-export function eventTimeLoad(node: usize): bool {
+function eventTimeLoad(node: usize): bool {
   if (!readVersion(VERSION)) return false;
   const state = <usize>load<u32>(node, N_STATE);
   store<f64>(state, readF64(), ORDER_WATERMARK);

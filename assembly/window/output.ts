@@ -20,7 +20,7 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 
 /** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
 // @ts-ignore: decorator
-@inline export function outputColumns(spec: usize): u32 {
+@inline function outputColumns(spec: usize): u32 {
   return load<u32>(spec, WINDOW_KEEPS) + load<u32>(spec, WINDOW_AGGS) + 3;
 }
 
@@ -30,7 +30,7 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 }
 
 /** Fills a column with one whole number. */
-export function fillTime(col: usize, n: u32, ms: f64): void {
+function fillTime(col: usize, n: u32, ms: f64): void {
   const payload = <u64>(<i64>floor(ms));
   store<u8>(col, Tag.I64, COL_UNIFORM);
   if (n == 1) {

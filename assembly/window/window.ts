@@ -208,7 +208,7 @@ export function windowTick(node: usize): void {
 }
 
 /** Messages begin and end only for windows of messages, time goes on for all others. */
-export function windowSignal(node: usize, signal: u32, value: u64): void {
+function windowSignal(node: usize, signal: u32, value: u64): void {
   switch (signal) {
     case Signal.BEGIN: messageBegin(node); break;
     case Signal.END: windowEnd(node, value); break;

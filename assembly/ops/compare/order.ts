@@ -35,7 +35,7 @@ function symbol(kind: u32): string {
 }
 
 /** Gives the outcome of one comparison: null on a side is false, different kinds are an error. */
-export function giveComparison(kind: u32, tagA: u8, a: u64, tagB: u8, b: u64): void {
+function giveComparison(kind: u32, tagA: u8, a: u64, tagB: u8, b: u64): void {
   if (isNull(tagA) || (isNull(tagB) && tagA < Tag.ARRAY)) {
     giveBool(false);
     return;
