@@ -13,6 +13,7 @@ import type {
   TimeInWork,
 } from './api.js';
 import { Arena } from './arena.js';
+import { countersAt } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
@@ -348,7 +349,7 @@ class WasmKernel implements Kernel {
 
   counters(node: NodeHandle): NodeCounters {
     this.node(node);
-    return this.readCounters(node);
+    return countersAt(this.arena, node);
   }
 
   beginWork(): void {
@@ -383,7 +384,7 @@ class WasmKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     this.stream(stream);
-    const counters = this.readCounters(stream);
+    const counters = countersAt(this.arena, stream);
     const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation } = counters;
     const { memoryBytes, busyUs, tickUs } = counters;
     // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.
@@ -418,22 +419,6 @@ class WasmKernel implements Kernel {
     return this.run('evaluate constants', () =>
       evaluateProgram(this.exports, this.arena, this.access, program, result),
     );
-  }
-
-  private readCounters(at: number): NodeCounters {
-    const { arena } = this;
-    const textAt = arena.u32(at + nodeAt.excOff);
-    return {
-      recordsIn: arena.u64(at + nodeAt.in),
-      recordsOut: arena.u64(at + nodeAt.out),
-      exceptions: arena.u64(at + nodeAt.exceptions),
-      lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.excLen)),
-      lastExceptionAt: arena.f64(at + nodeAt.excAt),
-      lastInvocation: arena.f64(at + nodeAt.last),
-      memoryBytes: arena.u64(at + nodeAt.memory),
-      busyUs: arena.f64(at + nodeAt.busy),
-      tickUs: arena.f64(at + nodeAt.tick),
-    };
   }
 
   /** Passes the segments of the kernel's output on. */

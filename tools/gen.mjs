@@ -77,7 +77,7 @@ const aggregateSwitch = (of, rest) =>
     .join('');
 emit(
   'assembly/gen/aggregates.ts',
-  `${head('assembly/agg/aggregates.json')}import { Tag } from '../mem/layout';
+  `${head('assembly/agg/aggregates.json')}import { Tag } from './mem-layouts';
 
 export namespace Agg {\n${aggregates.map((a) => `  export const ${constName(a.name)}: u32 = ${a.code};`).join('\n')}\n}
 

@@ -73,7 +73,10 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   [['node', 'operator', 'latency', 'longest', 'timing', 'timers'].map(inFlow)],
   [['assembly/ops', 'assembly/gen/dispatch.ts']],
   // How batches and signals reach other nodes, bytes the host.
-  [['condition', 'emit', 'output', 'inlet'].map(inFlow), ['assembly/agg', 'assembly/gen/aggregate-functions.ts']],
+  [
+    ['condition', 'emit', 'output', 'inlet'].map(inFlow),
+    ['assembly/agg', 'assembly/gen/aggregate-functions.ts', 'assembly/gen/aggregate-forms.ts'],
+  ],
   [['assembly/rows']],
   // Streams, and the kinds of operators.
   [
