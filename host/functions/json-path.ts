@@ -2,6 +2,7 @@
  * JSON paths: `$.a.b`, `$["a b"]`, `$.list[0]`, `[1,2]`, `[0:3]`, `[*]`, `..name`, `[?(@.age > 5 && @.name == "x")]`.
  * A path with a step that may match several values gives the list of its matches, any other path one value.
  */
+import type { LiteralArg } from './define.js';
 import { printed } from './printed.js';
 import { occursIn } from './regexp.js';
 import { TooMuchWork } from './regexp-work.js';
@@ -22,6 +23,11 @@ const maxMatches = 100_000;
 /** Brackets and conditions within each other. */
 const maxDepth = 64;
 const paths = new Map<string, Evaluate>();
+
+/** Checks that the path, the second argument, is written out; returns the reason for a refusal. */
+export function needsPath([, path]: readonly LiteralArg[]): string | undefined {
+  return typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal';
+}
 
 /** Finds what the path describes in a list, an object or a text of JSON. Throws for a bad path and for missing members. */
 export function findPath(data: unknown, path: unknown): unknown {

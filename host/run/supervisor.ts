@@ -3,7 +3,6 @@
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
 import { Worker } from 'node:worker_threads';
-import type { PathRules } from '../base/allowed-paths.js';
 import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
@@ -11,20 +10,8 @@ import { type AtWork, Heartbeat } from './link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './link/protocol.js';
 import { type AnswerTo, type ArgsOf, OpenQuestions, type Question, unasked } from './link/questions.js';
 
-export interface SupervisorOptions {
+export interface SupervisorOptions extends Omit<WorkerSettings, 'heartbeat'> {
   log: Logger;
-  coalesceMs: number;
-  flushTimeoutMs: number;
-  /** See `WorkerSettings`. */
-  maxReconnectMs?: number | undefined;
-  /** See `WorkerSettings`. */
-  maxMemoryBytes: number;
-  /** See `WorkerSettings`. */
-  maxValueBytes?: number;
-  /** See `WorkerSettings`. */
-  measuresAll: boolean;
-  /** See `WorkerSettings`. */
-  paths: PathRules;
   /** A thread without a heartbeat for so long counts as hung, ms. */
   hangMs: number;
 }

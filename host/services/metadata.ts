@@ -11,6 +11,7 @@ import type { ConnectionRecord } from './connections.js';
 import { operators } from './operators.js';
 import { operatorTexts } from './operators-chinese.js';
 import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
+import { wordTexts } from './words-chinese.js';
 
 /** A function as its declaration describes it. */
 export interface FunctionInfo {
@@ -55,7 +56,7 @@ type Owner = 'sources' | 'sinks' | 'connections';
 
 const partOf = { sources: 'source', sinks: 'sink', connections: 'connection' } as const;
 
-const outputs = [{ label: text('Output', '输出'), value: 'signal' }];
+const outputs = [{ label: text('Output', wordTexts.output), value: 'signal' }];
 
 export class MetadataService {
   readonly #options: MetadataOptions;
@@ -89,7 +90,11 @@ export class MetadataService {
       dataSource:
         hint === undefined
           ? {}
-          : { default: '', hint: text(hint.doc, chinese?.dataSource), label: text('Data source', '数据源') },
+          : {
+              default: '',
+              hint: text(hint.doc, chinese?.dataSource),
+              label: text('Data source', wordTexts.dataSource),
+            },
       properties: { default: formOf(source?.props ?? {}, this.#context(name, connection?.props, chinese)) },
       outputs,
       node: nodeOf('source', name, chinese),

@@ -292,4 +292,11 @@ test('source files have tests that run alone', () => {
   assert.equal(wrong, []);
 });
 
+test('texts in Chinese stand under their keys in files of their own', () => {
+  const wrong = filesIn('host').filter((file) => {
+    return !/(^|[/-])chinese\.ts$/.test(file) && /\p{Script=Han}/u.test(readFileSync(join(root, file), 'utf8'));
+  });
+  assert.equal(wrong, []);
+});
+
 test.run();

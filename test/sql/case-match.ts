@@ -4,10 +4,9 @@ import type { Expected, Pair } from './case-file.js';
 /** How the engine begins the message of an error. */
 const errorMember = '{"error":';
 
-/** A message as case files write it: errors as `error TEXT`. */
+/** A message as case files write it: errors as `error TEXT`; in what else is no JSON the word of the runner stands already. */
 function worded(message: string): string {
-  if (message.startsWith(errorMember)) return `error ${String(JSON.parse(message).error)}`;
-  return /^(\[|\{|refused |stopped )/.test(message) ? message : `error ${message}`;
+  return message.startsWith(errorMember) ? `error ${String(JSON.parse(message).error)}` : message;
 }
 
 /** An expected error is part of the text that came. */

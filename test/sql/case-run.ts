@@ -17,7 +17,10 @@ import { defineSource, type StreamDefinition } from '../../host/sql/source-def.j
 import { eventually, temporaryFolder } from '../harness.js';
 import { CaseError, type Query } from './case-file.js';
 
-/** What came out: for each place where something is expected the lines written since the one before. */
+/**
+ * What came out: for each place where something is expected the lines written since the one before. What is no JSON has a
+ * word before it that says what it is.
+ */
 export type Outcome = readonly (readonly string[])[];
 
 export interface CaseRunner {
@@ -62,7 +65,9 @@ export function openRunner(): CaseRunner {
       return now?.startsWith('stopped') ? now : undefined;
     };
     const state = await eventually(`the end of ${where(query)}`, ended, patienceMs);
-    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+    const written = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+    const word = query.sink.dataTemplate === undefined ? 'error' : 'text';
+    const lines = written.map((line) => withWord(word, line));
     if (state !== 'stopped') lines.push(`stopped ${(await engine.status(id)).message}`);
     await engine.remove(id);
     return [lines];
@@ -81,6 +86,11 @@ export function openRunner(): CaseRunner {
     },
     close: () => engine.close(2000),
   };
+}
+
+/** A line as it was written. Only templates make texts; what else is no JSON is an error. */
+function withWord(word: string, line: string): string {
+  return /^[[{]/.test(line) ? line : `${word} ${line}`.trimEnd();
 }
 
 async function inKernel(query: Query): Promise<Outcome> {
@@ -111,7 +121,8 @@ async function inKernel(query: Query): Promise<Outcome> {
   const send = (name: string, payloads: readonly string[]) =>
     rule.feed(name, Buffer.from(payloads.map((payload) => `${payload}\n`).join('')), now);
   const outcome: string[][] = [];
-  const take = () => void outcome.push(rule.written().filter((line) => line !== ''));
+  const words = () => rule.written().filter((line) => line !== '');
+  const take = () => void outcome.push(words().map((line) => withWord('error', line)));
   const inputs = [...query.rows].filter(([name]) => reads(query, name));
   for (const isTable of [true, false]) {
     for (const [name, payloads] of inputs) {

@@ -1,7 +1,17 @@
 /** Drives a kernel as the data plane does: bytes in, messages out; with short forms of the plans that tests need. */
 import type { HostColumns, Kernel, LinkedNode, NodeHandle, OutputChunk, StreamHandle } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
-import { type ConstValue, col, constant, type NodePlan, type Op, type OutputPlan, reg } from '../../kernels/ir.js';
+import {
+  type ConstValue,
+  col,
+  constant,
+  type NodeInput,
+  type NodePlan,
+  type Op,
+  type OutputPlan,
+  reg,
+  type WindowPlan,
+} from '../../kernels/ir.js';
 import { output } from './streams.js';
 import { testModule } from './test-module.js';
 
@@ -99,6 +109,23 @@ export function filter(op: Op['op'], column: number, value: ConstValue, dst = 0)
     program: { ops: [{ op, dst, a: col(column), b: constant(0) }], consts: [value] },
     condition: reg(dst),
     name: 'filter',
+  };
+}
+
+/** A window that sends its rows, with the columns to keep. */
+export function windowOfRows(window: WindowPlan, keep: number[], input: NodeInput = { source: 0 }): NodePlan {
+  return {
+    kind: 'window',
+    input,
+    program: null,
+    window,
+    isEventTime: false,
+    grouped: false,
+    keys: [],
+    keep: keep.map(col),
+    aggs: [],
+    sendEmpty: false,
+    name: 'window',
   };
 }
 

@@ -2,24 +2,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan, type OutputPlan, type Program, reg } from '../../kernels/ir.js';
-import { drive, encode, f64, filter, linked } from './drive.js';
+import { drive, encode, f64, filter, linked, windowOfRows } from './drive.js';
 import { field, lines, output } from './streams.js';
 
 type EncodePlan = Extract<NodePlan, { kind: 'encode' }>;
 
-const threeRows: NodePlan = {
-  kind: 'window',
-  input: { source: 0 },
-  program: null,
-  window: { kind: 'count', length: 3, step: 3 },
-  isEventTime: false,
-  grouped: false,
-  keys: [],
-  keep: [col(0), col(1)],
-  aggs: [],
-  sendEmpty: false,
-  name: 'window',
-};
+const threeRows = windowOfRows({ kind: 'count', length: 3, step: 3 }, [0, 1]);
 
 const quotientProgram: Program = { ops: [{ op: 'arith.div', dst: 5, a: col(0), b: col(1) }], consts: [] };
 

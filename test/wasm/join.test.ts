@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type NodePlan } from '../../kernels/ir.js';
-import { drive, encode, linked } from './drive.js';
+import { drive, encode, linked, windowOfRows } from './drive.js';
 import { idOf, joinPlan, onId, openJoin, text } from './join-drive.js';
 import { field, lines } from './streams.js';
 
@@ -221,19 +221,7 @@ function openTable(type: 'inner' | 'left' | 'right', retainRows: number) {
   const { driver, kernel } = opened;
   const [stream, table] = [kernel.openStream(lines), kernel.openStream(lines)];
   const maps = [stream, table].map((of) => kernel.useColumns(of, [field('id'), field('v')]));
-  const row: NodePlan = {
-    kind: 'window',
-    input: { source: 0 },
-    program: null,
-    window: { kind: 'row' },
-    isEventTime: false,
-    grouped: false,
-    keys: [],
-    keep: [col(0), col(1)],
-    aggs: [],
-    sendEmpty: false,
-    name: 'row',
-  };
+  const row = windowOfRows({ kind: 'row' }, [0, 1]);
   const window = kernel.addNode({ stream }, linked(row, { columnMap: maps[0] as number[] }));
   // Columns of the input: id, v, start, end, trigger; those of the table lie behind.
   const plan: NodePlan = {

@@ -5,24 +5,12 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { col, type JoinStep, NONE, type NodePlan } from '../../kernels/ir.js';
-import { linked } from './drive.js';
+import { linked, windowOfRows } from './drive.js';
 import { onId, openJoin, text } from './join-drive.js';
 import { field, lines } from './streams.js';
 
 /** Every row of the join above is a window: v of both streams. */
-const single: NodePlan = {
-  kind: 'window',
-  input: { node: 0 },
-  program: null,
-  window: { kind: 'row' },
-  isEventTime: false,
-  grouped: false,
-  keys: [],
-  keep: [col(3), col(5)],
-  aggs: [],
-  sendEmpty: false,
-  name: 'single',
-};
+const single = windowOfRows({ kind: 'row' }, [3, 5], { node: 0 });
 
 const withTable = (step: Partial<JoinStep>): NodePlan => ({
   kind: 'join',

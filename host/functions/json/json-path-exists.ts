@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { findPath } from '../json-path.js';
+import { findPath, needsPath } from '../json-path.js';
 import { TooMuchWork } from '../regexp-work.js';
 
 export default defineFunction({
@@ -13,7 +13,7 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'True when the JSON path finds something that is neither null nor an empty list.',
   example: "json_path_exists(data, '$.list[0]')",
-  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  check: needsPath,
   call: perRow('handles', (data, path) => {
     try {
       const found = findPath(data, path);

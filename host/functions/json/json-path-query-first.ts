@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { findPath } from '../json-path.js';
+import { findPath, needsPath } from '../json-path.js';
 
 export default defineFunction({
   name: 'json_path_query_first',
@@ -12,7 +12,7 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'First of the values that the JSON path matches; an error when the path stands for one value that is no list.',
   example: "json_path_query_first(data, '$.list[0]')",
-  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  check: needsPath,
   call: perRow('handles', (data, path) => {
     const found = findPath(data, path);
     if (!Array.isArray(found)) throw new Error(`the path ${String(path)} gives no list`);

@@ -1,5 +1,5 @@
 import { defineFunction, perRow } from '../define.js';
-import { findPath } from '../json-path.js';
+import { findPath, needsPath } from '../json-path.js';
 
 export default defineFunction({
   name: 'json_path_query',
@@ -12,6 +12,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'What the JSON path finds in the data; a list when the path may match several values.',
   example: "json_path_query(data, '$.list[0]')",
-  check: ([, path]) => (typeof path === 'string' ? undefined : 'argument 2 (path) must be a string literal'),
+  check: needsPath,
   call: perRow('handles', findPath),
 });
