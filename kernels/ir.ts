@@ -132,8 +132,8 @@ export type NodePlan =
    */
   | { kind: 'merge'; input: null; branches: number[]; name: string }
   /**
-   * Gives the rows of its input to the merge (or join, see there) node `into` (index of an earlier node) as branch `branch`: `columns` are the
-   * values of the branch's columns. Rows that failed above travel on as error rows.
+   * Gives the rows of its input to the merge (or join, see there) node `into` (index of an earlier node) as branch
+   * `branch`: `columns` are the values of the branch's columns. Rows that failed above travel on as error rows.
    */
   | {
       kind: 'port';
@@ -203,8 +203,9 @@ export type NodePlan =
     }
   /**
    * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
-   * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message` only). In both, three more columns follow: window start, window end
-   * (epoch ms, I64; event time or clock) and the time of the triggering row or tick.
+   * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message` only).
+   * In both, three more columns follow: window start, window end (epoch ms, I64; event time or clock) and the time of the
+   * triggering row or tick.
    * `program` is evaluated on arriving rows and computes what keys, keep and aggs refer to.
    *
    * A window is one message (a `row` window: each row). Rows that failed above pass at once as messages of their own; an

@@ -2,7 +2,10 @@
 import { COL_TAGS, COL_VALS } from '../mem/layout';
 import { pageTags, pageVals } from './page';
 
-/** Writes column `c` of `n` rows to the block, payloads and tags; the rows are named by {page u32, row u32} at `refs`, `step` bytes apart. */
+/**
+ * Writes column `c` of `n` rows to the block, payloads and tags; the rows are named by {page u32, row u32} at `refs`, `step` bytes
+ * apart.
+ */
 export function copyOut(block: usize, c: u32, refs: usize, step: u32, n: u32): void {
   let page: usize = 0;
   let vals: usize = 0;

@@ -1,11 +1,24 @@
-// Column blocks that sources decode into.
+// Column blocks that sources decode into: one set for all of them, for a batch is worked off before the next one is decoded.
+//
+// So a batch is good only until the function returns that it was pushed to. The next one, maybe of another stream, is decoded
+// into the same blocks; its texts stand in the chunk at work and in `ctx.scratch`, results of programs in `ctx.registers`, and
+// all of these are used again. An operator whose rows wait for something (a time, other rows, an answer of the host) keeps
+// copies, texts included, and gives them on as a batch of its own:
+//
+//   push    binds the columns that it needs (mem/bind.ts) and appends the selected rows to a store (rows/store.ts), which
+//           charges its account; when memory is exhausted it gives up by `exhaust`. Rows that failed (`ctx.rowErrors`)
+//           need not wait: where the rule sends errors they travel on at once, in batches of their own.
+//   later   takes blocks (flow/stage.ts), writes rows to them (rows/copy.ts), makes them the current batch, emits it and gives
+//           the blocks back, in this order; only then it drops the rows, in whose pages the texts stand.
+//   between its deadline (flow/timers.ts), `signal` and `free` know of the rows that wait; `save` and `load` pass the store on
+//           (rows/save.ts). Rows that wait are bound to no message any more: `keepsRows` in kernels/kinds.ts says so to those
+//           who acknowledge messages.
+//
+// window/event-time.ts does all of it.
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { COL_SIZE } from '../mem/layout';
 
-/**
- * Column blocks by index, shared by all sources: only one batch is under way at a time.
- * colsTable is the u32 table of their addresses, good as ctx.cols.
- */
+/** u32 table of the addresses of the blocks by index of the column, good as `ctx.cols`; it moves when it grows. */
 export let colsTable: usize = 0;
 let tableSize: u32 = 0;
 let blockCount: u32 = 0;

@@ -185,8 +185,8 @@ function isAfter(spec: usize, program: usize, a: usize, b: usize): bool {
       unordered = mismatch(tagA, valA, tagB);
       return false;
     }
-    const descends = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_DESCENDING) != 0 && !isNull(tagA) && !isNull(tagB);
-    return descends ? order < 0 : order > 0;
+    const isDescending = load<u16>(spec + k * SORT_KEY_SIZE_OF, <usize>SORT_SIZE_OF + SORT_KEY_DESCENDING) != 0;
+    return isDescending && !isNull(tagA) && !isNull(tagB) ? order < 0 : order > 0;
   }
   return false;
 }

@@ -23,13 +23,11 @@ export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
     ...sourceTroubles(rule),
     ...sinkTroubles(rule),
     ...(hold === '' ? [] : [hold]),
-    ...(recent.count === 0
-      ? []
-      : [
-          `${recent.count.toLocaleString('en')} ${recent.count === 1 ? 'error' : 'errors'} in the last minute, the last one: ${redact(recent.last)}`,
-        ]),
+    ...(recent.count === 0 ? [] : [`${counted(recent.count)} in the last minute, the last one: ${redact(recent.last)}`]),
   ];
 }
+
+const counted = (errors: number): string => `${errors.toLocaleString('en')} ${errors === 1 ? 'error' : 'errors'}`;
 
 /** Lists what is wrong with the connections of its sources. */
 export function sourceTroubles(rule: RunningRule): string[] {
