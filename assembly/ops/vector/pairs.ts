@@ -5,7 +5,7 @@ import { isNumeric } from '../numeric';
 import { giveF64, giveNull, map2 } from '../row-loops';
 
 /** Set by `measure`. */
-export let product: f64 = 0;
+let product: f64 = 0;
 let squaresA: f64 = 0;
 let squaresB: f64 = 0;
 let squaresBetween: f64 = 0;

@@ -23,7 +23,9 @@ export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
     ...sourceTroubles(rule),
     ...sinkTroubles(rule),
     ...(hold === '' ? [] : [hold]),
-    ...(recent.count === 0 ? [] : [`${counted(recent.count)} in the last minute, the last one: ${redact(recent.last)}`]),
+    ...(recent.count === 0
+      ? []
+      : [`${counted(recent.count)} in the last minute, the last one: ${redact(recent.last)}`]),
   ];
 }
 
