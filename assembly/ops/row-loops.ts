@@ -8,8 +8,8 @@ import {
 } from './operand';
 
 /** What the function of a row gave: set by `give`. */
-let outTag: u8 = 0;
-let outVal: u64 = 0;
+export let outTag: u8 = 0;
+export let outVal: u64 = 0;
 
 /** Sets the result of the row. */
 // @ts-ignore: decorator
@@ -65,7 +65,7 @@ let outVal: u64 = 0;
 
 /** The result's tags are in place; `same` as collected by the loop. */
 // @ts-ignore: decorator
-@inline function setHeader(dst: usize, uniform: u8): void {
+@inline export function setHeader(dst: usize, uniform: u8): void {
   store<u8>(dst, uniform, COL_UNIFORM);
   store<u8>(dst, 0, COL_HAS_RAW);
 }

@@ -9,7 +9,7 @@ import { textBegin, textByte, textI64, textLiteral, textTake } from '../../value
 import { give, giveNull, map2, map3 } from '../row-loops';
 
 /** Address of the member with this key, 0 when there is none. */
-function findMember(object: u64, keyOff: usize, keyLen: u32): usize {
+export function findMember(object: u64, keyOff: usize, keyLen: u32): usize {
   const n = lenOf(object);
   let member = offOf(object);
   for (let i: u32 = 0; i < n; i++) {
