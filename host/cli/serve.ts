@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../base/config.js';
 import { reasonOf } from '../base/errors.js';
+import { keepHeapsSmall } from '../base/heap.js';
 import type { Server } from '../server.js';
 import { version } from './version.js';
 
@@ -41,6 +42,7 @@ export async function main(argv: string[]): Promise<number> {
   const loaded = await loadConfig({ file, etc, data, log, env: process.env });
   for (const warning of loaded.warnings) process.stderr.write(`haumea: warning: ${warning}\n`);
   if (values.plugins !== undefined) process.stderr.write('haumea: warning: --plugins has no effect\n');
+  keepHeapsSmall();
   // Loaded behind the configuration: what is wrong there is told at once.
   const [{ startServer }, { createEngine }] = await Promise.all([import('../server.js'), import('../run/engine.js')]);
   const server = await startServer({

@@ -20,10 +20,10 @@ import {
 } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { threadEntry } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import { makeFolderSync } from '../base/folder.js';
+import { startThread } from '../base/heap.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
 import { readDatabase, syncFolder, temporaryOf } from './database.js';
@@ -280,7 +280,7 @@ class JournalStore implements Store {
 /** Copies the values to a thread that writes them. */
 function writeInThread(path: string, kinds: Kinds, generation: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(threadEntry('snapshot-worker.mjs', 'host/meta/snapshot-worker.ts'), {
+    const worker = startThread(threadEntry('snapshot-worker.mjs', 'host/meta/snapshot-worker.ts'), {
       workerData: { path, kinds, generation },
     });
     worker.once('message', ({ error }: { error: string | undefined }) => {

@@ -2,9 +2,10 @@
  * Owns the thread of a data plane: starts it when the first rule needs it, carries messages, watches its heartbeat,
  * and ends a thread that hangs. Its death never reaches the control plane: it is reported, and a new one is made when needed.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { threadEntry } from '../base/bundle.js';
 import { reasonOf } from '../base/errors.js';
+import { startThread } from '../base/heap.js';
 import type { Logger } from '../base/log.js';
 import { type AtWork, Heartbeat } from './link/heartbeat.js';
 import type { Command, FromPlane, Notice, ToPlane, WorkerSettings } from './link/protocol.js';
@@ -111,7 +112,7 @@ export class Supervisor {
       measuresAll,
       paths,
     };
-    const worker = new Worker(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
+    const worker = startThread(threadEntry('worker.mjs', 'host/run/plane/worker.ts'), {
       workerData: settings,
       resourceLimits,
     });
