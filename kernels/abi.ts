@@ -31,6 +31,8 @@ export interface KernelExports {
   currentNode(): number;
   nextDeadline(): number;
   failureCount(): number;
+  recordsIn(node: number): bigint;
+  lastInvocation(node: number): number;
   tick(now: number): void;
   flush(node: number, now: number): void;
   gatheredBatch(node: number): number;

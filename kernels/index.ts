@@ -349,7 +349,7 @@ class WasmKernel implements Kernel {
 
   counters(node: NodeHandle): NodeCounters {
     this.node(node);
-    return countersAt(this.arena, node);
+    return countersAt(this.exports, this.arena, node);
   }
 
   beginWork(): void {
@@ -384,7 +384,7 @@ class WasmKernel implements Kernel {
 
   streamCounters(stream: StreamHandle): StreamCounters {
     this.stream(stream);
-    const counters = countersAt(this.arena, stream);
+    const counters = countersAt(this.exports, this.arena, stream);
     const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation } = counters;
     const { memoryBytes, busyUs, tickUs } = counters;
     // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.

@@ -1,12 +1,15 @@
 // How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
-import { FEW_ROWS, passing, writePassed } from './condition';
+import { CHOICE_ROWS, choose } from './choice';
+import { FEW_ROWS, UNDECIDED, passing, writePassed } from './condition';
 import * as ctx from './context';
 import { hostClock } from './host';
+import { isMeasured } from './latency';
 import { longestNote } from './longest';
-import { N_CHILD, N_IN, N_LAST, N_OUT, N_PARENT, N_SIBLING, isExhausted, setCurrent } from './node';
+import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
 import { Signal, pushOf, signalOf } from './operator';
+import { selectionPop, selectionPush } from './selection';
 import { beginTimed, endTimed, isSampled } from './timing';
-import { N_CONDITION } from '../gen/flow-layouts';
+import { CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
 import { span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
@@ -41,20 +44,50 @@ function pushTimed(node: usize): void {
   ctx.setComputed(computed);
 }
 
-/** Hands the current batch to a filter whose condition is noted, if all rows pass or none of them does; else returns false. */
+/**
+ * Hands the current batch, a few rows of which none failed, to a node if that can be done without calling it: rows that are
+ * only counted, and filters whose condition is noted. `isCounted`: the parent has counted the batch for such filters already.
+ */
 // @ts-ignore: decorator
-@inline function decide(node: usize, count: u32): bool {
-  if (!load<u16>(node, N_CONDITION) || isExhausted(node)) return false;
+@inline function giveFew(node: usize, count: u32, isCounted: bool): bool {
+  const flags = load<u32>(node, N_FLAGS);
+  if (flags & NodeFlag.COUNTS) {
+    store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+    store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
+    store<f64>(node, ctx.nowMs, N_LAST);
+    return true;
+  }
+  if (!load<u16>(node, N_CONDITION) || count > FEW_ROWS) return false;
   const passed = passing(node);
-  if (passed != 0 && passed != count) return false;
-  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
-  store<f64>(node, ctx.nowMs, N_LAST);
-  ctx.addWork(count);
-  if (passed) {
+  if (passed == UNDECIDED) return false;
+  if (passed == (1 << count) - 1) {
+    take(node, count, isCounted);
     writePassed(node);
     emit(node);
+  } else if (!passed) {
+    take(node, count, isCounted);
+  } else {
+    const kept = selectionPush();
+    if (!kept) return false;
+    take(node, count, isCounted);
+    const sel = ctx.sel;
+    let n: u32 = 0;
+    for (let rest = passed; rest; rest &= rest - 1) store<u32>(kept + (<usize>(n++) << 2), load<u32>(sel + (<usize>ctz(rest) << 2)));
+    ctx.setSelection(kept, n);
+    writePassed(node);
+    emit(node);
+    ctx.setSelection(sel, count);
+    selectionPop();
   }
   return true;
+}
+
+// @ts-ignore: decorator
+@inline function take(node: usize, count: u32, isCounted: bool): void {
+  ctx.addWork(count);
+  if (isCounted) return;
+  store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
+  store<f64>(node, ctx.nowMs, N_LAST);
 }
 
 /** Hands the current batch (flow/context.ts) to every child, each with the same selection. */
@@ -67,10 +100,18 @@ export function emit(node: usize): void {
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
   const isRoot = load<u32>(node, N_PARENT) == 0;
-  const mayDecide = n <= FEW_ROWS && !errors && !isSampled;
+  const mayDecide = !errors && !isSampled;
+  if (load<u32>(node, N_FLAGS) & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
+    const choice = choose(node);
+    if (choice) {
+      emitChosen(choice, isRoot, mayDecide);
+      setCurrent(node);
+      return;
+    }
+  }
   let child = <usize>load<u32>(node, N_CHILD);
   while (child) {
-    if (!mayDecide || !decide(child, n)) {
+    if (!mayDecide || !giveFew(child, n, false)) {
       give(child, n);
       ctx.setBatch(cols, rows, sel, n, errors);
     }
@@ -78,6 +119,28 @@ export function emit(node: usize): void {
     child = <usize>load<u32>(child, N_SIBLING);
   }
   setCurrent(node);
+}
+
+/** Hands the current batch to the chosen nodes, in their order. */
+function emitChosen(choice: usize, isRoot: bool, mayDecide: bool): void {
+  const n = ctx.selLen;
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const order = <usize>load<u32>(choice, CHOICE_ORDER);
+  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
+  const count = load<u32>(choice, CHOICE_CHILDREN);
+  for (let first: u32 = 0; first < count; first += 64) {
+    for (let bits = load<u64>(marks + (first >> 3)); bits; bits &= bits - 1) {
+      const child = <usize>load<u32>(order + ((first + <u32>ctz(bits)) << 2));
+      if (!mayDecide || !giveFew(child, n, true)) {
+        if (load<u16>(child, N_CONDITION)) store<u64>(child, load<u64>(child, N_IN) - n, N_IN);
+        give(child, n);
+        ctx.setBatch(cols, rows, sel, n, 0);
+      }
+      if (isRoot) longestNote(child, n);
+    }
+  }
 }
 
 /** Hands a signal to one node. One that is exhausted takes none but what asks for what was complete before. */

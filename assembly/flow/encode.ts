@@ -40,7 +40,11 @@ export function encodeOperator(operator: Operator): void {
 /** Makes the state of an encode node; false when memory is exhausted. */
 function encodeOpen(node: usize): bool {
   const spec = specOf(node);
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) return true;
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
+    const flags = load<u32>(node, N_FLAGS);
+    if (!load<u32>(node, N_PROGRAM) && !(flags & NodeFlag.MESSAGES)) store<u32>(node, flags | NodeFlag.COUNTS, N_FLAGS);
+    return true;
+  }
   const isBatching =
     !(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) && (load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0);
   if (!isBatching && !(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;

@@ -5,12 +5,14 @@
 //
 // Below a window a message that loses all its rows is not sent, so its begin is held back until the first row passes;
 // a failing row replaces the whole message by the error.
+import { mayBeChosen } from './choice';
 import { noteCondition } from './condition';
 import * as ctx from './context';
 import { beginMessage, emit, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
 import {
   N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+  leaveChoice,
 } from './node';
 import { Operator, Signal } from './operator';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
@@ -45,7 +47,7 @@ export function filterOperator(operator: Operator): void {
 /** Makes the state of a filter; false when memory is exhausted. */
 function filterOpen(node: usize): bool {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) {
-    noteCondition(node, load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION));
+    if (noteCondition(node, load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION))) mayBeChosen(node);
     return true;
   }
   const state = allocZeroed(STATE_SIZE, accountOf(node));
@@ -271,5 +273,6 @@ function judge(node: usize, program: usize, condition: u32, sel: usize, selLen: 
 }
 
 function filterFree(node: usize): void {
+  leaveChoice(node);
   free(<usize>load<u32>(node, N_STATE), load<u32>(node, N_STATE_SIZE), accountOf(node));
 }

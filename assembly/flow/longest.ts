@@ -6,7 +6,7 @@
 // so the clock is read only when operators have worked on many rows, or computed long values, since it was read last.
 import * as ctx from './context';
 import { hostClock } from './host';
-import { N_IN, N_WORK, N_WORK_HOST, N_WORK_ROWS, N_WORK_US, current } from './node';
+import { N_WORK, N_WORK_HOST, N_WORK_ROWS, N_WORK_US, current, recordsIn } from './node';
 
 /** Rows of work worth a look at the clock: a millisecond or so. */
 const LOOK_AFTER: u32 = 100000;
@@ -71,7 +71,7 @@ function book(at: usize, us: f64, rows: u32): void {
     store<u32>(at, 0, N_WORK_HOST);
   }
   store<f64>(at, load<f64>(at, N_WORK_US) + us, N_WORK_US);
-  const taken = load<u64>(at, N_IN);
+  const taken = recordsIn(at);
   if (at == lastNode && taken == lastIn) return;
   lastNode = at;
   lastIn = taken;

@@ -7,8 +7,9 @@ import * as ctx from './context';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { hostExhausted } from './host';
 import {
-  N_CHILD, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_KIND, N_LAST_CHILD, N_MEMORY, N_PARENT, N_PREVIOUS, N_SIBLING,
-  N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
+  CHOICE_BLOCK, CHOICE_BLOCK_SIZE, CHOICE_FILTERS, CHOICE_IN, CHOICE_LAST, CHOICE_QUIET, CHOICE_SIZE_OF, N_CHILD, N_CHOICE,
+  N_CONDITION, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_IN, N_KIND, N_LAST, N_LAST_CHILD, N_MEMORY, N_PARENT,
+  N_PREVIOUS, N_SIBLING, N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
 } from '../gen/flow-layouts';
 
 export { NodeFlag, NodeKind } from '../gen/flow-layouts';
@@ -44,6 +45,7 @@ export function nodeNew(kind: u32, parent: usize): usize {
     if (last) store<u32>(last, <u32>node, N_SIBLING);
     else store<u32>(parent, <u32>node, N_CHILD);
     store<u32>(parent, <u32>node, N_LAST_CHILD);
+    dropChoice(parent);
   }
   return node;
 }
@@ -58,9 +60,59 @@ export function nodeRelease(node: usize): void {
     else store<u32>(parent, <u32>next, N_CHILD);
     if (next) store<u32>(next, <u32>before, N_PREVIOUS);
     else store<u32>(parent, <u32>before, N_LAST_CHILD);
+    dropChoice(parent);
   }
+  dropChoice(node);
+  free(<usize>load<u32>(node, N_CHOICE), CHOICE_SIZE_OF, 0);
   free(<usize>load<u32>(node, N_EXC_OFF), MAX_EXCEPTION_TEXT, 0);
   free(node, NODE_SIZE, 0);
+}
+
+/** The nodes below have changed: what was known of them (flow/choice.ts) holds no more. */
+function dropChoice(node: usize): void {
+  const choice = <usize>load<u32>(node, N_CHOICE);
+  if (!choice) return;
+  free(<usize>load<u32>(choice, CHOICE_BLOCK), load<u32>(choice, CHOICE_BLOCK_SIZE), accountOf(node));
+  store<u32>(choice, 0, CHOICE_BLOCK);
+  store<u32>(choice, 0, CHOICE_QUIET);
+}
+
+/** What the parent of a filter with a condition counts for it as well; 0 nothing. */
+// @ts-ignore: decorator
+@inline function choiceAbove(node: usize): usize {
+  return load<u16>(node, N_CONDITION) ? <usize>load<u32>(<usize>load<u32>(node, N_PARENT), N_CHOICE) : 0;
+}
+
+/** Records that the node took. */
+export function recordsIn(node: usize): u64 {
+  const choice = choiceAbove(node);
+  return load<u64>(node, N_IN) + (choice ? load<u64>(choice, CHOICE_IN) : 0);
+}
+
+/** When the node took records last, epoch ms; 0 never. */
+export function lastInvocation(node: usize): f64 {
+  const choice = choiceAbove(node);
+  const last = load<f64>(node, N_LAST);
+  return choice && recordsIn(node) ? max(last, load<f64>(choice, CHOICE_LAST)) : last;
+}
+
+/** From now on the parent counts for the filter as well; what it counted before is taken off. */
+export function joinChoice(node: usize): void {
+  const choice = choiceAbove(node);
+  if (!choice) return;
+  store<u32>(choice, load<u32>(choice, CHOICE_FILTERS) + 1, CHOICE_FILTERS);
+  store<u64>(node, load<u64>(node, N_IN) - load<u64>(choice, CHOICE_IN), N_IN);
+}
+
+/** The filter counts for itself from now on and is decided by its program. */
+export function leaveChoice(node: usize): void {
+  const choice = choiceAbove(node);
+  if (choice) {
+    store<f64>(node, lastInvocation(node), N_LAST);
+    store<u64>(node, recordsIn(node), N_IN);
+    store<u32>(choice, load<u32>(choice, CHOICE_FILTERS) - 1, CHOICE_FILTERS);
+  }
+  store<u16>(node, 0, N_CONDITION);
 }
 
 /** Notes that the batches of the node have the times of their rows in a column, epoch ms as I64. */
@@ -90,6 +142,7 @@ export function timesColumn(node: usize): i32 {
  */
 export function exhaust(node: usize): void {
   if (isExhausted(node)) return;
+  leaveChoice(node);
   store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.EXHAUSTED, N_FLAGS);
   failNoMemory();
   addException(node, failOff, failLen, 1);

@@ -38,6 +38,10 @@ export namespace NodeFlag {
   export const EXHAUSTED: u32 = 4;
   /** Rows of the same time come together, in one batch or one after the other. */
   export const TIES: u32 = 8;
+  /** Its rows are counted and go nowhere; nothing of them is looked at. */
+  export const COUNTS: u32 = 16;
+  /** There are filters below it that may be chosen among (flow/choice.ts). */
+  export const CHOOSES: u32 = 32;
 }
 
 /** Flags of a filter. */
@@ -84,7 +88,7 @@ export namespace NullRule {
   export const SEND: u8 = 2;
 }
 
-// node, 176 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
+// node, 180 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
 //
 //   0    kind u32   NodeKind
 //   4    child u32   the first
@@ -94,7 +98,7 @@ export namespace NullRule {
 //   16   condition u16   what a filter passes without its program (flow/condition.ts), 0 nothing
 //   18   compared u16   column
 //   20   parent u32   node, 0 for a root
-//   24   in u64   records
+//   24   in u64   records; of a filter with a condition those of `choice` of its parent come to it
 //   32   out u64   records
 //   40   last f64   last invocation, epoch ms, 0 never
 //   48   constant u64   that the column is compared with
@@ -121,6 +125,7 @@ export namespace NullRule {
 //   164  workHost u32   the part of it in functions of the host, microseconds
 //   168  lastChild u32
 //   172  previous u32   the sibling before
+//   176  choice u32   which of the filters below it take a batch (flow/choice.ts), 0 all nodes do
 export const N_KIND: usize = 0;
 export const N_CHILD: usize = 4;
 export const N_SIBLING: usize = 8;
@@ -156,7 +161,52 @@ export const N_WORK_ROWS: usize = 160;
 export const N_WORK_HOST: usize = 164;
 export const N_LAST_CHILD: usize = 168;
 export const N_PREVIOUS: usize = 172;
-export const N_SIZE_OF: u32 = 176;
+export const N_CHOICE: usize = 176;
+export const N_SIZE_OF: u32 = 180;
+
+// choice, 64 bytes. What a node knows of the conditions of the filters below it. The lists are one block.
+//
+//   0    in u64   records that all these filters took, those that were not called among them
+//   8    last f64   when they did last, epoch ms
+//   16   filters u32   count
+//   20   quiet u32   batches since the nodes below changed last
+//   24   children u32   nodes below
+//   28   tables u32   count; 0: all are called
+//   32   block u32   the lists, 0 none
+//   36   blockSize u32
+//   40   order u32   -> u32 the nodes below as they follow each other
+//   44   always u32   -> bits of the nodes that are called for each batch
+//   48   marks u32   -> bits of those called for the batch under way
+//   52   keys u32   -> u64 constants, ascending in each table
+//   56   positions u32   -> u32 the filter that each of these belongs to
+//   60   table u32   -> choiceTable
+export const CHOICE_IN: usize = 0;
+export const CHOICE_LAST: usize = 8;
+export const CHOICE_FILTERS: usize = 16;
+export const CHOICE_QUIET: usize = 20;
+export const CHOICE_CHILDREN: usize = 24;
+export const CHOICE_TABLES: usize = 28;
+export const CHOICE_BLOCK: usize = 32;
+export const CHOICE_BLOCK_SIZE: usize = 36;
+export const CHOICE_ORDER: usize = 40;
+export const CHOICE_ALWAYS: usize = 44;
+export const CHOICE_MARKS: usize = 48;
+export const CHOICE_KEYS: usize = 52;
+export const CHOICE_POSITIONS: usize = 56;
+export const CHOICE_TABLE: usize = 60;
+export const CHOICE_SIZE_OF: u32 = 64;
+
+// choiceTable, 16 bytes. Filters that compare the same column in the same manner with different constants.
+//
+//   0    condition u16   as in the node
+//   2    compared u16   column
+//   4    begin u32   first of its constants
+//   8    end u32
+export const CHOICE_TABLE_CONDITION: usize = 0;
+export const CHOICE_TABLE_COMPARED: usize = 2;
+export const CHOICE_TABLE_BEGIN: usize = 4;
+export const CHOICE_TABLE_END: usize = 8;
+export const CHOICE_TABLE_SIZE_OF: u32 = 16;
 
 // segment, 32 bytes. Complete messages that a node has written, on their way to the host.
 //

@@ -74,7 +74,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   [['assembly/ops', 'assembly/gen/dispatch.ts']],
   // How batches and signals reach other nodes, bytes the host.
   [
-    ['condition', 'emit', 'output', 'inlet'].map(inFlow),
+    ['condition', 'choice', 'emit', 'output', 'inlet'].map(inFlow),
     ['assembly/agg', 'assembly/gen/aggregate-functions.ts', 'assembly/gen/aggregate-forms.ts'],
   ],
   [['assembly/rows']],
