@@ -3,8 +3,12 @@
  * expressions. Plain data (structured-clonable); names of columns and operations are still symbolic. The data plane
  * links it to the streams that run there, then `kernels/` writes it into Wasm memory.
  */
+import type { AnalyticFn } from './gen/layouts.js';
 import { operandCol, operandConst, operandNone } from './gen/layouts.js';
 import type { AggregateName, OpName } from './gen/ops.js';
+
+/** Functions that look back at the rows before. */
+export type AnalyticName = keyof typeof AnalyticFn;
 
 /** Type of a declared column as the decoder needs it; `any`: whatever the payload holds, numbers as doubles. */
 export type ColumnType =
@@ -81,6 +85,19 @@ export interface AggregatePlan {
   args: Operand[];
   /** `FILTER (WHERE …)` of the aggregate: operand that must be true. */
   filter?: Operand;
+}
+
+export interface AnalyticPlan {
+  fn: AnalyticName;
+  args: Operand[];
+  /** Of lag: rows to look back. */
+  size: number;
+  /** Rows with equal printed values have a state of their own. */
+  partition: Operand[];
+  /** Rows for which it is false leave the state as it is. */
+  when?: Operand;
+  /** Register of the result. */
+  dst: number;
 }
 
 export type WindowPlan =
@@ -239,7 +256,8 @@ export type NodePlan =
       name: string;
     }
   /**
-   * Orders the rows of a message; carries `columns` columns through unchanged. Linked to a stream (columnMap), the batch
+   * Orders the rows of a message; carries `columns` columns through unchanged, then the values `carried`, registers, as
+   * further columns. Rows that are no parts of messages pass as they are, registers too. Linked to a stream (columnMap), the batch
    * keeps the stream's numbering: as many columns are carried as the map reaches.
    */
   | {
@@ -248,8 +266,14 @@ export type NodePlan =
       program: Program | null;
       keys: { operand: Operand; descending: boolean }[];
       columns: number;
+      carried?: Operand[];
       name: string;
     }
+  /**
+   * Passes all rows on and leaves what functions that look back give in registers for the nodes below. Rows for which one
+   * fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
+   */
+  | { kind: 'analytic'; input: NodeInput; program: Program | null; functions: AnalyticPlan[]; name: string }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**

@@ -1,4 +1,6 @@
 /** A node of a plan as the kernel takes it: kind, program and spec as bytes with operands linked to the input batch. */
+
+import { encodeAnalytic } from './analytic-spec.js';
 import type { LinkedNode } from './api.js';
 import { expandSpec, FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
@@ -98,6 +100,21 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
           ...plan,
           keys: plan.keys.map((key) => ({ ...key, operand: operand(key.operand) })),
         }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'analytic':
+      return {
+        kind: NodeKind.analytic,
+        program: program(plan.program),
+        spec: encodeAnalytic(
+          plan.functions.map((fn) => ({
+            ...fn,
+            args: fn.args.map(operand),
+            partition: fn.partition.map(operand),
+            ...(fn.when === undefined ? {} : { when: operand(fn.when) }),
+          })),
+        ),
         sendsErrors,
         isShareable: false,
       };

@@ -175,9 +175,14 @@ export function encodeEventTime(
 
 /** Describes a sort node. */
 export function encodeSort(plan: Extract<NodePlan, { kind: 'sort' }>): Uint8Array {
-  const bytes = new Uint8Array(sortSpec.size + sortKey.size * plan.keys.length);
+  const carried = plan.carried ?? [];
+  const carriedAt = sortSpec.size + sortKey.size * plan.keys.length;
+  const bytes = new Uint8Array((carriedAt + 2 * carried.length + 3) & ~3);
   const view = new DataView(bytes.buffer);
-  put(view, 0, sortSpec, { keys: plan.keys.length, columns: plan.columns });
+  put(view, 0, sortSpec, { keys: plan.keys.length, columns: plan.columns, carried: carried.length });
+  carried.forEach((operand, i) => {
+    view.setUint16(carriedAt + 2 * i, operand, true);
+  });
   plan.keys.forEach(({ operand, descending }, i) => {
     put(view, sortSpec.size + i * sortKey.size, sortKey, { operand, descending: descending ? 1 : 0 });
   });

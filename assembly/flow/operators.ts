@@ -5,6 +5,7 @@ import { filterOperator } from './filter';
 import { limitOperator } from './limit';
 import { NodeKind } from './node';
 import { operatorOf } from './operator';
+import { analyticOperator } from '../analytic/analytic';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
@@ -23,4 +24,5 @@ export function operatorsInit(): void {
   portOperator(operatorOf(NodeKind.PORT));
   expandOperator(operatorOf(NodeKind.EXPAND));
   joinOperator(operatorOf(NodeKind.JOIN));
+  analyticOperator(operatorOf(NodeKind.ANALYTIC));
 }

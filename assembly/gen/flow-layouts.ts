@@ -26,6 +26,7 @@ export namespace NodeKind {
   export const PORT: u32 = 9;
   export const JOIN: u32 = 10;
   export const EXPAND: u32 = 11;
+  export const ANALYTIC: u32 = 12;
 }
 
 /** Flags of nodes; the host gives the first. */

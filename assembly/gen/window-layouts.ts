@@ -107,13 +107,15 @@ export const EVENT_TIME_TOLERANCE: usize = 8;
 export const EVENT_TIME_SKEW: usize = 16;
 export const EVENT_TIME_SIZE_OF: u32 = 24;
 
-// sortSpec, 8 bytes. Spec of a sort node. Behind it: keys.
+// sortSpec, 12 bytes. Spec of a sort node. Behind it: keys, operands u16[carried].
 //
 //   0    keys u32   count
-//   4    columns u32
+//   4    columns u32   of the input that the output has
+//   8    carried u32   values behind them
 export const SORT_KEYS: usize = 0;
 export const SORT_COLUMNS: usize = 4;
-export const SORT_SIZE_OF: u32 = 8;
+export const SORT_CARRIED: usize = 8;
+export const SORT_SIZE_OF: u32 = 12;
 
 // sortKey, 4 bytes. A key of a sort node.
 //

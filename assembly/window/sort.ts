@@ -1,7 +1,7 @@
 // ORDER BY: gathers the rows of a message and sends them in order when it ends. Nulls come last in both directions, equal
 // rows keep their order, values without an order among each other fail the message.
 //
-//   state   rows 48 (rows/store.ts): the keys that are no constants, then the columns | failOff u32 | failLen u32
+//   state   rows 48 (rows/store.ts): the keys that are no constants, the columns, what is carried | failOff u32 | failLen u32
 //   entry   page u32 | row u32 | {payload u64, tag u32, 0 u32}[kept keys]      of each row while the message is sorted
 //
 // Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists of
@@ -29,7 +29,7 @@ import { orderCompare } from '../value/key';
 import { kindName, putKind } from '../value/error';
 import { textBegin, textLiteral, textTake } from '../value/text';
 import {
-  SORT_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS, SORT_SIZE_OF,
+  SORT_CARRIED, SORT_COLUMNS, SORT_KEY_DESCENDING, SORT_KEY_OPERAND, SORT_KEY_SIZE_OF, SORT_KEYS, SORT_SIZE_OF,
 } from '../gen/window-layouts';
 
 const FAIL: usize = ROWS_SIZE;
@@ -52,6 +52,12 @@ function keptKeys(spec: usize): u32 {
   return kept;
 }
 
+/** Columns of the output: those of the input, then what is carried. */
+// @ts-ignore: decorator
+@inline function outColumns(spec: usize): u32 {
+  return load<u32>(spec, SORT_COLUMNS) + load<u32>(spec, SORT_CARRIED);
+}
+
 export function sortOperator(operator: Operator): void {
   operator.open = sortOpen;
   operator.push = sortPush;
@@ -71,7 +77,7 @@ export function sortOpen(node: usize): bool {
   if (!state) return false;
   const spec = <usize>load<u32>(node, N_SPEC);
   store<u32>(node, <u32>state, N_STATE);
-  rowsInit(state, keptKeys(spec) + load<u32>(spec, SORT_COLUMNS), 0, accountOf(node));
+  rowsInit(state, keptKeys(spec) + outColumns(spec), 0, accountOf(node));
   return true;
 }
 
@@ -106,20 +112,22 @@ export function sortPush(node: usize): void {
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
   const keys = keptKeys(spec);
-  const columns = load<u32>(spec, SORT_COLUMNS);
+  const columns = outColumns(spec);
   const binds = poolAlloc(ctx.scratch, (keys + columns) * BIND_SIZE);
   const page = rowsLast(state);
   const to: u32 = page ? load<u32>(page, PAGE_TO) : 0;
   if (!binds) failMemory(state);
   else {
-    bindAll(spec, columns, binds);
+    bindAll(spec, binds);
     if (rowsAppend(state, binds, keys + columns, ctx.sel, ctx.selLen, 0)) failByKeys(spec, state, program, page, to);
     else failMemory(state);
   }
 }
 
 /** Binds what is kept of a row. */
-function bindAll(spec: usize, columns: u32, binds: usize): void {
+function bindAll(spec: usize, binds: usize): void {
+  const columns = load<u32>(spec, SORT_COLUMNS);
+  const carried = load<u32>(spec, SORT_CARRIED);
   const keys = load<u32>(spec, SORT_KEYS);
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
@@ -130,6 +138,8 @@ function bindAll(spec: usize, columns: u32, binds: usize): void {
   for (let c: u32 = 0; c < columns; c++, binds += BIND_SIZE) {
     bindBlock(binds, <usize>load<u32>(ctx.cols + (<usize>c << 2)));
   }
+  const operands = spec + SORT_SIZE_OF + keys * SORT_KEY_SIZE_OF;
+  for (let c: u32 = 0; c < carried; c++, binds += BIND_SIZE) bindBlock(binds, blockOf(load<u16>(operands + (<usize>c << 1))));
 }
 
 /** Fails the message if a key of the rows from `to` of `page` (0: of the first one) has failed. */
@@ -288,7 +298,7 @@ function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32):
 /** Sends the rows in order; false when memory is exhausted: the reason then stands in flow/failure.ts. */
 function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
   const keys = keptKeys(spec);
-  const columns = load<u32>(spec, SORT_COLUMNS);
+  const columns = outColumns(spec);
   const refs = poolAlloc(ctx.scratch, min(n, BATCH_ROWS) * REF_SIZE);
   for (let done: u32 = 0; done < n; done += BATCH_ROWS) {
     const part = min(n - done, BATCH_ROWS);

@@ -4,6 +4,7 @@
  */
 import type { HostColumns } from '../../kernels/api.js';
 import { type AggregateName, aggregates, type OpName } from '../../kernels/gen/ops.js';
+import type { AnalyticName } from '../../kernels/ir.js';
 import { Instant, ValueError } from '../../kernels/value.js';
 
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
@@ -42,6 +43,8 @@ export type Implementation =
   | { call: (columns: HostColumns) => void }
   /** Makes rows of one row: one for each element of the list, or one with the members of the object. */
   | { rows: 'elements' | 'members' }
+  /** A function that looks back at the rows before. */
+  | { analytic: AnalyticName }
   /** The planner replaces the call. */
   | { special: Special };
 
@@ -84,6 +87,7 @@ export function defineFunction(details: FunctionDetails & Implementation): Funct
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
   if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };
+  if ('analytic' in details) return { ...shared, implementation: { analytic: details.analytic } };
   return { ...shared, implementation: { special: details.special } };
 }
 

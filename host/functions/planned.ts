@@ -6,17 +6,6 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   // aggregate
   last_agg_hit_count: [0, 0],
   last_agg_hit_time: [0, 0],
-  // analytic
-  acc_avg: [1, 3],
-  acc_count: [1, 3],
-  acc_max: [1, 3],
-  acc_min: [1, 3],
-  acc_sum: [1, 3],
-  changed_col: [2, 2],
-  changed_cols: [3, null],
-  had_changed: [2, null],
-  lag: [1, 4],
-  latest: [1, 2],
   // incremental
   inc_avg: [1, 1],
   inc_collect: [1, 1],
@@ -32,6 +21,4 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   get_keyed_state: [3, 3],
   last_hit_count: [0, 0],
   last_hit_time: [0, 0],
-  // window
-  row_number: [0, 0],
 };

@@ -4,6 +4,7 @@ import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { Expr, Select, WindowClause } from '../sql/ast.js';
 import { timeUnitMs } from '../sql/keywords.js';
 import { some } from '../sql/visit.js';
+import { withAnalytics } from './analytic.js';
 import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
 import { bindJoins, inRowOrder, sourcesOf, streamsOf } from './join.js';
@@ -34,11 +35,11 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);
   const ordered = statement.ordered(statement.rows(input));
   const rows = expand === null ? ordered : statement.expanded(ordered, expand);
-  return { sources, root: { kind: 'project', input: statement.limited(rows), row } };
+  return { sources, root: withAnalytics({ kind: 'project', input: statement.limited(rows), row }) };
 }
 
-const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false });
-const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true });
+const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false, hasAnalytics: true });
+const resultClause = (name: string): Clause => ({ name, place: 'window', hasAggregates: true, hasAnalytics: true });
 
 /** Where the rows come from, with the time they are ordered by; null: none, or each of several streams has its own. */
 interface Input {
@@ -111,7 +112,7 @@ class Statement {
   #joined({ root, timestamp }: Input, where: Value | null): Logical {
     const { select, binder, values, sources } = this;
     const single = (condition: Expr, name: string) =>
-      binder.bind(condition, { name, place: 'single', hasAggregates: false });
+      binder.bind(condition, { name, place: 'single', hasAggregates: false, hasAnalytics: true });
     const filter = select.window?.filter ?? null;
     const gathered: Logical = {
       kind: 'window',
@@ -123,7 +124,7 @@ class Statement {
       isGrouped: false,
       sendEmpty: false,
     };
-    const steps = bindJoins(select.joins, sources, binder, rowClause('ON'));
+    const steps = bindJoins(select.joins, sources, binder, { ...rowClause('ON'), hasAnalytics: false });
     const pairs = filtered({ kind: 'join', input: gathered, sources, steps }, where, 'where');
     const keys = this.#groupKeys();
     const shown = this.#shown();

@@ -1,10 +1,11 @@
 /** Resolves the names of an expression and replaces operators and functions by what computes them. */
 import { aggregates, ops } from '../../kernels/gen/ops.js';
+import type { AnalyticName } from '../../kernels/ir.js';
 import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
-import { refuse } from './errors.js';
+import { notSupported, refuse } from './errors.js';
 import { missing } from './joined-row.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
@@ -36,6 +37,8 @@ export interface Clause {
   place: Place;
   /** Aggregates may stand here. */
   hasAggregates: boolean;
+  /** Functions that look back may stand here. */
+  hasAnalytics: boolean;
 }
 
 export class Binder {
@@ -152,13 +155,14 @@ export class Binder {
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, which is no aggregate`, expr.span);
     const [arg] = expr.args;
     if (arg === undefined || !('rows' in implementation)) throw new Error(`${name} makes no rows`);
-    return { list: this.bindArg(arg, clause), of: implementation.rows };
+    return { list: this.bindArgument(arg, clause), of: implementation.rows };
   }
 
   private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
     const { span } = expr;
     const definition = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
     const { implementation } = definition;
+    if ('analytic' in implementation) return this.bindAnalytic(expr, implementation.analytic, clause);
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
@@ -170,7 +174,7 @@ export class Binder {
         this.bind(arg, clause),
       );
     }
-    const args = expr.args.map((arg) => this.bindArg(arg, clause));
+    const args = expr.args.map((arg) => this.bindArgument(arg, clause));
     const isVolatile = definition.isVolatile ?? false;
     if ('call' in implementation) return this.values.op('call.host', [], args, hostNumber(definition), isVolatile);
     return this.bindOp(implementation.op, args, implementation.imm ?? 0, isVolatile);
@@ -188,21 +192,97 @@ export class Binder {
     clause: Clause,
   ): Value {
     const name = expr.name.toLowerCase();
+    const { hasAnalytics } = clause;
     if (!clause.hasAggregates) throw refuse(`the aggregate ${name} is not allowed in ${clause.name}`, expr.span);
-    const inner: Clause = { name: `the aggregate ${name}`, place: 'row', hasAggregates: false };
+    const inner: Clause = { name: `the aggregate ${name}`, place: 'row', hasAggregates: false, hasAnalytics };
     const filter =
       expr.filter === null
         ? null
-        : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false });
+        : this.bind(expr.filter, { name: `the FILTER of ${name}`, place: 'row', hasAggregates: false, hasAnalytics });
     const { ofRows, takesRow } = aggregates[fn];
     if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
-    const args = expr.args.map((arg) => this.bindArg(arg, inner));
+    const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (takesRow) args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter);
   }
 
+  /** Arguments of changed_cols: prefix of the names, whether nulls are no change, the values. */
+  bindChanged(
+    expr: Extract<Expr, { kind: 'call' }>,
+    clause: Clause,
+  ): { prefix: string; ignoreNull: Value; values: Expr[] } {
+    const { span } = expr;
+    resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
+    if (!clause.hasAnalytics) throw refuse(`changed_cols looks back at other rows, which ${clause.name} cannot`, span);
+    if (expr.over !== null) throw refuse('OVER cannot follow changed_cols, which gives several columns', span);
+    if (expr.filter !== null) throw refuse('FILTER cannot follow changed_cols', span);
+    const [first, second, ...values] = expr.args;
+    const prefix = first === undefined ? undefined : literalOf(first);
+    if (typeof prefix !== 'string')
+      throw refuse('the prefix of changed_cols must be a text in the statement itself', span);
+    const ignoreNull = second === undefined ? this.values.null() : this.bind(second, clause);
+    return { prefix, ignoreNull, values };
+  }
+
+  private bindAnalytic(expr: Extract<Expr, { kind: 'call' }>, fn: AnalyticName, clause: Clause): Value {
+    const { values, scope } = this;
+    const name = expr.name.toLowerCase();
+    const { span, over } = expr;
+    if (!clause.hasAnalytics) throw refuse(`${name} looks back at other rows, which ${clause.name} cannot`, span);
+    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, use OVER (WHEN …)`, span);
+    if (fn === 'changedItem')
+      throw refuse(`${name} gives several columns: it can only be an item of SELECT by itself`, span);
+    if (scope.sources.length > 1) throw notSupported(`${name} in a join`, span);
+    const isNumber = fn === 'rowNumber';
+    if (isNumber && clause.place !== 'window')
+      throw refuse(`${name} numbers rows of the result, which ${clause.name} comes before`, span);
+    if (isNumber && over?.when) throw refuse(`WHEN cannot be used with ${name}`, span);
+    const inner: Clause = { ...clause, name: `the arguments of ${name}` };
+    const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
+    const when = over?.when ? this.bind(over.when, inner) : null;
+    const make = (args: readonly Value[], size = 0) => values.analytic(fn, args, size, partition, when);
+    const [first, second] = expr.args;
+    if (fn === 'accCount' && first?.kind === 'star') {
+      const one = values.constant({ tag: 'bool', value: true });
+      return make([one, ...expr.args.slice(1).map((arg) => this.bind(arg, inner))]);
+    }
+    if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star'))
+      return this.anyChanged(expr, inner, partition, when);
+    const args = expr.args.map((arg) => this.bindArgument(arg, inner));
+    if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
+    if (fn !== 'lag') return make(args);
+    const offset = second === undefined ? 1n : literalOf(second);
+    if (typeof offset !== 'bigint')
+      throw refuse('the offset of lag must be a number in the statement itself', second?.span ?? span);
+    const [
+      value = values.null(),
+      ,
+      otherwise = values.null(),
+      ignoreNull = values.constant({ tag: 'bool', value: true }),
+    ] = args;
+    return make([value, otherwise, ignoreNull], Number(offset));
+  }
+
+  /** had_changed over all columns: some member of the row changed, or another of the values. */
+  private anyChanged(
+    expr: Extract<Expr, { kind: 'call' }>,
+    inner: Clause,
+    partition: readonly Value[],
+    when: Value | null,
+  ): Value {
+    const { values } = this;
+    const [ignoreNull = values.null(), ...args] = expr.args.map((arg) => this.bindArgument(arg, inner));
+    const isRow = (i: number) => expr.args[i + 1]?.kind === 'star';
+    const parts: Value[] = args
+      .filter((_arg, i) => isRow(i))
+      .map((row) => values.analytic('rowChanged', [ignoreNull, row], 0, partition, when));
+    const others = args.filter((_arg, i) => !isRow(i));
+    if (others.length > 0) parts.push(values.analytic('hadChanged', [ignoreNull, ...others], 0, partition, when));
+    return parts.reduce((all, one) => values.op('logic.or', [all, one]));
+  }
+
   /** An argument of a function, which may be `*` for the whole row. */
-  private bindArg(arg: Expr, clause: Clause): Value {
+  bindArgument(arg: Expr, clause: Clause): Value {
     if (arg.kind !== 'star') return this.bind(arg, clause);
     const row = this.rowOf(arg.qualifier, arg, clause);
     const replaced = arg.replace.map((item) => [this.values.text(replacedName(item)), this.bind(item.expr, clause)]);

@@ -80,6 +80,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
     }
     case 'compute':
       return [['ComputePlan', `Values:[ ${all(node.values)} ]`]];
+    case 'analytic':
+      return [['AnalyticFuncsPlan', `Funcs:[ ${all(node.values)} ]`]];
     case 'filter': {
       const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
       return [[op, `Condition:{ ${show(node.condition)} }`]];

@@ -4,7 +4,7 @@
  * (rules/) turn such plans into others with the same meaning.
  */
 import type { Source } from './source.js';
-import { type AggregateValue, aggregatesIn, type Value } from './value.js';
+import { type AggregateValue, type AnalyticValue, aggregatesIn, type Value } from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -86,6 +86,8 @@ export type Logical = Labelled &
     | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
     /** Computes values once for all that stands above it. */
     | { kind: 'compute'; input: Logical; values: Value[] }
+    /** Computes functions that look back at the rows before, for all that stands above it. */
+    | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
     /** `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it. */
     | {
         kind: 'filter';
@@ -203,6 +205,7 @@ export function valuesOf(node: Logical): Value[] {
     case 'join':
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'compute':
+    case 'analytic':
       return node.values;
     case 'filter':
       return [node.condition];
@@ -226,6 +229,11 @@ export function valuesOf(node: Logical): Value[] {
   }
 }
 
+/** The analytic values among some. */
+function analyticOf(values: readonly Value[]): AnalyticValue[] {
+  return values.filter((value) => value.kind === 'analytic');
+}
+
 /** The operator with each of its values replaced by what `map` returns for it. */
 export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logical {
   const maybe = (value: Value | null) => (value === null ? null : map(value));
@@ -241,6 +249,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, values: node.values.map(map) };
     case 'expand':
       return { ...node, list: map(node.list) };
+    case 'analytic':
+      return { ...node, values: analyticOf(node.values.map(map)) };
     case 'filter':
       return { ...node, condition: map(node.condition) };
     case 'window':

@@ -1,6 +1,6 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
-import type { AggregatePlan, JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
-import { col, NONE } from '../../kernels/ir.js';
+import type { AggregatePlan, AnalyticPlan, JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
+import { col, NONE, reg } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { equalities, streamsOf, tablesOf } from './join.js';
@@ -16,6 +16,7 @@ import { windowNeeds, windowPlan } from './window-needs.js';
 export interface Step {
   kind:
     | 'watermark'
+    | 'analytic'
     | 'windowFilter'
     | 'filter'
     | 'window'
@@ -147,6 +148,9 @@ class Lowering {
       case 'compute':
         this.addCompute(node);
         return;
+      case 'analytic':
+        this.addAnalytic(node);
+        return;
       case 'merge':
         this.addMerge(node);
         return;
@@ -212,9 +216,19 @@ class Lowering {
       .filter(({ value }) => value.kind !== 'const')
       .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
     if (keys.length === 0) return;
-    const { input, columns } = this.path;
+    const { input, columns, columnValues } = this.path;
     const program = builder.finishOrNull();
-    this.pushNew({ kind: 'sort', input, program, keys, columns, name: 'order' }, 'order', this.path.columnValues);
+    const plan: NodePlan = { kind: 'sort', input, program, keys, columns, name: 'order' };
+    if (!isOfMessages(node)) {
+      this.push(plan, 'order');
+      return;
+    }
+    const isOwn = (value: Value): boolean => this.isHeld(value) && !columnValues.includes(value);
+    const carried = windowNeeds(this.readers.valuesAbove(node), isNone, (value) => this.isHeld(value)).keep.filter(
+      isOwn,
+    );
+    if (carried.length > 0) plan.carried = carried.map((value) => this.operandOf(value));
+    this.pushNew(plan, 'order', [...columnValues, ...carried]);
   }
 
   /** Passes all rows; what it computes stands in registers for the nodes below. */
@@ -228,6 +242,24 @@ class Lowering {
     const { input } = this.path;
     const program = builder.finish();
     this.push({ kind: 'filter', input, program, condition, keepsEmpty: true, name: 'compute' }, null);
+  }
+
+  /** As a node that computes, but what its functions give depends on the rows before. */
+  private addAnalytic({ values }: Extract<Logical, { kind: 'analytic' }>): void {
+    const builder = new ProgramBuilder(this.path);
+    const operand = (value: Value): Operand => builder.operand(value);
+    const functions = values.map(({ fn, args, size, partition, when }): AnalyticPlan => {
+      const plan = { fn, args: args.map(operand), size, partition: partition.map(operand), dst: 0 };
+      return when === null ? plan : { ...plan, when: operand(when) };
+    });
+    values.forEach((value, i) => {
+      const dst = this.path.takeRegister();
+      functions[i]!.dst = dst;
+      this.path.keep(value, reg(dst));
+      this.held.add(value);
+    });
+    const { input } = this.path;
+    this.push({ kind: 'analytic', input, program: builder.finishOrNull(), functions, name: 'analytic' }, 'analytic');
   }
 
   /** True for a value that an operator below has computed. */
@@ -453,6 +485,11 @@ const isNone = (): boolean => false;
 
 function hasWatermark(node: Logical): boolean {
   return chainOf(node).some(({ kind }) => kind === 'watermark');
+}
+
+/** True where rows are parts of messages. */
+function isOfMessages(node: Logical): boolean {
+  return chainOf(node).some(({ kind }) => kind === 'window' || kind === 'join');
 }
 
 /** True above rows of several streams. */

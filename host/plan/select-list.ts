@@ -11,6 +11,7 @@ import type { Source } from './source.js';
 import type { Value } from './value.js';
 
 type Star = Extract<Expr, { kind: 'star' }>;
+type ChangedColumns = Extract<Expr, { kind: 'call' }>;
 
 /** What a SELECT list makes: rows with these columns, several of one row where a function of several rows stands in it. */
 export interface SelectList {
@@ -32,9 +33,14 @@ export function bindSelectList(
   const named = new Set<string>();
   const stars = select.items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
   const isOfObjects = stars.some((star) => starSources(star, scope).some(({ declared }) => declared === null));
-  const wild: Wildcards = { columns: new Map(), isOfObjects, objects: new Map() };
+  const wild: Wildcards = { columns: new Map(), isOfObjects, changed: [], objects: new Map() };
   for (const [i, item] of select.items.entries()) {
     const { expr, alias } = item;
+    if (isChangedColumns(expr)) {
+      if (alias !== null) throw refuse('changed_cols names its columns itself, by its first argument', expr.span);
+      addChanged(expr, row, wild, named, scope, binder, clause);
+      continue;
+    }
     if (expr.kind === 'star') {
       if (item.invisible) throw refuse('* cannot be INVISIBLE', expr.span);
       if (alias !== null) throw refuse('* cannot have an alias', expr.span);
@@ -86,6 +92,48 @@ export function bindSelectList(
   return { row, expand };
 }
 
+/** True for a call of changed_cols. */
+function isChangedColumns(expr: Expr): expr is ChangedColumns {
+  return expr.kind === 'call' && expr.name.toLowerCase() === 'changed_cols';
+}
+
+/** Adds a column for each value of changed_cols, which rows have where it changed; members of all columns without a schema. */
+function addChanged(
+  expr: ChangedColumns,
+  row: OutputRow,
+  wild: Wildcards,
+  named: Set<string>,
+  scope: Scope,
+  binder: Binder,
+  clause: Clause,
+): void {
+  const { prefix, ignoreNull, values } = binder.bindChanged(expr, clause);
+  const names = outputNames(values.map((value) => ({ expr: value, alias: null, invisible: false })));
+  values.forEach((value, i) => {
+    if (value.kind === 'star') {
+      const sources = starSources(value, scope);
+      const changed = (one: Value) => scope.values.analytic('changedItem', [ignoreNull, one]);
+      const isDeclared = sources.every(({ declared }) => declared !== null);
+      if (!isDeclared || value.replace.length > 0) {
+        const members = binder.bindArgument(value, clause);
+        wild.changed.push(scope.values.analytic('changedColumns', [ignoreNull, members, scope.values.text(prefix)]));
+        return;
+      }
+      for (const [name, column] of scope.allColumns(sources)) {
+        if (value.except.includes(name)) continue;
+        add(changedEntry(prefix + name, changed(column)), row, named, expr);
+      }
+      return;
+    }
+    const entry = scope.values.analytic('changedItem', [ignoreNull, binder.bind(value, clause)]);
+    add(changedEntry(prefix + (names[i] ?? ''), entry), row, named, expr);
+  });
+}
+
+function changedEntry(name: string, value: Value): OutputEntry {
+  return { name, value, isPlain: true, isBrought: true, isUnnamed: false };
+}
+
 /** True for `o.x` where `o` is a column: a member of its value. */
 function isPick({ qualifier }: Extract<Expr, { kind: 'column' }>, scope: Scope): boolean {
   return qualifier !== null && scope.sourceNamed(qualifier) === undefined;
@@ -105,6 +153,8 @@ interface Wildcards {
   columns: Map<string, OutputEntry>;
   /** Some stream of a wildcard has no schema: rows go out as objects. */
   isOfObjects: boolean;
+  /** Objects of columns that changed. */
+  changed: Value[];
   /** Names that are not to go out, by the stream whose members are brought as an object. */
   objects: Map<Source, string[]>;
 }
@@ -143,7 +193,14 @@ function starSources({ qualifier, span }: Star, scope: Scope): readonly Source[]
 }
 
 /** The object that the wildcards make, null without one. */
-function starOf({ objects }: Wildcards, { order, values }: Scope): OutputRow['star'] {
+function starOf(wild: Wildcards, scope: Scope): OutputRow['star'] {
+  const star = starOfAll(wild, scope);
+  if (wild.changed.length === 0) return star;
+  const all = star === null ? wild.changed : [star.row, ...wild.changed];
+  return { sources: [], except: [], ...star, row: mergedObject(scope.values, all) };
+}
+
+function starOfAll({ objects }: Wildcards, { order, values }: Scope): OutputRow['star'] {
   const sources = order.filter((source) => objects.has(source));
   const [first, second] = sources;
   if (first === undefined) return null;

@@ -1,7 +1,7 @@
 /** Bound expressions as readable text. */
 import type { OpName } from '../../kernels/gen/ops.js';
 import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
-import type { OpValue, Value } from './value.js';
+import type { AnalyticValue, OpValue, Value } from './value.js';
 
 const infix: Partial<Record<OpName, string>> = {
   'arith.add': '+',
@@ -56,6 +56,8 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
       const filter = value.filter === null ? '' : ` FILTER (WHERE ${show(value.filter)})`;
       return `${value.fn}(${value.args.map(show).join(', ')})${filter}`;
     }
+    case 'analytic':
+      return showAnalytic(value, show);
     case 'window':
       return `window_${value.part}()`;
     case 'item':
@@ -63,6 +65,15 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
     default:
       return value satisfies never;
   }
+}
+
+function showAnalytic({ fn, args, size, partition, when }: AnalyticValue, show: (child: Value) => string): string {
+  const name = fn.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const shown = args.map(show);
+  if (fn === 'lag') shown.splice(1, 0, String(size));
+  const by = partition.length === 0 ? '' : `PARTITION BY ${partition.map(show).join(', ')}`;
+  const over = [by, when === null ? '' : `WHEN ${show(when)}`].filter((part) => part !== '').join(' ');
+  return `${name}(${shown.join(', ')})${over === '' ? '' : ` OVER (${over})`}`;
 }
 
 function showOp({ op, operands, args, imm }: OpValue, show: (child: Value) => string): string {

@@ -66,6 +66,15 @@ function showNode(node: NodePlan): string[] {
       const columns = [...node.columns.map(show), 'element'].map((text, i) => `c${i}=${text}`);
       return [...showOps(node.program), `${node.of} of ${show(node.list)}${bound}`, `give ${columns.join(' ')}`];
     }
+    case 'analytic': {
+      const show = shower(node.program);
+      const shown = node.functions.map(({ fn, args, size, partition, when, dst }) => {
+        const by = partition.length === 0 ? '' : ` by [${partition.map(show).join(' ')}]`;
+        const condition = when === undefined ? '' : ` when ${show(when)}`;
+        return `r${dst} = ${fn}(${args.map(show).join(' ')})${size > 0 ? ` #${size}` : ''}${by}${condition}`;
+      });
+      return [...showOps(node.program), ...shown];
+    }
     case 'limit':
       return [`first ${node.count}`];
     case 'merge':

@@ -3,7 +3,7 @@
  * so that common subexpressions of a rule are found by identity and computed once.
  */
 import type { AggregateName, OpName } from '../../kernels/gen/ops.js';
-import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
+import type { AnalyticName, ColumnUse, ConstValue } from '../../kernels/ir.js';
 import { refuse } from './errors.js';
 
 /** Highest tree of operations. Aliases can build on each other, so that it does not follow from the statement's limits. */
@@ -39,12 +39,24 @@ export type AggregateValue = Common & {
   readonly args: readonly Value[];
   readonly filter: Value | null;
 };
+/** A function that looks back at the rows before; an operator of its own computes it (host/plan/analytic.ts). */
+export type AnalyticValue = Common & {
+  readonly kind: 'analytic';
+  readonly fn: AnalyticName;
+  readonly args: readonly Value[];
+  /** Of lag: rows to look back. */
+  readonly size: number;
+  /** PARTITION BY. */
+  readonly partition: readonly Value[];
+  /** WHEN. */
+  readonly when: Value | null;
+};
 export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
 
 /** The element of a list that a row was made of (unnest), or the object whose members the row gets (extract). */
 export type ItemValue = Common & { readonly kind: 'item' };
 
-export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | WindowValue | ItemValue;
+export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | AnalyticValue | WindowValue | ItemValue;
 
 /** Makes the values of one rule. */
 export class Values {
@@ -101,6 +113,27 @@ export class Values {
     }));
   }
 
+  analytic(
+    fn: AnalyticName,
+    args: readonly Value[],
+    size = 0,
+    partition: readonly Value[] = [],
+    when: Value | null = null,
+  ): AnalyticValue {
+    const ids = (some: readonly Value[]) => some.map(({ id }) => id).join();
+    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'})`;
+    const children = [...args, ...partition, ...(when === null ? [] : [when])];
+    return this.intern(key, children, false, (common) => ({
+      ...common,
+      kind: 'analytic',
+      fn,
+      args,
+      size,
+      partition,
+      when,
+    }));
+  }
+
   window(part: WindowPart): WindowValue {
     return this.intern(`w${part}`, [], true, (common) => ({ ...common, kind: 'window', part }));
   }
@@ -130,6 +163,11 @@ export class Values {
         value.args.map((arg) => this.rewrite(arg, change, done)),
         inner(value.filter),
       );
+    }
+    if (value.kind === 'analytic') {
+      const { fn, args, size, partition, when } = value;
+      const all = (some: readonly Value[]) => some.map((one) => this.rewrite(one, change, done));
+      rebuilt = this.analytic(fn, all(args), size, all(partition), inner(when));
     }
     const result = change(rebuilt);
     done.set(value, result);
@@ -165,6 +203,8 @@ export function childrenOf(value: Value): readonly Value[] {
       return [...value.operands.filter((operand) => operand !== null), ...value.args];
     case 'aggregate':
       return value.filter === null ? value.args : [...value.args, value.filter];
+    case 'analytic':
+      return [...value.args, ...value.partition, ...(value.when === null ? [] : [value.when])];
     default:
       return [];
   }

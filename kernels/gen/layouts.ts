@@ -2,6 +2,21 @@
 
 import { layout } from '../layout.js';
 
+/** Arguments that an analytic function has at most. */
+export const analyticMaxArgs = 1024;
+
+/** Analytic functions. */
+export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16} as const;
+
+/** Spec of an analytic node. All `…At` are offsets from its start. */
+export const analyticSpec = layout(16, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32"});
+
+/** What rows are partitioned by. */
+export const partitionSpec = layout(12, {"keys":0,"keysAt":4,"entrySize":8}, {"keys":"u32","keysAt":"u32"});
+
+/** A function. */
+export const functionSpec = layout(24, {"fn":0,"dst":2,"partition":4,"when":6,"args":8,"argsAt":12,"size":16,"state":20}, {"fn":"u16","dst":"u16","partition":"u16","when":"u16","args":"u32","argsAt":"u32","size":"u32"});
+
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;
 
@@ -15,7 +30,7 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12} as const;
 
 /** Flags of nodes; the host gives the first. */
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32} as const;
@@ -206,8 +221,8 @@ export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"st
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
 export const eventTimeSpec = layout(24, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64"});
 
-/** Spec of a sort node. Behind it: keys. */
-export const sortSpec = layout(8, {"keys":0,"columns":4}, {"keys":"u32","columns":"u32"});
+/** Spec of a sort node. Behind it: keys, operands u16[carried]. */
+export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
 
 /** A key of a sort node. */
 export const sortKey = layout(4, {"operand":0,"descending":2}, {"operand":"u16","descending":"u16"});

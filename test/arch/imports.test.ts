@@ -83,6 +83,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     ['assembly/source'],
     ['assembly/window'],
     ['assembly/join'],
+    ['assembly/analytic'],
     [inFlow('filter')],
     [inFlow('limit')],
     [inFlow('expand')],

@@ -16,6 +16,19 @@ import aggregateStddevs from '../aggregate/stddevs.js';
 import aggregateSum from '../aggregate/sum.js';
 import aggregateVar from '../aggregate/var.js';
 import aggregateVars from '../aggregate/vars.js';
+import analyticAccAvg from '../analytic/acc-avg.js';
+import analyticAccCount from '../analytic/acc-count.js';
+import analyticAccMax from '../analytic/acc-max.js';
+import analyticAccMaxBy from '../analytic/acc-max-by.js';
+import analyticAccMin from '../analytic/acc-min.js';
+import analyticAccMinBy from '../analytic/acc-min-by.js';
+import analyticAccSum from '../analytic/acc-sum.js';
+import analyticChangedCol from '../analytic/changed-col.js';
+import analyticChangedCols from '../analytic/changed-cols.js';
+import analyticHadChanged from '../analytic/had-changed.js';
+import analyticLag from '../analytic/lag.js';
+import analyticLatest from '../analytic/latest.js';
+import analyticRowNumber from '../analytic/row-number.js';
 import arrayArrayCardinality from '../array/array-cardinality.js';
 import arrayArrayConcat from '../array/array-concat.js';
 import arrayArrayContains from '../array/array-contains.js';
@@ -184,6 +197,19 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateSum,
   aggregateVar,
   aggregateVars,
+  analyticAccAvg,
+  analyticAccCount,
+  analyticAccMax,
+  analyticAccMaxBy,
+  analyticAccMin,
+  analyticAccMinBy,
+  analyticAccSum,
+  analyticChangedCol,
+  analyticChangedCols,
+  analyticHadChanged,
+  analyticLag,
+  analyticLatest,
+  analyticRowNumber,
   arrayArrayCardinality,
   arrayArrayConcat,
   arrayArrayContains,

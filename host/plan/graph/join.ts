@@ -21,7 +21,7 @@ export function joined(node: GraphNode, point: Point, tables: readonly Branch[],
   const order = inRowOrder(joins, sources).map((source) => branches.find((one) => one.source === source)!);
   const after: Point = { ...point, ...mergedRows(order, values), branches: order, isJoined: true };
   const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
-  const clause = { name: 'on', place: 'row', hasAggregates: false } as const;
+  const clause = { name: 'on', place: 'row', hasAggregates: false, hasAnalytics: false } as const;
   const steps = bindJoins(conditions, sources, binderAt(after, context).binder, clause);
   return { ...after, operator: { kind: 'join', input: point.operator, sources, steps, labels: [node.name] } };
 }

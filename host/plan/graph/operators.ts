@@ -31,7 +31,7 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
       return windowed(node, point, context);
     case 'groupby': {
       const { binder } = binderAt(point, context);
-      const clause = { name: 'dimensions', place: 'row', hasAggregates: false } as const;
+      const clause = { name: 'dimensions', place: 'row', hasAggregates: false, hasAnalytics: false } as const;
       const keys = props.dimensions(node).map((expr) => binder.bind(localNames(expr, point), clause));
       return grouped(point, keys, context, node.name);
     }

@@ -88,5 +88,5 @@ function qualifiedIn({ source, row }: Branch): OutputEntry[] {
 export function clauseAt({ flow, isJoined, branches }: Point, property: string): Clause {
   const isSingle = branches.length > 1 && !isJoined;
   const place = flow === 'rows' ? (isSingle ? 'single' : 'row') : 'window';
-  return { name: property, place, hasAggregates: flow === 'groups' };
+  return { name: property, place, hasAggregates: flow === 'groups', hasAnalytics: false };
 }

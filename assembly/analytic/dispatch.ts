@@ -1,0 +1,25 @@
+// Which function goes over the rows.
+import { Tag } from '../mem/layout';
+import { AnalyticFn, FUNCTION_FN } from './spec';
+import { accumulateRows, extremeRows } from './functions/accumulate';
+import { changedColRows, changedMembersRows, hadChangedRows } from './functions/changed';
+import { lagRows } from './functions/lag';
+import { latestRows } from './functions/latest';
+import { rowNumberRows } from './functions/row-number';
+
+/** Runs a function over the rows of the batch (analytic/run.ts). */
+export function runFunction(fn: usize): void {
+  switch (load<u16>(fn, FUNCTION_FN)) {
+    case AnalyticFn.LAG: lagRows(fn); return;
+    case AnalyticFn.LATEST: latestRows(); return;
+    case AnalyticFn.HAD_CHANGED: hadChangedRows(fn); return;
+    case AnalyticFn.CHANGED_COL: changedColRows('changed_col', Tag.NULL); return;
+    case AnalyticFn.CHANGED_ITEM: changedColRows('changed_cols', Tag.MISSING); return;
+    case AnalyticFn.ROW_CHANGED: changedMembersRows(false); return;
+    case AnalyticFn.CHANGED_COLUMNS: changedMembersRows(true); return;
+    case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
+    case AnalyticFn.ACC_MAX_BY:
+    case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;
+    default: accumulateRows(fn);
+  }
+}

@@ -1,0 +1,38 @@
+// lag(x, n, default, ignoreNull): the value n rows ago. The default is that of the partition's first row.
+import { Tag } from '../../mem/layout';
+import { FUNCTION_SIZE, LAG_HEAD } from '../spec';
+import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
+import { KEPT_SIZE, keep, keptTag, keptVal } from '../slot';
+import { argumentFails, flagFails } from './fail';
+
+/** Rows kept so far + 1; 0 before the first row. */
+const KEPT: usize = 0;
+const OLDEST: usize = 4;
+/** Argument that says whether nulls are passed over. */
+const IGNORE: u32 = 2;
+
+export function lagRows(fn: usize): void {
+  const size = load<u32>(fn, FUNCTION_SIZE);
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    if (argumentFails(0, row) || argumentFails(1, row) || flagFails('lag', IGNORE, row) || whenFails(row)) continue;
+    const state = stateOf(row);
+    if (!load<u32>(state, KEPT)) {
+      store<u32>(state, 1, KEPT);
+      if (keep(state + LAG_HEAD, argTag(1, row), argVal(1, row))) keepsBatch(row);
+    }
+    const isFull = load<u32>(state, KEPT) > size;
+    const oldest = load<u32>(state, OLDEST);
+    const ring = state + LAG_HEAD + KEPT_SIZE;
+    const from = size != 0 && isFull ? ring + oldest * KEPT_SIZE : state + LAG_HEAD;
+    const had = keptTag(from);
+    if (size == 0 || had == Tag.MISSING) put(row, Tag.NULL, 0);
+    else put(row, had, keptVal(from));
+    const tag = argTag(0, row);
+    if (size == 0 || !isTaken(row) || (tag <= Tag.NULL && argVal(IGNORE, row) != 0)) continue;
+    const slot = isFull ? oldest : load<u32>(state, KEPT) - 1;
+    if (keep(ring + slot * KEPT_SIZE, tag, argVal(0, row))) keepsBatch(row);
+    if (isFull) store<u32>(state, oldest + 1 == size ? 0 : oldest + 1, OLDEST);
+    else store<u32>(state, load<u32>(state, KEPT) + 1, KEPT);
+  }
+}

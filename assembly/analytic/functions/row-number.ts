@@ -1,0 +1,18 @@
+// row_number(): the number of the row in its message, or in its partition of it, from 1. A row that is no part of a message is
+// the first of its own.
+import { Tag } from '../../mem/layout';
+import { message, put, rowAt, selLen, stateOf } from '../run';
+
+const ROWS: usize = 0;
+const MESSAGE: usize = 4;
+
+export function rowNumberRows(): void {
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    const state = stateOf(row);
+    const before: u32 = message != 0 && load<u32>(state, MESSAGE) == message ? load<u32>(state, ROWS) : 0;
+    store<u32>(state, before + 1, ROWS);
+    store<u32>(state, message, MESSAGE);
+    put(row, Tag.I64, before + 1);
+  }
+}

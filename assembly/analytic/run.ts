@@ -1,0 +1,168 @@
+// The batch at work in an analytic node: where its functions find their arguments and the partitions of the rows, and what
+// they tell of rows that fail. One node is at work at a time until it hands its batch on.
+import * as ctx from '../flow/context';
+import { stageAcquire } from '../flow/stage';
+import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
+import { BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
+import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, setAt } from '../mem/layout';
+import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { noteDirty } from './table';
+
+/** Entry of each row of the batch (u32), in the partitions of the function at work. */
+let entries: usize = 0;
+/** The table of these. */
+let table: usize = 0;
+/** Where the state of the function at work stands in an entry. */
+let stateAt: u32 = 0;
+/** Column block of its results. */
+let dst: usize = 0;
+/** Selected rows that have not failed. */
+export let sel: usize = 0;
+export let selLen: u32 = 0;
+/** Number of the message under way; 0 when rows are no parts of messages. */
+export let message: u32 = 0;
+
+const BINDS: usize = memory.data(16400, 16);
+const WHEN: usize = BINDS;
+const ARGS: usize = BINDS + BIND_SIZE;
+let hasWhen: bool = false;
+
+/** Column block whose tag is ERROR at rows that failed, as `ctx.rowErrors`; 0 as long as none did. */
+export let marks: usize = 0;
+/** Rows that failed in this node. */
+export let failed: u32 = 0;
+/** Payload of the text of the error that came first. */
+export let firstError: u64 = 0;
+/** Memory was exhausted for something that must be kept. */
+export let isOut: bool = false;
+
+export function runBegin(rows: usize, n: u32, number: u32): void {
+  sel = rows;
+  selLen = n;
+  message = number;
+  marks = 0;
+  failed = 0;
+  isOut = false;
+}
+
+export function setSelected(rows: usize, n: u32): void {
+  sel = rows;
+  selLen = n;
+}
+
+export function setOut(): void {
+  isOut = true;
+}
+
+export function setFunction(partitions: usize, at: usize, state: u32, result: usize): void {
+  table = partitions;
+  entries = at;
+  stateAt = state;
+  dst = result;
+}
+
+function bindOperand(bind: usize, program: usize, operand: u32): void {
+  const tags = tagsOf(program, operand);
+  const uniform = isConst(operand) ? load<u8>(tags) : load<u8>(blockOf(operand), COL_UNIFORM);
+  bindTo(bind, valsOf(program, operand), tags, strideOf(operand), uniform);
+}
+
+export function bindWhen(program: usize, operand: u32): void {
+  hasWhen = operand != OPERAND_NONE;
+  if (hasWhen) bindOperand(WHEN, program, operand);
+}
+
+/** Binds argument, or key, `i`. */
+export function bindArg(program: usize, i: u32, operand: u32): void {
+  assert(i < ANALYTIC_MAX_ARGS, 'an analytic function has too many arguments');
+  bindOperand(ARGS + i * BIND_SIZE, program, operand);
+}
+
+// @ts-ignore: decorator
+@inline export function argBinds(): usize {
+  return ARGS;
+}
+
+// @ts-ignore: decorator
+@inline export function argTag(i: u32, row: u32): u8 {
+  return bindTag(ARGS + i * BIND_SIZE, row);
+}
+
+// @ts-ignore: decorator
+@inline export function argVal(i: u32, row: u32): u64 {
+  return bindVal(ARGS + i * BIND_SIZE, row);
+}
+
+// @ts-ignore: decorator
+@inline export function rowAt(i: u32): u32 {
+  return load<u32>(sel + (<usize>i << 2));
+}
+
+/** State of the function in the partition of the row. */
+// @ts-ignore: decorator
+@inline export function stateOf(row: u32): usize {
+  return <usize>load<u32>(entries + (<usize>row << 2)) + stateAt;
+}
+
+/** Notes that the state of the row's partition refers to what belongs to the batch. */
+// @ts-ignore: decorator
+@inline export function keepsBatch(row: u32): void {
+  noteDirty(table, <usize>load<u32>(entries + (<usize>row << 2)));
+}
+
+/**
+ * True when the row is to be taken in: there is no WHEN, or it is not false. A condition that failed is the row's error, and
+ * false is returned.
+ */
+// @ts-ignore: decorator
+@inline export function isTaken(row: u32): bool {
+  if (!hasWhen) return true;
+  const tag = bindTag(WHEN, row);
+  return tag != Tag.BOOL || bindVal(WHEN, row) != 0;
+}
+
+/** True when the condition WHEN failed, with the row's error given. */
+// @ts-ignore: decorator
+@inline export function whenFails(row: u32): bool {
+  if (!hasWhen || bindTag(WHEN, row) != Tag.ERROR) return false;
+  failRow(row, bindVal(WHEN, row));
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline export function put(row: u32, tag: u8, payload: u64): void {
+  store<u8>(dst + row, tag, COL_TAGS);
+  store<u64>(dst + (<usize>row << 3), payload, COL_VALS);
+}
+
+/** Marks the row as failed with the error text of that payload. */
+export function failRow(row: u32, payload: u64): void {
+  put(row, Tag.ERROR, payload);
+  if (!marks) {
+    const made = stageAcquire(1);
+    if (!made) {
+      isOut = true;
+      return;
+    }
+    marks = <usize>load<u32>(made);
+    memory.fill(marks + COL_TAGS, Tag.NULL, ctx.rows);
+  }
+  if (!failed++) firstError = payload;
+  setAt(marks, row, Tag.ERROR, payload);
+}
+
+/** The results of the function stand in place: notes the tag that all of them have, if they have one. */
+export function noteResults(): void {
+  let uniform: u8 = Tag.MIXED;
+  if (selLen) {
+    uniform = load<u8>(dst + rowAt(0), COL_TAGS);
+    for (let i: u32 = 1; i < selLen; i++) {
+      if (load<u8>(dst + rowAt(i), COL_TAGS) != uniform) {
+        uniform = Tag.MIXED;
+        break;
+      }
+    }
+  }
+  store<u8>(dst, uniform, COL_UNIFORM);
+  store<u8>(dst, 0, COL_HAS_RAW);
+}

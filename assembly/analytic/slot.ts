@@ -1,0 +1,158 @@
+// A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above; once
+// all rows have been handed on it is made the slot's own (`slotOwn`), in a block that is used again as long as it has room.
+// Until then the block keeps what it held: rows under way may refer to it.
+//
+//   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | 0 u32
+import { alloc, free } from '../mem/alloc';
+import {
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf, span,
+} from '../mem/layout';
+import { poolFree, poolInit } from '../mem/pool';
+import { LoadFault } from '../gen/state-layouts';
+import { readFail, readFails, readValue, valueRead } from '../state/reader';
+import { writeValue } from '../state/writer';
+
+export const KEPT_SIZE: u32 = 24;
+const TAG: usize = 8;
+const BLOCK: usize = 12;
+const ROOM: usize = 16;
+const OWNED: u32 = 0x100;
+/** Bytes behind a text that can be read. */
+const SLACK: u32 = 16;
+
+/** Tag of the value; MISSING when none was kept. */
+// @ts-ignore: decorator
+@inline export function keptTag(slot: usize): u8 {
+  return load<u8>(slot, TAG);
+}
+
+// @ts-ignore: decorator
+@inline export function keptVal(slot: usize): u64 {
+  return load<u64>(slot);
+}
+
+/** Keeps a value. True when it refers to something, which must be made the slot's own once the batch was handed on. */
+// @ts-ignore: decorator
+@inline export function keep(slot: usize, tag: u8, payload: u64): bool {
+  store<u64>(slot, payload);
+  store<u32>(slot, tag, TAG);
+  return tag >= Tag.STR && tag != Tag.TIME;
+}
+
+/** Copies what the value refers to into the slot's block; false when memory is exhausted: the value is null then. */
+export function slotOwn(slot: usize, acct: usize): bool {
+  const mark = load<u32>(slot, TAG);
+  const tag = <u8>mark;
+  if (mark & OWNED || tag < Tag.STR || tag == Tag.TIME) return true;
+  const payload = load<u64>(slot);
+  const need = flatSize(tag, payload) + SLACK;
+  const room = load<u32>(slot, ROOM);
+  let block = <usize>load<u32>(slot, BLOCK);
+  // A block much larger than what it holds goes back.
+  if (need > room || need + 64 < room >> 3) {
+    const wanted = need > 0x3fffffff ? need : need + (need >> 2);
+    const other = need > 0x7fffffff ? 0 : alloc(<u32>wanted, acct);
+    if (!other) {
+      store<u64>(slot, 0);
+      store<u32>(slot, Tag.NULL, TAG);
+      return false;
+    }
+    free(block, room, acct);
+    block = other;
+    store<u32>(slot, <u32>block, BLOCK);
+    store<u32>(slot, <u32>wanted, ROOM);
+  }
+  flatEnd = block;
+  store<u64>(slot, flatCopy(tag, payload));
+  store<u32>(slot, tag | OWNED, TAG);
+  return true;
+}
+
+/** Bytes that a copy of the value takes with all that it refers to. */
+function flatSize(tag: u8, payload: u64): u64 {
+  if (tag < Tag.STR || tag == Tag.TIME) return 0;
+  const n = lenOf(payload);
+  if (tag == Tag.ARRAY) {
+    let size = <u64>n * SLOT_SIZE;
+    for (let i: u32 = 0, at = offOf(payload); i < n; i++, at += SLOT_SIZE) size += flatSize(load<u8>(at, SLOT_TAG), load<u64>(at));
+    return size;
+  }
+  if (tag == Tag.OBJECT) {
+    let size = <u64>n * MEMBER_SIZE;
+    for (let i: u32 = 0, at = offOf(payload); i < n; i++, at += MEMBER_SIZE) {
+      size += padded(load<u32>(at, MEMBER_KEY_LEN)) + flatSize(load<u8>(at, MEMBER_TAG), load<u64>(at));
+    }
+    return size;
+  }
+  return padded(n);
+}
+
+// @ts-ignore: decorator
+@inline function padded(n: u32): u64 {
+  return (<u64>n + 7) & ~7;
+}
+
+let flatEnd: usize = 0;
+
+// @ts-ignore: decorator
+@inline function flatBytes(at: usize, len: u32): usize {
+  const to = flatEnd;
+  memory.copy(to, at, len);
+  flatEnd = to + <usize>padded(len);
+  return to;
+}
+
+/** Copies the value to `flatEnd`, which moves on. */
+function flatCopy(tag: u8, payload: u64): u64 {
+  if (tag < Tag.STR || tag == Tag.TIME) return payload;
+  const n = lenOf(payload);
+  let at = offOf(payload);
+  if (tag == Tag.ARRAY) {
+    const to = flatEnd;
+    flatEnd += <usize>n * SLOT_SIZE;
+    for (let i: u32 = 0; i < n; i++, at += SLOT_SIZE) {
+      const item = load<u8>(at, SLOT_TAG);
+      store<u64>(to + i * SLOT_SIZE, flatCopy(item, load<u64>(at)));
+      store<u64>(to + i * SLOT_SIZE, <u64>item, SLOT_TAG);
+    }
+    return span(to, n);
+  }
+  if (tag == Tag.OBJECT) {
+    const to = flatEnd;
+    flatEnd += <usize>n * MEMBER_SIZE;
+    for (let i: u32 = 0; i < n; i++, at += MEMBER_SIZE) {
+      const member = to + i * MEMBER_SIZE;
+      const item = load<u8>(at, MEMBER_TAG);
+      const keyLen = load<u32>(at, MEMBER_KEY_LEN);
+      store<u64>(member, flatCopy(item, load<u64>(at)));
+      store<u32>(member, <u32>item, MEMBER_TAG);
+      store<u32>(member, keyLen, MEMBER_KEY_LEN);
+      store<u32>(member, <u32>flatBytes(<usize>load<u32>(at, MEMBER_KEY_OFF), keyLen), MEMBER_KEY_OFF);
+      store<u32>(member, 0, MEMBER_KEY_OFF + 4);
+    }
+    return span(to, n);
+  }
+  return span(flatBytes(at, n), n);
+}
+
+export function slotFree(slot: usize, acct: usize): void {
+  free(<usize>load<u32>(slot, BLOCK), load<u32>(slot, ROOM), acct);
+}
+
+// @ts-ignore: decorator
+@inline export function slotSave(slot: usize): void {
+  writeValue(keptTag(slot), keptVal(slot));
+}
+
+const READ_POOL: usize = memory.data(32, 16);
+
+/** Reads a value into an empty slot. */
+export function slotLoad(slot: usize, acct: usize): void {
+  poolInit(READ_POOL, 256, 0);
+  const tag = readValue(READ_POOL);
+  if (!readFails() && tag < Tag.ERROR) {
+    keep(slot, tag, valueRead);
+    if (!slotOwn(slot, acct)) readFail(LoadFault.MEMORY);
+  } else readFail(LoadFault.DAMAGED);
+  poolFree(READ_POOL);
+}

@@ -1,0 +1,87 @@
+// The description of an analytic node as the host writes it (kernels/analytic-spec.ts), and what the state of each function is.
+// The spec is drawn in gen/analytic-layouts.ts.
+import {
+  ANALYTIC_FUNCTIONS, ANALYTIC_FUNCTIONS_AT, ANALYTIC_PARTITIONS, ANALYTIC_PARTITIONS_AT, AnalyticFn, FUNCTION_ARGS,
+  FUNCTION_ARGS_AT, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_SIZE_OF, FUNCTION_STATE, PARTITION_ENTRY_SIZE,
+  PARTITION_SIZE_OF,
+} from '../gen/analytic-layouts';
+import { KEPT_SIZE } from './slot';
+
+export { AnalyticFn } from '../gen/analytic-layouts';
+export {
+  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE,
+  FUNCTION_STATE, FUNCTION_WHEN, PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT,
+} from '../gen/analytic-layouts';
+
+/**
+ * A partition: hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) | 0 u32 |
+ * states of the functions
+ */
+const ENTRY_STATES: u32 = 40;
+/** State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the ring. */
+export const LAG_HEAD: u32 = 8;
+/** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
+const ACC_SIZE: u32 = 24;
+/** State of row_number: rows u32 | message u32. */
+const NUMBER_SIZE: u32 = 8;
+
+// @ts-ignore: decorator
+@inline export function partitionAt(spec: usize, i: u32): usize {
+  return spec + load<u32>(spec, ANALYTIC_PARTITIONS_AT) + i * PARTITION_SIZE_OF;
+}
+
+// @ts-ignore: decorator
+@inline export function functionAt(spec: usize, i: u32): usize {
+  return spec + load<u32>(spec, ANALYTIC_FUNCTIONS_AT) + i * FUNCTION_SIZE_OF;
+}
+
+/** Operand of argument `i`. */
+// @ts-ignore: decorator
+@inline export function argOperand(spec: usize, fn: usize, i: u32): u32 {
+  return load<u16>(spec + load<u32>(fn, FUNCTION_ARGS_AT) + (<usize>i << 1));
+}
+
+/** Slots in the state of a function. */
+export function slotCount(fn: usize): u32 {
+  switch (load<u16>(fn, FUNCTION_FN)) {
+    case AnalyticFn.LAG: return 1 + load<u32>(fn, FUNCTION_SIZE);
+    case AnalyticFn.HAD_CHANGED: return load<u32>(fn, FUNCTION_ARGS) - 1;
+    case AnalyticFn.ACC_MAX_BY:
+    case AnalyticFn.ACC_MIN_BY: return 2;
+    case AnalyticFn.LATEST:
+    case AnalyticFn.CHANGED_COL:
+    case AnalyticFn.CHANGED_ITEM:
+    case AnalyticFn.ROW_CHANGED:
+    case AnalyticFn.CHANGED_COLUMNS: return 1;
+    default: return 0;
+  }
+}
+
+/** Bytes of a function's state before its slots. */
+export function headSize(fn: usize): u32 {
+  switch (load<u16>(fn, FUNCTION_FN)) {
+    case AnalyticFn.LAG: return LAG_HEAD;
+    case AnalyticFn.ACC_SUM:
+    case AnalyticFn.ACC_COUNT:
+    case AnalyticFn.ACC_MIN:
+    case AnalyticFn.ACC_MAX:
+    case AnalyticFn.ACC_AVG:
+    case AnalyticFn.ACC_COLLECT: return ACC_SIZE;
+    case AnalyticFn.ROW_NUMBER: return NUMBER_SIZE;
+    default: return 0;
+  }
+}
+
+/** Lays out the entries of each partition. */
+export function specPrepare(spec: usize): void {
+  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  for (let i: u32 = 0; i < partitions; i++) store<u32>(partitionAt(spec, i), ENTRY_STATES, PARTITION_ENTRY_SIZE);
+  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+  for (let i: u32 = 0; i < functions; i++) {
+    const fn = functionAt(spec, i);
+    const partition = partitionAt(spec, load<u16>(fn, FUNCTION_PARTITION));
+    const at = load<u32>(partition, PARTITION_ENTRY_SIZE);
+    store<u32>(fn, at, FUNCTION_STATE);
+    store<u32>(partition, at + headSize(fn) + slotCount(fn) * KEPT_SIZE, PARTITION_ENTRY_SIZE);
+  }
+}

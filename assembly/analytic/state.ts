@@ -1,0 +1,10 @@
+// Where the tables of an analytic node stand in its state.
+import { TABLE_SIZE } from './table';
+
+/** Bytes of the state before its tables. */
+export const STATE_TABLES: u32 = 16;
+
+// @ts-ignore: decorator
+@inline export function tableAt(state: usize, i: u32): usize {
+  return state + STATE_TABLES + i * TABLE_SIZE;
+}

@@ -1,0 +1,237 @@
+// Partitions of rows by their printed keys, as groups have them: a hash table of entries (analytic/spec.ts) that stay.
+//
+//   table   slots u32 (hash u32 | entry u32) | mask u32 | count u32 | first u32 | last u32 | nullEntry u32 |
+//           24 dirty u32 (entries that changed since they were settled, END after the last) | 0 u32
+//
+// Entries are linked in the order of their first row. Keys of up to 16 bytes stand in the entry itself and are compared with one
+// vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
+import { alloc, allocZeroed, free } from '../mem/alloc';
+import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
+import { bindTag, bindUniform, bindVal } from '../mem/bind';
+import { Tag, lenOf, offOf } from '../mem/layout';
+import { bytesEqual, hashLong, hashShort } from '../value/bytes';
+
+export const TABLE_SIZE: u32 = 32;
+const MASK: usize = 4;
+export const TABLE_COUNT: usize = 8;
+export const TABLE_FIRST: usize = 12;
+const LAST: usize = 16;
+const NULL_ENTRY: usize = 20;
+const DIRTY: usize = 24;
+
+const ENTRY_KEY_LEN: usize = 4;
+const ENTRY_KEY: usize = 8;
+export const ENTRY_NEXT: usize = 12;
+const ENTRY_SHORT: usize = 16;
+const ENTRY_DIRTY: usize = 32;
+const SHORT: u32 = 16;
+/** Bytes behind a long key that can be read. */
+const SLACK: u32 = 16;
+const FIRST_SLOTS: u32 = 16;
+const END: u32 = 1;
+const EDGE: usize = memory.data(32, 16);
+
+export function tableInit(table: usize): void {
+  memory.fill(table, 0, TABLE_SIZE);
+  store<u32>(table, END, DIRTY);
+  memory.fill(EDGE, 0xff, 16);
+}
+
+// @ts-ignore: decorator
+@inline function slotBytes(table: usize): u32 {
+  return (load<u32>(table, MASK) + 1) << 3;
+}
+
+/** Frees the table with its entries; what their states hold has been freed before. */
+export function tableFree(table: usize, entrySize: u32, acct: usize): void {
+  for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; ) {
+    const next = <usize>load<u32>(entry, ENTRY_NEXT);
+    entryFree(entry, entrySize, acct);
+    entry = next;
+  }
+  if (load<u32>(table)) free(<usize>load<u32>(table), slotBytes(table), acct);
+  tableInit(table);
+}
+
+function entryFree(entry: usize, entrySize: u32, acct: usize): void {
+  const len = load<u32>(entry, ENTRY_KEY_LEN);
+  if (len > SHORT) free(<usize>load<u32>(entry, ENTRY_KEY), len + SLACK, acct);
+  free(entry, entrySize, acct);
+}
+
+/** Notes that an entry holds what belongs to the batch. */
+// @ts-ignore: decorator
+@inline export function noteDirty(table: usize, entry: usize): void {
+  if (load<u32>(entry, ENTRY_DIRTY)) return;
+  store<u32>(entry, load<u32>(table, DIRTY), ENTRY_DIRTY);
+  store<u32>(table, <u32>entry, DIRTY);
+}
+
+/** Takes one of the entries that changed; 0 when none is left. */
+export function takeDirty(table: usize): usize {
+  const entry = load<u32>(table, DIRTY);
+  if (entry == END) return 0;
+  store<u32>(table, load<u32>(entry, ENTRY_DIRTY), DIRTY);
+  store<u32>(entry, 0, ENTRY_DIRTY);
+  return entry;
+}
+
+function grow(table: usize, acct: usize): bool {
+  const old = <usize>load<u32>(table);
+  const slots = old ? (load<u32>(table, MASK) + 1) << 1 : FIRST_SLOTS;
+  if (slots > 1 << 27) return false;
+  const made = allocZeroed(slots << 3, acct);
+  if (!made) return false;
+  if (old) free(old, slotBytes(table), acct);
+  store<u32>(table, <u32>made);
+  store<u32>(table, slots - 1, MASK);
+  for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
+    if (entry != <usize>load<u32>(table, NULL_ENTRY)) place(table, entry, load<u32>(entry));
+  }
+  return true;
+}
+
+function place(table: usize, entry: usize, hash: u32): void {
+  const slots = <usize>load<u32>(table);
+  const mask = load<u32>(table, MASK);
+  let i = hash & mask;
+  while (load<u32>(slots + (<usize>i << 3), 4)) i = (i + 1) & mask;
+  store<u32>(slots + (<usize>i << 3), hash);
+  store<u32>(slots + (<usize>i << 3), <u32>entry, 4);
+}
+
+/** Makes an entry behind the others that nobody finds yet; 0 when memory is exhausted. */
+function newEntry(table: usize, entrySize: u32, hash: u32, off: usize, len: u32, acct: usize): usize {
+  const entry = allocZeroed(entrySize, acct);
+  if (!entry) return 0;
+  let key = entry + ENTRY_SHORT;
+  if (len > SHORT) {
+    key = len > 0x7fff0000 ? 0 : alloc(len + SLACK, acct);
+    if (!key) {
+      free(entry, entrySize, acct);
+      return 0;
+    }
+  }
+  memory.copy(key, off, len);
+  store<u32>(entry, hash);
+  store<u32>(entry, len, ENTRY_KEY_LEN);
+  store<u32>(entry, <u32>key, ENTRY_KEY);
+  const last = <usize>load<u32>(table, LAST);
+  if (last) store<u32>(last, <u32>entry, ENTRY_NEXT);
+  else store<u32>(table, <u32>entry, TABLE_FIRST);
+  store<u32>(table, <u32>entry, LAST);
+  store<u32>(table, load<u32>(table, TABLE_COUNT) + 1, TABLE_COUNT);
+  return entry;
+}
+
+/** The entry of a key, made when there is none; 0 when memory is exhausted. */
+export function findEntry(table: usize, entrySize: u32, off: usize, len: u32, acct: usize): usize {
+  let key = i64x2.splat(0);
+  let hash: u32;
+  if (len <= SHORT) {
+    key = v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
+    hash = hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
+  } else hash = hashLong(off, len);
+  const slots = <usize>load<u32>(table);
+  if (slots) {
+    const mask = load<u32>(table, MASK);
+    let i = hash & mask;
+    for (;;) {
+      const slot = slots + (<usize>i << 3);
+      const entry = <usize>load<u32>(slot, 4);
+      if (!entry) break;
+      if (load<u32>(slot) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
+        if (len <= SHORT) {
+          if (!v128.any_true(v128.xor(v128.load(entry, ENTRY_SHORT), key))) return entry;
+        } else if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) return entry;
+      }
+      i = (i + 1) & mask;
+    }
+  }
+  if (load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK) && !grow(table, acct)) return 0;
+  const entry = newEntry(table, entrySize, hash, off, len, acct);
+  if (entry) place(table, entry, hash);
+  return entry;
+}
+
+/** The entry of rows whose only key is null or missing, and the only one without keys; 0 when memory is exhausted. */
+export function findNullEntry(table: usize, entrySize: u32, acct: usize): usize {
+  let entry = <usize>load<u32>(table, NULL_ENTRY);
+  if (entry) return entry;
+  entry = newEntry(table, entrySize, 0, EDGE, 0, acct);
+  store<u32>(table, <u32>entry, NULL_ENTRY);
+  return entry;
+}
+
+// @ts-ignore: decorator
+@inline export function isNullEntry(table: usize, entry: usize): bool {
+  return <usize>load<u32>(table, NULL_ENTRY) == entry;
+}
+
+/** Where the key of an entry stands. */
+export function entryKey(entry: usize): usize {
+  return <usize>load<u32>(entry, ENTRY_KEY);
+}
+
+export function entryKeyLen(entry: usize): u32 {
+  return load<u32>(entry, ENTRY_KEY_LEN);
+}
+
+/** Set by `findEntries`: a key failed in some row. */
+export let keyFailed: bool = false;
+
+/**
+ * Writes the entry of each selected row to `to`, a u32 for each row of the batch; 0 for rows in which a key failed (`keyFailed`
+ * then). False when memory is exhausted.
+ */
+export function findEntries(
+  table: usize, entrySize: u32, binds: usize, bindSize: u32, keys: u32, sel: usize, n: u32, to: usize, acct: usize,
+): bool {
+  keyFailed = false;
+  if (keys == 0) {
+    const entry = findNullEntry(table, entrySize, acct);
+    if (!entry) return false;
+    for (let i: u32 = 0; i < n; i++) store<u32>(to + (<usize>load<u32>(sel + (<usize>i << 2)) << 2), <u32>entry);
+    return true;
+  }
+  const isText = keys == 1 && bindUniform(binds) == Tag.STR;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    let entry: usize;
+    if (isText) {
+      const payload = bindVal(binds, row);
+      entry = findEntry(table, entrySize, offOf(payload), lenOf(payload), acct);
+    } else if (keys == 1) {
+      const tag = bindTag(binds, row);
+      const payload = bindVal(binds, row);
+      if (tag == Tag.STR) entry = findEntry(table, entrySize, offOf(payload), lenOf(payload), acct);
+      else if (tag <= Tag.NULL) entry = findNullEntry(table, entrySize, acct);
+      else if (tag == Tag.ERROR) {
+        keyFailed = true;
+        store<u32>(to + (<usize>row << 2), 0);
+        continue;
+      } else {
+        keyText(tag, payload);
+        entry = findEntry(table, entrySize, keyOff, keyLen, acct);
+      }
+    } else {
+      keyBegin();
+      let fails = false;
+      for (let k: u32 = 0; k < keys; k++) {
+        const bind = binds + k * bindSize;
+        const tag = bindTag(bind, row);
+        fails = fails || tag == Tag.ERROR;
+        keyAdd(tag, bindVal(bind, row));
+      }
+      if (fails) {
+        keyFailed = true;
+        store<u32>(to + (<usize>row << 2), 0);
+        continue;
+      }
+      entry = findEntry(table, entrySize, keyOff, keyLen, acct);
+    }
+    if (!entry) return false;
+    store<u32>(to + (<usize>row << 2), <u32>entry);
+  }
+  return true;
+}

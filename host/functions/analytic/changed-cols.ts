@@ -1,0 +1,16 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'changed_cols',
+  category: 'analytic',
+  args: [
+    { name: 'prefix', type: 'string' },
+    { name: 'ignoreNull', type: 'boolean' },
+    { name: 'value', type: 'any', variadic: true },
+  ],
+  returns: 'columns',
+  nulls: 'handles',
+  doc: 'A column for each value that differs from the one sent before, named by the prefix and its own name. `*` stands for all columns. Only as an item of SELECT.',
+  example: 'changed_cols("c_", true, a, b)',
+  analytic: 'changedItem',
+});

@@ -1,0 +1,15 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'latest',
+  category: 'analytic',
+  args: [
+    { name: 'value', type: 'any' },
+    { name: 'default', type: 'any', optional: true },
+  ],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'The newest value that is not null; the default as long as there was none.',
+  example: 'latest(temperature, 0)',
+  analytic: 'latest',
+});

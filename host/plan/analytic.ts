@@ -1,0 +1,92 @@
+/**
+ * Where functions that look back are computed: by operators of their own, which pass all rows on. On rows as they come, before
+ * anything is left out of them; what is made of aggregates or of a window, when the window has given its rows; numbers of rows
+ * after HAVING; columns that changed last of all.
+ */
+import { refuse } from './errors.js';
+import { chainOf, type Logical, valuesOf } from './logical.js';
+import { type AnalyticValue, childrenOf, type Value } from './value.js';
+
+type Project = Extract<Logical, { kind: 'project' }>;
+
+/** Places in the order in which rows come to them. */
+const places = ['rows', 'window', 'having', 'output'] as const;
+type Place = (typeof places)[number];
+
+/** Operators that rows come to after they have their numbers. */
+const afterNumbers: ReadonlySet<Logical['kind']> = new Set(['sort', 'expand', 'limit']);
+
+/** The statement with operators for all functions in it that look back. */
+export function withAnalytics(root: Project): Project {
+  const chain = chainOf(root).slice(0, -1);
+  const found = analyticsIn([...chain, root].flatMap(valuesOf));
+  if (found.length === 0) return root;
+  const placeOf = placing();
+  for (const node of chain) {
+    if (node.kind !== 'filter' || node.clause !== 'having') continue;
+    const late = analyticsIn(valuesOf(node)).some((value) => placeOf(value) === 'having');
+    if (late) throw refuse('row_number numbers rows that HAVING has left: it cannot be part of it');
+  }
+  const expand = chain.findIndex(({ kind }) => kind === 'expand');
+  const tops: Record<Place, number> = {
+    rows: chain.findLastIndex(({ kind }) => kind === 'source' || kind === 'merge' || kind === 'watermark'),
+    window: chain.findLastIndex(({ kind }) => kind === 'window'),
+    having: chain.findLastIndex(({ kind }) => !afterNumbers.has(kind)),
+    output: (expand < 0 ? chain.length : expand) - 1,
+  };
+  let input: Logical | undefined;
+  chain.forEach((node, i) => {
+    input = input === undefined || node.kind === 'source' || node.kind === 'merge' ? node : { ...node, input };
+    for (const place of places) {
+      if (tops[place] === i) input = above(input, found, (value) => placeOf(value) === place);
+    }
+  });
+  return input === undefined ? root : { ...root, input };
+}
+
+/** Says for each function where it is computed: no earlier than those that it is computed of. */
+function placing(): (value: AnalyticValue) => Place {
+  const known = new Map<AnalyticValue, number>();
+  const visit = (value: AnalyticValue): number => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const own = value.fn === 'changedItem' || value.fn === 'changedColumns' ? 'output' : ownPlace(value);
+    const place = Math.max(places.indexOf(own), ...analyticsIn(childrenOf(value)).map(visit));
+    known.set(value, place);
+    return place;
+  };
+  return (value) => places[visit(value)] ?? 'output';
+}
+
+function ownPlace({ fn, isAfterWindow }: AnalyticValue): Place {
+  if (fn === 'rowNumber') return 'having';
+  return isAfterWindow ? 'window' : 'rows';
+}
+
+/** Operators above the node for the functions that belong there: functions of others' results above these. */
+function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: AnalyticValue) => boolean): Logical {
+  let result = node;
+  let left = found.filter(isHere);
+  while (left.length > 0) {
+    const waiting = new Set(left);
+    const ready = left.filter((value) => !analyticsIn(childrenOf(value)).some((inner) => waiting.has(inner)));
+    result = { kind: 'analytic', input: result, values: ready };
+    const done = new Set(ready);
+    left = left.filter((value) => !done.has(value));
+  }
+  return result;
+}
+
+/** Functions that look back which the values are computed of, each once, those in others included. */
+function analyticsIn(values: readonly Value[]): AnalyticValue[] {
+  const found: AnalyticValue[] = [];
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    childrenOf(value).forEach(visit);
+    if (value.kind === 'analytic') found.push(value);
+  };
+  values.forEach(visit);
+  return found;
+}

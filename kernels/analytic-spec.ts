@@ -1,0 +1,56 @@
+/** Binary description of analytic nodes as assembly/analytic/ reads it; operands are those of the batch that the node reads. */
+import { AnalyticFn, analyticMaxArgs, analyticSpec, functionSpec, partitionSpec } from './gen/layouts.js';
+import { type AnalyticPlan, NONE, type Operand } from './ir.js';
+import { put } from './layout.js';
+
+/** Describes an analytic node; functions of equal partitions share their table. */
+export function encodeAnalytic(functions: readonly AnalyticPlan[]): Uint8Array {
+  const partitions: (readonly Operand[])[] = [];
+  const indexes = new Map<string, number>();
+  const indexOf = (keys: readonly Operand[]): number => {
+    const text = keys.join();
+    const known = indexes.get(text);
+    if (known !== undefined) return known;
+    indexes.set(text, partitions.length);
+    return partitions.push(keys) - 1;
+  };
+  const placed = functions.map((fn) => ({ ...fn, index: indexOf(fn.partition) }));
+  const functionsAt = analyticSpec.size + partitions.length * partitionSpec.size;
+  const operandsAt = functionsAt + functions.length * functionSpec.size;
+  const operands: Operand[] = [];
+  const place = (some: readonly Operand[]): number => {
+    if (some.length > analyticMaxArgs)
+      throw new RangeError(`an analytic function has at most ${analyticMaxArgs} arguments, not ${some.length}`);
+    const at = operandsAt + 2 * operands.length;
+    operands.push(...some);
+    return at;
+  };
+  const heads = partitions.map((keys) => ({ keys: keys.length, keysAt: place(keys) }));
+  const bodies = placed.map(({ fn, dst, index, when, args, size }) => ({
+    fn: AnalyticFn[fn],
+    dst,
+    partition: index,
+    when: when ?? NONE,
+    args: args.length,
+    argsAt: place(args),
+    size,
+  }));
+  const bytes = new Uint8Array((operandsAt + 2 * operands.length + 3) & ~3);
+  const view = new DataView(bytes.buffer);
+  put(view, 0, analyticSpec, {
+    partitions: partitions.length,
+    partitionsAt: analyticSpec.size,
+    functions: functions.length,
+    functionsAt,
+  });
+  heads.forEach((head, i) => {
+    put(view, analyticSpec.size + i * partitionSpec.size, partitionSpec, head);
+  });
+  bodies.forEach((body, i) => {
+    put(view, functionsAt + i * functionSpec.size, functionSpec, body);
+  });
+  operands.forEach((operand, i) => {
+    view.setUint16(operandsAt + 2 * i, operand, true);
+  });
+  return bytes;
+}
