@@ -23,7 +23,12 @@ export interface StreamSpec {
   framing: Framing;
   /** MQTT protocol level: 4 (3.1.1) or 5; only with framing mqtt. */
   mqttVersion?: 4 | 5;
-  format: 'json' | 'binary' | 'rows';
+  /**
+   * `rows`: the engine's own binary form; `delimited`: fields with `delimiter` between them; `form`:
+   * application/x-www-form-urlencoded.
+   */
+  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form';
+  delimiter?: string;
   /** Declared columns, or null for a schemaless stream. */
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   /** STRICT_VALIDATION. */

@@ -311,8 +311,15 @@ export interface OutputPlan {
      * message as it stands (sink property dataField); anything else is an error.
      */
     | { kind: 'object'; operand: Operand };
-  /** json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted). */
-  format: 'json' | 'rows' | 'none';
+  /**
+   * json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted),
+   * `delimited` (values with delimiters between them, rows of a message in lines), `form` (application/x-www-form-urlencoded,
+   * a message for each row only), `raw` (the one value of the object shape as it is, bytes or a text).
+   */
+  format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
+  /** delimited: what stands between values, and whether the first row of a message of several has the names before it. */
+  delimiter?: string;
+  header?: boolean;
   /** One message for each row instead of an array. */
   sendSingle: boolean;
   /** Computed nulls are sent as null instead of being left out. */

@@ -20,7 +20,9 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
   const names = fields.map((field) => Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name));
   const namesLen = names.reduce((sum, name) => sum + name.length, 0);
   const namesAt = encodeSpec.size + fields.length * encodeField.size;
-  const bytes = new Uint8Array(namesAt + namesLen + padding);
+  const delimiter = Buffer.from(output.delimiter ?? '');
+  const delimiterAt = (namesAt + namesLen + 3) & ~3;
+  const bytes = new Uint8Array(delimiterAt + 4 + delimiter.length + padding);
   const view = new DataView(bytes.buffer);
 
   put(view, 0, encodeSpec, {
@@ -29,15 +31,19 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
     flags:
       (output.sendSingle ? EncodeFlag.single : 0) |
       (output.omitIfEmpty ? EncodeFlag.omitEmpty : 0) |
-      (output.sendError ? EncodeFlag.sendError : 0),
+      (output.sendError ? EncodeFlag.sendError : 0) |
+      (output.header === true ? EncodeFlag.header : 0),
     framing: OutputFraming[output.framing],
     fields: fields.length,
     batchSize: output.batchSize,
     literals: namesLen,
     linger: counted(output.lingerMs, 'lingerMs'),
     operand: output.shape.kind === 'object' ? output.shape.operand : 0,
+    delimiter: delimiterAt,
   });
 
+  view.setUint32(delimiterAt, delimiter.length, true);
+  bytes.set(delimiter, delimiterAt + 4);
   let nameAt = namesAt;
   fields.forEach((field, i) => {
     const name = names[i] as Buffer;

@@ -31,6 +31,7 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
   const defaults = (spec.schema ?? []).flatMap((column) =>
     column.default === undefined ? [] : [encodeDefault(column.name, column.default)],
   );
+  const delimiter = Buffer.from(spec.delimiter ?? '');
   const head = block(streamSpec, {
     framing: Framing[spec.framing],
     version: spec.mqttVersion ?? 4,
@@ -41,8 +42,9 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
     maxMessage: Math.floor(spec.maxMessageBytes),
     typeSize: type.length,
     defaults: defaults.length,
+    delimiter: delimiter.length,
   });
-  return Buffer.concat([head, type, ...defaults]);
+  return Buffer.concat([head, type, ...defaults, delimiter]);
 }
 
 /** Kind, name and type of a use; type null for any. */

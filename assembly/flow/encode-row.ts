@@ -9,6 +9,7 @@ import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
+import { isTextFormat, textBound, textPrepare, textWrite } from './encode-text';
 import {
   ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
   ENCODE_FORMAT, ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
@@ -59,6 +60,8 @@ let tableSize: u32 = 0;
 let tableEnd: usize = 0;
 let isObject: bool = false;
 let isJson: bool = true;
+/** A format of flow/encode-text.ts, which puts rows together by itself. */
+export let isText: bool = false;
 let fixedBound: u32 = 0;
 /** First entry whose room is computed for each row, 0 none. */
 let variable: usize = 0;
@@ -68,6 +71,13 @@ export function rowsPrepare(spec: usize, program: usize): bool {
   const n = load<u32>(spec, ENCODE_FIELDS);
   isObject = load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
   isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+  isText = isTextFormat(load<u8>(spec, ENCODE_FORMAT));
+  if (isText) {
+    textPrepare(spec, program);
+    isObject = true;
+    variable = 1;
+    return true;
+  }
   const count: u32 = isObject ? 1 : n;
   if (count * ENTRY > tableSize) {
     const bigger = alloc(count * ENTRY, WORKSPACE);
@@ -157,6 +167,7 @@ export function rowFails(row: u32): bool {
 }
 
 function variableBound(row: u32): u64 {
+  if (isText) return textBound(row);
   let bound: u64 = fixedBound;
   for (let at = variable; at; at = <usize>load<u32>(at, ENTRY_NEXT)) {
     if (load<u32>(at, ENTRY_MODE) == Mode.STR) {
@@ -272,6 +283,7 @@ function writeValue(p: usize, tag: u8, val: u64): usize {
 
 /** The row is one value: an object, or (dataField) an array of objects. */
 function writeObject(to: usize, row: u32): usize {
+  if (isText) return textWrite(to);
   const i = row * load<u32>(table, ENTRY_STRIDE);
   const tag = load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + i);
   const val = load<u64>(<usize>load<u32>(table, ENTRY_VALS) + (<usize>i << 3));
@@ -320,5 +332,6 @@ function writeFieldsBinary(to: usize, row: u32): usize {
 
 /** True when the row at `from` … `end`, as written, has no members. */
 export function rowIsEmpty(from: usize, end: usize): bool {
+  if (isText) return end == from;
   return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
 }

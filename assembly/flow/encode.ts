@@ -7,12 +7,14 @@ import {
   N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
 } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowFails,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails,
   rowIsEmpty, rowWrite, rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
   STATE_SIZE, gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherLoad, gatherRows, gatherSave, isLost, loseMessage,
+  namesDrop, placeNames,
 } from './gather';
+import { keepsNames } from './encode-text';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
@@ -37,6 +39,14 @@ export function encodeOperator(operator: Operator): void {
   return <usize>load<u32>(node, N_SPEC);
 }
 
+/** True when rows are gathered: those of messages, and such as wait for others. */
+// @ts-ignore: decorator
+@inline function gathers(node: usize, spec: usize): bool {
+  if (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) return true;
+  if (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) return false;
+  return load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0;
+}
+
 /** Makes the state of an encode node; false when memory is exhausted. */
 function encodeOpen(node: usize): bool {
   const spec = specOf(node);
@@ -45,9 +55,7 @@ function encodeOpen(node: usize): bool {
     if (!load<u32>(node, N_PROGRAM) && !(flags & NodeFlag.MESSAGES)) store<u32>(node, flags | NodeFlag.COUNTS, N_FLAGS);
     return true;
   }
-  const isBatching =
-    !(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) && (load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0);
-  if (!isBatching && !(load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES)) return true;
+  if (!gathers(node, spec) && !keepsNames(spec)) return true;
   const state = allocZeroed(STATE_SIZE, accountOf(node));
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, STATE_SIZE, N_STATE_SIZE);
@@ -56,7 +64,9 @@ function encodeOpen(node: usize): bool {
 
 function encodeFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (state) gatherFree(node, state);
+  if (!state) return;
+  namesDrop(node, state);
+  gatherFree(node, state);
 }
 
 function encodeSignal(node: usize, signal: u32, value: u64): void {
@@ -81,7 +91,7 @@ function encodePush(node: usize): void {
     else sendFailure(node, spec);
     return;
   }
-  if (state) gatherRows(node, spec, state, isMessage);
+  if (state && gathers(node, spec)) gatherRows(node, spec, state, isMessage);
   else writeRows(node, spec);
 }
 
@@ -148,6 +158,7 @@ function writeRows(node: usize, spec: usize): void {
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
+  const state = <usize>load<u32>(node, N_STATE);
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
@@ -166,6 +177,7 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
       continue;
     }
+    if (state) placeNames(node, state, row, true);
     const need = rowBound(row) + 16;
     if (p + need > <u64>outLimit || (hasEnds && outEndsFull(1))) {
       outClose(p, rows, rows);
@@ -202,7 +214,7 @@ function writeRows(node: usize, spec: usize): void {
 /** Writes one row as a message, without line feed; returns its end or 0 when the row fails. */
 // @ts-ignore: decorator
 @inline function writeMessage(to: usize, row: u32, isSingle: bool, isJson: bool): usize {
-  if (isSingle) return rowWrite(to, row);
+  if (isSingle || isText) return rowWrite(to, row);
   if (!isJson) {
     rowWriteHead(to, Tag.ARRAY, 1);
     return rowWrite(to + ROWS_HEAD, row);

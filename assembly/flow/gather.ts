@@ -2,7 +2,7 @@
 // written to a buffer of the node first: a failing row replaces the whole message, and nodes that share a window take
 // turns.
 //
-//   state (only of nodes that gather, 60 bytes)
+//   state (only of nodes that gather or keep the names of columns, 64 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
 //                                           separator before it
 //   12   rows u32
@@ -12,14 +12,16 @@
 //   48   sent u32            times that the buffer was sent
 //   52   place u32           address of the word that names the node, 0 while it is in no list
 //   56   next u32            the node after it there
+//   60   names u32           columns of delimited rows (flow/encode-text.ts), 0 none
 //
 // Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
 import * as ctx from './context';
 import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, rowBound, rowIsEmpty,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowIsEmpty,
   rowWrite, rowWriteHead,
 } from './encode-row';
+import { areNames, isTextFormat, keepsNames, namesFree, namesNew, namesOfRow, textPlace } from './encode-text';
 import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { clearDeadline, setDeadline } from './timers';
@@ -30,7 +32,7 @@ import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeVersion } from '../state/writer';
 
-export const STATE_SIZE: u32 = 60;
+export const STATE_SIZE: u32 = 64;
 const GATHER_BUF: usize = 0;
 const GATHER_CAP: usize = 4;
 const GATHER_LEN: usize = 8;
@@ -46,6 +48,7 @@ const GATHER_MARK_ENDS: usize = 44;
 const GATHER_SENT: usize = 48;
 const GATHER_PLACE: usize = 52;
 const GATHER_NEXT: usize = 56;
+const GATHER_NAMES: usize = 60;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -162,6 +165,8 @@ export function gatheringNext(node: usize): usize {
 function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+  const isFirst = (flags & EncodeFlag.SINGLE) != 0 || load<u32>(state, GATHER_ROWS) == 0;
+  if (isText) placeNames(node, state, row, isFirst);
   const need = rowBound(row) + 16;
   if (!reserve(node, state, need)) {
     failNoMemory();
@@ -171,7 +176,9 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const at = <usize>load<u32>(state, GATHER_BUF) + len;
   let from = at;
   if (!(flags & EncodeFlag.SINGLE)) {
-    if (isJson) store<u8>(from++, 0x2c);
+    if (isText) {
+      if (!isFirst) store<u8>(from++, 0x0a);
+    } else if (isJson) store<u8>(from++, 0x2c);
     else if (!len) from += ROWS_HEAD;
   }
   let end = rowWrite(from, row);
@@ -187,6 +194,25 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
   store<u32>(state, load<u32>(state, GATHER_ROWS) + 1, GATHER_ROWS);
   return true;
+}
+
+/**
+ * Says what columns the row has that is written next. Of objects: those of the first row, of the message or (sendSingle) of all
+ * that the node has written.
+ */
+export function placeNames(node: usize, state: usize, row: u32, isFirst: bool): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  if (keepsNames(spec)) {
+    const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
+    if (!isSingle && isFirst) namesDrop(node, state);
+    if (!load<u32>(state, GATHER_NAMES)) store<u32>(state, <u32>namesOfRow(row, accountOf(node)), GATHER_NAMES);
+  }
+  textPlace(<usize>load<u32>(state, GATHER_NAMES), isFirst);
+}
+
+export function namesDrop(node: usize, state: usize): void {
+  namesFree(<usize>load<u32>(state, GATHER_NAMES), accountOf(node));
+  store<u32>(state, 0, GATHER_NAMES);
 }
 
 /** Makes room for `more` bytes and the end of the message behind what the buffer holds. */
@@ -254,9 +280,9 @@ export function gatherFlush(node: usize): void {
   if (state && load<u32>(state, GATHER_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/** Saves what was gathered. */
+/** Saves what was gathered, and the names of the columns. */
 export function gatherSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
@@ -270,6 +296,8 @@ export function gatherSave(node: usize): void {
     writeU32(end - before);
     before = end;
   }
+  const names = <usize>load<u32>(state, GATHER_NAMES);
+  writeBytes(names, names ? load<u32>(names) : 0);
 }
 
 /** Fills a node that was just made. */
@@ -293,11 +321,32 @@ export function gatherLoad(node: usize): bool {
   }
   // Each row of these is a message, which ends somewhere in the bytes.
   const hasEnds = !isLines(spec) && (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (end > len || ends != (hasEnds ? rows : 0) || (rows && !len)) readFail(LoadFault.DAMAGED);
-  if (readFails()) return false;
+  if (end > len || ends != (hasEnds ? rows : 0) || (rows && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
+    readFail(LoadFault.DAMAGED);
+  }
+  if (readFails() || !loadNames(node, spec, state)) return false;
   store<u32>(state, len, GATHER_LEN);
   store<u32>(state, rows, GATHER_ROWS);
   if (rows) enlist(node, state);
+  return true;
+}
+
+function loadNames(node: usize, spec: usize, state: usize): bool {
+  const size = readLength();
+  if (readFails() || !size) return !readFails();
+  const names = namesNew(size, 0, accountOf(node));
+  if (!names) {
+    readFail(LoadFault.MEMORY);
+    return false;
+  }
+  store<u32>(state, <u32>names, GATHER_NAMES);
+  readRaw(names, size);
+  if (readFails() || !keepsNames(spec) || !areNames(names, size)) {
+    store<u32>(names, size);
+    namesDrop(node, state);
+    readFail(LoadFault.DAMAGED);
+    return false;
+  }
   return true;
 }
 
@@ -360,6 +409,11 @@ function close(node: usize, spec: usize, state: usize): bool {
   if (!reserve(node, state, 8)) return false;
   const buf = <usize>load<u32>(state, GATHER_BUF);
   let len = load<u32>(state, GATHER_LEN);
+  if (isTextFormat(load<u8>(spec, ENCODE_FORMAT))) {
+    if (isLines(spec)) store<u8>(buf + len++, 0x0a);
+    store<u32>(state, len, GATHER_LEN);
+    return true;
+  }
   if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON) {
     if (!len) len = 1;
     store<u8>(buf, 0x5b);

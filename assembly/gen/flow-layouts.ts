@@ -58,6 +58,9 @@ export namespace OutputFormat {
   export const JSON: u8 = 0;
   export const ROWS: u8 = 1;
   export const NONE: u8 = 2;
+  export const DELIMITED: u8 = 3;
+  export const FORM: u8 = 4;
+  export const RAW: u8 = 5;
 }
 
 /** Where the row of an encode node stands. */
@@ -77,6 +80,7 @@ export namespace EncodeFlag {
   export const SINGLE: u8 = 1;
   export const OMIT_EMPTY: u8 = 2;
   export const SEND_ERROR: u8 = 4;
+  export const HEADER: u8 = 8;
 }
 
 /** What becomes of a field without a value. */
@@ -274,6 +278,7 @@ export const EXPAND_SIZE_OF: u32 = 16;
 //   12   literals u32   bytes of all names with their punctuation
 //   16   linger f64   longest wait for more rows, ms
 //   24   operand u32   object shape: the row
+//   28   delimiter u32   delimited: from the spec, length u32 and bytes
 export const ENCODE_SHAPE: usize = 0;
 export const ENCODE_FORMAT: usize = 1;
 export const ENCODE_FLAGS: usize = 2;
@@ -283,6 +288,7 @@ export const ENCODE_BATCH_SIZE: usize = 8;
 export const ENCODE_LITERALS: usize = 12;
 export const ENCODE_LINGER: usize = 16;
 export const ENCODE_OPERAND: usize = 24;
+export const ENCODE_DELIMITER: usize = 28;
 export const ENCODE_SIZE_OF: u32 = 32;
 
 // encodeField, 16 bytes. A field of an encode node.

@@ -16,6 +16,8 @@ export namespace InputFormat {
   export const JSON: u8 = 1;
   export const BINARY: u8 = 2;
   export const ROWS: u8 = 3;
+  export const DELIMITED: u8 = 4;
+  export const FORM: u8 = 5;
 }
 
 /** Flags of a stream. */
@@ -75,7 +77,7 @@ export namespace SourceError {
   export const TOO_MANY: i32 = -3;
 }
 
-// streamSpec, 20 bytes. Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values.
+// streamSpec, 24 bytes. Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values.
 //
 //   0    framing u8   Framing
 //   1    version u8   of MQTT
@@ -85,6 +87,7 @@ export namespace SourceError {
 //   8    maxMessage u32   bytes
 //   12   typeSize u32
 //   16   defaults u32   count
+//   20   delimiter u32   length of the text between fields, which is the end of the spec
 export const STREAM_FRAMING: usize = 0;
 export const STREAM_VERSION: usize = 1;
 export const STREAM_FORMAT: usize = 2;
@@ -93,7 +96,8 @@ export const STREAM_MAX_DEPTH: usize = 4;
 export const STREAM_MAX_MESSAGE: usize = 8;
 export const STREAM_TYPE_SIZE: usize = 12;
 export const STREAM_DEFAULTS: usize = 16;
-export const STREAM_SIZE_OF: u32 = 20;
+export const STREAM_DELIMITER: usize = 20;
+export const STREAM_SIZE_OF: u32 = 24;
 
 // defaultHead, 8 bytes. A default value. Behind it: name, value as JSON text.
 //

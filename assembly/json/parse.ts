@@ -243,7 +243,7 @@ function typedString(next: usize, kind: u8, name: usize, nameLen: u32): bool {
 }
 
 /** Reads the spellings of true and false (1 t T true TRUE True, 0 f F false FALSE False); -1 for others. */
-function parseBool(off: usize, len: u32): i32 {
+export function parseBool(off: usize, len: u32): i32 {
   const c = len ? <u32>load<u8>(off) : 0;
   if (len == 1) return c == 0x31 || (c | 32) == 0x74 ? 1 : c == 0x30 || (c | 32) == 0x66 ? 0 : -1;
   if (len == 4) {
@@ -262,7 +262,7 @@ function beginName(name: usize, nameLen: u32): void {
   else messageText('array');
 }
 
-function wrongTypeMessage(found: string, kind: u8, name: usize, nameLen: u32): usize {
+export function wrongTypeMessage(found: string, kind: u8, name: usize, nameLen: u32): usize {
   beginName(name, nameLen);
   messageText(' has wrong type:');
   messageText(found);

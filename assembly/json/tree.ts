@@ -3,7 +3,7 @@
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, span,
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span,
 } from '../mem/layout';
 
 const ORDER: usize = 20; // position in the text while sorting; 0 in finished members
@@ -97,6 +97,36 @@ export function takeObject(pool: usize, height: u32): bool {
   stacked = height;
   taken = span(to, n);
   return true;
+}
+
+/** As `takeObject`, but the values of equal keys are an array, in the order in which they were put there. */
+export function takeGroups(pool: usize, height: u32): bool {
+  const base = stack + <usize>height * MEMBER_SIZE;
+  const n = stacked - height;
+  if (n <= 32) insertionSort(base, n);
+  else heapSort(base, n);
+  let kept: u32 = 0;
+  for (let from: u32 = 0; from < n; ) {
+    const at = base + from * MEMBER_SIZE;
+    let next = from + 1;
+    while (next < n && compareKeys(at, base + next * MEMBER_SIZE) == 0) next++;
+    if (next - from > 1) {
+      const items = poolAlloc(pool, (next - from) * SLOT_SIZE);
+      if (!items) return false;
+      for (let i = from; i < next; i++) {
+        const slot = items + (i - from) * SLOT_SIZE;
+        store<u64>(slot, load<u64>(base + i * MEMBER_SIZE));
+        store<u64>(slot, <u64>load<u8>(base + i * MEMBER_SIZE, MEMBER_TAG), SLOT_TAG);
+      }
+      store<u64>(at, span(items, next - from));
+      store<u32>(at, <u32>Tag.ARRAY, MEMBER_TAG);
+    }
+    if (kept != from) memory.copy(base + kept * MEMBER_SIZE, at, MEMBER_SIZE);
+    kept++;
+    from = next;
+  }
+  stacked = height + kept;
+  return takeObject(pool, height);
 }
 
 /** Keeps the last of entries with equal keys in a sorted list; returns how many are left. */

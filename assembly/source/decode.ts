@@ -55,7 +55,8 @@ function isEnd(p: usize, end: usize, otherwise: string): bool {
   return stop == end;
 }
 
-function failMessage(node: usize): void {
+/** The message under way is an error row, with the reason in json/fault.ts. */
+export function failMessage(node: usize): void {
   faultMessage(message.payload);
   addErrorRow(node);
 }
@@ -95,7 +96,7 @@ function putRow(state: usize, row: u32): void {
 
 /** Adds what does not come from the payload; with strict validation, checks for missing columns. False: an error. */
 // @ts-ignore: decorator
-@inline function completeRow(state: usize, row: u32): bool {
+@inline export function completeRow(state: usize, row: u32): bool {
   if ((load<u8>(state, STREAM_FLAGS) & StreamFlag.STRICT) && !checkMissing(state, row)) return false;
   if (hasSpecial(state)) putSpecial(state, row);
   return true;

@@ -24,6 +24,7 @@ import { accountOf } from '../flow/node';
 import { BATCH_ROWS } from '../mem/layout';
 import { batchBegin, batchEnd, filledRows } from './batch';
 import { decodeBinary, decodeRows } from './other';
+import { decodeDelimited, decodeForm } from './text-rows';
 import { decodeJson } from './decode';
 import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
@@ -98,7 +99,9 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
 @inline function decodeMessage(node: usize, state: usize): bool {
   const format = load<u8>(state, STREAM_FORMAT);
   if (format == InputFormat.JSON) return decodeJson(node, state);
-  return format == InputFormat.BINARY ? decodeBinary(node) : decodeRows(node);
+  if (format == InputFormat.BINARY) return decodeBinary(node);
+  if (format == InputFormat.ROWS) return decodeRows(node);
+  return format == InputFormat.FORM ? decodeForm(node, state) : decodeDelimited(node, state);
 }
 
 /** A new connection: what belonged to the old one is forgotten. */

@@ -27,6 +27,8 @@ export interface Decode {
   readonly kernel: Exclude<StreamSpec['format'], 'rows'>;
   /** Options of the statement that it reads besides FORMAT. */
   readonly options?: readonly string[];
+  /** What the kernel has to know beside the format, by the options of the statement. */
+  readonly stream?: (options: { readonly delimiter: string | null }) => Pick<StreamSpec, 'delimiter'>;
   /** A message is the value of the only column, which is of type BYTEA; tables can't have it. */
   readonly isWhole?: boolean;
 }
@@ -37,6 +39,14 @@ export type Encode = KernelEncode | HostEncode;
 export interface KernelEncode {
   /** Format of the output in the kernel. */
   readonly kernel: OutputPlan['format'];
+  /** Properties of actions that it reads. */
+  readonly props?: Spec;
+  /** What the kernel has to know beside the format. */
+  readonly output?: (props: Props) => Pick<OutputPlan, 'delimiter' | 'header'>;
+  /** Columns that the property `fields` names go out in the order in which they stand there. */
+  readonly keepsOrder?: true;
+  /** A message is one value as it is: that of the column `self`, or of the only one. */
+  readonly isWhole?: true;
 }
 
 export interface HostEncode {

@@ -10,7 +10,5 @@ export interface PlannedFormat {
 }
 
 export const plannedFormats: Readonly<Record<string, PlannedFormat>> = {
-  delimited: { options: ['DELIMITER'] },
   protobuf: { options: ['SCHEMAID'], schemaType: 'protobuf' },
-  urlencoded: {},
 };

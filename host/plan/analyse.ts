@@ -204,9 +204,11 @@ function filtered(input: Logical, condition: Value | null, clause: 'where' | 'fi
   return condition === null ? input : { kind: 'filter', input, condition, clause };
 }
 
-/** Output columns in the order of the SELECT; columns that `*` brings without a schema are not known. */
+/** Output columns in the order of the SELECT; columns that `*` brings without a schema, and members of objects, are not known. */
 export function outputFieldsOf(row: OutputRow): string[] {
-  return row.entries.map(({ name }) => name);
+  const names = row.entries.map(({ name }) => name);
+  const made = row.set?.name ?? null;
+  return made === null ? names : [...names, made];
 }
 
 function leafOf(source: Source): Logical {

@@ -64,6 +64,7 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     batchSize: wishes.batchSize,
     lingerMs: wishes.lingerMs,
     framing: wishes.framing,
+    ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter, header: wishes.header === true }),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };
 }

@@ -65,7 +65,7 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
         showValue(value) === name ? show(value) : `${show(value)} AS ${name}`,
       );
       if (star !== null) fields.unshift(star.except.length > 0 ? `* EXCEPT(${star.except.join(', ')})` : '*');
-      if (node.row.set !== undefined) fields.push(show(node.row.set));
+      if (node.row.set !== undefined) fields.push(show(node.row.set.value));
       return [['ProjectPlan', `Fields:[ ${fields.join(', ')} ]`]];
     }
     case 'expand': {

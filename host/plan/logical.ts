@@ -27,8 +27,11 @@ export interface OutputRow {
    * the row has, in the order in which they are searched for a name.
    */
   star: { sources: Source[]; row: Value; except: string[] } | null;
-  /** An object whose members are set in the row last: what a function of several rows gives. */
-  set?: Value;
+  /**
+   * An object whose members are set in the row last: what a function of several rows gives. `name`: its column where that is
+   * no object, null where it always is.
+   */
+  set?: { value: Value; name: string | null };
 }
 
 export type WindowSpec =

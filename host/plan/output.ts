@@ -22,6 +22,12 @@ export interface OutputSpec {
  */
 export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: SinkWishes, values: Values): OutputSpec {
   const { sendNil, sendSingle } = wishes;
+  if (wishes.isWhole) {
+    const [only, other] = row.entries;
+    const value = row.star === null && row.set === undefined && other === undefined ? only?.value : undefined;
+    const shape: ShapeSpec = { kind: 'object', value: value ?? pick('self', row, values) };
+    return { shape, sendNil, sendSingle: true, isFirstRowOnly: false };
+  }
   if (wishes.dataField !== null) {
     const shape: ShapeSpec = { kind: 'object', value: pick(wishes.dataField, row, values) };
     return { shape, sendNil, sendSingle: true, isFirstRowOnly: !sendSingle };
@@ -35,7 +41,8 @@ export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: Si
       isUnnamed: false,
     }));
     // Listed columns are always there.
-    return { shape: { kind: 'fields', fields: sorted(fields) }, sendNil: true, sendSingle, isFirstRowOnly: false };
+    const ordered = wishes.keepsOrder ? fields : sorted(fields);
+    return { shape: { kind: 'fields', fields: ordered }, sendNil: true, sendSingle, isFirstRowOnly: false };
   }
   const sent = sendNil ? withoutAbsent(row, absent, values) : row;
   return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, isFirstRowOnly: false };
@@ -71,14 +78,14 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
   const object = merged(start, [...(star === null ? [] : without(removed)), ...members(omitsNulls)], 1);
   const whole = merged(object, members(entries.filter((entry) => isSent(entry) && !isLeftOut(entry))), 0);
   if (set === undefined) return { kind: 'object', value: whole };
-  return { kind: 'object', value: values.op('nested.concat', [], [whole, merged(set, without(excludeFields), 0)]) };
+  return { kind: 'object', value: values.op('nested.concat', [], [whole, merged(set.value, without(excludeFields), 0)]) };
 }
 
 /** The value of one output column; null when the row has no such column. */
 function pick(name: string, row: OutputRow, values: Values): Value {
   if (row.set !== undefined) {
     const { set, ...others } = row;
-    const own = values.op('nested.member', [set, values.text(name)]);
+    const own = values.op('nested.member', [set.value, values.text(name)]);
     return values.op('logic.coalesce', [], [own, pick(name, others, values)]);
   }
   const entry = row.entries.find((one) => one.name === name);

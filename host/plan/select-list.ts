@@ -53,7 +53,9 @@ export function bindSelectList(
       if (item.invisible) throw refuse(`${names[i]} makes rows and cannot be INVISIBLE`, expr.span);
       expand = rows;
       const { values } = scope;
-      row.set = values.op('nested.spread', [values.item(), values.text(names[i] ?? '')]);
+      const name = names[i] ?? '';
+      const value = values.op('nested.spread', [values.item(), values.text(name)]);
+      row.set = { value, name: rows.of === 'elements' ? name : null };
       continue;
     }
     const value =

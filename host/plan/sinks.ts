@@ -16,6 +16,10 @@ export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
   excludeFields: string[];
   /** Column that is sent in the place of the row. */
   dataField: string | null;
+  /** The order of `fields` is that of the message. */
+  keepsOrder: boolean;
+  /** A message is the value of one column. */
+  isWhole: boolean;
 }
 
 /** Properties that change what is sent and cannot run yet. */
@@ -83,10 +87,16 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const batchSize = count(props, 'batchSize');
   const lingerMs = duration(props, 'lingerInterval');
   const isBatch = batchSize > 1 || lingerMs > 0;
+  const takesMessages = sinkForm(type, props).takes === 'messages';
+  const isWhole = 'isWhole' in encode && takesMessages;
+  if (isWhole && isBatch)
+    throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
   return {
     ...outputForm(type, props, encode),
     // A batch is always an array.
-    sendSingle: flag(props, 'sendSingle') && !isBatch,
+    sendSingle: isWhole || (flag(props, 'sendSingle') && !isBatch),
+    keepsOrder: 'keepsOrder' in encode && takesMessages,
+    isWhole,
     sendNil: options.sendNilField,
     omitIfEmpty: flag(props, 'omitIfEmpty'),
     sendError: options.sendError,
@@ -118,11 +128,12 @@ export function outputForm(
   type: string,
   props: Record<string, unknown>,
   encode: Encode,
-): Pick<OutputPlan, 'format' | 'framing'> {
+): Pick<OutputPlan, 'format' | 'framing' | 'delimiter' | 'header'> {
   const { takes, framing } = sinkForm(type, props);
   if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
   // The host puts the line feeds behind what it has made.
-  return 'load' in encode ? { format: encode.reads, framing: 'messages' } : { format: encode.kernel, framing };
+  if ('load' in encode) return { format: encode.reads, framing: 'messages' };
+  return { format: encode.kernel, framing, ...encode.output?.(props) };
 }
 
 /** What is sent of each row. A format that selects by itself gets all columns. */

@@ -76,6 +76,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     // Who comes while others read a file would have the rest of it only.
     isShared: options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true),
     format: decode.kernel,
+    ...decode.stream?.(options),
     schema:
       fields === null || decode.isWhole === true
         ? null

@@ -39,7 +39,7 @@ export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"coun
 export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
 
 /** What rows are written as. */
-export const OutputFormat = {"json":0,"rows":1,"none":2} as const;
+export const OutputFormat = {"json":0,"rows":1,"none":2,"delimited":3,"form":4,"raw":5} as const;
 
 /** Where the row of an encode node stands. */
 export const OutputShape = {"fields":0,"object":1} as const;
@@ -48,7 +48,7 @@ export const OutputShape = {"fields":0,"object":1} as const;
 export const OutputFraming = {"lines":0,"messages":1} as const;
 
 /** Flags of an encode node. */
-export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4} as const;
+export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8} as const;
 
 /** What becomes of a field without a value. */
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
@@ -78,7 +78,7 @@ export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
 export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
 
 /** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
-export const encodeSpec = layout(32, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32"});
+export const encodeSpec = layout(32, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24,"delimiter":28}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32","delimiter":"u32"});
 
 /** A field of an encode node. */
 export const encodeField = layout(16, {"nameOff":0,"nameLen":4,"operand":8,"rule":10}, {"nameOff":"u32","nameLen":"u32","operand":"u16","rule":"u8"});
@@ -165,7 +165,7 @@ export const maxUses = 16384;
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 
 /** What the payloads of a stream are. */
-export const InputFormat = {"json":1,"binary":2,"rows":3} as const;
+export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5} as const;
 
 /** Flags of a stream. */
 export const StreamFlag = {"strict":1,"ints":2} as const;
@@ -186,7 +186,7 @@ export const protocolErrorTexts: Readonly<Record<number, string>> = {"1":"the le
 export const SourceError = {"memory":-1,"spec":-2,"tooMany":-3} as const;
 
 /** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
-export const streamSpec = layout(20, {"framing":0,"version":1,"format":2,"flags":3,"maxDepth":4,"maxMessage":8,"typeSize":12,"defaults":16}, {"framing":"u8","version":"u8","format":"u8","flags":"u8","maxDepth":"u32","maxMessage":"u32","typeSize":"u32","defaults":"u32"});
+export const streamSpec = layout(24, {"framing":0,"version":1,"format":2,"flags":3,"maxDepth":4,"maxMessage":8,"typeSize":12,"defaults":16,"delimiter":20}, {"framing":"u8","version":"u8","format":"u8","flags":"u8","maxDepth":"u32","maxMessage":"u32","typeSize":"u32","defaults":"u32","delimiter":"u32"});
 
 /** A default value. Behind it: name, value as JSON text. */
 export const defaultHead = layout(8, {"nameLen":0,"valueLen":4}, {"nameLen":"u32","valueLen":"u32"});

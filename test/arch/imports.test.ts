@@ -87,7 +87,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     [inFlow('filter')],
     [inFlow('limit')],
     [inFlow('expand')],
-    ['encode-row', 'send', 'gather', 'encode'].map(inFlow),
+    ['encode-row', 'encode-text', 'send', 'gather', 'encode'].map(inFlow),
   ],
   // The list of the kinds.
   [[inFlow('operators')]],

@@ -33,9 +33,10 @@ test('a stream that no rule could read is made, and the answer says why', async 
   assert.equal(await create('CREATE STREAM w2 () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="plat")'), [
     'Warning: no rule can read it: configuration key plat of source mqtt not found, did you mean plant?',
   ]);
-  assert.equal(await create('CREATE STREAM w3 () WITH (TYPE="mqtt", DATASOURCE="t", FORMAT="delimited")'), [
-    'Warning: no rule can read it: the format delimited is not supported yet',
-  ]);
+  assert.equal(
+    await create('CREATE STREAM w3 () WITH (TYPE="mqtt", DATASOURCE="t", FORMAT="protobuf", SCHEMAID="a.b")'),
+    ['Warning: no rule can read it: the format protobuf is not supported yet'],
+  );
   assert.equal(await create('CREATE TABLE w4 () WITH (TYPE="memory", DATASOURCE="t", KEY="id", KIND="lookup")'), []);
   assert.equal(await create('CREATE STREAM w5 () WITH (TYPE="mqtt")'), [
     'Warning: the option DATASOURCE is missing: Topic to subscribe to; may have the wildcards + and #',

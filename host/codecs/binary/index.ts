@@ -7,4 +7,5 @@ export default defineFormat({
   fileExtension: 'bin',
   contentType: 'application/octet-stream',
   decode: { kernel: 'binary', isWhole: true },
+  encode: { kernel: 'raw', isWhole: true },
 });

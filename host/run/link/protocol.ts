@@ -20,6 +20,7 @@ export interface SourceSpec {
   /** Rules on an equal shared stream use one source and one decoder. */
   isShared: boolean;
   format: Decode['kernel'];
+  delimiter?: string;
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
   /** Values in `props` that must not show in logs, traces and reasons. */

@@ -112,6 +112,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
       framing: form.framing,
       mqttVersion: form.mqttVersion,
       format: form.format ?? spec.format,
+      delimiter: spec.delimiter,
       schema: spec.schema,
       strict: spec.strict,
       wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',

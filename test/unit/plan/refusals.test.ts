@@ -111,7 +111,7 @@ test('checks options against the statement and the stream', () => {
 
 const properties: [props: Record<string, unknown>, reason: RegExp][] = [
   [{ format: 'nope' }, /format: nope is not known/],
-  [{ format: 'delimited' }, /sink format delimited is not supported yet/],
+  [{ format: 'protobuf' }, /sink format protobuf is not supported yet/],
   [{ dataTemplate: '{{.a' }, /template: sink:1: unclosed action/],
   [{ dataTemplate: '{{nofunc .a}}' }, /template: sink:1: function "nofunc" not defined/],
   [{ compression: 'gzip' }, /compression is not supported yet/],
