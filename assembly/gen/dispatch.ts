@@ -3,7 +3,7 @@ import { moveMove, moveRuleStart } from '../ops/move/index';
 import { compareEq, compareNe, compareLt, compareLe, compareGt, compareGe, compareBetween, compareNotBetween, compareIn, compareNotIn, compareInArray, compareNotInArray, compareLike, compareNotLike } from '../ops/compare/index';
 import { arithAdd, arithSub, arithMul, arithDiv, arithMod, arithBitAnd, arithBitOr, arithBitXor, arithNeg } from '../ops/arith/index';
 import { logicAnd, logicOr, logicNot, logicIsNull, logicIsNotNull, logicCase, logicCoalesce, logicPresent, logicNullBeside } from '../ops/logic/index';
-import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge, nestedConcat, nestedSpread } from '../ops/nested/index';
+import { nestedMember, nestedIndex, nestedSlice, nestedArrayOf, nestedObjectOf, nestedMerge, nestedConcat, nestedSpread, nestedSelect } from '../ops/nested/index';
 import { castToBigint, castToFloat, castToString, castToBoolean, castToDatetime, castToBytea, castToType } from '../ops/cast/index';
 import { callHost } from '../ops/call/index';
 import { mathAbs, mathSign, mathCeil, mathFloor, mathRound, mathTrunc, mathMod, mathPower, mathSqrt, mathExp, mathLn, mathLog, mathSin, mathCos, mathTan, mathCot, mathAsin, mathAcos, mathAtan, mathAtan2, mathSinh, mathCosh, mathTanh, mathRadians, mathDegrees, mathPi, mathBitAnd, mathBitOr, mathBitXor, mathBitNot } from '../ops/math/index';
@@ -58,6 +58,7 @@ export function dispatch(op: usize): void {
     case 85: nestedMerge(op); break;
     case 86: nestedConcat(op); break;
     case 87: nestedSpread(op); break;
+    case 88: nestedSelect(op); break;
     case 96: castToBigint(op); break;
     case 97: castToFloat(op); break;
     case 98: castToString(op); break;

@@ -42,6 +42,7 @@ export namespace Op {
   export const NESTED_MERGE: u32 = 85;
   export const NESTED_CONCAT: u32 = 86;
   export const NESTED_SPREAD: u32 = 87;
+  export const NESTED_SELECT: u32 = 88;
   export const CAST_TO_BIGINT: u32 = 96;
   export const CAST_TO_FLOAT: u32 = 97;
   export const CAST_TO_STRING: u32 = 98;

@@ -29,8 +29,8 @@ export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: Si
     return { shape, sendNil, sendSingle: true, isFirstRowOnly: false };
   }
   if (wishes.dataField !== null) {
-    const shape: ShapeSpec = { kind: 'object', value: pick(wishes.dataField, row, values) };
-    return { shape, sendNil, sendSingle: true, isFirstRowOnly: !sendSingle };
+    const value = selected(pick(wishes.dataField, row, values), wishes, values);
+    return { shape: { kind: 'object', value }, sendNil, sendSingle: true, isFirstRowOnly: !sendSingle };
   }
   if (wishes.fields !== null) {
     const fields = wishes.fields.map((name) => ({
@@ -46,6 +46,14 @@ export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: Si
   }
   const sent = sendNil ? withoutAbsent(row, absent, values) : row;
   return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, isFirstRowOnly: false };
+}
+
+/** The members that `fields` and `excludeFields` leave of an object, or of each object of a list. */
+function selected(value: Value, { fields, excludeFields }: SinkWishes, values: Values): Value {
+  const names = fields ?? excludeFields;
+  if (names.length === 0) return value;
+  const ascending = sorted(names.map((name) => ({ name }))).map(({ name }) => values.text(name));
+  return values.op('nested.select', [value], ascending, fields === null ? 1 : 0);
 }
 
 /** The row without the columns of streams that it has no row of: nobody knows whether they would be null. */
@@ -78,7 +86,10 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
   const object = merged(start, [...(star === null ? [] : without(removed)), ...members(omitsNulls)], 1);
   const whole = merged(object, members(entries.filter((entry) => isSent(entry) && !isLeftOut(entry))), 0);
   if (set === undefined) return { kind: 'object', value: whole };
-  return { kind: 'object', value: values.op('nested.concat', [], [whole, merged(set.value, without(excludeFields), 0)]) };
+  return {
+    kind: 'object',
+    value: values.op('nested.concat', [], [whole, merged(set.value, without(excludeFields), 0)]),
+  };
 }
 
 /** The value of one output column; null when the row has no such column. */

@@ -149,11 +149,7 @@ function selection(
   }
   const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
   if (selectsItself) return { fields: null, excludeFields: [], dataField: null };
-  if (dataField !== null) {
-    const others =
-      fields !== null || excludeFields.length > 0 ? 'fields or excludeFields' : isBatch ? 'batchSize' : null;
-    if (others !== null) throw notSupported(`sink property dataField together with ${others}`);
-  }
+  if (dataField !== null && isBatch) throw notSupported('sink property dataField together with batchSize');
   return { fields, excludeFields, dataField };
 }
 

@@ -44,6 +44,7 @@ export const ops = {
   'nested.merge': { code: 85, operands: ["a","args"], implemented: true, doc: "Object a with members set: args = key, value, …; a constant MISSING (or NONE) removes the member, a column or register that is MISSING counts as null; imm bit 0: a null value leaves the member out (else it is sent as null)" },
   'nested.concat': { code: 86, operands: ["args"], implemented: true, doc: "One object of the members of all objects, of equal names the last; null and missing have no members, error for any other value" },
   'nested.spread': { code: 87, operands: ["a","b"], implemented: true, doc: "Object a itself; of any other value an object with it as member b" },
+  'nested.select': { code: 88, operands: ["a","args"], implemented: true, doc: "Members of object a, or of each object of list a, by their names, which are constants and ascend: only these, null where there is none; imm bit 0: all but these" },
   'cast.toBigint': { code: 96, operands: ["a"], implemented: true, doc: "cast(a, \"bigint\")" },
   'cast.toFloat': { code: 97, operands: ["a"], implemented: true, doc: "cast(a, \"float\")" },
   'cast.toString': { code: 98, operands: ["a"], implemented: true, doc: "cast(a, \"string\")" },

@@ -1,3 +1,4 @@
 export { nestedMember, nestedIndex, nestedSlice } from './access';
 export { nestedArrayOf, nestedObjectOf, nestedMerge, nestedSpread } from './build';
 export { nestedConcat } from './concat';
+export { nestedSelect } from './select';
