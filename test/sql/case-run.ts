@@ -66,7 +66,8 @@ export function openRunner(): CaseRunner {
     };
     const state = await eventually(`the end of ${where(query)}`, ended, patienceMs);
     const written = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
-    const word = query.sink.dataTemplate === undefined ? 'error' : 'text';
+    const { dataTemplate, format = 'json' } = query.sink;
+    const word = dataTemplate === undefined && format === 'json' ? 'error' : 'text';
     const lines = written.map((line) => withWord(word, line));
     if (state !== 'stopped') lines.push(`stopped ${(await engine.status(id)).message}`);
     await engine.remove(id);
@@ -88,7 +89,7 @@ export function openRunner(): CaseRunner {
   };
 }
 
-/** A line as it was written. Only templates make texts; what else is no JSON is an error. */
+/** A line as it was written. Templates and formats make texts; what else is no JSON is an error. */
 function withWord(word: string, line: string): string {
   return /^[[{]/.test(line) ? line : `${word} ${line}`.trimEnd();
 }
