@@ -231,8 +231,8 @@ export type NodePlan =
    *
    * `sendEmpty`: windows of time, of counts and of messages without content send a message as well, grouped as one row in which kept
    * values and aggregates are MISSING and `collect` is NULL, otherwise as no rows; wrong with keys or WHERE. After 1,000
-   * empty windows in a row the rest of a gap is skipped. Aggregates take operands as in aggregates.json; `deduplicate` a
-   * third one: the row to send in place of the value.
+   * empty windows in a row the rest of a gap is skipped. Aggregates take operands as in `aggregates` (gen/ops.ts); one
+   * that `takesRow` a further one: the row to give in place of the value.
    */
   | {
       kind: 'window';

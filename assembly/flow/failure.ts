@@ -5,7 +5,7 @@ export let failOff: usize = 0;
 export let failLen: u32 = 0;
 
 export function fail(off: usize, len: u32): void {
-  // The text of an error can be what memory was exhausted for.
+  // An error without text: there was no memory for it.
   if (len == 0) {
     failNoMemory();
     return;

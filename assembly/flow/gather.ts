@@ -1,6 +1,7 @@
 // Encode nodes whose messages have several rows: the result of a window, or rows gathered up to `batchSize`. The rows are
-// written to a buffer of the node first: a failing row replaces the whole message, and nodes that share a window take
-// turns.
+// written to a buffer of the node first: when a row fails, the rows of its message that were written before are taken back and
+// an error is sent in their place; and the nodes below one window get its rows batch by batch in turn, so that their messages
+// would mix in the output.
 //
 //   state (only of nodes that gather or keep the names of columns, 64 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the

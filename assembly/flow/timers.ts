@@ -74,7 +74,7 @@ function reserve(): bool {
   return true;
 }
 
-/** Asks for a tick of the node at `ms` (epoch), in place of an earlier wish. Returns false when memory is exhausted. */
+/** Sets the deadline of the node to `ms` (epoch), in place of the one that it had. Returns false when memory is exhausted. */
 export function setDeadline(node: usize, ms: f64): bool {
   const at = load<u32>(node, N_HEAP);
   if (at) {
@@ -90,7 +90,7 @@ export function setDeadline(node: usize, ms: f64): bool {
   return true;
 }
 
-/** Takes the wish back; nothing happens when there is none. */
+/** Clears the deadline of the node, if it has one. */
 export function clearDeadline(node: usize): void {
   const at = load<u32>(node, N_HEAP);
   if (!at) return;

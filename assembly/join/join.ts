@@ -92,14 +92,14 @@ function own(owners: usize, owner: u32, list: usize, count: u32): void {
 }
 
 function joinSignal(node: usize, signal: u32, value: u64): void {
-  // What a stream tells its tables is of no meaning for the messages that are joined with them.
+  // Signals of a table's own stream say nothing about the messages that are joined with the table.
   if (ctx.branch & FOR_TABLE) return;
   if (signal == Signal.BEGIN) begin(<usize>load<u32>(node, N_STATE));
   else if (signal == Signal.END) end(node, offOf(value), lenOf(value));
   else signalBelow(node, signal, value);
 }
 
-/** The end of the message before has left nothing. */
+/** Begins a message: the end of the one before has cleared all that was kept of it, as debug builds check. */
 // @ts-ignore: decorator
 @inline function begin(state: usize): void {
   assert(!load<u32>(state, JOIN_STATE_FAIL) && !load<u32>(state + JOIN_STATE_OTHERS, ROWS_COUNT), 'a join kept a message');
@@ -195,7 +195,7 @@ function bindColumns(binds: usize, list: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) bindBlock(binds + <usize>(i * BIND_SIZE), columnAt(load<u16>(list + (<usize>i << 1))));
 }
 
-/** As `keepRows` for one row of branch 0: what pays for many costs more than it saves. */
+/** As `keepRows` for one row of branch 0, without the preparations that pay for many rows only. */
 function keepRow(spec: usize, state: usize, row: u32): bool {
   const branch = branchAt(spec, 0);
   const before = refusals;

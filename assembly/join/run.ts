@@ -61,7 +61,7 @@ export function runSave(to: usize): void {
   store<u32>(to, <u32>results, 48);
 }
 
-/** Says that no run is under way. */
+/** Says that no join is under way. */
 export function runLeave(): void {
   node = 0;
 }

@@ -89,7 +89,7 @@ export function sessionTick(node: usize, spec: usize, state: usize): void {
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
 }
 
-/** Asks for a tick when the session may end. A later wish than the standing one waits: the tick looks again. */
+/** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */
 export function sessionDeadline(node: usize, spec: usize, state: usize, isPending: bool, pending: f64): void {
   if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;
   const due = min(load<f64>(state, W_LAST) + load<f64>(spec, WINDOW_STEP), load<f64>(state, W_TICK));

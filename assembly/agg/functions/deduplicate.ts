@@ -1,4 +1,4 @@
-// deduplicate(x, all): rows without duplicates. With operand c an item is a value and its row, otherwise the value alone.
+// deduplicate(x, all): rows without duplicates.
 import { Agg } from '../../gen/aggregates';
 import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';

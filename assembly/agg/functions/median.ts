@@ -39,6 +39,6 @@ function areWhole(list: usize): bool {
 function meanOf(a: i64, b: i64): f64 {
   const sum = a + b;
   if (((a ^ sum) & (b ^ sum)) >= 0) return <f64>sum / 2;
-  // Where the sum has no room, a half changes the result only by deciding which way it is rounded.
+  // The sum overflows. So large a mean is rounded as a double; its half only decides which way, for which any odd bit will do.
   return <f64>((a >> 1) + (b >> 1) + (a & b & 1) | ((a ^ b) & 1));
 }

@@ -23,7 +23,7 @@ interface User {
 
 /** Times of rules that ended are told so long, ms. */
 const endedMs = 30_000;
-/** With so many rules the end of each is worth a look at all; beyond, its part since the last look is an average. */
+/** Up to so many rules the end of one makes all be measured; with more its part since the last time is an average. */
 const fewRules = 100;
 
 export class CpuTimes {

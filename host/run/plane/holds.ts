@@ -40,7 +40,7 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
   return holds.sort((a, b) => a.since - b.since);
 }
 
-/** Says in a glance whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */
+/** Says, at little cost, whether a source stands still for a sink: it is paused, or its sender waits for acknowledgements. */
 function isHeld(source: RunningSource, now: number): boolean {
   if (source.isFull) return now - source.fullSince >= noticeMs;
   const oldest = source.acknowledgements?.oldest;

@@ -58,7 +58,7 @@ export class RuleRun implements SinkHost, RunningRule {
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
-  readonly gatherings: Gathering[] = [];
+  gatherings: readonly Gathering[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
@@ -187,7 +187,7 @@ export class RuleRun implements SinkHost, RunningRule {
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
     if (sinks.length > 0 && gathersMessages(plan, nodes)) {
       const gathering = new Gathering(handle, sinks, kernel);
-      this.gatherings.push(gathering);
+      this.gatherings = this.gatherings.concat(gathering);
       for (const source of this.sources) source.gatherings.set(handle, gathering);
     }
     const base = counters.recordsIn > 0 ? counters : null;
