@@ -89,10 +89,18 @@ ${aggregateSwitch((a) => forms[a.form].bytes)}    default:
   }
 }
 
-/** True when the state has a fixed size and two states make one: panes and two stacks can be used. */
+/** True when two states make one: panes can be used. */
 export function isMergeable(fn: u32): bool {
   switch (fn) {
 ${aggregateSwitch((a) => forms[a.form].isMergeable, false)}    default:
+      return false;
+  }
+}
+
+/** True when the bytes of the state are all that it needs: there may be one for each row, as in two stacks. */
+export function isFixed(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch((a) => forms[a.form].isFixed, false)}    default:
       return false;
   }
 }

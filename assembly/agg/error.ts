@@ -35,7 +35,7 @@ export function numberError(fn: u32, tag: u8, payload: u64): u64 {
 /** A percentile outside 0 … 1. */
 export function rangeError(fn: u32): u64 {
   begin(fn);
-  textLiteral(fn == Agg.PERCENTILE_CONT ? 'percentile' : 'PopulationVariance');
+  textLiteral(fn == Agg.PERCENTILE_DISC ? 'PopulationVariance' : 'percentile');
   textLiteral(' exec with error: Input is outside of range.');
   return textTake();
 }

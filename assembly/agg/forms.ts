@@ -9,6 +9,7 @@ import { SLOT_SIZE, SLOT_TAG, Tag, lenOf } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { readBool, readFail, readFails, readLength, readU32, readU64, readValue, valueRead } from '../state/reader';
 import { writeBool, writeU32, writeU64, writeValue } from '../state/writer';
+import { sketchLoad, sketchSave } from './sketch';
 
 export function countFormSave(state: usize, tag: u8): void {
   writeValue(Tag.I64, load<u64>(state));
@@ -56,6 +57,21 @@ export function valueFormLoad(fn: u32, pool: usize, state: usize, tag: u8, paylo
   store<u64>(state, payload);
   store<u32>(state, tag == Tag.STR || tag == Tag.BYTES ? lenOf(payload) : 0, 8);
   store<u32>(state, <u32>readBool(), 12);
+}
+
+/** The parameter, then the sketch, if there is one. */
+export function sketchFormSave(state: usize, tag: u8): void {
+  const sketch = <usize>load<u32>(state);
+  writeValue(tag, load<u64>(state, 16));
+  writeBool(sketch != 0);
+  if (sketch) sketchSave(sketch);
+}
+
+export function sketchFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  store<u64>(state, payload, 16);
+  if (!readBool()) return;
+  store<u32>(state, <u32>sketchLoad(pool));
+  store<u32>(state, 1, 4);
 }
 
 /** The parameter, then the list. */

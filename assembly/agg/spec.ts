@@ -1,7 +1,7 @@
 // The description of a window node as the host writes it (kernels/window-spec.ts), and where the values of its inputs
 // stand while rows are taken in.
 // The spec is drawn in gen/window-layouts.ts.
-import { isMergeable, stateSize } from '../gen/aggregates';
+import { isFixed, isMergeable, stateSize } from '../gen/aggregates';
 import { bindTo } from '../mem/bind';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { COL_UNIFORM, Tag } from '../mem/layout';
@@ -71,6 +71,16 @@ export function allMergeable(spec: usize): bool {
   let agg = aggsAt(spec);
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
     if (!isMergeable(load<u16>(agg, AGG_FN))) return false;
+  }
+  return true;
+}
+
+/** True when the states of all aggregates of the spec have a fixed size. */
+export function allFixed(spec: usize): bool {
+  const count = load<u32>(spec, WINDOW_AGGS);
+  let agg = aggsAt(spec);
+  for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF) {
+    if (!isFixed(load<u16>(agg, AGG_FN))) return false;
   }
   return true;
 }

@@ -9,6 +9,8 @@ import {
   averageFormLoad, averageFormSave,
   // value: value u64 | room u32 | isSet u32
   valueFormLoad, valueFormSave,
+  // sketch: sketch u32 (agg/sketch.ts) | isSet u32 | 0 u64 | parameter u64
+  sketchFormLoad, sketchFormSave,
   // list: list (agg/list.ts) 16 | parameter u64
   listFormLoad, listFormSave,
 } from '../agg/forms';
@@ -31,6 +33,9 @@ export function stateSave(fn: u32, state: usize, tag: u8): void {
     case Agg.LAST_VALUE:
     case Agg.FIRST_VALUE:
       valueFormSave(state, tag);
+      break;
+    case Agg.PERCENTILE_APPROX:
+      sketchFormSave(state, tag);
       break;
     case Agg.COLLECT:
     case Agg.MERGE_AGG:
@@ -67,6 +72,9 @@ export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: 
     case Agg.LAST_VALUE:
     case Agg.FIRST_VALUE:
       valueFormLoad(fn, pool, state, tag, payload);
+      break;
+    case Agg.PERCENTILE_APPROX:
+      sketchFormLoad(fn, pool, state, tag, payload);
       break;
     case Agg.COLLECT:
     case Agg.MERGE_AGG:

@@ -11,6 +11,7 @@ import { deduplicateTake, deduplicateFinish } from '../agg/functions/deduplicate
 import { stddevTake, stddevFinish, stddevsTake, stddevsFinish, varTake, varFinish, varsTake, varsFinish } from '../agg/functions/deviation';
 import { medianTake, medianFinish } from '../agg/functions/median';
 import { percentileContTake, percentileContFinish, percentileDiscTake, percentileDiscFinish } from '../agg/functions/percentile';
+import { percentileApproxTake, percentileApproxFinish, percentileApproxMerge } from '../agg/functions/percentile-approx';
 
 /** Takes a value of a row, which is no error, into a state that has not failed. */
 export function takeValue(
@@ -35,6 +36,7 @@ export function takeValue(
     case Agg.PERCENTILE_CONT: percentileContTake(set, agg, state, tagAt, tag, payload, row); break;
     case Agg.PERCENTILE_DISC: percentileDiscTake(set, agg, state, tagAt, tag, payload, row); break;
     case Agg.FIRST_VALUE: firstValueTake(set, agg, state, tagAt, tag, payload, row); break;
+    case Agg.PERCENTILE_APPROX: percentileApproxTake(set, agg, state, tagAt, tag, payload, row); break;
     default: break;
   }
 }
@@ -66,6 +68,7 @@ export function mergeState(fn: u32, set: usize, agg: usize, to: usize, tagTo: us
     case Agg.MAX: maxMerge(set, agg, to, tagTo, from, tag); break;
     case Agg.LAST_VALUE: lastValueMerge(set, agg, to, tagTo, from, tag); break;
     case Agg.FIRST_VALUE: firstValueMerge(set, agg, to, tagTo, from, tag); break;
+    case Agg.PERCENTILE_APPROX: percentileApproxMerge(set, agg, to, tagTo, from, tag); break;
     default: break;
   }
 }
@@ -91,6 +94,7 @@ export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
     case Agg.PERCENTILE_CONT: percentileContFinish(agg, state, tag); break;
     case Agg.PERCENTILE_DISC: percentileDiscFinish(agg, state, tag); break;
     case Agg.FIRST_VALUE: firstValueFinish(agg, state, tag); break;
+    case Agg.PERCENTILE_APPROX: percentileApproxFinish(agg, state, tag); break;
     default: break;
   }
 }

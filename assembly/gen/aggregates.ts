@@ -20,6 +20,7 @@ export namespace Agg {
   export const PERCENTILE_CONT: u32 = 16;
   export const PERCENTILE_DISC: u32 = 17;
   export const FIRST_VALUE: u32 = 18;
+  export const PERCENTILE_APPROX: u32 = 19;
 }
 
 /** Bytes of the state. */
@@ -45,14 +46,33 @@ export function stateSize(fn: u32): u32 {
     case Agg.MEDIAN:
     case Agg.PERCENTILE_CONT:
     case Agg.PERCENTILE_DISC:
+    case Agg.PERCENTILE_APPROX:
       return 24;
     default:
       return unreachable();
   }
 }
 
-/** True when the state has a fixed size and two states make one: panes and two stacks can be used. */
+/** True when two states make one: panes can be used. */
 export function isMergeable(fn: u32): bool {
+  switch (fn) {
+    case Agg.COUNT:
+    case Agg.COUNT_ALL:
+    case Agg.SUM:
+    case Agg.AVG:
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.LAST_VALUE:
+    case Agg.FIRST_VALUE:
+    case Agg.PERCENTILE_APPROX:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** True when the bytes of the state are all that it needs: there may be one for each row, as in two stacks. */
+export function isFixed(fn: u32): bool {
   switch (fn) {
     case Agg.COUNT:
     case Agg.COUNT_ALL:
@@ -127,6 +147,8 @@ export function functionName(fn: u32): string {
       return 'percentile_disc';
     case Agg.FIRST_VALUE:
       return 'first_value';
+    case Agg.PERCENTILE_APPROX:
+      return 'percentile_approx';
     default:
       return unreachable();
   }

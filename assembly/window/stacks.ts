@@ -9,7 +9,7 @@ import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
-  WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_STEP, WindowFlag, WindowKind, allMergeable,
+  WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_STEP, WindowFlag, WindowKind, allFixed, allMergeable,
 } from '../agg/spec';
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, SET_VALUES, findNullGroup, setFree, setInit, setReset,
@@ -43,7 +43,8 @@ export function canStack(spec: usize): bool {
     (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0 &&
     load<u32>(spec, WINDOW_KEYS) == 0 &&
     load<f64>(spec, WINDOW_STEP) == 0 &&
-    allMergeable(spec)
+    allMergeable(spec) &&
+    allFixed(spec)
   );
 }
 

@@ -175,6 +175,7 @@ export const aggregates = {
   percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, emptyIsNull: false, operands: ["a","b"], doc: "Continuous percentile, b in 0..1." },
   percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, emptyIsNull: false, operands: ["a","b"], doc: "Discrete percentile, b in 0..1." },
   firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, emptyIsNull: false, operands: ["a"], doc: "First value." },
+  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, emptyIsNull: false, operands: ["a","b"], doc: "Percentile b in 0..1 within 1 %, from a sketch of bounded size." },
 } as const;
 
 export type AggregateName = keyof typeof aggregates;

@@ -50,6 +50,7 @@ export const aggregates = [
   'vars(a)',
   'percentile_cont(a, 0.5)',
   'percentile_disc(n, 0.9)',
+  'percentile_approx(a, 0.5)',
   'sum(a) FILTER (WHERE n > 2)',
   'collect(b) FILTER (WHERE a > 0)',
   'max(upper(b))',

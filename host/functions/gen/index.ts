@@ -9,6 +9,7 @@ import aggregateMax from '../aggregate/max.js';
 import aggregateMedian from '../aggregate/median.js';
 import aggregateMergeAgg from '../aggregate/merge-agg.js';
 import aggregateMin from '../aggregate/min.js';
+import aggregatePercentileApprox from '../aggregate/percentile-approx.js';
 import aggregatePercentileCont from '../aggregate/percentile-cont.js';
 import aggregatePercentileDisc from '../aggregate/percentile-disc.js';
 import aggregateStddev from '../aggregate/stddev.js';
@@ -190,6 +191,7 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateMedian,
   aggregateMergeAgg,
   aggregateMin,
+  aggregatePercentileApprox,
   aggregatePercentileCont,
   aggregatePercentileDisc,
   aggregateStddev,
