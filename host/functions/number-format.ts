@@ -31,7 +31,7 @@ function whole(value: bigint, places: number): string {
 
 /** The decimal digits of the double, of which all count, rounded half to even. */
 function rounded(value: number, places: number): string {
-  const sign = value < 0 || Object.is(value, -0) ? '-' : '';
+  const sign = value < 0 ? '-' : '';
   // value = mantissa / divisor: doubling is exact until nothing is behind the point.
   let mantissa = Math.abs(value);
   let bits = 0n;
