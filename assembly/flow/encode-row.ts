@@ -193,45 +193,58 @@ function variableBound(row: u32): u64 {
 
 function writeFields(to: usize, row: u32): usize {
   let p = to;
-  for (let at = table; at < tableEnd; at += ENTRY) {
+  const end = tableEnd;
+  for (let at = table; at < end; at += ENTRY) {
     const mode = load<u32>(at, ENTRY_MODE);
-    let tag: u8;
-    let i = row;
-    if (mode != Mode.ANY) {
-      tag = <u8>load<u32>(at, ENTRY_TAG);
-    } else {
-      i *= load<u32>(at, ENTRY_STRIDE);
-      tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
-      if (tag <= Tag.NULL) {
-        const rule = <u8>load<u32>(at, ENTRY_RULE);
-        if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) continue;
-      } else if (tag == Tag.ERROR) {
-        const text = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
-        fail(offOf(text), lenOf(text));
-        return 0;
-      }
-    }
-    const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
-    p = copyName(p, at);
-    if (mode == Mode.STR) {
-      p = jsonWriteString(p, offOf(val), lenOf(val));
+    const val = <usize>load<u32>(at, ENTRY_VALS) + (<usize>row << 3);
+    if (mode == Mode.RAW) {
+      p = copyName(p, at);
+      const text = load<u64>(<usize>load<u32>(at, ENTRY_RAW) + (<usize>row << 3));
+      p = lenOf(text) ? copyNumber(p, text) : writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
+    } else if (mode == Mode.STR) {
+      p = copyName(p, at);
+      const text = load<u64>(val);
+      p = jsonWriteString(p, offOf(text), lenOf(text));
       continue;
+    } else if (mode != Mode.ANY) {
+      p = copyName(p, at);
+      p = writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
+    } else {
+      p = writeAny(p, at, row);
     }
-    const raw = <usize>load<u32>(at, ENTRY_RAW);
-    if (raw && (mode == Mode.RAW || tag == Tag.F64 || tag == Tag.I64)) {
-      const text = load<u64>(raw + (<usize>i << 3));
-      const len = lenOf(text);
-      if (len) {
-        v128.store(p, v128.load(offOf(text)));
-        if (len > 16) v128.store(p, v128.load(offOf(text), 16), 16);
-        p += len;
-        continue;
-      }
-    }
-    p = writeValue(p, tag, val);
     if (!p) return 0;
   }
   return close(to, p);
+}
+
+/** Writes a field of which each row says what it is, or nothing; returns 0 when the row fails. */
+function writeAny(to: usize, at: usize, row: u32): usize {
+  const i = row * load<u32>(at, ENTRY_STRIDE);
+  const tag = load<u8>(<usize>load<u32>(at, ENTRY_TAGS) + i);
+  const val = load<u64>(<usize>load<u32>(at, ENTRY_VALS) + (<usize>i << 3));
+  if (tag <= Tag.NULL) {
+    const rule = <u8>load<u32>(at, ENTRY_RULE);
+    if (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING)) return to;
+  } else if (tag == Tag.ERROR) {
+    fail(offOf(val), lenOf(val));
+    return 0;
+  }
+  const p = copyName(to, at);
+  const raw = <usize>load<u32>(at, ENTRY_RAW);
+  if (raw && (tag == Tag.F64 || tag == Tag.I64)) {
+    const text = load<u64>(raw + (<usize>i << 3));
+    if (lenOf(text)) return copyNumber(p, text);
+  }
+  return writeValue(p, tag, val);
+}
+
+/** Copies the source text of a number. */
+// @ts-ignore: decorator
+@inline function copyNumber(to: usize, text: u64): usize {
+  const len = lenOf(text);
+  v128.store(to, v128.load(offOf(text)));
+  if (len > 16) v128.store(to, v128.load(offOf(text), 16), 16);
+  return to + len;
 }
 
 // @ts-ignore: decorator

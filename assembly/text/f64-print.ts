@@ -1,7 +1,7 @@
 // Double to shortest text that reads back as the same double (Raffaello Giulietti's Schubfach), in three layouts.
 import { POW10, POW10_LOWEST } from '../gen/pow10';
 import { mulHigh, pow10F64 } from './wide';
-import { digitCount, putDigits } from './i64';
+import { digitCount, pairOf, putDigits } from './i64';
 
 /** Longest text of printF64 and printF64General, bytes (with slack for block stores). */
 export const MAX_F64_TEXT: u32 = 32;
@@ -176,11 +176,37 @@ function printExponent(out: usize, n: u32, minExponentDigits: u32): usize {
   return at;
 }
 
+/** Largest whole part that printShort writes. */
+const SHORT_WHOLE: f64 = 9999;
+
+/**
+ * Writes a double of at most two decimals and four digits before them, as most measured ones are, and returns the end of the
+ * text; 0 for others. Without jumps: how long such numbers are changes from one to the next.
+ */
+// @ts-ignore: decorator
+@inline function printShort(out: usize, v: f64): usize {
+  const a = abs(v);
+  const hundreds = nearest(a * 100);
+  if (!(hundreds >= 1 && hundreds < (SHORT_WHOLE + 1) * 100 && hundreds / 100 == a)) return 0;
+  store<u8>(out, 0x2d);
+  const at = out + <usize>(v < 0);
+  const all = <u32>hundreds;
+  const whole = all / 100;
+  const decimals = all - whole * 100;
+  const thousands = whole / 100;
+  const count = 1 + <u32>(whole >= 10) + <u32>(whole >= 100) + <u32>(whole >= 1000);
+  store<u32>(at, (pairOf(thousands) | (pairOf(whole - thousands * 100) << 16)) >> ((4 - count) << 3));
+  store<u32>(at + count, 0x2e | (pairOf(decimals) << 8));
+  return at + count + select<u32>(0, select<u32>(2, 3, decimals % 10 == 0), decimals == 0);
+}
+
 /**
  * Writes a double as JSON: shortest digits, no point in whole numbers, exponent from 1e21 on and below 1e-6 (`1e+21`,
  * `1e-7`), -0 as `-0`. NaN and infinities, which JSON does not have, come out as text; callers check before.
  */
 export function printF64(out: usize, v: f64): usize {
+  const short = printShort(out, v);
+  if (short) return short;
   if (isSpecial(v)) return printSpecial(out, v);
   const at = begin(out, v);
   const n = digitCount(digits);

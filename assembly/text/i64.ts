@@ -10,6 +10,12 @@ const PAIRS: usize = memory.data<u8>([
   56,48,56,49,56,50,56,51,56,52,56,53,56,54,56,55,56,56,56,57, 57,48,57,49,57,50,57,51,57,52,57,53,57,54,57,55,57,56,57,57,
 ], 16);
 
+/** Both digits of a number below 100, the first one in the lower byte. */
+// @ts-ignore: decorator
+@inline export function pairOf(v: u32): u32 {
+  return load<u16>(PAIRS + (<usize>v << 1));
+}
+
 /** Longest text of an i64, bytes. */
 export const MAX_I64_TEXT: u32 = 20;
 
