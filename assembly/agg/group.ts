@@ -261,17 +261,25 @@ function assignTexts(spec: usize, set: usize, bind: usize, sel: usize, n: u32, g
     const hash = load<u32>(HASHES + i);
     const slot = load<u64>(table + (<usize>(hash & mask) << 3));
     let group = <usize>(slot >> 32);
-    if (
-      <u32>slot != hash || !group || len > SHORT || load<u32>(group, GROUP_KEY_LEN) != len ||
-      i8x16.bitmask(i8x16.eq(v128.load(group, SHORT_KEY), shortKey(offOf(text), len))) != 0xffff
-    ) {
-      group = findByHash(spec, set, offOf(text), len, hash);
-      if (!group) return false;
-      if (isNew) {
-        keepRow(spec, set, group, row);
-        table = <usize>load<u32>(set, TABLE);
-        mask = load<u32>(set, MASK);
+    // Conditions in each other: the value of a conjunction would be stored and tested once more.
+    if (<u32>slot == hash) {
+      if (group) {
+        if (load<u32>(group, GROUP_KEY_LEN) == len) {
+          if (len <= SHORT) {
+            if (i8x16.bitmask(i8x16.eq(v128.load(group, SHORT_KEY), shortKey(offOf(text), len))) == 0xffff) {
+              store<u32>(groups + i, <u32>group);
+              continue;
+            }
+          }
+        }
       }
+    }
+    group = findByHash(spec, set, offOf(text), len, hash);
+    if (!group) return false;
+    if (isNew) {
+      keepRow(spec, set, group, row);
+      table = <usize>load<u32>(set, TABLE);
+      mask = load<u32>(set, MASK);
     }
     store<u32>(groups + i, <u32>group);
   }

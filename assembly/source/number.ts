@@ -1,7 +1,7 @@
 // Numbers behind a known key. They mostly have as many digits as those before, and the same byte behind them: where that
 // shape fits, which one comparison of a block says, all digits are converted at once, and what stands behind the number is
-// looked at without waiting for them. A number of another shape is measured; when there are more of them, its shape takes
-// the place of the one before.
+// looked at without waiting for them. A step knows two shapes; a number of a third is measured. A shape gives way when numbers of
+// others come in a row.
 //
 //   shape (60 bytes)
 //   0    expected 16     the bytes without the values of the digits: sign, '0' for each digit, point, the byte behind; then zeros
@@ -20,6 +20,7 @@ const SHAPE_DIVISOR: usize = 48;
 const SHAPE_NONZERO: usize = 56;
 const SHAPE_LENGTH: usize = 58;
 const SHAPE_PATIENCE: usize = 59;
+const SHAPE_SIZE: usize = 60;
 
 /** A block of 16 bytes holds the number and the byte behind it. */
 const MAX_LENGTH: u32 = 15;
@@ -165,16 +166,31 @@ export function putMeasured(use: usize, p: usize, row: u32): void {
   store<u8>(block, 1, COL_HAS_RAW);
 }
 
-/**
- * Notes that the number at `p`, which was measured, does not have the shape. Returns true when there were so many of them
- * that the shape is now that of this number.
- */
-export function shapeLearn(shape: usize, p: usize): bool {
+/** Whether the shape makes a double of a number that becomes what `as` says. */
+// @ts-ignore: decorator
+@inline export function shapeIsDouble(shape: usize, as: u8): bool {
+  return as == NumberAs.F64 || abs(load<f64>(shape, SHAPE_DIVISOR)) != 1;
+}
+
+/** Notes a number of another shape; true when there were so many of them that the shape is to be replaced. */
+// @ts-ignore: decorator
+@inline export function mayReplace(shape: usize): bool {
   const patience = load<u8>(shape, SHAPE_PATIENCE);
-  if (patience) {
-    store<u8>(shape, patience - 1, SHAPE_PATIENCE);
-    return false;
+  if (!patience) return true;
+  store<u8>(shape, patience - 1, SHAPE_PATIENCE);
+  return false;
+}
+
+export function shapesSwap(a: usize, b: usize): void {
+  for (let i: usize = 0; i < SHAPE_SIZE; i += 4) {
+    const v = load<u32>(a + i);
+    store<u32>(a + i, load<u32>(b + i));
+    store<u32>(b + i, v);
   }
+}
+
+/** Makes the shape that of the number at `p`, which was measured. */
+export function shapeLearn(shape: usize, p: usize): void {
   const length = <u32>(measuredEnd - p);
   memory.fill(shape, 0, SHAPE_PLACES);
   memory.fill(shape + SHAPE_MOST + length + 1, 0xff, MAX_LENGTH - length);
@@ -194,5 +210,4 @@ export function shapeLearn(shape: usize, p: usize): bool {
   if (fraction) nonzero |= 1 << (length - 1);
   store<u16>(shape, <u16>nonzero, SHAPE_NONZERO);
   store<u8>(shape, <u8>length, SHAPE_LENGTH);
-  return true;
 }

@@ -13,7 +13,7 @@
 //   steps      STEP bytes each: START, UNKNOWN (after a member without step), MISS (matches all), then those learnt
 //   step       literal 60 | mask u32 (bits of the bytes of its first 16) | shape of its numbers 60 (number.ts) | len u8 | kind u8 |
 //              0 u16 | use u32 (address of the first of its name) | next: addresses of up to seven steps, u32 each, MISS behind
-//              the last
+//              the last | second shape 60
 import * as ctx from '../flow/context';
 import { alloc, free } from '../mem/alloc';
 import { poolAlloc } from '../mem/pool';
@@ -22,16 +22,20 @@ import { afterKey, scanString, skipSpace, stringEscaped, unescape } from '../jso
 import { SOURCE_STEP_ACCOUNT, SOURCE_STEP_CAPACITY, SOURCE_STEP_COUNT, SOURCE_STEP_MISSES, SOURCE_STEPS } from './state';
 import { findUse, NumberAs, USE_NEXT, USE_NUMBER, USE_TEXT, useAt } from './use';
 import { filling } from './batch';
-import { fits, hasFitted, isDouble, lengthOf, measure, measuredEnd, offset, putDouble, putInteger, putMeasured, shapeLearn } from './number';
+import {
+  fits, hasFitted, isDouble, lengthOf, mayReplace, measure, measuredEnd, offset, putDouble, putInteger, putMeasured, shapeIsDouble,
+  shapeLearn, shapesSwap,
+} from './number';
 import { putText, putValue, skipText, skipValue } from './value';
 
-const STEP: u32 = 192;
+const STEP: u32 = 224;
 const STEP_MASK: usize = 60;
 const STEP_SHAPE: usize = 64;
 const STEP_LEN: usize = 124;
 const STEP_KIND: usize = 125;
 const STEP_USE: usize = 128;
 const STEP_NEXT: usize = 132;
+const STEP_SECOND: usize = 164;
 const UNKNOWN: u32 = 1;
 const MISS: u32 = 2;
 const FIRST_LEARNT: u32 = 3;
@@ -146,21 +150,52 @@ export function decodeBySteps(steps: usize, p0: usize, end: usize, row: u32): us
   }
 }
 
-/** Decodes a value that is no number of the step's shape. */
+/** Decodes a value that is no number of the step's first shape. */
 function putOther(step: usize, p: usize, end: usize, row: u32): usize {
   const use = <usize>load<u32>(step, STEP_USE);
   const as = load<u8>(use, USE_NUMBER);
-  if (as == NumberAs.OTHER || !measure(p, as == NumberAs.I64)) return putValue(use, p, end, row);
-  if (shapeLearn(step + STEP_SHAPE, p)) store<u8>(step, isDouble(as) ? StepKind.DOUBLE : StepKind.INTEGER, STEP_KIND);
+  if (as == NumberAs.OTHER) return putValue(use, p, end, row);
+  const shape = step + STEP_SECOND;
+  const x = offset(shape, p);
+  const length = lengthOf(shape);
+  if (fits(shape, x) && length) {
+    const isF64 = shapeIsDouble(shape, as);
+    hasFitted(shape);
+    if (isF64) putDouble(shape, use, p, x, row);
+    else putInteger(shape, use, p, x, row);
+    if (mayReplace(step + STEP_SHAPE)) useSecond(step, isF64 ? StepKind.DOUBLE : StepKind.INTEGER);
+    return p + length;
+  }
+  if (!measure(p, as == NumberAs.I64)) return putValue(use, p, end, row);
+  if (!lengthOf(step + STEP_SHAPE)) {
+    shapeLearn(step + STEP_SHAPE, p);
+    store<u8>(step, isDouble(as) ? StepKind.DOUBLE : StepKind.INTEGER, STEP_KIND);
+  } else if (mayReplace(shape)) shapeLearn(shape, p);
   putMeasured(use, p, row);
   return measuredEnd;
 }
 
-/** Walks over a value that is no number of the step's shape. */
+/** Walks over a value that is no number of the step's first shape. */
 function skipOther(step: usize, p: usize, end: usize): usize {
+  const shape = step + STEP_SECOND;
+  const length = lengthOf(shape);
+  if (fits(shape, offset(shape, p)) && length) {
+    hasFitted(shape);
+    if (mayReplace(step + STEP_SHAPE)) useSecond(step, StepKind.SKIP_NUMBER);
+    return p + length;
+  }
   if (!measure(p, false)) return skipValue(p, end);
-  if (shapeLearn(step + STEP_SHAPE, p)) store<u8>(step, StepKind.SKIP_NUMBER, STEP_KIND);
+  if (!lengthOf(step + STEP_SHAPE)) {
+    shapeLearn(step + STEP_SHAPE, p);
+    store<u8>(step, StepKind.SKIP_NUMBER, STEP_KIND);
+  } else if (mayReplace(shape)) shapeLearn(shape, p);
   return measuredEnd;
+}
+
+/** More numbers have the second shape than the first: they change places. */
+function useSecond(step: usize, kind: u8): void {
+  shapesSwap(step + STEP_SHAPE, step + STEP_SECOND);
+  store<u8>(step, kind, STEP_KIND);
 }
 
 /** Reads a member that none of the steps at `way` matched. */

@@ -48,8 +48,8 @@ export interface RuleWishes {
   limits?: KernelOptions;
   /** A kernel that is there already; its output is not seen here. */
   kernel?: Kernel;
-  /** What a stream or table declares; nothing without it. */
-  declared?: (name: string) => Pick<StreamSpec, 'schema' | 'strict'>;
+  /** What a stream or table declares, and how its messages come; lines of JSON without it. */
+  declared?: (name: string) => Partial<StreamSpec>;
 }
 
 /** Opens the rule. Streams and tables are made by the statements. */
