@@ -5,10 +5,12 @@ import { constantOf } from '../../kernels/evaluate.js';
 import { ops } from '../../kernels/gen/ops.js';
 import { type ConstValue, col, constant, NONE, type Op, type Operand } from '../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../kernels/value.js';
-import { naive } from './naive-ops.js';
+import { naiveLists } from './naive-lists.js';
+import { naive as naiveOperators } from './naive-ops.js';
 import { VmKernel } from './vm-kernel.js';
 
 const kernel = new VmKernel();
+const naive = { ...naiveOperators, ...naiveLists };
 
 // ---- values ---------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,9 @@ let hasEnd: bool = false;
 export function stringSubstring(op: usize): void {
   hasEnd = load<u16>(op, OP_C) != OPERAND_NONE;
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
-    if (isAbsent(tagA, a)) {
+    // A null wins over an argument of the wrong kind.
+    const isAnyAbsent = isAbsent(tagA, a) || isAbsent(tagB, b) || (hasEnd && isAbsent(tagC, c));
+    if (isAnyAbsent && tagB != Tag.ERROR && tagC != Tag.ERROR) {
       giveNull();
       return;
     }
