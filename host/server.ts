@@ -156,6 +156,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   };
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });
+  sources.onChange = (name) => engine.sourceChanged?.(name);
   const storedRules = new RuleRepository(store);
   const keeper = new RuleKeeper(storedRules, engine, config.rule, log);
   const rules = new RuleService(keeper);
@@ -276,9 +277,14 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   for (const warning of warnings) log.warn(warning);
   log.info(`REST answers at ${url}`, { version: options.version, data: folders.data });
   let closing: Promise<void> | undefined;
+  // Tables that keep rows are there before the rules that send them some.
+  const startStored = async () => {
+    await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
+    await keeper.startStored();
+  };
   // Whoever waits for the server to come up is answered first.
   const rulesStarted = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))
-    .then(() => (closing === undefined ? keeper.startStored() : undefined))
+    .then(() => (closing === undefined ? startStored() : undefined))
     .catch((error: unknown) => {
       log.error(`starting the stored rules failed: ${reasonOf(error)}`);
     });

@@ -123,7 +123,7 @@ export interface LinkedNode {
   columnMap: number[] | null;
   /** Given back with outputs. */
   host: number;
-  /** Of a port: the node that it gives its rows to. */
+  /** Of a port: the node that it gives its rows to. Of a lookup: its table. */
   target?: NodeHandle;
   /**
    * Rows that fail in or before this node travel on to be reported at the sink (rule option `sendError`; the same for all
@@ -169,8 +169,8 @@ export interface Kernel {
   releaseColumns(stream: StreamHandle, indexes: number[]): void;
 
   /**
-   * Adds an operator below a stream or a node. An equal stateless node that exists there already (filter, encode without
-   * batching) is used again and its handle returned: keep the list of a node's users yourself. Every call counts;
+   * Adds an operator below a stream or a node. An equal node that exists there already (filter, encode without
+   * batching, keyed table) is used again and its handle returned: keep the list of a node's users yourself. Every call counts;
    * `releaseNode` undoes one and frees node and state with the last. Release children before their parent.
    * A merge node has no parent (null); its ports are added after it with `target` and released before it.
    * Throws RangeError when the plan does not fit the kernel's limits, KernelError when its memory is exhausted.

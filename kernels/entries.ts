@@ -6,7 +6,7 @@ import type { ColumnUse } from './ir.js';
 export interface NodeEntry {
   /** Node or stream above, 0 for a merge node. */
   readonly parent: number;
-  /** Node that a port gives its rows to, 0 for others. */
+  /** Node that a port gives its rows to, or the table of a lookup; 0 for others. */
   readonly target: number;
   /** Branches of the merge node whose rows come here, 1 without one. */
   readonly branches: number;
@@ -14,7 +14,7 @@ export interface NodeEntry {
   readonly key: string | null;
   uses: number;
   children: number;
-  /** Ports that give their rows to the node. */
+  /** Ports that give their rows to the node, lookups in it. */
   ports: number;
   /** What tells it from others whose state is saved (kernels/identity.ts), without the nodes above; null: it is not saved. */
   identity: bigint | null;

@@ -205,7 +205,7 @@ class WasmKernel implements Kernel {
     const parentAt = parent === null ? 0 : 'stream' in parent ? parent.stream : parent.node;
     const above = parent !== null && 'node' in parent ? this.node(parent.node) : null;
     const parentEntry = parent !== null && 'stream' in parent ? this.stream(parent.stream) : above;
-    const target = plan.kind === 'port' ? this.node(linked.target ?? 0) : null;
+    const target = plan.kind === 'port' || plan.kind === 'lookup' ? this.node(linked.target ?? 0) : null;
     const branches = plan.kind === 'merge' ? plan.branches.length : (above?.branches ?? 1);
     const image = nodeImage(linked, branches);
     const key = image.isShareable ? sharingKey(parentAt, image) : null;
@@ -260,7 +260,7 @@ class WasmKernel implements Kernel {
       return;
     }
     if (entry.children > 0) throw new Error(`operator ${node} still has ${entry.children} operators below it`);
-    if (entry.ports > 0) throw new Error(`operator ${node} still takes the rows of ${entry.ports} ports`);
+    if (entry.ports > 0) throw new Error(`${entry.ports} ports or lookups still refer to operator ${node}`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
     if (entry.key !== null) this.shared.delete(entry.key);

@@ -274,6 +274,42 @@ export type NodePlan =
    * fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
    */
   | { kind: 'analytic'; input: NodeInput; program: Program | null; functions: AnalyticPlan[]; name: string }
+  /**
+   * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing stands
+   * below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has the kind of
+   * change (insert, update, upsert, delete; without it the row is set) and the key of what is deleted. Equal ones of a
+   * stream are one node.
+   */
+  | {
+      kind: 'keyedTable';
+      input: NodeInput;
+      program: Program | null;
+      key: string;
+      row: Operand;
+      sent: Operand;
+      kindName: Operand;
+      keyName: Operand;
+      name: string;
+    }
+  /**
+   * Joins each row with the rows of the keyed table `table` (index of an earlier node) whose columns are equal to the
+   * keys, operands over the input that `program` computes. Output columns: `columns`, then `fields` of the table's row,
+   * MISSING where there is none (`left`). A row that matches several makes several only where rows come in messages; above
+   * the rows of a stream the keys must have the table's own. `condition` decides on each pair beside the keys: an operand over
+   * the output with a program of its own.
+   */
+  | {
+      kind: 'lookup';
+      input: NodeInput;
+      table: number;
+      type: 'inner' | 'left';
+      program: Program | null;
+      columns: Operand[];
+      fields: ColumnUse[];
+      keys: { name: string; operand: Operand }[];
+      condition: { program: Program; operand: Operand } | null;
+      name: string;
+    }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**

@@ -32,6 +32,8 @@ const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = 
     worksOnMany: true,
   },
   join: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: true },
+  keyedTable: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },
+  lookup: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   sort: { passesColumns: true, passesRows: false, keepsRows: false, worksOnMany: true },
   encode: { passesColumns: false, passesRows: false, keepsRows: false, worksOnMany: false },
 };

@@ -6,6 +6,7 @@ import { expandSpec, FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/l
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
+import { encodeKeyedTable, encodeLookup } from './lookup-spec.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
@@ -16,7 +17,7 @@ export interface NodeImage {
   spec: Uint8Array;
   /** Rows that fail travel on as error rows. */
   sendsErrors: boolean;
-  /** Equal nodes below the same parent can be one: the node keeps nothing from batch to batch. */
+  /** Equal nodes below the same parent can be one: the node keeps nothing from batch to batch, or the same for all. */
   isShareable: boolean;
 }
 
@@ -133,6 +134,28 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         kind: NodeKind.join,
         program: program(plan.program),
         spec: encodeJoin({ ...plan, steps: plan.steps.map(startedStep) }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'keyedTable': {
+      const { key, row, sent, kindName, keyName } = plan;
+      return {
+        kind: NodeKind.keyedTable,
+        program: program(plan.program),
+        spec: encodeKeyedTable(key, [row, sent, kindName, keyName].map(operand)),
+        sendsErrors: false,
+        isShareable: true,
+      };
+    }
+    case 'lookup':
+      return {
+        kind: NodeKind.lookup,
+        program: program(plan.program),
+        spec: encodeLookup(
+          { ...plan, condition: plan.condition && startedStep(plan.condition) },
+          linked.target ?? 0,
+          operand,
+        ),
         sendsErrors,
         isShareable: false,
       };

@@ -9,6 +9,8 @@ import { analyticOperator } from '../analytic/analytic';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
+import { keyedOperator } from '../lookup/keyed';
+import { lookupOperator } from '../lookup/lookup';
 import { eventTimeOperator } from '../window/event-time';
 import { sortOperator } from '../window/sort';
 import { windowOperator } from '../window/window';
@@ -25,4 +27,6 @@ export function operatorsInit(): void {
   expandOperator(operatorOf(NodeKind.EXPAND));
   joinOperator(operatorOf(NodeKind.JOIN));
   analyticOperator(operatorOf(NodeKind.ANALYTIC));
+  keyedOperator(operatorOf(NodeKind.KEYED_TABLE));
+  lookupOperator(operatorOf(NodeKind.LOOKUP));
 }

@@ -27,6 +27,8 @@ export namespace NodeKind {
   export const JOIN: u32 = 10;
   export const EXPAND: u32 = 11;
   export const ANALYTIC: u32 = 12;
+  export const KEYED_TABLE: u32 = 13;
+  export const LOOKUP: u32 = 14;
 }
 
 /** Flags of nodes; the host gives the first. */

@@ -1,41 +1,23 @@
 // Keys of rows: what equal values have in common. Numbers of both kinds are compared as doubles, so they are of one kind and
 // equal ones have one hash; null never equals anything.
-import { Tag, lenOf, offOf } from '../mem/layout';
-import { bytesHash, hashU64 } from '../value/bytes';
+import { Tag } from '../mem/layout';
+import { NO_HASH, hashAdd, hashDone } from '../value/equal-hash';
 import { pageTag, pageVal } from '../rows/page';
 import { JOIN_KEY_RIGHT, JOIN_STEP_KEYS, keyAt } from './spec';
+
+export { NO_HASH, hashAdd, hashDone } from '../value/equal-hash';
 
 /** Kinds of values are numbers below this; values of different kinds don't compare without an error. */
 export const KIND_COUNT: u32 = 16;
 export const KIND_NULL: u32 = 0;
 /** Values that compare with an error, or whose kind is not known. */
 export const KIND_OTHER: u32 = 15;
-/** Hash of a row that has no key. */
-export const NO_HASH: u32 = 0;
 
 export function kindOf(tag: u8): u32 {
   if (tag <= Tag.NULL) return KIND_NULL;
   if (tag == Tag.I64) return Tag.F64;
   if (tag == Tag.F64 || tag == Tag.STR || tag == Tag.BYTES || tag == Tag.BOOL || tag == Tag.TIME) return tag;
   return KIND_OTHER;
-}
-
-/** Adds a value that is not null to the hash of those before; begin with 0, end with `hashDone`. */
-export function hashAdd(hash: u32, tag: u8, payload: u64): u32 {
-  return hash * 31 + valueHash(tag, payload);
-}
-
-// @ts-ignore: decorator
-@inline export function hashDone(hash: u32): u32 {
-  return hash == NO_HASH ? 1 : hash;
-}
-
-function valueHash(tag: u8, payload: u64): u32 {
-  if (tag == Tag.STR || tag == Tag.BYTES) return bytesHash(offOf(payload), lenOf(payload));
-  if (tag == Tag.I64) return hashU64(reinterpret<u64>(<f64>(<i64>payload)));
-  // Adding 0 makes -0 to 0.
-  if (tag == Tag.F64) return hashU64(reinterpret<u64>(reinterpret<f64>(payload) + 0.0));
-  return hashU64(payload);
 }
 
 /** Hash of the keys of a row of the right side, in its page; NO_HASH when one of them is null. */

@@ -4,6 +4,7 @@
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/ir.js';
+import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
 import type { FieldTexts, FormTexts } from '../base/form-texts.js';
 import { loadPart } from './load-part.js';
@@ -97,8 +98,10 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   load(): Promise<(conf: Parsed<C> & Parsed<S>, context: SourceContext) => Source>;
 }
 
-/** A source in which rows are looked up: definitions are checked and kept, no rule can read them yet. */
+/** How lookup tables of the connector get their rows. */
 export interface LookupDeclaration {
+  /** The rows come by the connector's source, from the creation of the table on, and the newest of each key is kept. */
+  isKept?: boolean;
   /** Why a lookup table can't have this DATASOURCE and KEY. */
   refusal?(dataSource: string, key: string | null): string | undefined;
 }
@@ -106,6 +109,8 @@ export interface LookupDeclaration {
 export interface SinkDeclaration<C extends Spec, K extends Spec> {
   /** Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`. */
   props: K;
+  /** Why properties can't be together that each are right. */
+  refusal?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** Files that the properties name, by property: what is not allowed is refused. */
   files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
   /** Properties with files to which two rules had better not write both. */
@@ -214,7 +219,7 @@ function sourcePart<C extends Spec, S extends Spec, K extends Spec>(
 
 function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
   { name, connection, packages }: ConnectorDeclaration<C, S, K>,
-  { props, files, form, load, ownFiles }: SinkDeclaration<C, K>,
+  { props, refusal, files, form, load, ownFiles }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -223,7 +228,11 @@ function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
   return {
     props: spec,
     ownFiles,
-    check: (given) => void conf(given),
+    check: (given) => {
+      const parsed = conf(given);
+      const reason = refusal?.(parsed);
+      if (reason !== undefined) throw new HaumeaError('config', `${what}: ${reason}`);
+    },
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? form : () => form,
     load: loaded.load,

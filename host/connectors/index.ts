@@ -72,6 +72,12 @@ export function lookups(): ReadonlyMap<string, LookupDeclaration> {
   return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** True when rows of lookup tables of the type come by its source and are kept; otherwise it is asked for them. */
+export function isKeptTable(type: string): boolean {
+  const connector = byName.get(type);
+  return connector?.source !== undefined && (connector.lookup === undefined || connector.lookup.isKept === true);
+}
+
 function plannedLookups(): { name: string; lookup?: LookupDeclaration }[] {
   return Object.entries(plannedConnectors).map(([name, { lookup }]) => ({ name, lookup }));
 }

@@ -30,6 +30,9 @@ export class SourceRepository {
   /** Definitions that are kept in memory only (option TEMP). */
   readonly #temporary = new Map<string, StoredSource>();
 
+  /** Hears of each definition that has come, changed or gone. */
+  onChange: (name: string) => Promise<void> | void = () => {};
+
   constructor(store: Store) {
     this.#store = store;
   }
@@ -100,9 +103,8 @@ export class SourceRepository {
     const { name, options } = source.definition;
     if (options.temp) {
       this.#temporary.set(name, source);
-      return;
-    }
-    await this.#store.batch([this.change(source)], nothingToUndo);
+    } else await this.#store.batch([this.change(source)], nothingToUndo);
+    await this.onChange(name);
   }
 
   /** What stores a definition that is not temporary. */
@@ -134,9 +136,11 @@ export class SourceRepository {
   }
 
   async delete(name: string): Promise<void> {
-    if (this.#temporary.delete(name)) return;
-    this.#parsed.delete(name);
-    await this.#store.batch([this.removal(name)], nothingToUndo);
+    if (!this.#temporary.delete(name)) {
+      this.#parsed.delete(name);
+      await this.#store.batch([this.removal(name)], nothingToUndo);
+    }
+    await this.onChange(name);
   }
 
   /** What deletes a stored definition. */

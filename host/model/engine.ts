@@ -206,6 +206,11 @@ export interface Engine {
    * Throws HaumeaError when the rule could not be planned any more.
    */
   fieldsRead(id: string, stream: string): string[] | undefined;
+  /**
+   * A stream or table was made, replaced or dropped. Resolves when a lookup table that keeps rows takes them, or when that is
+   * not to be waited for.
+   */
+  sourceChanged?(name: string): Promise<void>;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
   /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */

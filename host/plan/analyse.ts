@@ -9,6 +9,7 @@ import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
 import { bindJoins, inRowOrder, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow, WindowSpec } from './logical.js';
+import { bindLookup, checkLookups, isByKey, type Lookup } from './lookup.js';
 import { isRowMaker, Scope } from './scope.js';
 import { bindSelectList, type SelectList } from './select-list.js';
 import type { Source } from './source.js';
@@ -17,11 +18,14 @@ import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values 
 export interface Analysis {
   sources: Source[];
   root: Extract<Logical, { kind: 'project' }>;
+  /** What the user should know of the statement. */
+  remarks: string[];
 }
 
 /** Checks the statement of a rule and returns its logical plan. Throws `plan` errors. */
 export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, values: Values): Analysis {
   const sources = sourcesOf(select, rule.options, catalog, values);
+  checkLookups(select.from, select.joins, sources);
   const { isEventTime } = rule.options;
   checkWindow(select, rule);
   const isGrouped = makesGroups(select);
@@ -35,7 +39,8 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);
   const ordered = statement.ordered(statement.rows(input));
   const rows = expand === null ? ordered : statement.expanded(ordered, expand);
-  return { sources, root: withAnalytics({ kind: 'project', input: statement.limited(rows), row }) };
+  const root = withAnalytics({ kind: 'project', input: statement.limited(rows), row });
+  return { sources, root, remarks: statement.remarks };
 }
 
 const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false, hasAnalytics: true });
@@ -61,6 +66,8 @@ function inputOf(streams: Source[], isEventTime: boolean): Input {
 
 /** The clauses between FROM and LIMIT, in the order in which they work. */
 class Statement {
+  readonly remarks: string[] = [];
+
   constructor(
     private readonly select: Select,
     private readonly sources: Source[],
@@ -124,13 +131,42 @@ class Statement {
       isGrouped: false,
       sendEmpty: false,
     };
-    const steps = bindJoins(select.joins, sources, binder, { ...rowClause('ON'), hasAnalytics: false });
-    const pairs = filtered({ kind: 'join', input: gathered, sources, steps }, where, 'where');
+    const onClause = { ...rowClause('ON'), hasAnalytics: false };
+    const lookups = this.#lookups(onClause);
+    const isJoined = (i: number): boolean => sources[i + 1]?.isLookup !== true;
+    const joins = select.joins.filter((_join, i) => isJoined(i));
+    const isAlone = joins.length === 0;
+    const others = sources.filter(({ isLookup }) => !isLookup);
+    const steps = bindJoins(joins, others, binder, onClause);
+    const isRowByRow = isAlone && this.#isRowByRow(lookups);
+    const rows: Logical = isAlone
+      ? isRowByRow
+        ? root
+        : gathered
+      : { kind: 'join', input: gathered, sources: others, steps };
+    const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
+    const pairs = filtered(looked, where, 'where');
+    if (isRowByRow) return pairs;
     const keys = this.#groupKeys();
     const shown = this.#shown();
     if (!this.isGrouped && shown.length === 0) return this.#having(pairs, keys);
     const messages = messageGroups(pairs, keys, values);
     return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
+  }
+
+  #lookups(clause: Clause): Lookup[] {
+    const { select, sources, binder, values } = this;
+    return select.joins.flatMap((join, i) => {
+      const source = sources[i + 1];
+      if (source?.isLookup !== true) return [];
+      return [bindLookup(join, source, binder, clause, values, (text) => this.remarks.push(text))];
+    });
+  }
+
+  /** True where each row becomes one at most and is a message of its own from one end to the other. */
+  #isRowByRow(lookups: readonly Lookup[]): boolean {
+    const { window, having, orderBy } = this.select;
+    return window === null && having === null && orderBy.length === 0 && !this.isGrouped && lookups.every(isByKey);
   }
 
   #windowed({ root, timestamp }: Input, where: Value | null): Logical {

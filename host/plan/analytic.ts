@@ -1,9 +1,10 @@
 /**
  * Where functions that look back are computed: by operators of their own, which pass all rows on. On rows as they come, before
- * anything is left out of them; what is made of aggregates or of a window, when the window has given its rows; numbers of rows
+ * anything is left out of them; what is made of aggregates, of a window or of rows that were looked up, when these are there; numbers of rows
  * after HAVING; columns that changed last of all.
  */
 import { refuse } from './errors.js';
+import { sourcesIn } from './join.js';
 import { chainOf, type Logical, valuesOf } from './logical.js';
 import { type AnalyticValue, childrenOf, type Value } from './value.js';
 
@@ -21,7 +22,8 @@ export function withAnalytics(root: Project): Project {
   const chain = chainOf(root).slice(0, -1);
   const found = analyticsIn([...chain, root].flatMap(valuesOf));
   if (found.length === 0) return root;
-  const placeOf = placing();
+  const lookedUp = new Set(chain.flatMap((node) => (node.kind === 'lookup' ? [node.source.index] : [])));
+  const placeOf = placing(lookedUp);
   for (const node of chain) {
     if (node.kind !== 'filter' || node.clause !== 'having') continue;
     const late = analyticsIn(valuesOf(node)).some((value) => placeOf(value) === 'having');
@@ -30,7 +32,7 @@ export function withAnalytics(root: Project): Project {
   const expand = chain.findIndex(({ kind }) => kind === 'expand');
   const tops: Record<Place, number> = {
     rows: chain.findLastIndex(({ kind }) => kind === 'source' || kind === 'merge' || kind === 'watermark'),
-    window: chain.findLastIndex(({ kind }) => kind === 'window'),
+    window: chain.findLastIndex(({ kind }) => kind === 'window' || kind === 'lookup'),
     having: chain.findLastIndex(({ kind }) => !afterNumbers.has(kind)),
     output: (expand < 0 ? chain.length : expand) - 1,
   };
@@ -45,12 +47,12 @@ export function withAnalytics(root: Project): Project {
 }
 
 /** Says for each function where it is computed: no earlier than those that it is computed of. */
-function placing(): (value: AnalyticValue) => Place {
+function placing(lookedUp: ReadonlySet<number>): (value: AnalyticValue) => Place {
   const known = new Map<AnalyticValue, number>();
   const visit = (value: AnalyticValue): number => {
     const before = known.get(value);
     if (before !== undefined) return before;
-    const own = value.fn === 'changedItem' || value.fn === 'changedColumns' ? 'output' : ownPlace(value);
+    const own = value.fn === 'changedItem' || value.fn === 'changedColumns' ? 'output' : ownPlace(value, lookedUp);
     const place = Math.max(places.indexOf(own), ...analyticsIn(childrenOf(value)).map(visit));
     known.set(value, place);
     return place;
@@ -58,9 +60,10 @@ function placing(): (value: AnalyticValue) => Place {
   return (value) => places[visit(value)] ?? 'output';
 }
 
-function ownPlace({ fn, isAfterWindow }: AnalyticValue): Place {
-  if (fn === 'rowNumber') return 'having';
-  return isAfterWindow ? 'window' : 'rows';
+function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>): Place {
+  if (value.fn === 'rowNumber') return 'having';
+  const isLater = value.isAfterWindow || sourcesIn(value).some((source) => lookedUp.has(source));
+  return isLater ? 'window' : 'rows';
 }
 
 /** Operators above the node for the functions that belong there: functions of others' results above these. */

@@ -232,7 +232,7 @@ export class Binder {
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, use OVER (WHEN …)`, span);
     if (fn === 'changedItem')
       throw refuse(`${name} gives several columns: it can only be an item of SELECT by itself`, span);
-    if (scope.sources.length > 1) throw notSupported(`${name} in a join`, span);
+    if (scope.sources.filter(({ isLookup }) => !isLookup).length > 1) throw notSupported(`${name} in a join`, span);
     const isNumber = fn === 'rowNumber';
     if (isNumber && clause.place !== 'window')
       throw refuse(`${name} numbers rows of the result, which ${clause.name} comes before`, span);

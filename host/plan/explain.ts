@@ -47,6 +47,7 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
 
 function sourcesOf(node: Logical): readonly Source[] {
   if (node.kind === 'source') return [node.source];
+  if (node.kind === 'lookup') return [node.source];
   return node.kind === 'merge' || node.kind === 'join' ? node.sources : [];
 }
 
@@ -105,6 +106,18 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       const tables = tablesOf(node.sources).map(({ name }) => name);
       if (tables.length > 0) lines.push(['JoinAlignPlan', `Emitters:[ ${tables.join(', ')} ]`]);
       return lines;
+    }
+    case 'lookup': {
+      const { source, type, keys, condition } = node;
+      const by = keys.map(({ name, value }) => `${source.ownName}.${name} = ${show(value)}`).join(', ');
+      const on = condition === null ? '' : `, condition:${show(condition)}`;
+      const kept = source.isKept ? `, kept by key ${source.definition.options.key}` : '';
+      return [
+        [
+          'LookupPlan',
+          `Join:{ joinType:${type.toUpperCase()}_JOIN, table:${source.name}${kept}, keys:[ ${by} ]${on} }`,
+        ],
+      ];
     }
     case 'merge':
       return [];

@@ -2,20 +2,24 @@
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import { parseSelect } from '../sql/parser.js';
+import type { StreamDefinition } from '../sql/source-def.js';
 import { analyse, outputFieldsOf } from './analyse.js';
 import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
 import { growthWarnings } from './growth.js';
 import type { Root } from './logical.js';
-import { lower, type Physical } from './physical.js';
+import { planTable } from './lookup.js';
+import { lower } from './physical.js';
+import type { Physical } from './physical-plan.js';
 import { filterBeforeJoin } from './rules/filter-before-join.js';
+import { filterBeforeLookup } from './rules/filter-before-lookup.js';
 import { type Fold, foldConstants } from './rules/fold-constants.js';
 import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
 import { splitFilters } from './rules/split-filters.js';
 import { streamFirst } from './rules/stream-first.js';
-import type { Source } from './source.js';
+import { Source } from './source.js';
 import { tapsOf } from './taps.js';
 import { topologyOf } from './topology.js';
 import { typeWarnings } from './type-warnings.js';
@@ -26,6 +30,7 @@ export type { Fold } from './rules/fold-constants.js';
 interface Planned {
   sources: Source[];
   roots: Root[];
+  remarks: readonly string[];
   physical: Physical;
 }
 
@@ -35,17 +40,31 @@ interface Planned {
  * @param fold evaluates constant expressions; see Kernel.evaluate
  */
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
-  const { sources, roots, physical } = plan(rule, catalog, fold);
+  const { sources, roots, remarks, physical } = plan(rule, catalog, fold);
   const { graph } = rule;
   return {
     sources: sources.map(({ name, index }) => ({
       stream: name,
-      columns: (physical.columns[index] ?? []).map(({ use }) => use),
+      columns: (physical.read[index] ?? []).map(({ use }) => use),
     })),
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))],
-    warnings: warningsOf(roots),
+    warnings: [...remarks, ...warningsOf(roots)],
+  };
+}
+
+/** Plans what keeps the rows of a lookup table: the node that all rules on the table share. Throws as `planRule`. */
+export function planKeptTable(definition: StreamDefinition): RulePlan {
+  const { name } = definition;
+  const table = { name, alias: null, span: { start: 0, end: 0, line: 1, column: 1 } };
+  const { columns, node } = planTable(new Source(0, definition, table, new Values()));
+  return {
+    sources: [{ stream: name, columns: columns.map(({ use }) => use) }],
+    nodes: [node],
+    topology: { sources: [], edges: {} },
+    operators: [],
+    outputFields: [],
   };
 }
 
@@ -56,8 +75,8 @@ export function ruleTaps(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ta
 
 /** The plan as text, a line for each operator from the sinks down to the streams, then one for each warning. */
 export function explainRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): string {
-  const { roots, physical } = plan(rule, catalog, fold);
-  const warnings = warningsOf(roots).map((info) => JSON.stringify({ op: 'Warning', info }));
+  const { roots, remarks, physical } = plan(rule, catalog, fold);
+  const warnings = [...remarks, ...warningsOf(roots)].map((info) => JSON.stringify({ op: 'Warning', info }));
   return [...roots.map(({ node }) => explainLines(node, physical.columns)), ...warnings].join('\n');
 }
 
@@ -74,15 +93,17 @@ export function sourcesOf(sql: string): string[] {
 function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const values = new Values();
   const { graph } = rule;
-  const { sources, roots } =
-    graph === undefined ? planStatement(rule, catalog, values) : planGraph(graph, rule, catalog, values);
+  const { sources, roots, remarks } =
+    graph === undefined
+      ? planStatement(rule, catalog, values)
+      : { ...planGraph(graph, rule, catalog, values), remarks: [] };
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
-  const better = filterBeforeJoin(streamFirst(single));
-  return { sources, roots: better, physical: lower(better, rule, values, sources.length) };
+  const better = filterBeforeJoin(filterBeforeLookup(streamFirst(single)));
+  return { sources, roots: better, remarks, physical: lower(better, rule, values, sources) };
 }
 
 /** A statement has one root for all of its actions. */
 function planStatement(rule: RuleDefinition, catalog: Catalog, values: Values): Omit<Planned, 'physical'> {
-  const { sources, root } = analyse(parseSelect(rule.sql), rule, catalog, values);
-  return { sources, roots: [{ node: root, actions: rule.actions.map((_action, i) => i) }] };
+  const { sources, root, remarks } = analyse(parseSelect(rule.sql), rule, catalog, values);
+  return { sources, remarks, roots: [{ node: root, actions: rule.actions.map((_action, i) => i) }] };
 }

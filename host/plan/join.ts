@@ -3,7 +3,7 @@ import type { Catalog, RuleOptions } from '../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import type { Binder, Clause } from './bind.js';
-import { notSupported, refuse } from './errors.js';
+import { refuse } from './errors.js';
 import { chainOf, type JoinSpec, type Logical } from './logical.js';
 import { Source } from './source.js';
 import { type ColumnValue, childrenOf, type Value, type Values } from './value.js';
@@ -20,17 +20,13 @@ const types: Record<JoinKind, JoinSpec['type']> = {
 export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog, values: Values): Source[] {
   const tables = [select.from, ...select.joins.map(({ table }) => table)];
   const definitions = tables.map((table) => definitionOf(table, catalog));
-  tables.forEach((table, i) => {
-    if (definitions[i]!.options.tableKind === 'lookup') {
-      throw notSupported(`joining lookup tables (${table.name})`, table.span);
-    }
-  });
   const streams = definitions.filter(({ kind }) => kind === 'stream');
   if (streams.length === 0) {
     throw refuse(`${select.from.name} is a table: a rule needs a stream, to which tables are joined`, select.from.span);
   }
   checkNames(tables);
-  if (select.window === null && streams.length > 1 && streams.length === definitions.length) {
+  const scanned = definitions.some(({ options }) => options.tableKind === 'scan');
+  if (select.window === null && streams.length > 1 && !scanned) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
   const sources = tables.map((table, i) => new Source(i, definitions[i]!, table, values));
@@ -43,9 +39,9 @@ export function streamsOf(sources: readonly Source[]): Source[] {
   return sources.filter(({ isTable }) => !isTable);
 }
 
-/** Those whose rows are kept for the messages of streams, in their order. */
+/** Those whose rows a join keeps for the messages of streams, in their order. */
 export function tablesOf(sources: readonly Source[]): Source[] {
-  return sources.filter(({ isTable }) => isTable);
+  return sources.filter(({ isTable, isLookup }) => isTable && !isLookup);
 }
 
 /** What a stream or table was created as. */
@@ -106,6 +102,7 @@ export function bindJoins(
 /** Sources that rows of the plan may have no row of: those on the side of an outer join that need no partner. */
 export function absentSources(root: Logical): Source[] {
   return chainOf(root).flatMap((node) => {
+    if (node.kind === 'lookup') return node.type === 'left' ? [node.source] : [];
     if (node.kind !== 'join') return [];
     const { sources, steps } = node;
     const joined = steps.map(({ source }) => source);

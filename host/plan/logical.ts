@@ -46,6 +46,12 @@ export type WindowSpec =
   /** Above a join: what a window gave is a window again. */
   | { kind: 'message'; start: Value; end: Value; trigger: Value };
 
+/** A column of a lookup table and the value that it must be equal to. */
+export interface LookupKey {
+  name: string;
+  value: Value;
+}
+
 /** One step of a join: the rows so far with those of one more source. */
 export interface JoinSpec {
   type: 'inner' | 'left' | 'right' | 'full' | 'cross';
@@ -87,6 +93,15 @@ export type Logical = Labelled &
     | { kind: 'watermark'; input: Logical; timestamp: Value | null }
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
     | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
+    /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
+    | {
+        kind: 'lookup';
+        input: Logical;
+        source: Source;
+        type: 'inner' | 'left';
+        keys: LookupKey[];
+        condition: Value | null;
+      }
     /** Computes values once for all that stands above it. */
     | { kind: 'compute'; input: Logical; values: Value[] }
     /** Computes functions that look back at the rows before, for all that stands above it. */
@@ -207,6 +222,8 @@ export function valuesOf(node: Logical): Value[] {
       return node.timestamp === null ? [] : [node.timestamp];
     case 'join':
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
+    case 'lookup':
+      return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
     case 'compute':
     case 'analytic':
       return node.values;
@@ -248,6 +265,12 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return node;
     case 'join':
       return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
+    case 'lookup':
+      return {
+        ...node,
+        keys: node.keys.map((key) => ({ ...key, value: map(key.value) })),
+        condition: maybe(node.condition),
+      };
     case 'compute':
       return { ...node, values: node.values.map(map) };
     case 'expand':

@@ -1,46 +1,19 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
-import type { AggregatePlan, AnalyticPlan, JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
-import { col, NONE, reg } from '../../kernels/ir.js';
+import type { AggregatePlan, AnalyticPlan, NodePlan, Operand } from '../../kernels/ir.js';
+import { col, reg } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
-import { equalities, streamsOf, tablesOf } from './join.js';
+import { joinNode } from './join-node.js';
 import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
+import { planTable } from './lookup.js';
+import { lookupNode } from './lookup-node.js';
+import type { Physical, Step } from './physical-plan.js';
 import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Source } from './source.js';
 import { type AggregateValue, type ColumnValue, type Value, type Values, withoutItem } from './value.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
-
-/** A step of the topology and the nodes that do its work. */
-export interface Step {
-  kind:
-    | 'watermark'
-    | 'analytic'
-    | 'windowFilter'
-    | 'filter'
-    | 'window'
-    | 'join_aligner'
-    | 'join'
-    | 'aggregate'
-    | 'having'
-    | 'order'
-    | 'project'
-    | 'projectset';
-  nodes: number[];
-}
-
-export interface Physical {
-  columns: ColumnValue[][];
-  nodes: NodePlan[];
-  steps: Step[];
-  /** Nodes that do the work of each node of a graph. */
-  labelled: Map<string, number[]>;
-  /** Encode nodes of each action; several where a sink of a graph has several inputs. */
-  encoders: number[][];
-  /** What stands in the batches that nodes give on; not of encode nodes and ports. */
-  rows: Map<number, readonly (Value | null)[]>;
-}
 
 /** Name of the filters behind the outputs of a switch. */
 export const caseName = 'case';
@@ -50,16 +23,22 @@ const mergeBranch = 0;
 const mergeTime = 1;
 
 /** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
-export function lower(roots: readonly Root[], rule: RuleDefinition, values: Values, sources: number): Physical {
+export function lower(
+  roots: readonly Root[],
+  rule: RuleDefinition,
+  values: Values,
+  sources: readonly Source[],
+): Physical {
   const outputs = roots.map((root) => outputsOf(root, rule, values));
   const outputValues = new Map(roots.map(({ node }, i) => [node, outputs[i]!.flatMap(shapeValues)]));
-  const columns = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources);
+  const columns = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources.length);
   const lowering = new Lowering(rule, columns, values, new Readers(roots, outputValues));
   roots.forEach(({ node }, i) => {
     lowering.addRoot(node, outputs[i]!);
   });
   return {
     columns,
+    read: columns.map((needed, i) => lowering.tables.get(i)?.columns ?? (sources[i]?.isLookup ? [] : needed)),
     nodes: lowering.nodes,
     steps: lowering.steps,
     labelled: lowering.labelled,
@@ -74,6 +53,8 @@ class Lowering {
   readonly labelled = new Map<string, number[]>();
   readonly encoders: number[][] = [];
   readonly rows = new Map<number, readonly (Value | null)[]>();
+  /** Tables in which rows are looked up, by their sources: the columns that they keep and their nodes. */
+  readonly tables = new Map<number, { columns: ColumnValue[]; node: number }>();
   private path: Path;
   /** Where the rows of operators are that have their nodes already. */
   private readonly places = new Map<Logical, Path>();
@@ -156,6 +137,9 @@ class Lowering {
         return;
       case 'join':
         this.addJoin(node);
+        return;
+      case 'lookup':
+        this.addLookup(node);
         return;
       case 'window':
         if (this.readers.isJoined(node)) this.addCollectingWindow(node);
@@ -367,53 +351,47 @@ class Lowering {
     return time?.kind === 'column' ? this.operandOf(time) : col(this.path.columns);
   }
 
-  /** Tables are the branches after those of the streams, their columns stand behind the window's. */
   private addJoin(node: Extract<Logical, { kind: 'join' }>): void {
-    const { sources, steps } = node;
     const into = this.nodes.length;
-    const tables = tablesOf(sources);
-    const [bottom] = chainOf(node);
-    const order = [...(bottom?.kind === 'merge' ? bottom.sources : streamsOf(sources)), ...tables];
-    const branchOf = (source: number): number => order.findIndex(({ index }) => index === source);
-    const { input } = this.path;
-    const [from] = sources;
-    if (from === undefined) throw new Error('a join of no sources');
-    const all = [...this.path.columnValues, ...tables.flatMap(({ index }) => this.columns[index] ?? [])];
-    const plans = steps.map((step): JoinStep => {
-      // Pairs are a batch of their own: what an earlier step computed does not stand in it.
-      this.path = this.path.afterNew(into, all);
-      const keys = equalities(step).map(({ left, right }) => ({
-        leftBranch: branchOf(left.source),
-        left: this.operandOf(left),
-        right: this.operandOf(right),
-      }));
-      const { type } = step;
-      const branch = branchOf(step.source);
-      if (step.condition === null) return { type, branch, program: null, condition: null, keys };
-      const builder = new ProgramBuilder(this.path);
-      const condition = builder.operand(step.condition);
-      return { type, branch, program: builder.finish(), condition, keys };
+    const { plan, path, tables } = joinNode(node, {
+      index: into,
+      path: this.path,
+      columns: this.columns,
+      ownerOf: (value) => this.ownerOf(value),
     });
-    const join: NodePlan = {
-      kind: 'join',
-      input,
-      program: null,
-      branch: order.length - tables.length > 1 ? col(0) : NONE,
-      branches: order.map(({ index }) =>
-        all.flatMap((value, i) => (value !== null && this.ownerOf(value) === index ? [i] : [])),
-      ),
-      first: branchOf(from.index),
-      steps: plans,
-      columns: all.length,
-      tables: tables.map(({ index, retainRows }) => ({ branch: branchOf(index), retainRows })),
-      name: 'join',
-    };
     if (tables.length > 0) this.steps.push({ kind: 'join_aligner', nodes: [into] });
-    this.pushNew(join, 'join', all);
-    for (const { index } of tables) {
+    this.record(plan, 'join');
+    this.path = path;
+    for (const { index, branch } of tables) {
       const columns = this.columns[index] ?? [];
-      this.nodes.push(this.portOf(Path.ofSource(index, columns), columns, into, branchOf(index), null));
+      this.nodes.push(this.portOf(Path.ofSource(index, columns), columns, into, branch, null));
     }
+  }
+
+  private addLookup(node: Extract<Logical, { kind: 'lookup' }>): void {
+    const { source } = node;
+    const table = this.tableOf(source);
+    const index = this.nodes.length;
+    const { plan, path } = lookupNode(node, {
+      table,
+      index,
+      path: this.path,
+      own: this.columns[source.index] ?? [],
+      above: this.readers.valuesAbove(node),
+      isHeld: (value) => this.isHeld(value),
+    });
+    this.record(plan, null);
+    this.steps.push({ kind: 'lookup', nodes: [index], table: source.ownName });
+    this.path = path;
+  }
+
+  /** The node of a lookup table. */
+  private tableOf(source: Source): number {
+    const known = this.tables.get(source.index);
+    if (known !== undefined) return known.node;
+    const { columns, node } = planTable(source);
+    this.tables.set(source.index, { columns, node: this.nodes.length });
+    return this.nodes.push(node) - 1;
   }
 
   private addWindow(node: Extract<Logical, { kind: 'window' }>): void {

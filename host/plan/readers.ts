@@ -38,9 +38,12 @@ export class Readers {
     return (this.readers.get(node)?.length ?? 0) > 1;
   }
 
-  /** True when a join reads the rows of the window. */
+  /** True when a join or lookup reads the rows of the window. */
   isJoined(window: Logical): boolean {
     const readers = this.readers.get(window) ?? [];
-    return readers.some((reader) => reader.kind === 'join' || (reader.kind !== 'window' && this.isJoined(reader)));
+    return readers.some(
+      (reader) =>
+        reader.kind === 'join' || reader.kind === 'lookup' || (reader.kind !== 'window' && this.isJoined(reader)),
+    );
   }
 }

@@ -92,6 +92,23 @@ function showNode(node: NodePlan): string[] {
       const first = node.first ? [`first branch ${node.first}`] : [];
       return [...showOps(node.program), ...tables, ...first, ...node.steps.flatMap(showJoin)];
     }
+    case 'keyedTable': {
+      const show = shower(node.program);
+      return [...showOps(node.program), `keep ${show(node.row)} by ${node.key}`];
+    }
+    case 'lookup': {
+      const show = shower(node.program);
+      const keys = node.keys.map(({ name, operand }) => `${name}=${show(operand)}`).join(' ');
+      const { condition } = node;
+      const on = condition === null ? [] : showOps(condition.program);
+      return [
+        ...showOps(node.program),
+        `${node.type} join table #${node.table} by ${keys}`,
+        ...on,
+        ...(condition === null ? [] : [`where ${shower(condition.program)(condition.operand)}`]),
+        `give ${[...node.columns.map(show), ...node.fields.map(showUse)].map((text, i) => `c${i}=${text}`).join(' ')}`,
+      ];
+    }
     case 'encode':
       return [...showOps(node.program), ...showOutput(node.output, shower(node.program), node.actions)];
     default:

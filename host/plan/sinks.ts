@@ -79,8 +79,10 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
 }
 
 function readWishes({ type, props }: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
+  const own = connectorOf(type)?.sink?.props ?? {};
   for (const name of unsupported) {
-    if (isSet(props[name])) throw notSupported(`sink property ${name}`);
+    const isTaken = own[name] !== undefined && own[name].declared.notYet === undefined;
+    if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
   }
   checkDynamic(type, props);
   const encode = encodeFor(type, props);

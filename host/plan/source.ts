@@ -2,6 +2,7 @@
 import type { ColumnType, ColumnUse } from '../../kernels/ir.js';
 import { nearest } from '../base/nearest.js';
 import { decodeOf } from '../codecs/index.js';
+import { isKeptTable } from '../connectors/index.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { formatFault } from '../functions/time-format.js';
 import type { FieldType, Span, TableRef } from '../sql/ast.js';
@@ -28,7 +29,7 @@ export class Source {
     readonly index: number,
     readonly definition: StreamDefinition,
     table: TableRef,
-    private readonly values: Values,
+    readonly values: Values,
   ) {
     const { fields, options } = definition;
     const decode = decodeOf(options.format);
@@ -65,6 +66,16 @@ export class Source {
   /** A table: its rows are kept and joined to those of streams. */
   get isTable(): boolean {
     return this.definition.kind === 'table';
+  }
+
+  /** A table in which the rows of streams are looked up. */
+  get isLookup(): boolean {
+    return this.definition.options.tableKind === 'lookup';
+  }
+
+  /** A lookup table whose rows come as those of a stream do and are kept; others are asked for rows. */
+  get isKept(): boolean {
+    return this.isLookup && isKeptTable(this.definition.options.type);
   }
 
   /** How many of its newest rows a table keeps. */

@@ -1,7 +1,7 @@
 /** What a traced rule shows beside its results: the rows that its operators give on. */
 import { col, type NodePlan, type Operand, type Tap } from '../../kernels/ir.js';
 import { passesRows, sourceOfColumns } from '../../kernels/kinds.js';
-import type { Physical } from './physical.js';
+import type { Physical } from './physical-plan.js';
 import type { Value } from './value.js';
 
 type Field = { name: string; operand: Operand; plain: boolean };

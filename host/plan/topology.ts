@@ -3,7 +3,7 @@ import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
 import { connectorOf, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { streamsOf, tablesOf } from './join.js';
-import type { Physical } from './physical.js';
+import type { Physical } from './physical-plan.js';
 import type { Source } from './source.js';
 
 /** Names the operators of a planned rule, how they follow one another and which nodes do the work of each. */
@@ -34,9 +34,10 @@ export function topologyOf(
   const streams = streamsOf(sources);
   const tables = tablesOf(sources);
   let ends = streams.map(addSource);
-  for (const { kind, nodes } of physical.steps) {
+  for (const { kind, nodes, table } of physical.steps) {
     if (kind === 'join_aligner') ends.push(...tables.map(addSource));
-    const name = `op_${number}_${kind}`;
+    // Lookups are called like their tables.
+    const name = table === undefined ? `op_${number}_${kind}` : `op_${table}`;
     // The filter of a window is a part of it and has its number.
     if (kind !== 'windowFilter') number++;
     operators.push({ name, part: 'operator', nodes });

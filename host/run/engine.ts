@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { callHost } from '../functions/registry.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
-import { explainRule, type Fold, planRule, ruleTaps } from '../plan/index.js';
+import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import { freeAccess } from './access.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
@@ -53,6 +53,7 @@ export function createEngine(options: EngineOptions): Rules {
   const planner = {
     plan: (rule: RuleDefinition, seen: Catalog) => planRule(rule, seen, fold),
     explain: (rule: RuleDefinition, seen: Catalog) => explainRule(rule, seen, fold),
+    table: planKeptTable,
     taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(rule, seen, fold),
   };
   return new Rules({

@@ -73,8 +73,10 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     type,
     dataSource: options.datasource,
     props,
-    // Who comes while others read a file would have the rest of it only.
-    isShared: options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true),
+    // Lookup tables are kept once for all. Who comes while others read a file would have the rest of it only.
+    isShared:
+      options.tableKind === 'lookup' ||
+      (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
     format: decode.kernel,
     ...decode.stream?.(options),
     schema:

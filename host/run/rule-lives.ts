@@ -50,6 +50,11 @@ export class RuleLives {
     this.#options = options;
   }
 
+  /** A number that no run has had. */
+  nextRun(): number {
+    return ++this.#lastRun;
+  }
+
   /** The rule of a run that has not ended. */
   ofRun(run: number | undefined): Entry | undefined {
     return run === undefined ? undefined : this.#byRun.get(run);
@@ -162,7 +167,7 @@ export class RuleLives {
     try {
       const kept = entry.planned;
       entry.planned = undefined;
-      const run = ++this.#lastRun;
+      const run = this.nextRun();
       const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
       const { start, redact } = this.#options.plans.startOf(definition, run, zoneMs, kept);
       entry.redact = redact;

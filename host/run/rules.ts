@@ -20,6 +20,7 @@ import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import { usesOf } from './connection-uses.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
+import { LookupTables } from './lookup-tables.js';
 import { Planes } from './planes.js';
 import { type Entry, entryOf } from './rule-entry.js';
 import { RuleLives } from './rule-lives.js';
@@ -54,6 +55,7 @@ export class Rules implements Engine, PlaneListener {
   readonly #logs: RuleLogs;
   readonly #lives: RuleLives;
   readonly #options: RulesOptions;
+  readonly #tables: LookupTables;
   readonly planes: Planes;
   readonly traces: TraceStore;
 
@@ -69,6 +71,13 @@ export class Rules implements Engine, PlaneListener {
       logs: this.#logs,
       zone,
       patrolMs,
+    });
+    this.#tables = new LookupTables({
+      catalog,
+      planes: this.planes,
+      plan: planner.table,
+      nextRun: () => this.#lives.nextRun(),
+      log,
     });
     this.traces = new TraceStore(options.traceCapacity);
   }
@@ -228,6 +237,10 @@ export class Rules implements Engine, PlaneListener {
     return columns.flatMap((column) => (column.kind === 'field' ? [column.name] : []));
   }
 
+  sourceChanged(name: string): Promise<void> {
+    return this.#tables.follow(name);
+  }
+
   setTrace(id: string, strategy: TraceStrategy | null): void {
     const entry = this.#known(id);
     const isLive = entry.state === 'running' || entry.state === 'starting';
@@ -248,6 +261,7 @@ export class Rules implements Engine, PlaneListener {
 
   async close(timeoutMs: number): Promise<void> {
     for (const entry of this.#entries.values()) this.#lives.rest(entry);
+    this.#tables.close();
     await this.planes.close(timeoutMs);
   }
 
@@ -262,11 +276,12 @@ export class Rules implements Engine, PlaneListener {
         this.traces.add(notice.trace);
         return;
       default:
-        this.#lives.noticed(notice);
+        if (!this.#tables.noticed(notice)) this.#lives.noticed(notice);
     }
   }
 
   lost(plane: Supervisor, reason: string, atWork: AtWork | undefined): void {
+    this.#tables.lost(plane, reason, atWork);
     this.#lives.lost(plane, reason, atWork);
   }
 

@@ -79,10 +79,7 @@ export function sourceWarnings(
       ? [`the option DATASOURCE is missing: ${dataSource.doc}`]
       : []),
   ];
-  const notes = [
-    ...(options.tableKind === 'lookup' ? ['no rule can read it: lookup tables are not supported yet'] : []),
-  ];
-  return { warnings, notes: [...notes, ...idle(true)] };
+  return { warnings, notes: idle(true) };
 }
 
 /** Options that statements for eKuiper have whether or not they do anything. */
@@ -90,7 +87,6 @@ const usualOptions: ReadonlySet<OptionName> = new Set(['KEY', 'RETAIN_SIZE']);
 
 /** Why every rule that reads it would be refused now; undefined when none would be for its sake. */
 function refusalOf(definition: StreamDefinition, catalog: Catalog): string | undefined {
-  if (definition.options.tableKind === 'lookup') return undefined;
   try {
     sourceSpec(definition, catalog);
     return undefined;

@@ -68,8 +68,8 @@ export class MetadataService {
   /** Lists connectors; of the sources those of a kind, `scan` (streams and tables) or `lookup`. */
   async list(owner: Owner, kind = 'scan'): Promise<Entry[]> {
     const all = this.#connectors(owner);
-    // No rule can read lookup tables so far.
-    const found = owner === 'sources' && kind.toLowerCase() === 'lookup' ? [] : all;
+    const isLookup = owner === 'sources' && kind.toLowerCase() === 'lookup';
+    const found = isLookup ? all.filter(({ lookup }) => lookup !== undefined) : all;
     return Promise.all(
       found.map(async (connector) => {
         const { name, doc } = connector;

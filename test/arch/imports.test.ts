@@ -84,6 +84,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     ['assembly/window'],
     ['assembly/join'],
     ['assembly/analytic'],
+    ['assembly/lookup'],
     [inFlow('filter')],
     [inFlow('limit')],
     [inFlow('expand')],

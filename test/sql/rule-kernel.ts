@@ -155,5 +155,6 @@ function addNode(
     now: 0,
     isSaved: true,
     ...(node.kind === 'port' ? { target: made[node.into]! } : {}),
+    ...(node.kind === 'lookup' ? { target: made[node.table]! } : {}),
   });
 }

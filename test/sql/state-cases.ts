@@ -218,12 +218,29 @@ const tabled = fc
       `${more ? `${type} JOIN u ON t.b = u.b AND u.n > s.n` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
   }));
 
+/** Tables from `v` on are lookup tables. */
+const looked = fc
+  .record({
+    type: fc.constantFrom('INNER', 'LEFT'),
+    window: fc.option(windows),
+    key: fc.constantFrom('k', 'n', 'b'),
+    and: fc.constantFrom('', 'AND v.n > s.n', 'AND v.n = s.n'),
+    more: fc.boolean(),
+  })
+  .map(({ type, window, key, and, more }) => ({
+    names: more ? ['s', 'v', 'w'] : ['s', 'v'],
+    sql:
+      `SELECT s.a AS a, v.o AS o, v.b AS b${more ? ', w.a AS wa' : ''} FROM s ${type} JOIN v ON s.${key} = v.${key} ${and} ` +
+      `${more ? `${type} JOIN w ON v.b = w.b` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
+  }));
+
 const statements = fc.oneof(
   { weight: 6, arbitrary: grouped },
   { weight: 4, arbitrary: plainRows },
   { weight: 1, arbitrary: unwindowed },
   { weight: 3, arbitrary: joined },
   { weight: 3, arbitrary: tabled },
+  { weight: 3, arbitrary: looked },
 );
 
 const props = fc.oneof(
@@ -252,7 +269,9 @@ export const stateCases: fc.Arbitrary<StateCase> = fc
         names.map((name) =>
           name < 't'
             ? `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory", TIMESTAMP="ts")`
-            : `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", RETAIN_SIZE="${retain}")`,
+            : name < 'v'
+              ? `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", RETAIN_SIZE="${retain}")`
+              : `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", KIND="lookup", KEY="n")`,
         ),
       ),
       sql: fc.constant(sql),

@@ -3,8 +3,6 @@ import { field } from '../../base/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
-const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');
-
 export default defineConnector({
   name: 'memory',
   doc: 'Joins rules through topics in memory.',
@@ -19,6 +17,7 @@ export default defineConnector({
     },
   },
   lookup: {
+    isKept: true,
     refusal: (topic, key) => {
       if (topic === '') return 'the option DATASOURCE, a topic, is required for a lookup table of type memory';
       return key === null ? 'the option KEY is required for a lookup table of type memory' : undefined;
@@ -28,13 +27,21 @@ export default defineConnector({
     props: {
       ...commonSink,
       topic: field.string().required().check(topicReason).dynamic().doc('Topic that takes the rows, without wildcards'),
-      rowkindField: field.string().notYet(notYetUnlessEmpty).doc('Column with the kind of change').unlisted(),
-      keyField: field.string().notYet(notYetUnlessEmpty).doc('Key of lookup tables on the topic').unlisted(),
+      rowkindField: field
+        .string()
+        .default('')
+        .doc('Column with the kind of change for lookup tables on the topic: insert, update, upsert or delete'),
+      keyField: field
+        .string()
+        .default('')
+        .doc('Column with the key of a row that is deleted; needed with rowkindField'),
     },
+    refusal: ({ rowkindField, keyField }) =>
+      rowkindField !== '' && keyField === '' ? 'keyField is required when rowkindField is set' : undefined,
     form: { takes: 'rows', framing: 'messages' },
     load: async () => {
       const { MemorySink } = await import('./sink.js');
-      return (conf, context) => new MemorySink(conf.topic, context);
+      return (conf, context) => new MemorySink(conf, context);
     },
   },
 });

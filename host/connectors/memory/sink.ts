@@ -4,7 +4,16 @@ import { FrameBuffer, MessageCutter } from '../frames.js';
 import type { OutputChunk, Sink, SinkContext } from '../running.js';
 import { MemoryBus } from './bus.js';
 
+export interface MemorySinkConf {
+  topic: string;
+  /** Member with the kind of change; empty: rows are set. */
+  rowkindField: string;
+  /** Member with the key of what is deleted. */
+  keyField: string;
+}
+
 export class MemorySink implements Sink {
+  readonly topic: string;
   readonly #bus: MemoryBus;
   readonly #meta: Buffer;
   readonly #frames = new FrameBuffer();
@@ -13,11 +22,15 @@ export class MemorySink implements Sink {
   #onIdle: (() => void)[] = [];
 
   constructor(
-    readonly topic: string,
+    conf: MemorySinkConf,
     readonly context: SinkContext,
   ) {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
-    this.#meta = Buffer.from(JSON.stringify({ topic }));
+    const { topic, rowkindField, keyField } = conf;
+    this.topic = topic;
+    // What keeps rows by key looks there for the kind of change (host/plan/lookup.ts).
+    const changes = rowkindField === '' ? {} : { rowkindField, keyField };
+    this.#meta = Buffer.from(JSON.stringify({ topic, ...changes }));
   }
 
   async open(): Promise<void> {}

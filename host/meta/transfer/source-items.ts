@@ -34,14 +34,17 @@ export class SourceItems implements Exportable {
     }
     if (options.temp) throw new HaumeaError('stream', `the ${kind} ${name} is temporary and can't be imported`);
     if (!isReset) this.#sources.checkReplaces(source);
-    return { changes: [this.#sources.change(source)] };
+    return { changes: [this.#sources.change(source)], apply: () => this.#sources.onChange(name) };
   }
 
   clear(kept: ReadonlySet<string>): Prepared {
     const gone = this.#sources.names(this.#target).filter((name) => !kept.has(name));
     return {
       changes: gone.map((name): StoreChange => this.#sources.removal(name)),
-      apply: () => this.#sources.forgetTemporary(gone),
+      apply: async () => {
+        this.#sources.forgetTemporary(gone);
+        for (const name of gone) await this.#sources.onChange(name);
+      },
     };
   }
 }

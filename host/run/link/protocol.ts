@@ -50,6 +50,8 @@ export interface RuleStart {
   flushTimeoutMs?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. */
   zoneMs: number;
+  /** It only keeps a lookup table at work, until it is stopped. */
+  isTable?: boolean;
   /** Lines of level debug about the rule are wanted. */
   isDebug?: boolean;
   /** The rule is traced from its start. */

@@ -22,7 +22,7 @@ import type {
 } from './running.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
-import { joinedTables, rowsOf } from './tables.js';
+import { joinedTables, keptSources, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
 
 /** What a rule needs from the data plane. */
@@ -47,6 +47,8 @@ export interface RuleHost extends RunningHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
+const none: ReadonlySet<RunningSource> = new Set();
+
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
   readonly run: number;
@@ -67,6 +69,10 @@ export class RuleRun implements SinkHost, RunningRule {
   isEnding = false;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
+  /** Sources of lookup tables, which others have as well. */
+  #kept: ReadonlySet<RunningSource> = none;
+  /** See `RuleStart`. */
+  readonly #isTable: boolean;
   #isReleased = false;
   #isOpen = false;
   #columns: readonly { source: SourceRun; indexes: number[] }[] = [];
@@ -79,6 +85,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.run = start.run;
     this.flushTimeoutMs = start.flushTimeoutMs;
     this.isDebug = start.isDebug === true;
+    this.#isTable = start.isTable === true;
     this.operators = host.sameOperators(start.plan.operators);
   }
 
@@ -103,6 +110,7 @@ export class RuleRun implements SinkHost, RunningRule {
     });
     for (const node of plan.nodes) this.nodes = this.nodes.concat(this.#addNode(node, start));
     this.tables = joinedTables(plan, sources, (node) => this.nodes[node]!.handle);
+    this.#kept = keptSources(plan, sources);
   }
 
   /** Masks the secrets of its sources and sinks. */
@@ -112,7 +120,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
-    return this.sources.every((source) => source.isEnded || this.isTable(source));
+    return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
   /** Tells that its sources and sinks have tried to connect, once all have. */
@@ -124,7 +132,7 @@ export class RuleRun implements SinkHost, RunningRule {
   }
 
   isTable(source: RunningSource): boolean {
-    return this.tables.some((table) => table.source === source);
+    return this.#kept.has(source) || this.tables.some((table) => table.source === source);
   }
 
   /** Where the columns that the rule reads of a source stand in its batches. */
@@ -162,6 +170,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const full = this.sinks.filter((sink) => sink.isFull).length;
     for (const source of this.sources) {
       source.users.delete(this);
+      if (this.#kept.has(source)) continue;
       // A rule that goes must not hold up the others.
       for (let i = 0; i < full; i++) source.sinkIsFull(false);
     }
@@ -175,6 +184,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs, now: this.host.now() };
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
+    if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;
     const parent =
       input === null
         ? null
@@ -188,7 +198,7 @@ export class RuleRun implements SinkHost, RunningRule {
     if (sinks.length > 0 && gathersMessages(plan, nodes)) {
       const gathering = new Gathering(handle, sinks, kernel);
       this.gatherings = this.gatherings.concat(gathering);
-      for (const source of this.sources) source.gatherings.set(handle, gathering);
+      for (const source of this.sources) if (!this.#kept.has(source)) source.gatherings.set(handle, gathering);
     }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
@@ -223,7 +233,9 @@ export class RuleRun implements SinkHost, RunningRule {
   }
 
   sinkIsFull(isFull: boolean): void {
-    if (!this.#isReleased) for (const source of this.sources) source.sinkIsFull(isFull);
+    if (this.#isReleased) return;
+    // Tables go on: other rules look up in them, too.
+    for (const source of this.sources) if (!this.#kept.has(source)) source.sinkIsFull(isFull);
   }
 
   tried(): void {

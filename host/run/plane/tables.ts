@@ -18,6 +18,15 @@ export function joinedTables(
   });
 }
 
+/** Sources of the lookup tables of a rule. */
+export function keptSources({ nodes }: RulePlan, running: readonly RunningSource[]): ReadonlySet<RunningSource> {
+  const kept = new Set<RunningSource>();
+  for (const { kind, input } of nodes) {
+    if (kind === 'keyedTable' && input !== null && 'source' in input) kept.add(running[input.source]!);
+  }
+  return kept;
+}
+
 /** Reads what a table holds now, oldest first. */
 export function rowsOf({ name, columns, join, branch }: JoinedTable, kernel: Kernel): TableRow[] {
   const whole = columns.findIndex(({ kind }) => kind === 'row');

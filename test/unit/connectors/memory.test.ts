@@ -12,7 +12,7 @@ sinkContract(
     refused: [
       [{}, /topic is required/],
       [{ topic: 'a/#' }, /must not have wildcards/],
-      [{ topic: 'a', rowkindField: 'op' }, /rowkindField is not supported yet/],
+      [{ topic: 'a', rowkindField: 'op' }, /keyField is required when rowkindField is set/],
     ],
   }),
   'memory',

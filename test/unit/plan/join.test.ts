@@ -111,7 +111,14 @@ test('a stream joined with itself under aliases is two sources', () => {
 test('joins that cannot be are refused with their reason', () => {
   assert.match(refusal('SELECT a FROM x INNER JOIN y ON x.id = y.id'), /a join of streams needs a window/);
   assert.match(refusal(`SELECT a FROM x INNER JOIN none ON x.id = none.id ${window}`), /stream none is not known/);
-  assert.match(refusal('SELECT a FROM x INNER JOIN k ON x.id = k.id'), /joining lookup tables \(k\) is not supported/);
+  assert.match(
+    refusal('SELECT a FROM x FULL JOIN k ON x.id = k.id'),
+    /the lookup table k can be joined by INNER JOIN and/,
+  );
+  assert.match(
+    refusal(`SELECT x.id FROM x INNER JOIN k ON x.id = k.id RIGHT JOIN y ON x.id = y.id ${window}`),
+    /the RIGHT JOIN must stand before that with the lookup table k/,
+  );
   assert.match(refusal(`SELECT y.a FROM x INNER JOIN y ON x.id = y.id ${window}`), /unknown field a of stream y/);
 });
 

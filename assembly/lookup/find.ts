@@ -1,0 +1,156 @@
+// Finds the rows of a table that match a row of the input.
+import { N_STATE, accountOf } from '../flow/node';
+import { Tag, tagAt, valAt } from '../mem/layout';
+import { blockOf, constOf, isConst } from '../ops/operand';
+import { equalValues } from '../value/compare';
+import { hashAdd, hashDone } from '../value/equal-hash';
+import { indexAfter, indexEquals, indexFirst, indexHasHash, indexIsBy, isKey } from './names-index';
+import { recordShape, recordTag, recordVal } from './record';
+import { shapeFind, shapeSerial } from './shape';
+import {
+  LOOKUP_FIELDS, LOOKUP_KEYS, LOOKUP_KEY_NAME_AT, LOOKUP_KEY_NAME_LEN, LOOKUP_KEY_OPERAND, LOOKUP_TABLE, LOOK_INDEX,
+  LOOK_IS_BY_KEY, LOOK_KEY, LOOK_SERIAL, keyAt, placeAt,
+} from './spec';
+import { tableJoin, tableKey, tableRecord, tableSerial } from './table';
+
+/** Values of the row's keys are in these. */
+const MAX_KEYS: u32 = 64;
+const TAGS: usize = memory.data(64);
+const VALS: usize = memory.data(64 * 8, 16);
+const NAMES: usize = memory.data(64 * 8, 16);
+
+/** What became of reading the keys of a row. */
+export namespace KeyOutcome {
+  export const FOUND: u32 = 0;
+  /** One of them has no value, or one that nothing can be looked up by: no row matches. */
+  export const NONE: u32 = 1;
+  /** One of them failed; why is in `keyFailure`. */
+  export const FAILED: u32 = 2;
+}
+
+/** Payload of the error. */
+export let keyFailure: u64 = 0;
+
+/** The table of a lookup. */
+// @ts-ignore: decorator
+@inline export function tableOf(spec: usize): usize {
+  return <usize>load<u32>(<usize>load<u32>(spec, LOOKUP_TABLE), N_STATE);
+}
+
+/** Finds the index to look up by, which may be another one since the table was loaded; false when memory is exhausted. */
+export function findIndex(spec: usize, state: usize): bool {
+  const table = tableOf(spec);
+  if (load<u32>(state, LOOK_SERIAL) == tableSerial(table)) return true;
+  const keys = load<u32>(spec, LOOKUP_KEYS);
+  store<u32>(state, 0, LOOK_IS_BY_KEY);
+  for (let k: u32 = 0; k < keys; k++) {
+    const key = keyAt(spec, k);
+    store<u32>(NAMES + (<usize>k << 3), <u32>spec + load<u32>(key, LOOKUP_KEY_NAME_AT));
+    store<u32>(NAMES + (<usize>k << 3), load<u32>(key, LOOKUP_KEY_NAME_LEN), 4);
+    if (!indexIsBy(tableKey(table), NAMES + (<usize>k << 3), 1)) continue;
+    store<u32>(state, 1, LOOK_IS_BY_KEY);
+    store<u32>(state, k, LOOK_KEY);
+  }
+  const isByKey = load<u32>(state, LOOK_IS_BY_KEY) != 0;
+  const index = isByKey ? tableKey(table) : tableJoin(table, NAMES, keys, accountOf(<usize>load<u32>(spec, LOOKUP_TABLE)));
+  if (!index) return false;
+  store<u32>(state, <u32>index, LOOK_INDEX);
+  store<u32>(state, tableSerial(table), LOOK_SERIAL);
+  return true;
+}
+
+/** Reads the keys of a row of the input for `firstMatch`. */
+export function readKeys(spec: usize, program: usize, row: u32): u32 {
+  const keys = load<u32>(spec, LOOKUP_KEYS);
+  let outcome = KeyOutcome.FOUND;
+  for (let k: u32 = 0; k < keys; k++) {
+    const operand = load<u32>(keyAt(spec, k), LOOKUP_KEY_OPERAND);
+    let tag: u8;
+    let val: u64;
+    if (isConst(operand)) {
+      const slot = constOf(program, operand);
+      tag = load<u8>(slot, 8);
+      val = load<u64>(slot);
+    } else {
+      const block = blockOf(operand);
+      tag = tagAt(block, row);
+      val = valAt(block, row);
+    }
+    if (tag == Tag.ERROR) {
+      keyFailure = val;
+      return KeyOutcome.FAILED;
+    }
+    if (!isKey(tag)) outcome = KeyOutcome.NONE;
+    store<u8>(TAGS + k, tag);
+    store<u64>(VALS + (<usize>k << 3), val);
+  }
+  return outcome;
+}
+
+let hash: u32 = 0;
+let slot: u32 = 0;
+
+/** The first row of the table that matches, 0 none; `nextMatch` has the others. */
+export function firstMatch(spec: usize, state: usize): usize {
+  const keys = load<u32>(spec, LOOKUP_KEYS);
+  hash = 0;
+  if (load<u32>(state, LOOK_IS_BY_KEY)) {
+    const k = load<u32>(state, LOOK_KEY);
+    hash = hashAdd(0, load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)));
+  } else for (let k: u32 = 0; k < keys; k++) hash = hashAdd(hash, load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)));
+  hash = hashDone(hash);
+  slot = indexFirst(<usize>load<u32>(state, LOOK_INDEX), hash);
+  return match(spec, state);
+}
+
+export function nextMatch(spec: usize, state: usize): usize {
+  slot = indexAfter(<usize>load<u32>(state, LOOK_INDEX), slot);
+  return match(spec, state);
+}
+
+/** Where the search stands, for `matchReturn` with the same keys. */
+export function matchPlace(): u64 {
+  return <u64>hash << 32 | slot;
+}
+
+export function matchReturn(place: u64): void {
+  hash = <u32>(place >> 32);
+  slot = <u32>place;
+}
+
+/** The first match at or after `slot`. */
+function match(spec: usize, state: usize): usize {
+  const index = <usize>load<u32>(state, LOOK_INDEX);
+  const table = tableOf(spec);
+  for (; slot; slot = indexAfter(index, slot)) {
+    if (!indexHasHash(index, slot, hash)) continue;
+    const record = tableRecord(table, slot - 1);
+    if (matches(spec, state, record)) return record;
+  }
+  return 0;
+}
+
+function matches(spec: usize, state: usize, record: usize): bool {
+  const keys = load<u32>(spec, LOOKUP_KEYS);
+  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  for (let k: u32 = 0; k < keys; k++) {
+    const key = keyAt(spec, k);
+    const place = placeIn(placeAt(state, fields + k), record, spec + load<u32>(key, LOOKUP_KEY_NAME_AT), load<u32>(key, LOOKUP_KEY_NAME_LEN));
+    if (place < 0) return false;
+    const tag = recordTag(record, place);
+    if (!isKey(tag)) return false;
+    if (!equalValues(tag, recordVal(record, place), load<u8>(TAGS + k), load<u64>(VALS + (<usize>k << 3)))) return false;
+  }
+  return true;
+}
+
+/** Place of a name in the record, -1 none; `known` is where that of the shape looked at last stands. */
+// @ts-ignore: decorator
+@inline export function placeIn(known: usize, record: usize, name: usize, len: u32): i32 {
+  const shape = recordShape(record);
+  if (load<u32>(known) == shapeSerial(shape)) return load<i32>(known, 4);
+  const place = shapeFind(shape, name, len);
+  store<u32>(known, shapeSerial(shape));
+  store<i32>(known, place, 4);
+  return place;
+}

@@ -1,0 +1,158 @@
+// Rows of a message of which each may match several rows of a table: pairs are gathered to batches of their own.
+//
+//   frame   0    rows u32[BATCH_ROWS] of the input | records u32[BATCH_ROWS]
+//           8192 count u32 | hasMatched u32 (the row of the input whose pairs were judged last)
+//
+// With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them matched.
+import * as ctx from '../flow/context';
+import { fail, failNotBoolean } from '../flow/failure';
+import { N_PROGRAM } from '../flow/node';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import { BATCH_ROWS, COL_TAGS, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { fillField } from './fields';
+import { KeyOutcome, firstMatch, keyFailure, matchPlace, matchReturn, nextMatch, readKeys } from './find';
+import { failMemory, failMessage, pass } from './message';
+import {
+  LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_FAIL, LOOK_PROGRAM, columnOperand,
+} from './spec';
+
+const FRAME_RECORDS: usize = 4 * 1024;
+const FRAME_COUNT: usize = 8 * 1024;
+const FRAME_MATCHED: usize = 8 * 1024 + 4;
+const FRAME_SIZE: u32 = 8 * 1024 + 16;
+
+/** Joins a batch of a message. */
+export function pushPairs(node: usize, spec: usize, state: usize): void {
+  const frame = poolAlloc(ctx.scratch, FRAME_SIZE);
+  if (!frame) {
+    failMemory(node, state);
+    return;
+  }
+  store<u64>(frame, 0, FRAME_COUNT);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
+  const hasCondition = load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  for (let i: u32 = 0; i < selLen && !load<u32>(state, LOOK_FAIL); i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const outcome = readKeys(spec, program, row);
+    if (outcome == KeyOutcome.FAILED) {
+      fail(offOf(keyFailure), lenOf(keyFailure));
+      failMessage(node, state);
+      return;
+    }
+    let record: usize = outcome == KeyOutcome.FOUND ? firstMatch(spec, state) : 0;
+    const isAlone = isLeft && (!record || hasCondition);
+    for (; record; record = nextMatch(spec, state)) {
+      add(frame, row, record);
+      if (load<u32>(frame, FRAME_COUNT) < BATCH_ROWS) continue;
+      // What stands below may be a lookup, which has its own place among the matches.
+      const place = matchPlace();
+      flush(node, spec, state, frame);
+      if (load<u32>(state, LOOK_FAIL)) return;
+      readKeys(spec, program, row);
+      matchReturn(place);
+    }
+    if (isAlone) add(frame, row, 0);
+    if (load<u32>(frame, FRAME_COUNT) == BATCH_ROWS) flush(node, spec, state, frame);
+  }
+  if (!load<u32>(state, LOOK_FAIL)) flush(node, spec, state, frame);
+}
+
+// @ts-ignore: decorator
+@inline function add(frame: usize, row: u32, record: usize): void {
+  const count = load<u32>(frame, FRAME_COUNT);
+  store<u32>(frame + (<usize>count << 2), row);
+  store<u32>(frame + (<usize>count << 2), <u32>record, FRAME_RECORDS);
+  store<u32>(frame, count + 1, FRAME_COUNT);
+}
+
+/** Sends the pairs gathered so far. */
+function flush(node: usize, spec: usize, state: usize, frame: usize): void {
+  const n = load<u32>(frame, FRAME_COUNT);
+  store<u32>(frame, 0, FRAME_COUNT);
+  if (!n) return;
+  const inputCols = ctx.cols;
+  const inputRows = ctx.rows;
+  const inputSel = ctx.sel;
+  const inputSelLen = ctx.selLen;
+  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  const kept = selectionPush();
+  const blocks = stageAcquire(columns + fields);
+  if (kept && blocks) {
+    for (let c: u32 = 0; c < columns; c++) {
+      gather(<usize>load<u32>(blocks + (<usize>c << 2)), blockOf(columnOperand(spec, c)), frame, n);
+    }
+    for (let f: u32 = 0; f < fields; f++) {
+      const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+      fillField(spec, state, f, block, identity, n, frame + FRAME_RECORDS);
+      noteUniform(block, n);
+    }
+    ctx.setBatch(blocks, n, identity, n, 0);
+    if (load<u32>(spec, LOOKUP_CONDITION) == OPERAND_NONE || judge(node, spec, state, frame, kept)) {
+      if (ctx.selLen) pass(node, state);
+    }
+  } else failMemory(node, state);
+  if (blocks) stageRelease(columns + fields);
+  if (kept) selectionPop();
+  ctx.setBatch(inputCols, inputRows, inputSel, inputSelLen, 0);
+}
+
+/** Copies the values of the rows in the frame. */
+function gather(to: usize, from: usize, frame: usize, n: u32): void {
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(frame + (<usize>i << 2));
+    store<u8>(to + i, load<u8>(from + row, COL_TAGS), COL_TAGS);
+    store<u64>(to + (<usize>i << 3), load<u64>(from + (<usize>row << 3), COL_VALS), COL_VALS);
+  }
+  noteUniform(to, n);
+}
+
+/** Narrows the current batch to the pairs that match, and rows for which none did; false when the message has failed. */
+function judge(node: usize, spec: usize, state: usize, frame: usize, kept: usize): bool {
+  const n = ctx.rows;
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    store<u32>(kept + (<usize>count << 2), i);
+    count += <u32>(load<u32>(frame + (<usize>i << 2), FRAME_RECORDS) != 0);
+  }
+  ctx.setSelection(kept, count);
+  const program = <usize>load<u32>(state, LOOK_PROGRAM);
+  if (count && program) vmRun(program);
+  const condition = load<u32>(spec, LOOKUP_CONDITION);
+  const tags = tagsOf(program, condition);
+  const vals = valsOf(program, condition);
+  const stride = strideOf(condition);
+  let hasMatched = load<u32>(frame, FRAME_MATCHED) != 0;
+  count = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    let passes: bool;
+    if (load<u32>(frame + (<usize>i << 2), FRAME_RECORDS)) {
+      const tag = load<u8>(tags + i * stride);
+      const val = load<u64>(vals + (<usize>(i * stride) << 3));
+      if (tag > Tag.NULL && tag != Tag.BOOL) {
+        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+        else failNotBoolean();
+        failMessage(node, state);
+        return false;
+      }
+      passes = tag == Tag.BOOL && val != 0;
+      hasMatched = hasMatched || passes;
+    } else {
+      // The entry behind the pairs of a row.
+      passes = !hasMatched;
+      hasMatched = false;
+    }
+    store<u32>(kept + (<usize>count << 2), i);
+    count += <u32>passes;
+  }
+  store<u32>(frame, <u32>hasMatched, FRAME_MATCHED);
+  ctx.setSelection(kept, count);
+  return true;
+}

@@ -1,0 +1,39 @@
+/** What becomes of a plan: nodes for the kernel, and what the interface shows of them. */
+import type { NodePlan } from '../../kernels/ir.js';
+import type { ColumnValue, Value } from './value.js';
+
+/** A step of the topology and the nodes that do its work. */
+export interface Step {
+  kind:
+    | 'watermark'
+    | 'analytic'
+    | 'windowFilter'
+    | 'filter'
+    | 'window'
+    | 'join_aligner'
+    | 'join'
+    | 'lookup'
+    | 'aggregate'
+    | 'having'
+    | 'order'
+    | 'project'
+    | 'projectset';
+  nodes: number[];
+  /** Of a lookup: what the statement calls its table. */
+  table?: string;
+}
+
+export interface Physical {
+  /** What the rule needs of each source. */
+  columns: ColumnValue[][];
+  /** What is read of its stream for that: of a lookup table all that is kept. */
+  read: ColumnValue[][];
+  nodes: NodePlan[];
+  steps: Step[];
+  /** Nodes that do the work of each node of a graph. */
+  labelled: Map<string, number[]>;
+  /** Encode nodes of each action; several where a sink of a graph has several inputs. */
+  encoders: number[][];
+  /** What stands in the batches that nodes give on; not of encode nodes and ports. */
+  rows: Map<number, readonly (Value | null)[]>;
+}

@@ -1,0 +1,84 @@
+/** Binary descriptions of keyed tables and lookups as assembly/lookup/ reads them; operands are those of the batch already. */
+import { keyedSpec, LookupFieldKind, lookupField, lookupKey, lookupSpec } from './gen/layouts.js';
+import { type ColumnUse, NONE, type NodePlan, type Operand } from './ir.js';
+import { put } from './layout.js';
+import { encodeProgram } from './program.js';
+
+const maxColumns = 1200;
+const maxKeys = 64;
+
+/** Describes a keyed table. */
+export function encodeKeyedTable(key: string, operands: Operand[]): Uint8Array {
+  const [row = NONE, sent = NONE, kindName = NONE, keyName = NONE] = operands;
+  const name = Buffer.from(key);
+  const head = Buffer.alloc(keyedSpec.size);
+  put(viewOf(head), 0, keyedSpec, { row, sent, kindName, keyName, keyLen: name.length });
+  return Buffer.concat([head, name]);
+}
+
+type LookupPlan = Extract<NodePlan, { kind: 'lookup' }>;
+
+/** Describes a lookup in the table at node `table`. Throws RangeError when the plan does not fit the kernel's limits. */
+export function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand) => Operand): Uint8Array {
+  const { columns, fields, keys, condition } = plan;
+  if (columns.length + fields.length > maxColumns) {
+    throw new RangeError(`a lookup has at most ${maxColumns} columns, not ${columns.length + fields.length}`);
+  }
+  if (keys.length > maxKeys) throw new RangeError(`a lookup has at most ${maxKeys} keys, not ${keys.length}`);
+  const parts: Buffer[] = [];
+  let length = 0;
+  /** Appends a block at the next multiple of 16 and returns where it stands. */
+  const append = (bytes: Uint8Array): number => {
+    const at = length;
+    const padded = Buffer.alloc((bytes.length + 15) & ~15);
+    padded.set(bytes);
+    parts.push(padded);
+    length += padded.length;
+    return at;
+  };
+  append(Buffer.alloc(lookupSpec.size));
+  const list = Buffer.alloc(2 * columns.length);
+  columns.forEach((column, i) => {
+    list.writeUInt16LE(operand(column), 2 * i);
+  });
+  const columnsAt = append(list);
+  const names = (texts: readonly string[]): { nameAt: number; nameLen: number }[] =>
+    texts.map((text) => ({ nameAt: append(Buffer.from(text)), nameLen: Buffer.byteLength(text) }));
+  const fieldNames = names(fields.map((use) => (use.kind === 'field' ? use.name : '')));
+  const fieldList = Buffer.alloc(fields.length * lookupField.size);
+  fields.forEach((use, i) => {
+    put(viewOf(fieldList), i * lookupField.size, lookupField, { kind: fieldKind(use), ...fieldNames[i]! });
+  });
+  const fieldsAt = append(fieldList);
+  const keyNames = names(keys.map(({ name }) => name));
+  const keyList = Buffer.alloc(keys.length * lookupKey.size);
+  keys.forEach((key, i) => {
+    put(viewOf(keyList), i * lookupKey.size, lookupKey, { operand: operand(key.operand), ...keyNames[i]! });
+  });
+  const keysAt = append(keyList);
+  const program = condition === null ? null : encodeProgram(condition.program);
+  const head = parts[0]!;
+  put(viewOf(head), 0, lookupSpec, {
+    table,
+    isLeft: plan.type === 'left' ? 1 : 0,
+    columns: columns.length,
+    columnsAt,
+    fields: fields.length,
+    fieldsAt,
+    keys: keys.length,
+    keysAt,
+    program: program === null ? 0 : append(program),
+    programLen: program?.length ?? 0,
+    condition: condition?.operand ?? NONE,
+  });
+  return Buffer.concat(parts);
+}
+
+function fieldKind({ kind }: ColumnUse): number {
+  if (kind === 'field' || kind === 'row' || kind === 'arrival') return LookupFieldKind[kind];
+  return LookupFieldKind.none;
+}
+
+function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
