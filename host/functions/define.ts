@@ -33,7 +33,8 @@ export type Special =
   | 'windowTrigger'
   | 'ruleId'
   | 'ruleStart'
-  | 'arrayMap';
+  | 'arrayMap'
+  | 'incLastValue';
 
 /** How the function gets its value: exactly one of these. */
 export type Implementation =
@@ -43,8 +44,8 @@ export type Implementation =
   | { call: (columns: HostColumns) => void }
   /** Makes rows of one row: one for each element of the list, or one with the members of the object. */
   | { rows: 'elements' | 'members' }
-  /** A function that looks back at the rows before. */
-  | { analytic: AnalyticName }
+  /** A function that looks back at the rows before; of `present` the result is null in rows without a value. */
+  | { analytic: AnalyticName; present?: true }
   /** The planner replaces the call. */
   | { special: Special };
 
@@ -87,7 +88,9 @@ export function defineFunction(details: FunctionDetails & Implementation): Funct
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
   if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };
-  if ('analytic' in details) return { ...shared, implementation: { analytic: details.analytic } };
+  if ('analytic' in details) {
+    return { ...shared, implementation: { analytic: details.analytic, present: details.present } };
+  }
   return { ...shared, implementation: { special: details.special } };
 }
 

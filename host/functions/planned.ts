@@ -7,18 +7,11 @@ export const plannedFunctions: Readonly<Record<string, readonly [min: number, ma
   last_agg_hit_count: [0, 0],
   last_agg_hit_time: [0, 0],
   // incremental
-  inc_avg: [1, 1],
   inc_collect: [1, 1],
-  inc_count: [1, 1],
-  inc_last_value: [2, 2],
-  inc_max: [1, 1],
   inc_merge_agg: [1, 1],
-  inc_min: [1, 1],
-  inc_sum: [1, 1],
   // misc
   dedup_trigger: [4, 4],
   delay: [2, 2],
-  get_keyed_state: [3, 3],
   last_hit_count: [0, 0],
   last_hit_time: [0, 0],
 };

@@ -162,7 +162,10 @@ export class Binder {
     const { span } = expr;
     const definition = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
     const { implementation } = definition;
-    if ('analytic' in implementation) return this.bindAnalytic(expr, implementation.analytic, clause);
+    if ('analytic' in implementation) {
+      const { analytic, present } = implementation;
+      return present ? this.bindPresent(expr, analytic, clause) : this.bindAnalytic(expr, analytic, clause);
+    }
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
@@ -224,7 +227,27 @@ export class Binder {
     return { prefix, ignoreNull, values };
   }
 
-  private bindAnalytic(expr: Extract<Expr, { kind: 'call' }>, fn: AnalyticName, clause: Clause): Value {
+  /** An accumulation that is null in rows without a value; sums and averages read numbers in texts. */
+  private bindPresent(expr: Extract<Expr, { kind: 'call' }>, fn: AnalyticName, clause: Clause): Value {
+    const { values } = this;
+    const isSum = fn === 'accSum' || fn === 'accAvg';
+    const isExtreme = fn === 'accMaxBy' || fn === 'accMinBy';
+    let isAbsent: Value = values.null();
+    const accumulated = this.bindAnalytic(expr, fn, clause, ([value = values.null()]) => {
+      isAbsent = values.op('logic.isNull', [value]);
+      if (isExtreme) return [value, value];
+      return [isSum ? values.op('cast.toFloat', [value]) : value];
+    });
+    return values.op('logic.case', [], [isAbsent, values.null(), accumulated]);
+  }
+
+  /** @param argsOf what the function gets for the arguments of the call */
+  private bindAnalytic(
+    expr: Extract<Expr, { kind: 'call' }>,
+    fn: AnalyticName,
+    clause: Clause,
+    argsOf: (args: readonly Value[]) => readonly Value[] = (args) => args,
+  ): Value {
     const { values, scope } = this;
     const name = expr.name.toLowerCase();
     const { span, over } = expr;
@@ -250,7 +273,7 @@ export class Binder {
       return this.anyChanged(expr, inner, partition, when);
     const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
-    if (fn !== 'lag') return make(args);
+    if (fn !== 'lag') return make(argsOf(args));
     const offset = second === undefined ? 1n : literalOf(second);
     if (typeof offset !== 'bigint')
       throw refuse('the offset of lag must be a number in the statement itself', second?.span ?? span);

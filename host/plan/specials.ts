@@ -65,11 +65,23 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return values.text(context.ruleId);
     case 'ruleStart':
       return values.op('move.ruleStart', [null]);
+    case 'incLastValue':
+      return bindIncLastValue(call, context, bind);
     case 'arrayMap':
       return bindMap(call, context, bind);
     default:
       return special satisfies never;
   }
+}
+
+/** `inc_last_value(value, ignoreNull)`: the value, null where one of both is; the second must be a boolean. */
+function bindIncLastValue(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
+  const [value, ignoreNull] = call.args.map(bind);
+  if (value === undefined || ignoreNull === undefined) throw refuse('inc_last_value needs two arguments', call.span);
+  const isTrue = values.op('compare.eq', [ignoreNull, values.constant({ tag: 'bool', value: true })]);
+  const isAbsent = (one: Value) => values.op('logic.isNull', [one]);
+  const branches = [isAbsent(value), values.null(), isAbsent(ignoreNull), values.null(), isTrue, value, value];
+  return values.op('logic.case', [], branches);
 }
 
 /** `array_map('name', list)`: the name, which may come with the row, is looked up in a constant of operations. */

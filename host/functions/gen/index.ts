@@ -27,6 +27,11 @@ import analyticAccSum from '../analytic/acc-sum.js';
 import analyticChangedCol from '../analytic/changed-col.js';
 import analyticChangedCols from '../analytic/changed-cols.js';
 import analyticHadChanged from '../analytic/had-changed.js';
+import analyticIncAvg from '../analytic/inc-avg.js';
+import analyticIncCount from '../analytic/inc-count.js';
+import analyticIncMax from '../analytic/inc-max.js';
+import analyticIncMin from '../analytic/inc-min.js';
+import analyticIncSum from '../analytic/inc-sum.js';
 import analyticLag from '../analytic/lag.js';
 import analyticLatest from '../analytic/latest.js';
 import analyticRowNumber from '../analytic/row-number.js';
@@ -113,6 +118,8 @@ import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
 import metaRuleStart from '../meta/rule-start.js';
 import miscBypass from '../misc/bypass.js';
+import miscGetKeyedState from '../misc/get-keyed-state.js';
+import miscIncLastValue from '../misc/inc-last-value.js';
 import miscNewuuid from '../misc/newuuid.js';
 import miscProps from '../misc/props.js';
 import multiRowExtract from '../multi-row/extract.js';
@@ -209,6 +216,11 @@ export const definitions: readonly FunctionDefinition[] = [
   analyticChangedCol,
   analyticChangedCols,
   analyticHadChanged,
+  analyticIncAvg,
+  analyticIncCount,
+  analyticIncMax,
+  analyticIncMin,
+  analyticIncSum,
   analyticLag,
   analyticLatest,
   analyticRowNumber,
@@ -295,6 +307,8 @@ export const definitions: readonly FunctionDefinition[] = [
   metaRuleId,
   metaRuleStart,
   miscBypass,
+  miscGetKeyedState,
+  miscIncLastValue,
   miscNewuuid,
   miscProps,
   multiRowExtract,

@@ -1,0 +1,13 @@
+import { defineFunction } from '../define.js';
+
+export default defineFunction({
+  name: 'inc_max',
+  category: 'analytic',
+  args: [{ name: 'value', type: 'any' }],
+  returns: 'any',
+  nulls: 'handles',
+  doc: 'Largest of the numbers, texts or datetimes so far; null where the value is null.',
+  example: 'inc_max(power)',
+  analytic: 'accMaxBy',
+  present: true,
+});
