@@ -43,6 +43,11 @@ export const ruleOptionSpec = {
     .min(0)
     .default(2_592_000_000)
     .doc("How far ahead of the server's clock the time stamp of an event may lie, else it is an error; 0 is no bound"),
+  maxStateBytes: field
+    .int()
+    .min(0)
+    .default(2 ** 30)
+    .doc('Bytes that the rule may keep in windows, tables and functions that look back; beyond it ends; 0 is no bound'),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),

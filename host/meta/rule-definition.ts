@@ -161,6 +161,7 @@ function readOptions(
     isEventTime: options.isEventTime,
     lateToleranceMs: options.lateTolerance,
     maxFutureSkewMs: options.maxFutureSkew,
+    maxStateBytes: options.maxStateBytes,
     concurrency: options.concurrency,
     bufferLength: options.bufferLength,
     sendMetaToSink: options.sendMetaToSink,

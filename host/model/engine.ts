@@ -14,6 +14,8 @@ export interface RuleOptions {
   lateToleranceMs: number;
   /** How far ahead of the clock a time stamp may lie; 0 without bound. */
   maxFutureSkewMs: number;
+  /** Bytes that the rule may keep in the kernel; 0 without bound. */
+  maxStateBytes: number;
   concurrency: number;
   bufferLength: number;
   sendMetaToSink: boolean;

@@ -85,9 +85,13 @@ export class RulePlans {
     const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
     const plan = kept !== undefined && isCurrent ? kept.plan : this.make(rule).plan;
     const { sources, sinks, redact } = connectorSpecs(rule, plan, catalog);
-    const { bufferLength, sendError, forceExitTimeoutMs } = rule.options;
+    const { bufferLength, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
-    const limits = { sinkLimitBytes, ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}) };
+    const limits = {
+      sinkLimitBytes,
+      ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
+      ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
+    };
     return { start: { id: rule.id, run, plan, sources, sinks, sendError, ...limits, zoneMs }, redact };
   }
 

@@ -51,6 +51,25 @@ for (const [what, sql, options] of growing) {
   });
 }
 
+for (const [what, sql, options] of growing) {
+  test(`${what} that reaches the bound of its rule ends it, and harms no other`, async () => {
+    const opened = openEngine();
+    opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood", SHARED="true", TIMESTAMP="id")', {
+      interval: 0,
+      data: texts,
+    });
+    const window = 'SELECT count(*) AS n FROM flood GROUP BY COUNTWINDOW(10)';
+    opened.run('good', window, [['nop', {}]], { maxStateBytes: 4 * mb });
+    opened.run('bad', sql, [['nop', {}]], { ...options, maxStateBytes: 4 * mb });
+    const { message } = await opened.reach('bad', 'stopped by error', 30_000);
+    assert.match(message, /^the rule keeps [\d.]+ MiB of state, the bound is 4\.0 MiB \(option maxStateBytes\)$/);
+    const before = await opened.figure('good', 'sinkRecordsOutTotal', () => true);
+    await opened.figure('good', 'sinkRecordsOutTotal', (value) => value > before + 5);
+    assert.is((await opened.engine.status('good')).metrics.exceptionsTotal, 0);
+    await opened.close();
+  });
+}
+
 test('texts that double from column to column are errors of their rows, and cost the neighbour no row', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'rows'), `{"text":"${'x'.repeat(900)}"}\n`.repeat(4096));

@@ -46,6 +46,8 @@ export interface RuleStart {
   sendError: boolean;
   /** Bytes a sink may have waiting before the sources are stopped. */
   sinkLimitBytes: number;
+  /** Bytes that it may keep in the kernel; left out without a bound. */
+  maxStateBytes?: number;
   /** How long the sinks get at a stop, ms; that of the worker without it. */
   flushTimeoutMs?: number;
   /** Offset of local time from UTC, ms: windows of days end at local midnight. */

@@ -30,6 +30,7 @@ import type { SourceHost, SourceRun } from './source-run.js';
 import { Sources } from './sources.js';
 import { startSources } from './start-sources.js';
 import { type Starvation, StarvationWatch } from './starvation.js';
+import { StateBounds } from './state-bounds.js';
 import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
 
@@ -81,6 +82,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   );
   readonly #holdWatch = new HoldWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
+  readonly #stateBounds = new StateBounds(this.#all, () => this.kernel);
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly reconnects: Reconnects;
@@ -94,6 +96,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       heartbeat: options.heartbeat,
       traces: this.#traces,
       errors: this.#errors,
+      stateBounds: this.#stateBounds,
       log: options.log,
       now: () => this.now(),
       broken: options.broken,
@@ -334,6 +337,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     }
     this.#rules.set(rule.run, rule);
     this.#all.add(rule);
+    this.#stateBounds.added(rule);
     if (start.trace !== undefined) this.#traces.set(rule, start.trace);
     rule.debug(
       () =>

@@ -10,6 +10,7 @@ import { longCallMs, noteLongCall } from './long-calls.js';
 import { accuse } from './notices.js';
 import type { RunningRule } from './running.js';
 import type { SourceRun } from './source-run.js';
+import type { StateBounds } from './state-bounds.js';
 import type { TraceRecorder } from './trace-recorder.js';
 
 /** A call during which sinks may have got no chance to go on, ms. */
@@ -24,6 +25,7 @@ export interface WorkOptions {
   readonly heartbeat: Heartbeat;
   readonly traces: TraceRecorder;
   readonly errors: ErrorLog;
+  readonly stateBounds: StateBounds;
   readonly log: Logger;
   /** Time of rows and windows: epoch ms that never go back. */
   now(): number;
@@ -97,6 +99,7 @@ export class KernelWork {
       this.#failures = failures;
       this.options.errors.noteFailure(source, input);
     }
+    this.options.stateBounds.look();
     this.arm();
   }
 

@@ -56,6 +56,7 @@ export class RuleRun implements SinkHost, RunningRule {
   /** See `RuleStart`. */
   readonly flushTimeoutMs: number | undefined;
   readonly isDebug: boolean;
+  readonly maxStateBytes: number;
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
@@ -86,6 +87,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.flushTimeoutMs = start.flushTimeoutMs;
     this.isDebug = start.isDebug === true;
     this.#isTable = start.isTable === true;
+    this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.operators = host.sameOperators(start.plan.operators);
   }
 

@@ -164,6 +164,8 @@ export interface RunningRule {
   readonly sourceLatencies: readonly (Histogram | null)[];
   /** Its end has begun. */
   readonly isEnding: boolean;
+  /** Bytes that it may keep in the kernel; Infinity without a bound. */
+  readonly maxStateBytes: number;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
   readonly log: Logger;
