@@ -11,7 +11,7 @@ import { stringUpper, stringLower, stringTrim, stringLtrim, stringRtrim, stringR
 import { vectorDot, vectorCosine, vectorDistance, vectorMatch } from '../ops/vector/index';
 import { listSize, listCount, listContains, listContainsAny, listPosition, listLastPosition, listPositions, listElementAt, listCreate, listConcat, listRemove, listFlatten, listDistinct, listExcept, listIntersect, listUnion, listRepeat, listSequence, listMax, listMin, listSort, listShuffle, listJoin, listMap } from '../ops/list/index';
 import { objectKeys, objectValues, objectItems, objectPairs, objectSize, objectErase, objectPick, objectFromLists, objectFromItems, objectFromPairs, objectConstruct } from '../ops/object/index';
-import { convertChr, convertEncode, convertDecode, convertToJson, convertCrc32, convertFromHex, convertToHex, convertBase } from '../ops/convert/index';
+import { convertChr, convertEncode, convertDecode, convertToJson, convertCrc32, convertFromHex, convertToHex, convertBase, convertFromJson } from '../ops/convert/index';
 
 /** Runs the operation at `op` (its 16 bytes in the program) over the selected rows. */
 export function dispatch(op: usize): void {
@@ -161,6 +161,7 @@ export function dispatch(op: usize): void {
     case 245: convertFromHex(op); break;
     case 246: convertToHex(op); break;
     case 247: convertBase(op); break;
+    case 248: convertFromJson(op); break;
     default: break;
   }
 }

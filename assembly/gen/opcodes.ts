@@ -145,4 +145,5 @@ export namespace Op {
   export const CONVERT_FROM_HEX: u32 = 245;
   export const CONVERT_TO_HEX: u32 = 246;
   export const CONVERT_BASE: u32 = 247;
+  export const CONVERT_FROM_JSON: u32 = 248;
 }

@@ -147,6 +147,7 @@ export const ops = {
   'convert.fromHex': { code: 245, operands: ["a"], implemented: true, doc: "The integer of the hexadecimal digits." },
   'convert.toHex': { code: 246, operands: ["a"], implemented: true, doc: "The whole number as hexadecimal digits behind 0x." },
   'convert.base': { code: 247, operands: ["a","b","c"], implemented: true, doc: "Digits of the whole number at the start of the text, read in base b, in base c; a negative base is one of signed numbers." },
+  'convert.fromJson': { code: 248, operands: ["a"], implemented: true, doc: "The value that the JSON text a stands for, numbers as doubles; null for null alone." },
 } as const;
 
 export type OpName = keyof typeof ops;

@@ -1,3 +1,3 @@
-export { convertChr, convertDecode, convertEncode, convertToJson } from './texts';
+export { convertChr, convertDecode, convertEncode, convertFromJson, convertToJson } from './texts';
 export { convertCrc32 } from './crc32';
 export { convertBase, convertFromHex, convertToHex } from './digits';

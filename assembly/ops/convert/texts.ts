@@ -1,23 +1,28 @@
 // Characters by their codes, base64, JSON.
 import * as ctx from '../../flow/context';
 import { failLen, failOff } from '../../flow/failure';
+import { faultMessage } from '../../json/fault';
+import { parseDocument, valuePayload, valueTag } from '../../json/parse';
 import { jsonSizeBound, jsonWriteValue } from '../../json/write';
-import { Tag, lenOf, offOf, span } from '../../mem/layout';
+import { Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { base64Length, parseBase64, printBase64 } from '../../text/base64';
+import { messageLen, messageOff } from '../../text/message';
 import { putCodePoint } from '../../text/utf8';
 import { valueError } from '../../value/error';
 import { toF64, truncateF64 } from '../../value/number';
-import { textBegin, textGrow, textRoom } from '../../value/text';
+import { textBegin, textBytes, textGrow, textLiteral, textRoom, textTakeError } from '../../value/text';
 import { runeCount } from '../../value/unicode';
 import { giveWrong } from '../list/items';
 import { isAbsent, isNumeric } from '../numeric';
-import { giveText, noMemory, resultRoom, tooLong } from '../result';
+import { charge, giveText, noMemory, resultRoom, tooLong, valueLength, valueLimit } from '../result';
 import { give, giveNull, map1 } from '../row-loops';
 
 const LAST_CODE: i64 = 0x10ffff;
 const MAX_CODE_LEN: u32 = 4;
 const MAX_JSON: u64 = 0x3fff0000;
+/** Lists and objects within each other, as in messages. */
+const MAX_DEPTH: i32 = 64;
 
 export function convertChr(op: usize): void {
   map1(op, (tag: u8, val: u64): void => {
@@ -104,4 +109,25 @@ function giveFailure(): void {
   }
   memory.copy(to, failOff, failLen);
   give(Tag.ERROR, span(to, failLen));
+}
+
+export function convertFromJson(op: usize): void {
+  map1(op, (tag: u8, val: u64): void => {
+    if (isNull(tag)) {
+      giveNull();
+    } else if (tag != Tag.STR) {
+      giveWrong(1, 'a string', tag, val);
+    } else if (parseDocument(offOf(val), lenOf(val), ctx.scratch, 0, MAX_DEPTH, 0)) {
+      const kind = valueTag;
+      const payload = valuePayload;
+      const len = kind >= Tag.STR ? valueLength(kind, payload, valueLimit()) : 0;
+      if (charge('parse_json', len)) give(kind, payload);
+    } else {
+      faultMessage(offOf(val));
+      textBegin();
+      textLiteral('parse_json: ');
+      textBytes(messageOff(), messageLen());
+      give(Tag.ERROR, textTakeError());
+    }
+  });
 }

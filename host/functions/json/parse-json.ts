@@ -1,5 +1,4 @@
-import { textOf } from '../argument.js';
-import { defineFunction, perRow } from '../define.js';
+import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'parse_json',
@@ -9,5 +8,5 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'The value that the JSON text stands for; numbers become floats.',
   example: 'parse_json(text)',
-  call: perRow('handles', (text) => (text == null ? null : JSON.parse(textOf(text)))),
+  op: 'convert.fromJson',
 });
