@@ -20,7 +20,7 @@ const afterNumbers: ReadonlySet<Logical['kind']> = new Set(['sort', 'expand', 'l
 /** The statement with operators for all functions in it that look back. */
 export function withAnalytics(root: Project): Project {
   const chain = chainOf(root).slice(0, -1);
-  const found = analyticsIn([...chain, root].flatMap(valuesOf));
+  const found = analyticsIn([root, ...chain].flatMap(valuesOf));
   if (found.length === 0) return root;
   const lookedUp = new Set(chain.flatMap((node) => (node.kind === 'lookup' ? [node.source.index] : [])));
   const placeOf = placing(lookedUp);

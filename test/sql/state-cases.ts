@@ -193,6 +193,46 @@ const unwindowed = fc
   .record({ what: fc.constantFrom('*', 'a, b', 'a + n AS x, o->y AS y'), tail })
   .map(({ what, tail: { where } }) => ({ names: ['s'], sql: `SELECT ${what} FROM s ${where}` }));
 
+/** Calls of functions that look back. */
+const lookingBack = [
+  'lag(a)',
+  'lag(b, 2, "none", false) OVER (PARTITION BY k)',
+  'lag(o, 3) OVER (WHEN n > 1)',
+  'latest(b, "none") OVER (PARTITION BY n)',
+  'latest(o)',
+  'had_changed(true, a, b)',
+  'changed_col(false, o) OVER (PARTITION BY b)',
+  'acc_sum(n)',
+  'acc_avg(n, n > 3, n = 0) OVER (PARTITION BY b, k)',
+  'acc_max_by(b, n)',
+  'lag(lag(b)) OVER (WHEN had_changed(true, k))',
+];
+
+const looksBack = fc
+  .record({
+    list: fc.uniqueArray(fc.constantFrom(...lookingBack), { minLength: 1, maxLength: 4 }),
+    window: fc.option(windows),
+    tail,
+  })
+  .map(({ list, window, tail: { where, order, limit } }) => {
+    const columns = [
+      ...list.map((call, i) => `${call} AS x${i}`),
+      'row_number() AS r',
+      'changed_cols("c_", true, b, o)',
+    ];
+    const grouping = window === null ? '' : `GROUP BY ${window}`;
+    return { names: ['s'], sql: `SELECT ${columns.join(', ')} FROM s ${where} ${grouping} ${order} ${limit}` };
+  });
+
+const looksBackAtGroups = fc
+  .record({ keys: fc.constantFrom([], ['b'], ['b', 'k']), window: windows, tail })
+  .map(({ keys, window, tail: { where, having } }) => ({
+    names: ['s'],
+    sql:
+      'SELECT lag(count(*)) AS x, latest(collect(b)) OVER (PARTITION BY window_end() % 5) AS y, acc_sum(count(a)) AS z ' +
+      `FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having}`,
+  }));
+
 const types = fc.constantFrom('INNER', 'LEFT', 'RIGHT', 'FULL');
 const joined = fc
   .record({ type: types, window: windows, isGrouped: fc.boolean(), tail })
@@ -238,6 +278,8 @@ const statements = fc.oneof(
   { weight: 6, arbitrary: grouped },
   { weight: 4, arbitrary: plainRows },
   { weight: 1, arbitrary: unwindowed },
+  { weight: 4, arbitrary: looksBack },
+  { weight: 2, arbitrary: looksBackAtGroups },
   { weight: 3, arbitrary: joined },
   { weight: 3, arbitrary: tabled },
   { weight: 3, arbitrary: looked },

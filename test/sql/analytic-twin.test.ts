@@ -1,0 +1,142 @@
+/**
+ * Functions that look back against a naive model: random calls, rows and pieces in which they come. What they keep is saved and
+ * loaded into another kernel in between. `HAUMEA_ANALYTIC_RUNS` sets how many cases are tried.
+ */
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Call, type Condition, type Row, run, textOfCall } from './naive-analytic.js';
+import { type KernelRule, openRule } from './rule-kernel.js';
+
+const numRuns = Number(process.env.HAUMEA_ANALYTIC_RUNS ?? 60);
+
+const demo = ['CREATE STREAM demo () WITH (DATASOURCE="demo", TYPE="memory")'];
+
+const row: fc.Arbitrary<Row> = fc.record(
+  {
+    a: fc.oneof(fc.integer({ min: -3, max: 5 }), fc.constantFrom<unknown>(null, 1.5, -0.25)),
+    n: fc.integer({ min: 0, max: 5 }),
+    b: fc.constantFrom<unknown>(
+      '',
+      'x',
+      'y',
+      'a text that is longer than sixteen bytes',
+      'é'.repeat(200),
+      null,
+      5,
+      '5',
+      true,
+    ),
+    o: fc.constantFrom<unknown>({ x: 1 }, { x: [1, { y: 'deep' }], z: null }, [], ['u', 2], null, 'x'),
+    k: fc.constantFrom<unknown>('device-1', 'device-2', 'device-3', 7, null),
+  },
+  { requiredKeys: ['n'] },
+);
+
+const condition: fc.Arbitrary<Condition> = fc.record({
+  column: fc.constantFrom('a', 'n'),
+  above: fc.integer({ min: -1, max: 3 }),
+});
+
+const fns = [
+  'lag',
+  'latest',
+  'had_changed',
+  'changed_col',
+  'acc_sum',
+  'acc_count',
+  'acc_min',
+  'acc_max',
+  'acc_avg',
+  'acc_max_by',
+] as const;
+
+function call(depth: number): fc.Arbitrary<Call> {
+  const column = fc.constantFrom('a', 'a', 'n', 'b', 'o');
+  return fc.record({
+    fn: fc.constantFrom(...fns),
+    arg: depth === 0 ? column : fc.oneof({ weight: 2, arbitrary: column }, { weight: 1, arbitrary: call(depth - 1) }),
+    other: fc.constantFrom('a', 'n', 'n'),
+    offset: fc.constantFrom(1, 1, 1, 2, 3, 0),
+    otherwise: fc.constantFrom(null, null, 7),
+    ignoresNull: fc.boolean(),
+    begin: fc.option(condition),
+    reset: fc.option(condition),
+    partition: fc.constantFrom([], [], ['k'], ['b'], ['k', 'n'], ['a']),
+    when: fc.option(condition),
+  });
+}
+
+interface Case {
+  calls: Call[];
+  rows: Row[];
+  /** Rows of each piece; the state goes to another kernel behind some. */
+  pieces: { rows: number; moves: boolean }[];
+}
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  calls: fc.array(call(2), { minLength: 1, maxLength: 5 }),
+  rows: fc.array(row, { minLength: 1, maxLength: 60, size: 'max' }),
+  pieces: fc.array(fc.record({ rows: fc.integer({ min: 1, max: 20 }), moves: fc.boolean() }), { maxLength: 8 }),
+});
+
+/** What comes out of the kernel for each row; a row that failed is null. */
+function fed({ calls, rows, pieces }: Case, moves: boolean): (Row | null)[] {
+  const items = calls.map((one, i) => `${textOfCall(one)} AS x${i}`);
+  const sql = `SELECT ${items.join(', ')} FROM demo`;
+  const open = (): KernelRule => openRule(demo, sql, { options: { sendNilField: true } });
+  let rule = open();
+  const out: (Row | null)[] = [];
+  let left = rows;
+  for (const piece of [...pieces, { rows: rows.length, moves: false }]) {
+    rule.feed('demo', left.slice(0, piece.rows));
+    left = left.slice(piece.rows);
+    out.push(...rule.taken().map((message) => (typeof message === 'string' ? null : (message[0] as Row))));
+    if (!piece.moves || !moves) continue;
+    const state = rule.save();
+    rule.close();
+    rule = open();
+    const { loaded, failed } = rule.load(state);
+    assert.ok(loaded > 0);
+    assert.equal(failed, []);
+  }
+  rule.close();
+  return out;
+}
+
+test('functions that look back give what a naive model gives, in whatever pieces the rows come', () => {
+  fc.assert(
+    fc.property(cases, (given) => {
+      const expected = run(given.calls, given.rows).map((values) =>
+        values === null
+          ? null
+          : Object.fromEntries(given.calls.map((one, i) => [`x${i}`, values.get(textOfCall(one)) ?? null])),
+      );
+      // What is nowhere in JSON is compared as JSON has it.
+      assert.equal(fed(given, false), JSON.parse(JSON.stringify(expected)));
+      assert.equal(fed(given, true), JSON.parse(JSON.stringify(expected)));
+    }),
+    { numRuns },
+  );
+});
+
+test('10,000 partitions keep their values, and give their memory back', () => {
+  const rule = openRule(demo, 'SELECT lag(b) OVER (PARTITION BY k) AS p FROM demo');
+  const bytes = (): number => rule.kernel.memory().inUse - rule.kernel.memory().workspace;
+  const rows = Array.from({ length: 10_000 }, (_, i) => ({ k: `device-${i}`, b: `value of device ${i}` }));
+  rule.feed('demo', rows);
+  rule.written();
+  const before = bytes();
+  rule.feed('demo', rows);
+  const second = rule.taken() as Row[][];
+  assert.equal(
+    second.map(([one]) => one?.p),
+    rows.map(({ b }) => b),
+  );
+  assert.is(bytes(), before);
+  const full = rule.kernel.memory().inUse;
+  rule.close();
+  assert.ok(rule.kernel.memory().inUse < full - 10_000 * 64);
+});
+
+test.run();
