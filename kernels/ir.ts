@@ -310,6 +310,20 @@ export type NodePlan =
       condition: { program: Program; operand: Operand } | null;
       name: string;
     }
+  /**
+   * Counts the rows, below a window the messages, that get past the condition, which may depend on that count; none: all do.
+   * Registers `count` and `time`: how many did before, and the time (`when`; NONE: the clock) of the newest, epoch ms as I64.
+   */
+  | {
+      kind: 'hits';
+      input: NodeInput;
+      program: Program | null;
+      condition: Operand;
+      count: number;
+      time: number;
+      when: Operand;
+      name: string;
+    }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**

@@ -2,7 +2,7 @@
 
 import { encodeAnalytic } from './analytic-spec.js';
 import type { LinkedNode } from './api.js';
-import { expandSpec, FilterFlag, filterSpec, limitSpec, NodeKind } from './gen/layouts.js';
+import { expandSpec, FilterFlag, filterSpec, hitsSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
@@ -116,6 +116,19 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
             ...(fn.when === undefined ? {} : { when: operand(fn.when) }),
           })),
         ),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'hits':
+      return {
+        kind: NodeKind.hits,
+        program: program(plan.program),
+        spec: block(hitsSpec, {
+          condition: operand(plan.condition),
+          count: plan.count,
+          time: plan.time,
+          when: operand(plan.when),
+        }),
         sendsErrors,
         isShareable: false,
       };

@@ -6,6 +6,7 @@ import { limitOperator } from './limit';
 import { NodeKind } from './node';
 import { operatorOf } from './operator';
 import { analyticOperator } from '../analytic/analytic';
+import { hitsOperator } from '../analytic/hits';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
@@ -29,4 +30,5 @@ export function operatorsInit(): void {
   analyticOperator(operatorOf(NodeKind.ANALYTIC));
   keyedOperator(operatorOf(NodeKind.KEYED_TABLE));
   lookupOperator(operatorOf(NodeKind.LOOKUP));
+  hitsOperator(operatorOf(NodeKind.HITS));
 }

@@ -29,6 +29,7 @@ export namespace NodeKind {
   export const ANALYTIC: u32 = 12;
   export const KEYED_TABLE: u32 = 13;
   export const LOOKUP: u32 = 14;
+  export const HITS: u32 = 15;
 }
 
 /** Flags of nodes; the host gives the first. */

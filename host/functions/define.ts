@@ -32,6 +32,10 @@ export type Special =
   | 'windowEnd'
   | 'windowTrigger'
   | 'ruleId'
+  | 'hitCount'
+  | 'hitTime'
+  | 'windowHitCount'
+  | 'windowHitTime'
   | 'ruleStart'
   | 'arrayMap'
   | 'incLastValue';

@@ -3,15 +3,10 @@
  * (null: any number). A rule that uses one is refused by name. A function leaves this list with its definition.
  */
 export const plannedFunctions: Readonly<Record<string, readonly [min: number, max: number | null]>> = {
-  // aggregate
-  last_agg_hit_count: [0, 0],
-  last_agg_hit_time: [0, 0],
   // incremental
   inc_collect: [1, 1],
   inc_merge_agg: [1, 1],
   // misc
   dedup_trigger: [4, 4],
   delay: [2, 2],
-  last_hit_count: [0, 0],
-  last_hit_time: [0, 0],
 };

@@ -7,12 +7,14 @@ import { some } from '../sql/visit.js';
 import { withAnalytics } from './analytic.js';
 import { Binder, type Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
+import { withHits } from './hits.js';
 import { bindJoins, inRowOrder, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow, WindowSpec } from './logical.js';
 import { bindLookup, checkLookups, isByKey, type Lookup } from './lookup.js';
 import { isRowMaker, Scope } from './scope.js';
 import { bindSelectList, type SelectList } from './select-list.js';
 import type { Source } from './source.js';
+import { timeOfHits } from './specials.js';
 import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
 
 export interface Analysis {
@@ -37,9 +39,12 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const input = inputOf(streamsOf(sources), isEventTime);
   const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);
+  const [first] = sources;
+  const timeOfHit = (isOfWindow: boolean): Value =>
+    first === undefined ? values.null() : timeOfHits(first, isEventTime, isOfWindow, values);
   const ordered = statement.ordered(statement.rows(input));
   const rows = expand === null ? ordered : statement.expanded(ordered, expand);
-  const root = withAnalytics({ kind: 'project', input: statement.limited(rows), row });
+  const root = withAnalytics(withHits({ kind: 'project', input: statement.limited(rows), row }, timeOfHit));
   return { sources, root, remarks: statement.remarks };
 }
 
@@ -310,7 +315,10 @@ export function specOf(clause: WindowClause | null, values: Values, bind: (expr:
 export function isAggregateCall(expr: Expr): boolean {
   if (expr.kind !== 'call') return false;
   const definition = findFunction(expr.name);
-  return definition !== undefined && 'aggregate' in definition.implementation;
+  if (definition === undefined) return false;
+  const { implementation } = definition;
+  const special = 'special' in implementation ? implementation.special : null;
+  return 'aggregate' in implementation || special === 'windowHitCount' || special === 'windowHitTime';
 }
 
 /** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */

@@ -66,17 +66,23 @@ function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>): Place {
   return isLater ? 'window' : 'rows';
 }
 
-/** Operators above the node for the functions that belong there: functions of others' results above these. */
+/**
+ * Operators above the node for the functions that belong there, in their order: a row in which one fails is not seen by those
+ * behind it. A function of another's result needs a further operator.
+ */
 function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: AnalyticValue) => boolean): Logical {
   let result = node;
-  let left = found.filter(isHere);
-  while (left.length > 0) {
-    const waiting = new Set(left);
-    const ready = left.filter((value) => !analyticsIn(childrenOf(value)).some((inner) => waiting.has(inner)));
-    result = { kind: 'analytic', input: result, values: ready };
-    const done = new Set(ready);
-    left = left.filter((value) => !done.has(value));
+  let values: AnalyticValue[] = [];
+  const flush = (): void => {
+    if (values.length > 0) result = { kind: 'analytic', input: result, values };
+    values = [];
+  };
+  for (const value of found.filter(isHere)) {
+    const inner = analyticsIn(childrenOf(value));
+    if (values.some((one) => inner.includes(one))) flush();
+    values.push(value);
   }
+  flush();
   return result;
 }
 

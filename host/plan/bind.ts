@@ -45,7 +45,7 @@ export class Binder {
   constructor(
     private readonly values: Values,
     private readonly scope: Scope,
-    private readonly context: Omit<SpecialContext, 'place'>,
+    private readonly context: Omit<SpecialContext, 'place' | 'clause'>,
   ) {}
 
   bind(expr: Expr, clause: Clause): Value {
@@ -173,8 +173,11 @@ export class Binder {
       throw refuse(`${definition.name} makes rows: it stands alone in the SELECT list, outside of expressions`, span);
     }
     if ('special' in implementation) {
-      return bindSpecial(implementation.special, expr, { ...this.context, place: clause.place }, (arg) =>
-        this.bind(arg, clause),
+      return bindSpecial(
+        implementation.special,
+        expr,
+        { ...this.context, place: clause.place, clause: clause.name },
+        (arg) => this.bind(arg, clause),
       );
     }
     const args = expr.args.map((arg) => this.bindArgument(arg, clause));

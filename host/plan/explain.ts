@@ -83,6 +83,11 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       return [['ComputePlan', `Values:[ ${all(node.values)} ]`]];
     case 'analytic':
       return [['AnalyticFuncsPlan', `Funcs:[ ${all(node.values)} ]`]];
+    case 'hits': {
+      if (node.condition === null) return [];
+      const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
+      return [[op, `Condition:{ ${show(node.condition)} }, StateFuncs:[ ${all(node.hits)} ]`]];
+    }
     case 'filter': {
       const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
       return [[op, `Condition:{ ${show(node.condition)} }`]];

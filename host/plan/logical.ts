@@ -4,7 +4,7 @@
  * (rules/) turn such plans into others with the same meaning.
  */
 import type { Source } from './source.js';
-import { type AggregateValue, type AnalyticValue, aggregatesIn, type Value } from './value.js';
+import { type AggregateValue, type AnalyticValue, aggregatesIn, type HitValue, type Value } from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -106,6 +106,15 @@ export type Logical = Labelled &
     | { kind: 'compute'; input: Logical; values: Value[] }
     /** Computes functions that look back at the rows before, for all that stands above it. */
     | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
+    /** Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a row. */
+    | {
+        kind: 'hits';
+        input: Logical;
+        condition: Value | null;
+        clause: 'where' | 'having' | null;
+        hits: HitValue[];
+        time: Value;
+      }
     /** `case`: an output of a switch; `isWhole`: the first row of a message decides on all of it. */
     | {
         kind: 'filter';
@@ -224,6 +233,8 @@ export function valuesOf(node: Logical): Value[] {
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'lookup':
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
+    case 'hits':
+      return node.condition === null ? [node.time] : [node.condition, node.time];
     case 'compute':
     case 'analytic':
       return node.values;
@@ -275,6 +286,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, values: node.values.map(map) };
     case 'expand':
       return { ...node, list: map(node.list) };
+    case 'hits':
+      return { ...node, condition: maybe(node.condition), time: map(node.time) };
     case 'analytic':
       return { ...node, values: analyticOf(node.values.map(map)) };
     case 'filter':

@@ -1,6 +1,6 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
 import type { AggregatePlan, AnalyticPlan, NodePlan, Operand } from '../../kernels/ir.js';
-import { col, reg } from '../../kernels/ir.js';
+import { col, NONE, reg } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { joinNode } from './join-node.js';
@@ -132,6 +132,9 @@ class Lowering {
       case 'analytic':
         this.addAnalytic(node);
         return;
+      case 'hits':
+        this.addHits(node);
+        return;
       case 'merge':
         this.addMerge(node);
         return;
@@ -244,6 +247,22 @@ class Lowering {
     });
     const { input } = this.path;
     this.push({ kind: 'analytic', input, program: builder.finishOrNull(), functions, name: 'analytic' }, 'analytic');
+  }
+
+  /** Passes rows as a filter does, and leaves what stood before each of them in two registers. */
+  private addHits({ hits, condition, clause, time }: Extract<Logical, { kind: 'hits' }>): void {
+    const registers = { count: this.path.takeRegister(), time: this.path.takeRegister() };
+    for (const hit of hits) {
+      this.path.keep(hit, reg(registers[hit.part]));
+      this.held.add(hit);
+    }
+    const builder = new ProgramBuilder(this.path);
+    const when = time.kind === 'const' ? NONE : builder.operand(time);
+    const judged = condition === null ? NONE : builder.operand(condition);
+    const { input } = this.path;
+    const program = builder.finishOrNull();
+    const step = clause === null ? null : clause === 'having' ? 'having' : 'filter';
+    this.push({ kind: 'hits', input, program, condition: judged, ...registers, when, name: step ?? 'hits' }, step);
   }
 
   /** True for a value that an operator below has computed. */

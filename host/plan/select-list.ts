@@ -1,6 +1,6 @@
 /** The SELECT list as an output row: names, wildcards with EXCEPT and REPLACE, duplicates. */
 import type { Expr, Select } from '../sql/ast.js';
-import { outputNames } from '../sql/names.js';
+import { outputNames, ownName } from '../sql/names.js';
 import { type Binder, type Clause, replacedName } from './bind.js';
 import { refuse } from './errors.js';
 import { sourcesIn } from './join.js';
@@ -110,8 +110,8 @@ function addChanged(
   clause: Clause,
 ): void {
   const { prefix, ignoreNull, values } = binder.bindChanged(expr, clause);
-  const names = outputNames(values.map((value) => ({ expr: value, alias: null, invisible: false })));
-  values.forEach((value, i) => {
+  // Unlike in the list itself, what brings no name of its own has none but the prefix.
+  for (const value of values) {
     if (value.kind === 'star') {
       const sources = starSources(value, scope);
       const changed = (one: Value) => scope.values.analytic('changedItem', [ignoreNull, one]);
@@ -119,17 +119,17 @@ function addChanged(
       if (!isDeclared || value.replace.length > 0) {
         const members = binder.bindArgument(value, clause);
         wild.changed.push(scope.values.analytic('changedColumns', [ignoreNull, members, scope.values.text(prefix)]));
-        return;
+        continue;
       }
       for (const [name, column] of scope.allColumns(sources)) {
         if (value.except.includes(name)) continue;
         add(changedEntry(prefix + name, changed(column)), row, named, expr);
       }
-      return;
+      continue;
     }
     const entry = scope.values.analytic('changedItem', [ignoreNull, binder.bind(value, clause)]);
-    add(changedEntry(prefix + (names[i] ?? ''), entry), row, named, expr);
-  });
+    add(changedEntry(prefix + (ownName(value) ?? ''), entry), row, named, expr);
+  }
 }
 
 function changedEntry(name: string, value: Value): OutputEntry {

@@ -58,6 +58,8 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
     }
     case 'analytic':
       return showAnalytic(value, show);
+    case 'hit':
+      return `${value.isAfterWindow ? 'last_agg_hit' : 'last_hit'}_${value.part}()`;
     case 'window':
       return `window_${value.part}()`;
     case 'item':

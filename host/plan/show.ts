@@ -75,6 +75,14 @@ function showNode(node: NodePlan): string[] {
       });
       return [...showOps(node.program), ...shown];
     }
+    case 'hits': {
+      const show = shower(node.program);
+      return [
+        ...showOps(node.program),
+        `r${node.count}, r${node.time} = rows that passed and time ${show(node.when)} of the newest`,
+        `keep ${show(node.condition)}`,
+      ];
+    }
     case 'limit':
       return [`first ${node.count}`];
     case 'merge':

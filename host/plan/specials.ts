@@ -8,7 +8,7 @@ import { notSupported, refuse } from './errors.js';
 import { firstPresent } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
 import type { Source } from './source.js';
-import type { Value, Values, WindowPart } from './value.js';
+import type { HitValue, Value, Values, WindowPart } from './value.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
 
@@ -25,6 +25,8 @@ export interface SpecialContext {
   /** Rows after the window stand for groups. */
   isGrouped: boolean;
   place: Place;
+  /** How the clause is called. */
+  clause: string;
 }
 
 const casts: Readonly<Record<string, OpName>> = {
@@ -63,6 +65,14 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return windowPart('trigger', call, context);
     case 'ruleId':
       return values.text(context.ruleId);
+    case 'hitCount':
+      return bindHit('count', false, call, context);
+    case 'hitTime':
+      return bindHit('time', false, call, context);
+    case 'windowHitCount':
+      return bindHit('count', true, call, context);
+    case 'windowHitTime':
+      return bindHit('time', true, call, context);
     case 'ruleStart':
       return values.op('move.ruleStart', [null]);
     case 'incLastValue':
@@ -127,16 +137,40 @@ function windowPart(part: WindowPart, call: Call, context: SpecialContext): Valu
   return context.values.window(part);
 }
 
+/** Clauses in which hits are told, each with its own count. */
+const hitClauses: ReadonlySet<string> = new Set(['SELECT', 'WHERE', 'HAVING', 'ORDER BY']);
+
+function bindHit(part: HitValue['part'], isOfWindow: boolean, call: Call, context: SpecialContext): Value {
+  const name = call.name.toLowerCase();
+  const { clause, place, window, isGrouped, values, scope } = context;
+  if (!hitClauses.has(clause))
+    throw refuse(`${name} tells of rows that were sent, which ${clause} does not know`, call.span);
+  if (scope.sources.length > 1) throw notSupported(`${name}() in a join`, call.span);
+  if (isOfWindow && place !== 'window') throw refuse(`the aggregate ${name} is not allowed in ${clause}`, call.span);
+  if (!isOfWindow && (window !== null || isGrouped)) {
+    throw refuse(`${name} is not allowed in an aggregate query, use last_agg_hit_${part}`, call.span);
+  }
+  return values.hit(part, clause === 'ORDER BY' ? 'SELECT' : clause, isOfWindow);
+}
+
+/** Time of a row, or of what a window gave, for hits. */
+export function timeOfHits(source: Source, isEventTime: boolean, isOfWindow: boolean, values: Values): Value {
+  return isOfWindow ? values.window('end') : timeOf(source, isEventTime, values);
+}
+
 /** The row's own timestamp as epoch milliseconds. */
 function rowTime(call: Call, context: SpecialContext): Value {
   // A joined row has no time of its own: that of its window.
   if (context.scope.sources.length > 1 && context.place !== 'single') return context.values.window('trigger');
-  const source = onlySource(call, context);
-  if (!context.isEventTime || source.timestamp === null) return source.arrival();
+  return timeOf(onlySource(call, context), context.isEventTime, context.values);
+}
+
+function timeOf(source: Source, isEventTime: boolean, values: Values): Value {
+  if (!isEventTime || source.timestamp === null) return source.arrival();
   const column = source.time();
   if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
   // Numbers are milliseconds already, texts are read as dates.
-  return context.values.op('cast.toBigint', [context.values.op('cast.toDatetime', [column])]);
+  return values.op('cast.toBigint', [values.op('cast.toDatetime', [column])]);
 }
 
 function onlySource(call: Call, { scope }: SpecialContext): Source {

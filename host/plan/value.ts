@@ -51,12 +51,25 @@ export type AnalyticValue = Common & {
   /** WHEN. */
   readonly when: Value | null;
 };
+/**
+ * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what comes
+ * after all clauses are counted apart.
+ */
+export type HitValue = Common & { readonly kind: 'hit'; readonly part: 'count' | 'time'; readonly clause: string };
 export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
 
 /** The element of a list that a row was made of (unnest), or the object whose members the row gets (extract). */
 export type ItemValue = Common & { readonly kind: 'item' };
 
-export type Value = ConstantValue | ColumnValue | OpValue | AggregateValue | AnalyticValue | WindowValue | ItemValue;
+export type Value =
+  | ConstantValue
+  | ColumnValue
+  | OpValue
+  | AggregateValue
+  | AnalyticValue
+  | HitValue
+  | WindowValue
+  | ItemValue;
 
 /** Makes the values of one rule. */
 export class Values {
@@ -132,6 +145,10 @@ export class Values {
       partition,
       when,
     }));
+  }
+
+  hit(part: HitValue['part'], clause: string, isAfterWindow: boolean): HitValue {
+    return this.intern(`h${part};${clause}`, [], isAfterWindow, (common) => ({ ...common, kind: 'hit', part, clause }));
   }
 
   window(part: WindowPart): WindowValue {

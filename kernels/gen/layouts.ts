@@ -17,6 +17,9 @@ export const partitionSpec = layout(12, {"keys":0,"keysAt":4,"entrySize":8}, {"k
 /** A function. */
 export const functionSpec = layout(24, {"fn":0,"dst":2,"partition":4,"when":6,"args":8,"argsAt":12,"size":16,"state":20}, {"fn":"u16","dst":"u16","partition":"u16","when":"u16","args":"u32","argsAt":"u32","size":"u32"});
 
+/** Spec of a hits node. */
+export const hitsSpec = layout(8, {"condition":0,"count":2,"time":4,"when":6}, {"condition":"u16","count":"u16","time":"u16","when":"u16"});
+
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;
 
@@ -30,7 +33,7 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15} as const;
 
 /** Flags of nodes; the host gives the first. */
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32} as const;

@@ -96,16 +96,13 @@ const failed = Symbol('failed');
 
 /** Each call once, those that others are made of before these. */
 function inOrder(calls: readonly Call[]): Call[] {
-  const levels: Map<string, Call>[] = [];
-  const visit = (call: Call): number => {
-    const level = typeof call.arg === 'string' ? 0 : visit(call.arg) + 1;
-    levels[level] ??= new Map();
-    const text = textOfCall(call);
-    if (!levels[level].has(text)) levels[level].set(text, call);
-    return level;
+  const found = new Map<string, Call>();
+  const visit = (call: Call): void => {
+    if (typeof call.arg !== 'string') visit(call.arg);
+    found.set(textOfCall(call), found.get(textOfCall(call)) ?? call);
   };
   calls.forEach(visit);
-  return levels.flatMap((level) => [...level.values()]);
+  return [...found.values()];
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);

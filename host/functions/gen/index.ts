@@ -4,6 +4,8 @@ import aggregateAvg from '../aggregate/avg.js';
 import aggregateCollect from '../aggregate/collect.js';
 import aggregateCount from '../aggregate/count.js';
 import aggregateDeduplicate from '../aggregate/deduplicate.js';
+import aggregateLastAggHitCount from '../aggregate/last-agg-hit-count.js';
+import aggregateLastAggHitTime from '../aggregate/last-agg-hit-time.js';
 import aggregateLastValue from '../aggregate/last-value.js';
 import aggregateMax from '../aggregate/max.js';
 import aggregateMedian from '../aggregate/median.js';
@@ -120,6 +122,8 @@ import metaRuleStart from '../meta/rule-start.js';
 import miscBypass from '../misc/bypass.js';
 import miscGetKeyedState from '../misc/get-keyed-state.js';
 import miscIncLastValue from '../misc/inc-last-value.js';
+import miscLastHitCount from '../misc/last-hit-count.js';
+import miscLastHitTime from '../misc/last-hit-time.js';
 import miscNewuuid from '../misc/newuuid.js';
 import miscProps from '../misc/props.js';
 import multiRowExtract from '../multi-row/extract.js';
@@ -193,6 +197,8 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateCollect,
   aggregateCount,
   aggregateDeduplicate,
+  aggregateLastAggHitCount,
+  aggregateLastAggHitTime,
   aggregateLastValue,
   aggregateMax,
   aggregateMedian,
@@ -309,6 +315,8 @@ export const definitions: readonly FunctionDefinition[] = [
   miscBypass,
   miscGetKeyedState,
   miscIncLastValue,
+  miscLastHitCount,
+  miscLastHitTime,
   miscNewuuid,
   miscProps,
   multiRowExtract,

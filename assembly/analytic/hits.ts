@@ -1,0 +1,203 @@
+// Counts the rows that get past a condition, which may look at that count and at the time of the newest of them: rows are judged
+// one after the other. What stood before each row is left in registers for the nodes below. Without a condition all rows pass.
+//
+// Below a window the messages are counted of which a row passes, all rows of one are judged with the same count; without a
+// condition the rows.
+//
+//   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the message i64
+import * as ctx from '../flow/context';
+import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
+import { fail, failLen, failNotBoolean, failOff } from '../flow/failure';
+import {
+  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+} from '../flow/node';
+import { Operator, Signal } from '../flow/operator';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { stageAcquire, stageRelease } from '../flow/stage';
+import { HITS_CONDITION, HITS_COUNT, HITS_TIME, HITS_WHEN } from '../gen/analytic-layouts';
+import { allocZeroed, free } from '../mem/alloc';
+import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
+import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { readI64, readU64, readVersion } from '../state/reader';
+import { writeI64, writeU64, writeVersion } from '../state/writer';
+
+const COUNT: usize = 0;
+const TIME: usize = 8;
+const BEGUN: usize = 16;
+const FAIL_OFF: usize = 20;
+const FAIL_LEN: usize = 24;
+const MESSAGE_TIME: usize = 32;
+const STATE_SIZE: u32 = 40;
+
+export function hitsOperator(operator: Operator): void {
+  operator.open = hitsOpen;
+  operator.push = hitsPush;
+  operator.signal = hitsSignal;
+  operator.save = hitsSave;
+  operator.load = hitsLoad;
+  operator.free = hitsFree;
+}
+
+function hitsOpen(node: usize): bool {
+  const state = allocZeroed(STATE_SIZE, accountOf(node));
+  store<u32>(node, <u32>state, N_STATE);
+  store<u32>(node, STATE_SIZE, N_STATE_SIZE);
+  return state != 0;
+}
+
+// @ts-ignore: decorator
+@inline function conditionOf(node: usize): u32 {
+  return load<u16>(<usize>load<u32>(node, N_SPEC), HITS_CONDITION);
+}
+
+function hitsSignal(node: usize, signal: u32, value: u64): void {
+  if (conditionOf(node) != OPERAND_NONE && signal == Signal.BEGIN) {
+    const state = <usize>load<u32>(node, N_STATE);
+    store<u32>(state, 0, BEGUN);
+    store<u32>(state, 0, FAIL_OFF);
+  } else if (conditionOf(node) != OPERAND_NONE && signal == Signal.END) end(node, offOf(value), lenOf(value));
+  else signalBelow(node, signal, value);
+}
+
+/** A message of which no row passed is not sent, but its failure is. */
+function end(node: usize, failedOff: usize, failedLen: u32): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const own = <usize>load<u32>(state, FAIL_OFF);
+  const off = own ? own : failedOff;
+  const len = own ? load<u32>(state, FAIL_LEN) : failedLen;
+  if (load<u32>(state, BEGUN)) {
+    if (!off) {
+      store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
+      store<i64>(state, load<i64>(state, MESSAGE_TIME), TIME);
+    }
+  } else {
+    if (!off) return;
+    beginMessage(node);
+  }
+  endMessage(node, off, len);
+}
+
+/** Milliseconds of the row: the operand, or the clock. */
+function timeOf(program: usize, operand: u32, row: u32): i64 {
+  if (operand == OPERAND_NONE) return <i64>ctx.nowMs;
+  const tag = load<u8>(tagsOf(program, operand) + row * strideOf(operand));
+  const val = load<u64>(valsOf(program, operand) + (<usize>(row * strideOf(operand)) << 3));
+  return tag == Tag.I64 ? <i64>val : tag == Tag.F64 ? <i64>reinterpret<f64>(val) : 0;
+}
+
+function hitsPush(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const isOfMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
+  if (isOfMessage && load<u32>(state, FAIL_OFF)) return;
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const condition = conditionOf(node);
+  const count = blockOf(load<u16>(spec, HITS_COUNT));
+  const time = blockOf(load<u16>(spec, HITS_TIME));
+  const when = <u32>load<u16>(spec, HITS_WHEN);
+  const outer = ctx.sel;
+  const n = ctx.selLen;
+  const before = ctx.rowErrors;
+  const isCounted = condition == OPERAND_NONE || !isOfMessage;
+  const kept = selectionPush();
+  const marks = stageAcquire(1);
+  if (!kept || !marks) {
+    exhaust(node);
+    if (marks) stageRelease(1);
+    if (kept) selectionPop();
+    return;
+  }
+  const errors = <usize>load<u32>(marks);
+  let passed: u32 = 0;
+  let hits: u32 = 0;
+  let failed: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(outer + (<usize>i << 2));
+    // Behind the last row that passed there is room for this one, which the program then sees alone.
+    store<u32>(kept + (<usize>passed << 2), row);
+    if (before && tagAt(before, row) == Tag.ERROR) {
+      setAt(errors, row, Tag.ERROR, valAt(before, row));
+      passed++;
+      failed++;
+      continue;
+    }
+    setAt(errors, row, Tag.NULL, 0);
+    setAt(count, row, Tag.I64, load<u64>(state, COUNT));
+    setAt(time, row, Tag.I64, load<u64>(state, TIME));
+    mark(count);
+    mark(time);
+    ctx.setSelection(kept + (<usize>passed << 2), 1);
+    if (program) vmRun(program);
+    if (condition != OPERAND_NONE) {
+      const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
+      const val = load<u64>(valsOf(program, condition) + (<usize>(row * strideOf(condition)) << 3));
+      if (tag <= Tag.NULL || (tag == Tag.BOOL && !val)) continue;
+      if (tag != Tag.BOOL) {
+        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+        else failNotBoolean();
+        addException(node, failOff, failLen, 1);
+        if (isOfMessage) {
+          keepFailure(node);
+          store<u32>(state, <u32>failOff, FAIL_OFF);
+          store<u32>(state, failLen, FAIL_LEN);
+          passed = 0;
+          break;
+        }
+        if (load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR) {
+          setAt(errors, row, Tag.ERROR, span(failOff, failLen));
+          passed++;
+          failed++;
+        }
+        continue;
+      }
+    }
+    passed++;
+    hits++;
+    if (isCounted) {
+      store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
+      store<i64>(state, timeOf(program, when, row), TIME);
+    } else if (hits == 1) store<i64>(state, timeOf(program, when, row), MESSAGE_TIME);
+  }
+  if (passed) {
+    if (isOfMessage && condition != OPERAND_NONE && !load<u32>(state, BEGUN)) {
+      store<u32>(state, 1, BEGUN);
+      beginMessage(node);
+    }
+    ctx.setSelection(kept, passed);
+    ctx.setRowErrors(failed ? errors : 0);
+    emit(node);
+    ctx.setRowErrors(before);
+  }
+  ctx.setSelection(outer, n);
+  stageRelease(1);
+  selectionPop();
+}
+
+// @ts-ignore: decorator
+@inline function mark(block: usize): void {
+  store<u8>(block, Tag.I64, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+const VERSION: u32 = 1;
+
+function hitsSave(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  writeVersion(VERSION);
+  writeU64(load<u64>(state, COUNT));
+  writeI64(load<i64>(state, TIME));
+}
+
+function hitsLoad(node: usize): bool {
+  if (!readVersion(VERSION)) return false;
+  const state = <usize>load<u32>(node, N_STATE);
+  store<u64>(state, readU64(), COUNT);
+  store<i64>(state, readI64(), TIME);
+  return true;
+}
+
+function hitsFree(node: usize): void {
+  free(<usize>load<u32>(node, N_STATE), STATE_SIZE, accountOf(node));
+  store<u32>(node, 0, N_STATE);
+}

@@ -1,0 +1,62 @@
+/**
+ * Where it is counted how many rows, or messages, got past a clause: the condition that asks is judged row by row by the operator
+ * that counts; for what asks behind all clauses one counts without a condition.
+ */
+import { chainOf, type Logical, valuesOf } from './logical.js';
+import { childrenOf, type HitValue, type Value } from './value.js';
+
+type Project = Extract<Logical, { kind: 'project' }>;
+
+/**
+ * The statement with operators that count hits.
+ * @param timeOf time of a row of the stream, or of what a window gave
+ */
+export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value): Project {
+  const chain = chainOf(root).slice(0, -1);
+  if (hitsIn([...chain, root].flatMap(valuesOf)).length === 0) return root;
+  const judged = new Set<HitValue>();
+  const replaced = chain.map((node): Logical => {
+    if (node.kind !== 'filter' || (node.clause !== 'where' && node.clause !== 'having')) return node;
+    const hits = hitsIn([node.condition]);
+    for (const hit of hits) judged.add(hit);
+    const { input, condition, clause } = node;
+    return hits.length === 0
+      ? node
+      : { kind: 'hits', input, condition, clause, hits, time: timeOf(clause === 'having') };
+  });
+  const isLeft = (hit: HitValue): boolean => !judged.has(hit);
+  const sorted = replaced.findIndex((node) => node.kind === 'sort' && hitsIn(valuesOf(node)).some(isLeft));
+  const expand = replaced.findIndex(({ kind }) => kind === 'expand');
+  const place = sorted >= 0 ? sorted : expand >= 0 ? expand : replaced.length;
+  const left = hitsIn([root, ...replaced].flatMap(valuesOf)).filter(isLeft);
+  let input: Logical | undefined;
+  const add = (node: Logical): void => {
+    input = input === undefined || node.kind === 'source' || node.kind === 'merge' ? node : { ...node, input };
+  };
+  replaced.forEach((node, i) => {
+    if (i === place) addCount();
+    add(node);
+  });
+  if (place === replaced.length) addCount();
+  return input === undefined ? root : { ...root, input };
+
+  function addCount(): void {
+    if (left.length === 0 || input === undefined) return;
+    const time = timeOf(left.some(({ isAfterWindow }) => isAfterWindow));
+    input = { kind: 'hits', input, condition: null, clause: null, hits: left, time };
+  }
+}
+
+/** Hits that the values are computed of, each once. */
+function hitsIn(values: readonly Value[]): HitValue[] {
+  const found: HitValue[] = [];
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    if (value.kind === 'hit') found.push(value);
+    childrenOf(value).forEach(visit);
+  };
+  values.forEach(visit);
+  return found;
+}
