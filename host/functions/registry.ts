@@ -80,6 +80,11 @@ export function hostNumber(definition: FunctionDefinition): number {
   return number;
 }
 
+/** Name of the function that has this number. */
+export function hostFunctionName(number: number): string {
+  return hostNames[number] ?? `host#${number}`;
+}
+
 /** Runs a host function by its number over a batch, for `HostCalls.call` of the kernel. */
 export function callHost(number: number, columns: HostColumns): void {
   const call = hostCalls[number];

@@ -1,6 +1,8 @@
 /** The plan as the interface explains it: one JSON object in each line, indented by tabs with the depth. */
+
+import { notesOf, valuesAboveOf } from './explain-notes.js';
 import { tablesOf } from './join.js';
-import { chainOf, inputsOf, type Logical, type WindowSpec, windowValues } from './logical.js';
+import { chainOf, inputsOf, type Logical, valuesOf, type WindowSpec, windowValues } from './logical.js';
 import { showValue } from './show-value.js';
 import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
@@ -19,12 +21,15 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
       .flatMap(sourcesOf)
       .map(({ index, ownName }) => [index, `${ownName}.`]),
   );
+  const above = valuesAboveOf(root);
   const show: Show = (value) => showValue(value, (source) => names.get(source) ?? '');
   /** Returns how many operators stand side by side there: the inputs of a node that is not shown stand in its place. */
   const print = (node: Logical, number: number, depth: number): number => {
     const shown = describe(node, columns, show);
     // Operators of a graph are called as in its topology; the first line is that of the last.
     const labels = node.labels?.toReversed() ?? [];
+    // Of an operator in several lines the last is the one that works; the others say what it does besides.
+    const notes = notesOf(node, valuesOf(node), above.get(node) ?? []);
     shown.forEach(([op, info], i) => {
       const tabs = '\t'.repeat(Math.max(0, 2 * (depth + i) - 1));
       const label = labels[i];
@@ -32,8 +37,8 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
         tabs +
           JSON.stringify(
             label === undefined
-              ? { op: `${op}_${number + i}`, info }
-              : { op: `op_${label}`, info: `${op} ${info}`.trim() },
+              ? { op: `${op}_${number + i}`, info, ...(i === shown.length - 1 ? notes : {}) }
+              : { op: `op_${label}`, info: `${op} ${info}`.trim(), ...(i === shown.length - 1 ? notes : {}) },
           ),
       );
     });

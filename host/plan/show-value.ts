@@ -1,6 +1,7 @@
 /** Bound expressions as readable text. */
 import type { OpName } from '../../kernels/gen/ops.js';
 import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
+import { hostFunctionName } from '../functions/registry.js';
 import type { AnalyticValue, OpValue, Value } from './value.js';
 
 const infix: Partial<Record<OpName, string>> = {
@@ -88,7 +89,7 @@ function showOp({ op, operands, args, imm }: OpValue, show: (child: Value) => st
     return `${grouped(a)}->${b.value.value}`;
   }
   const shown = [...operands.map((operand) => (operand === null ? '' : show(operand))), ...args.map(show)];
-  const name = op === 'call.host' ? `host#${imm}` : op.slice(op.indexOf('.') + 1);
+  const name = op === 'call.host' ? hostFunctionName(imm) : op.slice(op.indexOf('.') + 1);
   return `${name}(${shown.join(', ')})`;
 }
 

@@ -4,7 +4,7 @@ import { explainRule, planRule, sourcesOf } from '../../../host/plan/index.js';
 import { showPlan } from '../../../host/plan/show.js';
 import { col } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';
-import { noFold, ruleOf, shown, streams } from './rules.js';
+import { catalogOf, noFold, ruleOf, shown, streams } from './rules.js';
 
 function plans(sql: string, expected: string[], options: Parameters<typeof shown>[1] = {}): void {
   assert.equal(shown(sql, options).split('\n'), expected);
@@ -338,10 +338,49 @@ test('the filter of a window has the number of its window', () => {
 
 test('explains the plan as lines of JSON', () => {
   assert.equal(explainRule(ruleOf('SELECT a, b AS bb FROM typed WHERE a > 3'), streams, noFold).split('\n'), [
-    '{"op":"ProjectPlan_0","info":"Fields:[ typed.a, typed.b AS bb ]"}',
-    '\t{"op":"FilterPlan_1","info":"Condition:{ typed.a > 3 }"}',
-    '\t\t\t{"op":"DataSourcePlan_2","info":"StreamName: typed, StreamFields:[ a, b ]"}',
+    '{"op":"ProjectPlan_0","info":"Fields:[ typed.a, typed.b AS bb ]","runs":"kernel"}',
+    '\t{"op":"FilterPlan_1","info":"Condition:{ typed.a > 3 }","runs":"kernel"}',
+    '\t\t\t{"op":"DataSourcePlan_2","info":"StreamName: typed, StreamFields:[ a, b ]","runs":"kernel"}',
   ]);
+});
+
+/** What EXPLAIN says of the operator. */
+function noteOf(sql: string, op: string, catalog = streams): Record<string, unknown> {
+  const lines = explainRule(ruleOf(sql), catalog, noFold).split('\n');
+  const line = lines
+    .map((text) => JSON.parse(text) as Record<string, unknown>)
+    .find((one) => String(one.op).startsWith(op));
+  return line ?? {};
+}
+
+test('explains what the host computes', () => {
+  assert.is(
+    noteOf('SELECT md5(regexp_replace(a, "x+", "")) AS m FROM demo', 'ProjectPlan').runs,
+    'kernel, host: md5, regexp_replace',
+  );
+});
+
+test('explains what windows keep, and with what it grows', () => {
+  const kept = (select: string, groupBy: string) =>
+    noteOf(`SELECT ${select} FROM demo GROUP BY ${groupBy}`, 'WindowPlan').keeps;
+  assert.is(kept('avg(a)', 'TUMBLINGWINDOW(ss, 10)'), 'aggregates of the last 10000 ms: does not grow');
+  assert.match(
+    String(kept('avg(a)', 'b, HOPPINGWINDOW(ss, 10, 5)')),
+    /each group of the last 10000 ms \(2 windows\): grows with the number of groups/,
+  );
+  assert.match(
+    String(kept('median(a)', 'TUMBLINGWINDOW(ss, 10)')),
+    /^median of one group .*grows with the number of rows$/,
+  );
+  assert.match(String(kept('a', 'SESSIONWINDOW(ss, 10, 1)')), /^the rows of the open session/);
+  assert.match(String(kept('sum(a)', 'SLIDINGWINDOW(ss, 10, 2)')), /^the rows of the last 12000 ms/);
+});
+
+test('explains which operators rules share', () => {
+  const shared = catalogOf('CREATE STREAM demo () WITH (DATASOURCE="demo", SHARED="true")');
+  assert.ok(noteOf('SELECT a FROM demo WHERE a > 1', 'FilterPlan', shared).shared);
+  assert.not(noteOf('SELECT a FROM demo WHERE a > 1', 'FilterPlan').shared);
+  assert.not(noteOf('SELECT lag(a) AS l FROM demo WHERE a > 1', 'ProjectPlan', shared).shared);
 });
 
 test('explains expressions that share their parts in bounded space', () => {

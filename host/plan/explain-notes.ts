@@ -1,0 +1,122 @@
+/** What EXPLAIN says of an operator beside what it does: where it works, what it keeps, what others may share of it. */
+import { aggregates } from '../../kernels/gen/ops.js';
+import { hostFunctionName } from '../functions/registry.js';
+import { chainOf, type Logical, valuesOf, type WindowNode } from './logical.js';
+import { aggregatesIn, childrenOf, type Value } from './value.js';
+
+/** Left out is what there is nothing to say of. */
+export interface Notes {
+  /** `kernel`, or `kernel, host: …` with the functions that the host computes, over whole columns. */
+  runs?: string;
+  /** What stays in memory between two rows or messages, and with what it grows. */
+  keeps?: string;
+  /** Rules with an equal operator on the stream use one for all. */
+  shared?: string;
+  /** Rows wait there for others, for time or for an answer. */
+  waits?: string;
+}
+
+/** @param values what the operator computes; those of a root are what its outputs show */
+export function notesOf(node: Logical, values: readonly Value[], above: readonly Value[]): Notes {
+  const called = hostFunctionsIn(values);
+  const notes: Notes = { runs: called.length === 0 ? 'kernel' : `kernel, host: ${called.join(', ')}` };
+  const keeps = keptBy(node, above);
+  if (keeps !== undefined) notes.keeps = keeps;
+  const waits = waitsFor(node);
+  if (waits !== undefined) notes.waits = waits;
+  if (isShareable(node)) notes.shared = 'with rules that have the same here';
+  return notes;
+}
+
+/** Names of functions that the host computes. */
+function hostFunctionsIn(values: readonly Value[]): string[] {
+  const found = new Set<string>();
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    if (value.kind === 'op' && value.op === 'call.host') found.add(hostFunctionName(value.imm));
+    childrenOf(value).forEach(visit);
+  };
+  values.forEach(visit);
+  return [...found].sort();
+}
+
+function keptBy(node: Logical, above: readonly Value[]): string | undefined {
+  switch (node.kind) {
+    case 'watermark':
+      return 'rows that the watermark has not reached: grows with the rate of rows and lateTolerance';
+    case 'window':
+      return keptByWindow(node, above);
+    case 'sort':
+      return 'the rows of one message';
+    case 'analytic':
+      return 'a value of each function and partition: grows with the number of partitions, not of rows';
+    case 'join': {
+      const tables = node.sources.filter(({ isTable }) => isTable);
+      if (tables.length === 0) return undefined;
+      const kept = tables.map(({ ownName, retainRows }) =>
+        retainRows > 0 ? `the newest ${retainRows} rows of ${ownName}` : `all rows of ${ownName}`,
+      );
+      return kept.join(', ');
+    }
+    default:
+      return undefined;
+  }
+}
+
+function keptByWindow(node: WindowNode, above: readonly Value[]): string | undefined {
+  const { window } = node;
+  if (window.kind === 'row') return undefined;
+  if (window.kind === 'message') return 'the groups of one message';
+  const span = spanOf(window);
+  const fns = aggregatesIn(...above);
+  const lists = [...new Set(fns.flatMap(({ fn }) => (aggregates[fn].keepsValues ? aggregates[fn].sql : [])))];
+  const keepsRows = !node.isGrouped || node.where !== null || window.kind === 'sliding' || window.kind === 'count';
+  if (keepsRows) return `the rows of ${span}: grows with their number`;
+  const groups = node.keys.length === 0 ? 'one group' : 'each group';
+  if (lists.length > 0) return `${lists.join(', ')} of ${groups} of ${span}: grows with the number of rows`;
+  return node.keys.length === 0
+    ? `aggregates of ${span}: does not grow`
+    : `aggregates of ${groups} of ${span}: grows with the number of groups, not of rows`;
+}
+
+function spanOf(window: WindowNode['window']): string {
+  switch (window.kind) {
+    case 'tumbling':
+      return `the last ${window.lengthMs} ms`;
+    case 'hopping':
+      return `the last ${window.lengthMs} ms (${Math.ceil(window.lengthMs / window.hopMs)} windows)`;
+    case 'sliding':
+      return `the last ${window.lengthMs + window.delayMs} ms`;
+    case 'session':
+      return `the open session (${window.maxMs} ms at most)`;
+    case 'count':
+      return `the last ${window.length} rows`;
+    default:
+      return 'the open windows';
+  }
+}
+
+function waitsFor(node: Logical): string | undefined {
+  if (node.kind === 'watermark') return 'for the watermark';
+  if (node.kind === 'window') {
+    if (node.window.kind === 'row' || node.window.kind === 'message') return undefined;
+    return 'for the end of the window';
+  }
+  return undefined;
+}
+
+/** True for operators that keep nothing, on the way from a shared stream to the first that does. */
+function isShareable(node: Logical): boolean {
+  const chain = chainOf(node);
+  const [bottom] = chain;
+  if (bottom?.kind !== 'source' || !bottom.source.definition.options.shared) return false;
+  return chain.every(({ kind }) => ['source', 'filter', 'compute', 'expand', 'project'].includes(kind));
+}
+
+/** Values that the operators above compute of what the node gives out. */
+export function valuesAboveOf(root: Logical): ReadonlyMap<Logical, readonly Value[]> {
+  const chain = chainOf(root);
+  return new Map(chain.map((node, i) => [node, chain.slice(i + 1).flatMap(valuesOf)]));
+}
