@@ -1,5 +1,5 @@
 // A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above; once
-// all rows have been handed on it is made the slot's own (`slotOwn`), in a block that is used again as long as it has room.
+// all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text is used again as long as it has room.
 // Until then the block keeps what it held: rows under way may refer to it.
 //
 //   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | 0 u32
@@ -47,24 +47,27 @@ export function slotOwn(slot: usize, acct: usize): bool {
   const payload = load<u64>(slot);
   const need = flatSize(tag, payload) + SLACK;
   const room = load<u32>(slot, ROOM);
-  let block = <usize>load<u32>(slot, BLOCK);
-  // A block much larger than what it holds goes back.
-  if (need > room || need + 64 < room >> 3) {
-    const wanted = need > 0x3fffffff ? need : need + (need >> 2);
-    const other = need > 0x7fffffff ? 0 : alloc(<u32>wanted, acct);
-    if (!other) {
-      store<u64>(slot, 0);
-      store<u32>(slot, Tag.NULL, TAG);
-      return false;
-    }
-    free(block, room, acct);
-    block = other;
-    store<u32>(slot, <u32>block, BLOCK);
-    store<u32>(slot, <u32>wanted, ROOM);
+  const block = <usize>load<u32>(slot, BLOCK);
+  // Parts of a nested value may stand in the block itself, so it gets another one. A block much larger than a text goes back.
+  if (tag == Tag.STR && need <= room && need + 64 >= room >> 3) {
+    flatEnd = block;
+    store<u64>(slot, flatCopy(tag, payload));
+    store<u32>(slot, tag | OWNED, TAG);
+    return true;
   }
-  flatEnd = block;
+  const wanted = tag != Tag.STR || need > 0x3fffffff ? need : need + (need >> 2);
+  const other: usize = need > 0x7fffffff ? 0 : alloc(<u32>wanted, acct);
+  if (!other) {
+    store<u64>(slot, 0);
+    store<u32>(slot, Tag.NULL, TAG);
+    return false;
+  }
+  flatEnd = other;
   store<u64>(slot, flatCopy(tag, payload));
   store<u32>(slot, tag | OWNED, TAG);
+  store<u32>(slot, <u32>other, BLOCK);
+  store<u32>(slot, <u32>wanted, ROOM);
+  free(block, room, acct);
   return true;
 }
 

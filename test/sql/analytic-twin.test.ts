@@ -120,6 +120,29 @@ test('functions that look back give what a naive model gives, in whatever pieces
   );
 });
 
+test('columns that changed of rows with any members, in whatever pieces the rows come', () => {
+  const rule = openRule(demo, 'SELECT changed_cols("c_", true, *) FROM demo');
+  const pieces = fc.array(fc.array(row, { maxLength: 5 }), { minLength: 1, maxLength: 30, size: 'max' });
+  const kept = new Map<string, string>();
+  fc.assert(
+    fc.property(pieces, (given) => {
+      for (const rows of given) {
+        rule.feed('demo', rows);
+        const expected = rows.map((one) => {
+          const changed = Object.entries(one).filter(
+            ([name, value]) => value !== null && kept.get(name) !== JSON.stringify(value),
+          );
+          for (const [name, value] of changed) kept.set(name, JSON.stringify(value));
+          return [Object.fromEntries(changed.map(([name, value]) => [`c_${name}`, value]))];
+        });
+        assert.equal(rule.taken(), JSON.parse(JSON.stringify(expected)));
+      }
+    }),
+    { numRuns },
+  );
+  rule.close();
+});
+
 test('10,000 partitions keep their values, and give their memory back', () => {
   const rule = openRule(demo, 'SELECT lag(b) OVER (PARTITION BY k) AS p FROM demo');
   const bytes = (): number => rule.kernel.memory().inUse - rule.kernel.memory().workspace;

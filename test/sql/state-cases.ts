@@ -219,6 +219,7 @@ const looksBack = fc
       ...list.map((call, i) => `${call} AS x${i}`),
       'row_number() AS r',
       'changed_cols("c_", true, b, o)',
+      'changed_cols("all_", false, *)',
     ];
     const grouping = window === null ? '' : `GROUP BY ${window}`;
     return { names: ['s'], sql: `SELECT ${columns.join(', ')} FROM s ${where} ${grouping} ${order} ${limit}` };
