@@ -194,7 +194,7 @@ export function map3(op: usize, f: (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8
 
 const MAX_ARGS: u32 = 1024;
 /** Arguments of the row: slots of 16 bytes (payload, tag). */
-const argSlots: usize = memory.data(1024 * 16, 16);
+export const argSlots: usize = memory.data(1024 * 16, 16);
 export let argCount: u32 = 0;
 
 // @ts-ignore: decorator
@@ -215,7 +215,7 @@ export let argCount: u32 = 0;
 
 /** Index of the first argument that is an error, or argCount. */
 // @ts-ignore: decorator
-@inline function firstArgError(): u32 {
+@inline export function firstArgError(): u32 {
   let i: u32 = 0;
   while (i < argCount && argTag(i) != Tag.ERROR) i++;
   return i;

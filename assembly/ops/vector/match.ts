@@ -89,28 +89,66 @@ export function vectorMatch(op: usize): void {
   });
 }
 
+// The best so far: a heap whose first entry is the worst of them.
+//
+//   entry   similarity f64 | address of the candidate u64
+
+/** The entry at a is worse than that at b: less similar, or as similar and behind it. */
+// @ts-ignore: decorator
+@inline function isWorse(a: usize, b: usize): bool {
+  const x = load<f64>(a);
+  const y = load<f64>(b);
+  return x < y || (x == y && load<u64>(a, 8) > load<u64>(b, 8));
+}
+
+const HELD: usize = memory.data(16, 16);
+
+/** Puts the entry at HELD into the heap of `n` entries from the place `from` on, which is free, down to where it belongs. */
+function sink(heap: usize, from: u32, n: u32): void {
+  let i = from;
+  for (;;) {
+    let child = (i << 1) + 1;
+    if (child >= n) break;
+    if (child + 1 < n && isWorse(heap + (child + 1) * SLOT_SIZE, heap + child * SLOT_SIZE)) child++;
+    if (!isWorse(heap + child * SLOT_SIZE, HELD)) break;
+    memory.copy(heap + i * SLOT_SIZE, heap + child * SLOT_SIZE, SLOT_SIZE);
+    i = child;
+  }
+  memory.copy(heap + i * SLOT_SIZE, HELD, SLOT_SIZE);
+}
+
+/** Takes the entry at HELD into a heap that has room for it. */
+function rise(heap: usize, n: u32): void {
+  let i = n;
+  while (i > 0) {
+    const parent = (i - 1) >> 1;
+    if (!isWorse(HELD, heap + parent * SLOT_SIZE)) break;
+    memory.copy(heap + i * SLOT_SIZE, heap + parent * SLOT_SIZE, SLOT_SIZE);
+    i = parent;
+  }
+  memory.copy(heap + i * SLOT_SIZE, HELD, SLOT_SIZE);
+}
+
 /** Gives the `most` nearest candidates; of equally near ones those that come first. */
 function giveNearest(tag: u8, vector: u64, candidates: u64, most: u32): void {
-  // The best so far, the best first: similarity f64 | address of the candidate.
   const best = resultRoom('vector_match', <u64>most * SLOT_SIZE);
   if (!best) return;
   let n: u32 = 0;
   for (let i: u32 = 0; i < lenOf(candidates); i++) {
     const slot = itemAt(candidates, i);
     const similarity = similarityOf(tag, vector, slot);
-    if (isNaN(similarity) || (n == most && load<f64>(best + (n - 1) * SLOT_SIZE) >= similarity)) continue;
-    let low: u32 = 0;
-    let high = n;
-    while (low < high) {
-      const mid = (low + high) >> 1;
-      if (load<f64>(best + mid * SLOT_SIZE) >= similarity) low = mid + 1;
-      else high = mid;
-    }
-    if (n < most) n++;
-    const at = best + low * SLOT_SIZE;
-    memory.copy(at + SLOT_SIZE, at, (n - 1 - low) * SLOT_SIZE);
-    store<f64>(at, similarity);
-    store<u64>(at, <u64>slot, 8);
+    if (isNaN(similarity)) continue;
+    store<f64>(HELD, similarity);
+    store<u64>(HELD, <u64>slot, 8);
+    if (n < most) rise(best, n++);
+    else if (isWorse(best, HELD)) sink(best, 0, n);
+  }
+  // The worst goes to the end, again and again.
+  for (let end = n; end > 1; end--) {
+    const last = best + (end - 1) * SLOT_SIZE;
+    memory.copy(HELD, last, SLOT_SIZE);
+    memory.copy(last, best, SLOT_SIZE);
+    sink(best, 0, end - 1);
   }
   for (let i: u32 = 0; i < n; i++) {
     const at = best + i * SLOT_SIZE;
