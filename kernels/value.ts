@@ -3,12 +3,33 @@
  */
 import { member as memberLayout, near as nearNanos, slot as slotLayout, Tag } from './gen/layouts.js';
 
-/** A datetime: nanoseconds since the epoch. Kernels round those before 1824 and after 2115 to microseconds. */
+/**
+ * A datetime: nanoseconds since the epoch, and the offset it was written with in minutes east of UTC. Kernels round those in
+ * UTC to microseconds before 1834 and after 2106, others always, and where the offset is no quarter of an hour, before 1399
+ * and after 2540 to milliseconds.
+ */
 export class Instant {
-  constructor(readonly nanos: bigint) {}
+  constructor(
+    readonly nanos: bigint,
+    readonly offset = 0,
+  ) {}
 }
 
 const nearMicros = nearNanos / 1000n;
+/** The forms of a payload beside that of times in UTC (assembly/text/time.ts): its two upper bits. */
+const inQuarters = 1n;
+const inMinutes = 2n;
+
+function instantOf(payload: bigint): Instant {
+  const form = BigInt.asUintN(64, payload) >> 62n;
+  if (form === inQuarters) {
+    return new Instant(BigInt.asIntN(55, payload) * 1000n, Number(BigInt.asIntN(7, payload >> 55n)) * 15);
+  }
+  if (form === inMinutes) {
+    return new Instant(BigInt.asIntN(50, payload) * 1_000_000n, Number(BigInt.asIntN(12, payload >> 50n)));
+  }
+  return new Instant(nanosOf(payload));
+}
 
 function nanosOf(payload: bigint): bigint {
   if (payload >= nearNanos) return (payload - nearNanos + nearMicros) * 1000n;
@@ -16,7 +37,20 @@ function nanosOf(payload: bigint): bigint {
   return payload;
 }
 
-function timePayload(nanos: bigint): bigint {
+function floor(value: bigint, unit: bigint): bigint {
+  const rest = value % unit;
+  return (value - rest) / unit - (rest < 0n ? 1n : 0n);
+}
+
+function timePayload({ nanos, offset }: Instant): bigint {
+  if (offset !== 0) {
+    const micros = floor(nanos, 1000n);
+    if (offset % 15 === 0 && Math.abs(offset) < 960 && BigInt.asIntN(55, micros) === micros) {
+      return (inQuarters << 62n) | (BigInt.asUintN(7, BigInt(offset / 15)) << 55n) | BigInt.asUintN(55, micros);
+    }
+    const ms = BigInt.asUintN(50, floor(nanos, 1_000_000n));
+    return BigInt.asIntN(64, (inMinutes << 62n) | (BigInt.asUintN(12, BigInt(offset)) << 50n) | ms);
+  }
   if (nanos >= nearNanos) return nearNanos + (nanos / 1000n - nearMicros);
   if (nanos < -nearNanos) return (nanos - 999n) / 1000n + nearMicros - nearNanos;
   return nanos;
@@ -110,7 +144,7 @@ export class ValueAccess {
       case Tag.f64:
         return data.getFloat64(at, true);
       case Tag.time:
-        return new Instant(nanosOf(data.getBigInt64(at, true)));
+        return instantOf(data.getBigInt64(at, true));
       default:
         break;
     }
@@ -183,7 +217,7 @@ export class ValueAccess {
         break;
     }
     if (value instanceof Uint8Array) return this.span(at, Tag.bytes, value);
-    if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value.nanos));
+    if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value));
     if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
     if (Array.isArray(value)) {
       const off = this.take(value.length * slotLayout.size);

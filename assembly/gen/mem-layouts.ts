@@ -16,8 +16,8 @@ export const OPERAND_CONST: u32 = 32768;
 /** No operand. */
 export const OPERAND_NONE: u32 = 65535;
 
-/** Times up to here on both sides of the epoch count nanoseconds, and microseconds beyond (text/time.ts). */
-export const NEAR: i64 = 4600000000000000000;
+/** Times in UTC up to here on both sides of the epoch count nanoseconds, and microseconds beyond (text/time.ts). */
+export const NEAR: i64 = 4300000000000000000;
 
 /** What a payload is; mem/layout.ts draws the payloads. */
 export namespace Tag {

@@ -9,7 +9,7 @@ import { parseF64, f64End, f64Whole } from '../text/f64-parse';
 import { printF64General, MAX_F64_TEXT } from '../text/f64-print';
 import { i64Value, I64Text, parseI64 } from '../text/i64';
 import { messageBegin, messageBytes, messageText } from '../text/message';
-import { timeAt, timeParse, timeValue } from '../text/time';
+import { MAX_TIME_MS, timeAt, timeParse, timeValue } from '../text/time';
 import { fault, faultComplete } from './fault';
 import { afterKey, scanNumber, scanString, scanValue, scanWord, skipSpace, stringEscaped, unescape } from './scan';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
@@ -198,8 +198,7 @@ function typedNumber(p: usize, kind: u8, name: usize, nameLen: u32): usize {
   }
   if (kind == TypeKind.BOOLEAN) return give(Tag.BOOL, <u64>(v != 0), q);
   if (kind == TypeKind.DATETIME && (flags & ParseFlag.STRICT)) {
-    // Epoch milliseconds; more than a thousand centuries do not fit.
-    if (!(abs(v) < 4.6e15)) {
+    if (!(abs(v) <= <f64>MAX_TIME_MS)) {
       beginName(name, nameLen);
       messageText(' is out of range for datetime');
       return faultComplete();

@@ -11,7 +11,7 @@
 //   F64       bits of the double
 //   STR       off u32 | len u32 << 32             UTF-8, unescaped
 //   BYTES     off u32 | len u32 << 32
-//   TIME      microseconds since the epoch, i64
+//   TIME      an instant and the offset it was written with, in one of three forms (text/time.ts)
 //   ARRAY     off u32 | count u32 << 32           off -> count slots of 16 bytes
 //   OBJECT    off u32 | count u32 << 32           off -> count members of 24 bytes, keys ascending by bytes, unique
 //   ERROR     off u32 | len u32 << 32             text of the error

@@ -1,7 +1,13 @@
 // Points in time as text.
 //
-// A TIME value counts nanoseconds since the epoch up to NEAR on both sides (years 1824 to 2115), and microseconds from there
-// on: one ascending scale, so that times compare as integers do.
+// A TIME value is an instant and the offset from UTC that it was written with. The two upper bits tell its form:
+//
+//   00, 11   UTC: i64, nanoseconds since the epoch up to NEAR on both sides (years 1834 to 2106), microseconds from there on
+//   01       offset in quarters of an hour i7 | microseconds since the epoch i55 (years 1399 to 2540)
+//   10       offset in minutes i12 | milliseconds since the epoch i50: other offsets and years
+//
+// The first is one ascending scale, so that such times compare as integers do. `timeInstant` brings the others to it, which is
+// what equality, order and hashes of times begin with.
 import { NEAR } from '../gen/mem-layouts';
 
 /** Longest text of timePrint and timePrintSpaced, bytes. */
@@ -11,15 +17,53 @@ export let timeValue: i64 = 0;
 
 const NEAR_US: i64 = NEAR / 1000;
 
-/** The TIME value of microseconds since the epoch (at most 4.6e18 on both sides) and the nanoseconds behind them, 0 to 999. */
+/** Largest milliseconds since the epoch, on both sides, of which times are made. */
+export const MAX_TIME_MS: i64 = 310000000000000;
+
+/** The time in UTC of microseconds since the epoch and the nanoseconds behind them, 0 to 999. */
 export function timeAt(micros: i64, nanos: i32): i64 {
   if (micros >= NEAR_US) return NEAR + (micros - NEAR_US);
   if (micros < -NEAR_US) return micros + NEAR_US - NEAR;
   return micros * 1000 + nanos;
 }
 
+const QUARTERS: u64 = 1;
+const MINUTES: u64 = 2;
+
+// @ts-ignore: decorator
+@inline function formOf(time: i64): u64 {
+  return <u64>time >> 62;
+}
+
+/** As `timeAt`, at an offset in minutes east of UTC, which costs the nanoseconds, and those of odd minutes the microseconds. */
+function timeWith(micros: i64, nanos: i32, offset: i32): i64 {
+  if (!offset) return timeAt(micros, nanos);
+  const quarters = offset / 15;
+  if (quarters * 15 == offset && quarters > -64 && quarters < 64 && (micros << 9) >> 9 == micros) {
+    return <i64>(QUARTERS << 62 | <u64>(quarters & 0x7f) << 55 | (<u64>micros << 9) >> 9);
+  }
+  const ms = micros / 1000 - <i64>(micros % 1000 < 0);
+  return <i64>(MINUTES << 62 | <u64>(offset & 0xfff) << 50 | (<u64>ms << 14) >> 14);
+}
+
+/** Minutes east of UTC with which the time was written. */
+export function timeOffset(time: i64): i32 {
+  const form = formOf(time);
+  if (form == QUARTERS) return <i32>((time << 2) >> 57) * 15;
+  return form == MINUTES ? <i32>((time << 2) >> 52) : 0;
+}
+
+/** The time in UTC: a number that is equal, less or greater as the instant is. */
+// @ts-ignore: decorator
+@inline export function timeInstant(time: i64): i64 {
+  return (time ^ (time << 1)) >= 0 ? time : timeAt(timeMicros(time), 0);
+}
+
 /** Microseconds since the epoch of a TIME value, rounded down. */
 export function timeMicros(time: i64): i64 {
+  const form = formOf(time);
+  if (form == QUARTERS) return (time << 9) >> 9;
+  if (form == MINUTES) return ((time << 14) >> 14) * 1000;
   if (time >= NEAR) return time - NEAR + NEAR_US;
   if (time < -NEAR) return time + NEAR - NEAR_US;
   const micros = time / 1000;
@@ -28,6 +72,7 @@ export function timeMicros(time: i64): i64 {
 
 /** What `timeMicros` rounds off, nanoseconds. */
 export function timeNanos(time: i64): i32 {
+  // Of the two other forms one is above NEAR and one below.
   return time >= NEAR || time < -NEAR ? 0 : <i32>(time - timeMicros(time) * 1000);
 }
 
@@ -68,9 +113,27 @@ function dateOf(days: i32): void {
   return at + 2;
 }
 
-/** Writes RFC 3339 in UTC with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`) and returns the end. */
+/** Writes `+08:00`, without the colon if `colon` is false. */
+function printOffset(out: usize, offset: i32, colon: bool): usize {
+  store<u8>(out, offset < 0 ? 0x2d : 0x2b);
+  const minutes = abs(offset);
+  let at = put2(out + 1, minutes / 60);
+  if (colon) store<u8>(at++, 0x3a);
+  return put2(at, minutes % 60);
+}
+
+/** Writes RFC 3339 with as many fraction digits as needed (`2024-02-03T04:05:06.789Z`, `…+08:00`) and returns the end. */
 export function timePrint(out: usize, time: i64): usize {
-  const micros = timeMicros(time);
+  const at = printLocal(out, time);
+  const offset = timeOffset(time);
+  if (offset) return printOffset(at, offset, true);
+  store<u8>(at, 0x5a);
+  return at + 1;
+}
+
+/** Date and time of day at the offset of the time. */
+function printLocal(out: usize, time: i64): usize {
+  const micros = timeMicros(time) + <i64>timeOffset(time) * 60000000;
   let days = micros / DAY_US;
   let rest = micros - days * DAY_US;
   if (rest < 0) {
@@ -111,16 +174,22 @@ export function timePrint(out: usize, time: i64): usize {
       fraction %= scale;
     }
   }
-  store<u8>(at++, 0x5a);
   return at;
 }
 
-/** As `timePrint`, in the form in which times stand within texts: `2024-02-03 04:05:06.789 +0000 UTC`. */
+/** As `timePrint`, in the form in which times stand within texts: `2024-02-03 04:05:06.789 +0000 UTC`, `… +0800 +0800`. */
 export function timePrintSpaced(out: usize, time: i64): usize {
-  const z = timePrint(out, time) - 1;
+  const z = printLocal(out, time);
   let t = out;
   while (load<u8>(t) != 0x54) t++;
   store<u8>(t, 0x20);
+  const offset = timeOffset(time);
+  if (offset) {
+    store<u8>(z, 0x20);
+    const at = printOffset(z + 1, offset, false);
+    store<u8>(at, 0x20);
+    return printOffset(at + 1, offset, false);
+  }
   // " +0000 "
   store<u64>(z, 0x20303030302b20);
   store<u16>(z, 0x5455, 7);
@@ -228,7 +297,7 @@ export function timeParse(off: usize, len: u32): bool {
     offset = zone();
     if (offset == NO_ZONE || p < end) return false;
   }
-  timeValue = timeAt(days * DAY_US + micros - <i64>offset * 60000000, nanos);
+  timeValue = timeWith(days * DAY_US + micros - <i64>offset * 60000000, nanos, offset);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Order and equality of two values as the comparison operators see them.
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { bytesCompare, bytesEqual } from './bytes';
+import { timeInstant } from '../text/time';
 import { timeOf } from './time';
 
 /** Results besides -1, 0 and 1. */
@@ -44,9 +45,9 @@ export function compareValues(tagA: u8, a: u64, tagB: u8, b: u64): i32 {
   }
   if (tagA == Tag.BOOL) return tagB == Tag.BOOL ? <i32>a - <i32>b : Cmp.MISMATCH;
   if (tagA == Tag.TIME) {
-    if (tagB == Tag.TIME) return orderI64(<i64>a, <i64>b);
+    if (tagB == Tag.TIME) return orderI64(timeInstant(<i64>a), timeInstant(<i64>b));
     const t = timeOf(tagB, b);
-    return t == i64.MIN_VALUE ? Cmp.MISMATCH : orderI64(<i64>a, t);
+    return t == i64.MIN_VALUE ? Cmp.MISMATCH : orderI64(timeInstant(<i64>a), timeInstant(t));
   }
   return Cmp.MISMATCH;
 }

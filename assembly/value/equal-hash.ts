@@ -1,5 +1,6 @@
 // Hashes of values that `=` takes for equal: numbers of both kinds are compared as doubles, so equal ones have one hash.
 import { Tag, lenOf, offOf } from '../mem/layout';
+import { timeInstant } from '../text/time';
 import { bytesHash, hashU64 } from './bytes';
 
 /** Hash of a row that has no key. */
@@ -20,5 +21,5 @@ function valueHash(tag: u8, payload: u64): u32 {
   if (tag == Tag.I64) return hashU64(reinterpret<u64>(<f64>(<i64>payload)));
   // Adding 0 makes -0 to 0.
   if (tag == Tag.F64) return hashU64(reinterpret<u64>(reinterpret<f64>(payload) + 0.0));
-  return hashU64(payload);
+  return hashU64(tag == Tag.TIME ? <u64>timeInstant(<i64>payload) : payload);
 }

@@ -3,6 +3,7 @@
 // Group keys are equal when their printed values are: 1, 1.0 and "1" are one group, null and missing another. To stay off
 // the printer, whole numbers and texts that are canonical integers are hashed as integers, all else by its text.
 import { Tag, isNull, lenOf, offOf } from '../mem/layout';
+import { timeInstant } from '../text/time';
 import { bytesEqual, bytesHash, hashU64 } from './bytes';
 import { Cmp, compareValues } from './compare';
 import { printKey } from './print';
@@ -64,7 +65,8 @@ export function groupKeyEquals(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA == tagB) {
     if (a == b) return true;
     if (tagA == Tag.STR) return lenOf(a) == lenOf(b) && bytesEqual(offOf(a), offOf(b), lenOf(a));
-    if (tagA < Tag.STR || tagA == Tag.TIME) return false;
+    if (tagA < Tag.STR) return false;
+    if (tagA == Tag.TIME) return timeInstant(<i64>a) == timeInstant(<i64>b);
   }
   if (isNull(tagA) || isNull(tagB)) return isNull(tagA) && isNull(tagB);
   return samePrint(tagA, a, tagB, b);

@@ -2,6 +2,7 @@
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
+import { timeInstant } from '../text/time';
 import { textByte, textBytes, textI64, textLiteral } from './text';
 import { putFloat, putFloatShort } from './float';
 import { putTime } from './time';
@@ -56,9 +57,13 @@ export function printValue(tag: u8, val: u64): void {
   }
 }
 
-/** Appends the value as key of a group, where 1000000, 1000000.0 and "1000000" are alike, and bytes are a text. */
+/**
+ * Appends the value as key of a group, where 1000000, 1000000.0 and "1000000" are alike, and one instant at all offsets; bytes
+ * are a text.
+ */
 export function printKey(tag: u8, val: u64): void {
   if (tag == Tag.F64) putFloatShort(reinterpret<f64>(val));
   else if (tag == Tag.BYTES) textBytes(offOf(val), lenOf(val));
+  else if (tag == Tag.TIME) putTime(timeInstant(<i64>val));
   else printValue(tag, val);
 }

@@ -1,6 +1,7 @@
 // Sameness of values: of one kind and with one content, however nested. Unlike `=`, an integer is not the double of its size;
 // null and missing are one.
 import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf } from '../mem/layout';
+import { timeInstant } from '../text/time';
 import { bytesEqual } from './bytes';
 
 /** The values are the same. */
@@ -8,7 +9,8 @@ export function sameValues(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA != tagB) return tagA <= Tag.NULL && tagB <= Tag.NULL;
   if (tagA <= Tag.NULL) return true;
   if (tagA == Tag.F64) return reinterpret<f64>(a) == reinterpret<f64>(b);
-  if (tagA < Tag.STR || tagA == Tag.TIME) return a == b;
+  if (tagA < Tag.STR) return a == b;
+  if (tagA == Tag.TIME) return timeInstant(<i64>a) == timeInstant(<i64>b);
   const n = lenOf(a);
   if (n != lenOf(b)) return false;
   const p = offOf(a);

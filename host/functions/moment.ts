@@ -22,8 +22,8 @@ export interface TimeParts {
 }
 
 const nanosOfMinute = 60_000_000_000n;
-/** Largest milliseconds a JavaScript date holds. */
-const maxMs = 8.64e15;
+/** Largest milliseconds that a datetime of the kernel holds (MAX_TIME_MS). */
+const maxMs = 3.1e14;
 
 /** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
 const forms =
@@ -31,7 +31,7 @@ const forms =
 
 /** Reads a datetime, epoch milliseconds or a text in a common form. Throws for everything else. */
 export function momentFrom(value: unknown): Moment {
-  if (value instanceof Instant) return inRange(value.nanos, 0, value);
+  if (value instanceof Instant) return inRange(value.nanos, value.offset, value);
   if (typeof value === 'bigint') return inRange(value * 1_000_000n, 0, value);
   if (typeof value === 'number' && Math.abs(value) <= maxMs)
     return { nanos: BigInt(Math.trunc(value)) * 1_000_000n, offset: 0 };

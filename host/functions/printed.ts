@@ -8,7 +8,7 @@ export function printed(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (typeof value !== 'object') return String(value);
   if (value instanceof Uint8Array) return `[${value.join(' ')}]`;
-  if (value instanceof Instant) return printedTime(value.nanos);
+  if (value instanceof Instant) return printedTime(value);
   if (Array.isArray(value)) return `[${value.map(printed).join(' ')}]`;
   const members = Object.entries(value).map(([key, item]) => ({
     key: Buffer.from(key),
@@ -27,9 +27,13 @@ function printedNumber(value: number): string {
   return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-function printedTime(nanos: bigint): string {
+function printedTime({ nanos: instant, offset }: Instant): string {
+  const nanos = instant + BigInt(offset) * 60_000_000_000n;
   const nanosecond = ((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const date = new Date(Number((nanos - nanosecond) / 1_000_000n)).toISOString().slice(0, -5).replace('T', ' ');
   const fraction = nanosecond === 0n ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;
-  return `${date}${fraction} +0000 UTC`;
+  const minutes = Math.abs(offset);
+  const digits = `${Math.floor(minutes / 60) * 100 + (minutes % 60)}`.padStart(4, '0');
+  const zone = `${offset < 0 ? '-' : '+'}${digits}`;
+  return `${date}${fraction} ${zone} ${offset === 0 ? 'UTC' : zone}`;
 }

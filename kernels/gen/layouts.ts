@@ -152,8 +152,8 @@ export const operandConst = 32768;
 /** No operand. */
 export const operandNone = 65535;
 
-/** Times up to here on both sides of the epoch count nanoseconds, and microseconds beyond (text/time.ts). */
-export const near = 4600000000000000000n;
+/** Times in UTC up to here on both sides of the epoch count nanoseconds, and microseconds beyond (text/time.ts). */
+export const near = 4300000000000000000n;
 
 /** What a payload is; mem/layout.ts draws the payloads. */
 export const Tag = {"missing":0,"null":1,"bool":2,"i64":3,"f64":4,"str":5,"bytes":6,"time":7,"array":8,"object":9,"error":10,"mixed":255} as const;

@@ -2,7 +2,7 @@
 import * as ctx from '../../flow/context';
 import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesOf } from '../../text/base64';
-import { timeMicros, timeNanos } from '../../text/time';
+import { timeMicros, timeNanos, timeOffset } from '../../text/time';
 import { valueError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
@@ -13,6 +13,7 @@ import { giveText, resultBegin } from '../result';
 import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 
 const MICROS_PER_MS: i64 = 1000;
+const MICROS_PER_MINUTE: i64 = 60000000;
 /** Years 0000 to 9999, which is all that RFC 3339 can write, in microseconds. */
 const FIRST_TIME: i64 = -62167219200000000;
 const LAST_TIME: i64 = 253402300799999999;
@@ -106,7 +107,7 @@ function giveDatetime(tag: u8, val: u64): void {
   else if (isAbsent(tag, val)) giveNull();
   else {
     const time = timeOf(tag, val);
-    const micros = time == i64.MIN_VALUE ? time : timeMicros(time);
+    const micros = time == i64.MIN_VALUE ? time : timeMicros(time) + <i64>timeOffset(time) * MICROS_PER_MINUTE;
     if (micros < FIRST_TIME || micros > LAST_TIME) giveRefusal(tag, val, 'datetime');
     else give(Tag.TIME, <u64>time);
   }

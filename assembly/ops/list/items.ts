@@ -1,5 +1,6 @@
 // Elements of lists, and lists as results.
 import { SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
+import { timeInstant } from '../../text/time';
 import { bytesEqual, bytesHash, hashU64 } from '../../value/bytes';
 import { putShort } from '../../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../../value/text';
@@ -49,6 +50,7 @@ export function sameItem(tagA: u8, a: u64, tagB: u8, b: u64): bool {
   if (tagA == Tag.STR || tagA == Tag.BYTES) {
     return lenOf(a) == lenOf(b) && (a == b || bytesEqual(offOf(a), offOf(b), lenOf(a)));
   }
+  if (tagA == Tag.TIME) return timeInstant(<i64>a) == timeInstant(<i64>b);
   return isNull(tagA) || (tagA < Tag.ARRAY && a == b);
 }
 
@@ -57,7 +59,7 @@ export function itemHash(tag: u8, val: u64): u32 {
   if (isNull(tag)) return 0;
   if (tag == Tag.STR || tag == Tag.BYTES) return bytesHash(offOf(val), lenOf(val));
   if (tag == Tag.F64 && reinterpret<f64>(val) == 0) return hashU64(0);
-  return hashU64(val);
+  return hashU64(tag == Tag.TIME ? <u64>timeInstant(<i64>val) : val);
 }
 
 /**

@@ -18,9 +18,10 @@ export default defineFunction({
   call: perRow('propagate', (value, format) => {
     const source = printed(format);
     const moment = typeof value === 'string' ? readTime(value, source) : undefined;
-    if (moment !== undefined) return new Instant(moment.nanos);
+    if (moment !== undefined) return new Instant(moment.nanos, moment.offset);
     try {
-      return new Instant(momentFrom(value).nanos);
+      const { nanos, offset } = momentFrom(value);
+      return new Instant(nanos, offset);
     } catch (error) {
       if (typeof value !== 'string') throw error;
       throw new Error(`'${value}' is no time of the format ${source}`);
