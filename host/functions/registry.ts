@@ -1,5 +1,6 @@
 /** All functions by name: which there are, what they are given and which number a host function has in the kernel. */
 import type { HostColumns } from '../../kernels/api.js';
+import type { OpName } from '../../kernels/gen/ops.js';
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
@@ -11,9 +12,17 @@ const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
 const hostNames: string[] = [];
 const hostNumbers = new Map<FunctionDefinition, number>();
+const opNames = new Map<OpName, string>([
+  ['list.map', 'array_map'],
+  ['move.ruleStart', 'rule_start'],
+]);
 
 for (const definition of definitions) {
   for (const name of [definition.name, ...(definition.aliases ?? [])]) byName.set(name, definition);
+  // Several functions with one operation are told apart by what stands beside it, which no name says.
+  if ('op' in definition.implementation && definition.implementation.imm === undefined) {
+    opNames.set(definition.implementation.op, definition.name);
+  }
   if ('call' in definition.implementation) {
     hostNumbers.set(definition, hostCalls.length);
     hostCalls.push(definition.implementation.call);
@@ -83,6 +92,11 @@ export function hostNumber(definition: FunctionDefinition): number {
 /** Name of the function that has this number. */
 export function hostFunctionName(number: number): string {
   return hostNames[number] ?? `host#${number}`;
+}
+
+/** Name of the function that the operation is, undefined when it is none, or one of several. */
+export function opFunctionName(op: OpName): string | undefined {
+  return opNames.get(op);
 }
 
 /** Runs a host function by its number over a batch, for `HostCalls.call` of the kernel. */

@@ -1,7 +1,7 @@
 /** Bound expressions as readable text. */
 import type { OpName } from '../../kernels/gen/ops.js';
 import type { ColumnUse, ConstValue } from '../../kernels/ir.js';
-import { hostFunctionName } from '../functions/registry.js';
+import { hostFunctionName, opFunctionName } from '../functions/registry.js';
 import type { AnalyticValue, OpValue, Value } from './value.js';
 
 const infix: Partial<Record<OpName, string>> = {
@@ -88,8 +88,10 @@ function showOp({ op, operands, args, imm }: OpValue, show: (child: Value) => st
   if (op === 'nested.member' && a && b?.kind === 'const' && b.value.tag === 'str') {
     return `${grouped(a)}->${b.value.value}`;
   }
-  const shown = [...operands.map((operand) => (operand === null ? '' : show(operand))), ...args.map(show)];
-  const name = op === 'call.host' ? hostFunctionName(imm) : op.slice(op.indexOf('.') + 1);
+  // The third operand of list.map is what it knows of functions.
+  const own = op === 'list.map' ? operands.slice(0, 2) : operands;
+  const shown = [...own.map((operand) => (operand === null ? '' : show(operand))), ...args.map(show)];
+  const name = op === 'call.host' ? hostFunctionName(imm) : (opFunctionName(op) ?? op.slice(op.indexOf('.') + 1));
   return `${name}(${shown.join(', ')})`;
 }
 

@@ -14,6 +14,9 @@ export type Fold = (program: Program, result: number) => { value: ConstValue } |
 const unfoldable: ReadonlySet<Op['op']> = new Set<Op['op']>([
   'call.host',
   'list.map',
+  // A few letters can make a value of megabytes, which rows should ask for.
+  'list.repeat',
+  'list.sequence',
   'cast.toDatetime',
   'cast.toBytea',
   'convert.decode',

@@ -360,6 +360,14 @@ test('explains what the host computes', () => {
   );
 });
 
+test('explains functions by the names that they have in SQL', () => {
+  const sql = "SELECT array_max(list) AS m, array_map('upper', list) AS u, rule_start() AS s FROM demo";
+  assert.match(
+    String(noteOf(sql, 'Project').info),
+    /\[ array_max\(demo\.list\) AS m, array_map\("?upper"?, demo\.list\) AS u, rule_start\(\) AS s \]/,
+  );
+});
+
 test('explains what windows keep, and with what it grows', () => {
   const kept = (select: string, groupBy: string) =>
     noteOf(`SELECT ${select} FROM demo GROUP BY ${groupBy}`, 'WindowPlan').keeps;
