@@ -47,6 +47,21 @@ export function averageFormLoad(fn: u32, pool: usize, state: usize, tag: u8, pay
   store<u64>(state, count, 8);
 }
 
+export function momentsFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state));
+  writeU64(load<u64>(state, 8));
+  writeU64(load<u64>(state, 16));
+}
+
+export function momentsFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  const squares = readU64();
+  const count = readU64();
+  if (tag != Tag.MISSING && (tag != Tag.F64 || <i64>count <= 0)) readFail(LoadFault.DAMAGED);
+  store<u64>(state, payload);
+  store<u64>(state, squares, 8);
+  store<u64>(state, count, 16);
+}
+
 export function valueFormSave(state: usize, tag: u8): void {
   writeValue(tag, load<u64>(state));
   writeBool(load<u32>(state, 12) != 0);

@@ -7,6 +7,8 @@ import {
   sumFormLoad, sumFormSave,
   // average: sum u64 | count u64
   averageFormLoad, averageFormSave,
+  // moments: mean f64 | sum of squared distances from it f64 | count u64
+  momentsFormLoad, momentsFormSave,
   // value: value u64 | room u32 | isSet u32
   valueFormLoad, valueFormSave,
   // sketch: sketch u32 (agg/sketch.ts) | isSet u32 | 0 u64 | parameter u64
@@ -28,6 +30,12 @@ export function stateSave(fn: u32, state: usize, tag: u8): void {
     case Agg.AVG:
       averageFormSave(state, tag);
       break;
+    case Agg.STDDEV:
+    case Agg.STDDEVS:
+    case Agg.VAR:
+    case Agg.VARS:
+      momentsFormSave(state, tag);
+      break;
     case Agg.MIN:
     case Agg.MAX:
     case Agg.LAST_VALUE:
@@ -40,10 +48,6 @@ export function stateSave(fn: u32, state: usize, tag: u8): void {
     case Agg.COLLECT:
     case Agg.MERGE_AGG:
     case Agg.DEDUPLICATE:
-    case Agg.STDDEV:
-    case Agg.STDDEVS:
-    case Agg.VAR:
-    case Agg.VARS:
     case Agg.MEDIAN:
     case Agg.PERCENTILE_CONT:
     case Agg.PERCENTILE_DISC:
@@ -67,6 +71,12 @@ export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: 
     case Agg.AVG:
       averageFormLoad(fn, pool, state, tag, payload);
       break;
+    case Agg.STDDEV:
+    case Agg.STDDEVS:
+    case Agg.VAR:
+    case Agg.VARS:
+      momentsFormLoad(fn, pool, state, tag, payload);
+      break;
     case Agg.MIN:
     case Agg.MAX:
     case Agg.LAST_VALUE:
@@ -79,10 +89,6 @@ export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: 
     case Agg.COLLECT:
     case Agg.MERGE_AGG:
     case Agg.DEDUPLICATE:
-    case Agg.STDDEV:
-    case Agg.STDDEVS:
-    case Agg.VAR:
-    case Agg.VARS:
     case Agg.MEDIAN:
     case Agg.PERCENTILE_CONT:
     case Agg.PERCENTILE_DISC:

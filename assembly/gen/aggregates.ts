@@ -63,6 +63,10 @@ export function isMergeable(fn: u32): bool {
     case Agg.MIN:
     case Agg.MAX:
     case Agg.LAST_VALUE:
+    case Agg.STDDEV:
+    case Agg.STDDEVS:
+    case Agg.VAR:
+    case Agg.VARS:
     case Agg.FIRST_VALUE:
     case Agg.PERCENTILE_APPROX:
       return true;
@@ -81,6 +85,10 @@ export function isFixed(fn: u32): bool {
     case Agg.MIN:
     case Agg.MAX:
     case Agg.LAST_VALUE:
+    case Agg.STDDEV:
+    case Agg.STDDEVS:
+    case Agg.VAR:
+    case Agg.VARS:
     case Agg.FIRST_VALUE:
       return true;
     default:
