@@ -10,6 +10,7 @@ export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
 export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
+export { analyticForgotten, analyticPartitions } from './analytic/analytic';
 export { eventTimeAhead, eventTimeDropped } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';

@@ -11,6 +11,8 @@ export interface KernelExports {
   setMemoryLimit(bytes: number): void;
   beginWork(): void;
   timeInWork(node: number): number;
+  analyticForgotten(node: number): bigint;
+  analyticPartitions(node: number): bigint;
   eventTimeDropped(node: number): bigint;
   eventTimeAhead(node: number): bigint;
   setValueLimit(bytes: number): void;

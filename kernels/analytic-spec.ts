@@ -4,7 +4,7 @@ import { type AnalyticPlan, NONE, type Operand } from './ir.js';
 import { put } from './layout.js';
 
 /** Describes an analytic node; functions of equal partitions share their table. */
-export function encodeAnalytic(functions: readonly AnalyticPlan[]): Uint8Array {
+export function encodeAnalytic(functions: readonly AnalyticPlan[], ttlMs: number): Uint8Array {
   const partitions: (readonly Operand[])[] = [];
   const indexes = new Map<string, number>();
   const indexOf = (keys: readonly Operand[]): number => {
@@ -42,6 +42,7 @@ export function encodeAnalytic(functions: readonly AnalyticPlan[]): Uint8Array {
     partitionsAt: analyticSpec.size,
     functions: functions.length,
     functionsAt,
+    ttl: ttlMs,
   });
   heads.forEach((head, i) => {
     put(view, analyticSpec.size + i * partitionSpec.size, partitionSpec, head);

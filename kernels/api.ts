@@ -243,6 +243,8 @@ export interface Kernel {
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
   /** Of an eventTime node: rows dropped because they came too late, and refused because they lay too far ahead. */
   timeliness(node: NodeHandle): { late: number; ahead: number };
+  /** Of an analytic node: partitions that it keeps, and that it has forgotten since nothing came for them. */
+  partitions(node: NodeHandle): { kept: number; forgotten: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */
   latencies(of: NodeHandle | StreamHandle): Histogram | null;
   streamCounters(stream: StreamHandle): StreamCounters;

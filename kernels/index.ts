@@ -371,6 +371,12 @@ class WasmKernel implements Kernel {
     };
   }
 
+  partitions(node: NodeHandle): { kept: number; forgotten: number } {
+    this.node(node);
+    const { analyticPartitions: kept, analyticForgotten: forgotten } = this.exports;
+    return { kept: Number(kept(node)), forgotten: Number(forgotten(node)) };
+  }
+
   latencies(of: NodeHandle | StreamHandle): Histogram | null {
     if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
     const { arena } = this;

@@ -273,7 +273,15 @@ export type NodePlan =
    * Passes all rows on and leaves what functions that look back give in registers for the nodes below. Rows for which one
    * fails are error rows from there on (within a message: the message fails), and those behind it don't see them.
    */
-  | { kind: 'analytic'; input: NodeInput; program: Program | null; functions: AnalyticPlan[]; name: string }
+  | {
+      kind: 'analytic';
+      input: NodeInput;
+      program: Program | null;
+      functions: AnalyticPlan[];
+      /** Partitions are forgotten so long after their last row, by the clock; 0: never. */
+      ttlMs: number;
+      name: string;
+    }
   /**
    * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing stands
    * below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has the kind of

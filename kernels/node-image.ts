@@ -115,6 +115,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
             partition: fn.partition.map(operand),
             ...(fn.when === undefined ? {} : { when: operand(fn.when) }),
           })),
+          plan.ttlMs,
         ),
         sendsErrors,
         isShareable: false,

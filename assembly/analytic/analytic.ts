@@ -2,7 +2,7 @@
 // program computes arguments, keys of partitions and conditions over the batch, then each function goes over the rows in order
 // (analytic/functions/); what it keeps stands in the partition of the row (analytic/table.ts).
 //
-//   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 | tables
+//   state   failOff u32 | failLen u32 (of the message under way, 0 none) | message u32 (number of it) | 0 u32 | forgotten u64 | tables
 //
 // Functions work in the order of the spec: a row that fails in one is not seen by those behind it and is an error row from then
 // on; below a window its message fails.
@@ -10,11 +10,12 @@ import * as ctx from '../flow/context';
 import { emit, endMessage, signalBelow } from '../flow/emit';
 import { fail, failLen, failOff } from '../flow/failure';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
+  N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
 import { stageRelease } from '../flow/stage';
+import { setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE } from '../mem/bind';
 import { Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
@@ -24,7 +25,7 @@ import { vmRun } from '../ops/vm';
 import { runFunction } from './dispatch';
 import { analyticLoad, analyticSave } from './save';
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
+  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
   PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT, argOperand, functionAt, headSize, partitionAt, slotCount, specPrepare,
 } from './spec';
 import {
@@ -33,16 +34,21 @@ import {
 } from './run';
 import { KEPT_SIZE, slotFree, slotOwn } from './slot';
 import { STATE_TABLES, tableAt } from './state';
-import { ENTRY_NEXT, TABLE_FIRST, TABLE_SIZE, findEntries, keyFailed, tableFree, tableInit, takeDirty } from './table';
+import {
+  ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, findEntries, keyFailed, tableFree, tableInit, takeDirty,
+} from './table';
 
 const FAIL_OFF: usize = 0;
 const FAIL_LEN: usize = 4;
 const MESSAGE: usize = 8;
+/** Partitions that were forgotten since nothing came for them. */
+const FORGOTTEN: usize = 16;
 
 export function analyticOperator(operator: Operator): void {
   operator.open = analyticOpen;
   operator.push = analyticPush;
   operator.signal = analyticSignal;
+  operator.tick = analyticTick;
   operator.save = analyticSave;
   operator.load = analyticLoad;
   operator.free = analyticFree;
@@ -55,7 +61,9 @@ function analyticOpen(node: usize): bool {
   const size = STATE_TABLES + partitions * TABLE_SIZE;
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
-  for (let i: u32 = 0; i < partitions; i++) tableInit(tableAt(state, i));
+  for (let i: u32 = 0; i < partitions; i++) {
+    tableInit(tableAt(state, i), load<f64>(spec, ANALYTIC_TTL) > 0 && load<u32>(partitionAt(spec, i), PARTITION_KEYS) != 0);
+  }
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
   return true;
@@ -79,6 +87,7 @@ function analyticPush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   const isOfMessage = (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0;
   if (isOfMessage && load<u32>(state, FAIL_OFF)) return;
+  forgetIdle(node, state);
   const outerSel = ctx.sel;
   const outerLen = ctx.selLen;
   const errors = ctx.rowErrors;
@@ -98,7 +107,9 @@ function analyticPush(node: usize): void {
   } else passWithFailures(node, state, outerSel, outerLen, errors, narrow, isOfMessage);
   if (ownMarks) stageRelease(1);
   selectionPop();
-  if (isDone) settle(node, state);
+  if (!isDone) return;
+  settle(node, state);
+  awaitIdle(node, state);
 }
 
 /** Runs all functions over the selected rows; false when memory is exhausted. */
@@ -141,7 +152,7 @@ function findPartition(spec: usize, program: usize, table: usize, partition: usi
   const keys = load<u32>(partition, PARTITION_KEYS);
   const at = spec + load<u32>(partition, PARTITION_KEYS_AT);
   for (let k: u32 = 0; k < keys; k++) bindArg(program, k, load<u16>(at + (<usize>k << 1)));
-  return findEntries(table, load<u32>(partition, PARTITION_ENTRY_SIZE), argBinds(), BIND_SIZE, keys, sel, selLen, to, accountOf(node));
+  return findEntries(table, load<u32>(partition, PARTITION_ENTRY_SIZE), argBinds(), BIND_SIZE, keys, sel, selLen, to, accountOf(node), ctx.nowMs);
 }
 
 /** Fails the rows of which a key failed, with the error of the first that did. */
@@ -211,23 +222,81 @@ function settle(node: usize, state: usize): void {
   if (!isKept) exhaust(node);
 }
 
+// ---- partitions that nothing comes for ----------------------------------------------------------------------------
+
+/** Forgets partitions whose last row is older than the node keeps them. */
+function forgetIdle(node: usize, state: usize): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const ttl = load<f64>(spec, ANALYTIC_TTL);
+  if (!(ttl > 0)) return;
+  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  for (let i: u32 = 0; i < partitions; i++) {
+    if (!load<u32>(partitionAt(spec, i), PARTITION_KEYS)) continue;
+    const table = tableAt(state, i);
+    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(table, TABLE_FIRST)) {
+      if (load<f64>(entry, ENTRY_SEEN) + ttl > ctx.nowMs) break;
+      freeStates(spec, i, entry, accountOf(node));
+      entryDrop(table, entry, load<u32>(partitionAt(spec, i), PARTITION_ENTRY_SIZE), accountOf(node));
+      store<u64>(state, load<u64>(state, FORGOTTEN) + 1, FORGOTTEN);
+    }
+  }
+}
+
+/** Asks for a tick when the partition goes whose last row is oldest; one that was asked for before may come too early. */
+function awaitIdle(node: usize, state: usize): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const ttl = load<f64>(spec, ANALYTIC_TTL);
+  if (!(ttl > 0) || load<u32>(node, N_HEAP)) return;
+  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  let oldest: f64 = Infinity;
+  for (let i: u32 = 0; i < partitions; i++) {
+    const entry = <usize>load<u32>(tableAt(state, i), TABLE_FIRST);
+    if (entry && load<u32>(partitionAt(spec, i), PARTITION_KEYS)) oldest = min(oldest, load<f64>(entry, ENTRY_SEEN));
+  }
+  if (oldest < Infinity && !setDeadline(node, oldest + ttl)) exhaust(node);
+}
+
+function analyticTick(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  forgetIdle(node, state);
+  awaitIdle(node, state);
+}
+
+/** Partitions that a node keeps. */
+export function analyticPartitions(node: usize): u64 {
+  const partitions = load<u32>(<usize>load<u32>(node, N_SPEC), ANALYTIC_PARTITIONS);
+  let count: u64 = 0;
+  for (let i: u32 = 0; i < partitions; i++) count += load<u32>(tableAt(<usize>load<u32>(node, N_STATE), i), TABLE_COUNT);
+  return count;
+}
+
+/** Partitions that a node has forgotten since nothing came for them. */
+export function analyticForgotten(node: usize): u64 {
+  return load<u64>(<usize>load<u32>(node, N_STATE), FORGOTTEN);
+}
+
+/** Frees what the states of an entry hold. */
+function freeStates(spec: usize, partition: u32, entry: usize, acct: usize): void {
+  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+  for (let k: u32 = 0; k < functions; k++) {
+    const fn = functionAt(spec, k);
+    if (load<u16>(fn, FUNCTION_PARTITION) != partition) continue;
+    const slots = slotCount(fn);
+    let slot = entry + load<u32>(fn, FUNCTION_STATE) + headSize(fn);
+    for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
+  }
+}
+
 function analyticFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
-  const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
   for (let i: u32 = 0; i < partitions; i++) {
     const table = tableAt(state, i);
     for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
-      for (let k: u32 = 0; k < functions; k++) {
-        const fn = functionAt(spec, k);
-        if (load<u16>(fn, FUNCTION_PARTITION) != i) continue;
-        const slots = slotCount(fn);
-        let slot = entry + load<u32>(fn, FUNCTION_STATE) + headSize(fn);
-        for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
-      }
+      freeStates(spec, i, entry, acct);
     }
     tableFree(table, load<u32>(partitionAt(spec, i), PARTITION_ENTRY_SIZE), acct);
   }

@@ -3,17 +3,17 @@ import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { LoadFault } from '../gen/state-layouts';
 import { poolFree, poolInit } from '../mem/pool';
 import { lenOf, offOf } from '../mem/layout';
-import { readBool, readBytes, readF64, readFail, readFails, readU32, readU64, readUpTo, readVersion } from '../state/reader';
-import { writeBool, writeBytes, writeF64, writeU32, writeU64, writeVersion } from '../state/writer';
+import { readBool, readBytes, readF64, readFail, readFails, readTime, readU32, readU64, readUpTo, readVersion } from '../state/reader';
+import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
 import { KEPT_SIZE, slotLoad, slotSave } from './slot';
 import {
   ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, AnalyticFn, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_STATE,
   PARTITION_ENTRY_SIZE, functionAt, headSize, partitionAt, slotCount,
 } from './spec';
 import { tableAt } from './state';
-import { ENTRY_NEXT, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from './table';
+import { ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from './table';
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 export function analyticSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -27,6 +27,7 @@ export function analyticSave(node: usize): void {
       const isNull = isNullEntry(table, entry);
       writeBool(isNull);
       if (!isNull) writeBytes(entryKey(entry), entryKeyLen(entry));
+      writeTime(load<f64>(entry, ENTRY_SEEN));
       saveEntry(spec, i, entry);
     }
   }
@@ -82,6 +83,7 @@ function readEntry(table: usize, size: u32, acct: usize): usize {
     if (!readFails()) entry = findEntry(table, size, offOf(key), lenOf(key), acct);
     poolFree(KEY_POOL);
   }
+  const seen = readTime();
   if (readFails()) return 0;
   if (!entry) {
     readFail(LoadFault.MEMORY);
@@ -91,6 +93,7 @@ function readEntry(table: usize, size: u32, acct: usize): usize {
     readFail(LoadFault.DAMAGED);
     return 0;
   }
+  store<f64>(entry, seen, ENTRY_SEEN);
   return entry;
 }
 

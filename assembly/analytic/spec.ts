@@ -9,15 +9,15 @@ import { KEPT_SIZE } from './slot';
 
 export { AnalyticFn } from '../gen/analytic-layouts';
 export {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE,
+  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE,
   FUNCTION_STATE, FUNCTION_WHEN, PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT,
 } from '../gen/analytic-layouts';
 
 /**
- * A partition: hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) | 0 u32 |
- * states of the functions
+ * A partition: hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) |
+ * previous u32 | seen f64 (epoch ms of the batch with its last row, only where idle ones are forgotten) | states of the functions
  */
-const ENTRY_STATES: u32 = 40;
+const ENTRY_STATES: u32 = 48;
 /** State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the ring. */
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */

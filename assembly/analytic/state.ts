@@ -2,7 +2,7 @@
 import { TABLE_SIZE } from './table';
 
 /** Bytes of the state before its tables. */
-export const STATE_TABLES: u32 = 16;
+export const STATE_TABLES: u32 = 24;
 
 // @ts-ignore: decorator
 @inline export function tableAt(state: usize, i: u32): usize {

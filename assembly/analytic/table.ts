@@ -1,9 +1,9 @@
 // Partitions of rows by their printed keys, as groups have them: a hash table of entries (analytic/spec.ts) that stay.
 //
 //   table   slots u32 (hash u32 | entry u32) | mask u32 | count u32 | first u32 | last u32 | nullEntry u32 |
-//           24 dirty u32 (entries that changed since they were settled, END after the last) | 0 u32
+//           24 dirty u32 (entries that changed since they were settled, END after the last) | isAging u32
 //
-// Entries are linked in the order of their first row. Keys of up to 16 bytes stand in the entry itself and are compared with one
+// Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16 bytes stand in the entry itself and are compared with one
 // vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
@@ -18,12 +18,15 @@ export const TABLE_FIRST: usize = 12;
 const LAST: usize = 16;
 const NULL_ENTRY: usize = 20;
 const DIRTY: usize = 24;
+const AGING: usize = 28;
 
 const ENTRY_KEY_LEN: usize = 4;
 const ENTRY_KEY: usize = 8;
 export const ENTRY_NEXT: usize = 12;
 const ENTRY_SHORT: usize = 16;
 const ENTRY_DIRTY: usize = 32;
+const ENTRY_PREVIOUS: usize = 36;
+export const ENTRY_SEEN: usize = 40;
 const SHORT: u32 = 16;
 /** Bytes behind a long key that can be read. */
 const SLACK: u32 = 16;
@@ -31,8 +34,9 @@ const FIRST_SLOTS: u32 = 16;
 const END: u32 = 1;
 const EDGE: usize = memory.data(32, 16);
 
-export function tableInit(table: usize): void {
+export function tableInit(table: usize, isAging: bool): void {
   memory.fill(table, 0, TABLE_SIZE);
+  store<u32>(table, <u32>isAging, AGING);
   store<u32>(table, END, DIRTY);
   memory.fill(EDGE, 0xff, 16);
 }
@@ -50,7 +54,6 @@ export function tableFree(table: usize, entrySize: u32, acct: usize): void {
     entry = next;
   }
   if (load<u32>(table)) free(<usize>load<u32>(table), slotBytes(table), acct);
-  tableInit(table);
 }
 
 function entryFree(entry: usize, entrySize: u32, acct: usize): void {
@@ -116,12 +119,62 @@ function newEntry(table: usize, entrySize: u32, hash: u32, off: usize, len: u32,
   store<u32>(entry, hash);
   store<u32>(entry, len, ENTRY_KEY_LEN);
   store<u32>(entry, <u32>key, ENTRY_KEY);
+  append(table, entry);
+  store<u32>(table, load<u32>(table, TABLE_COUNT) + 1, TABLE_COUNT);
+  return entry;
+}
+
+function append(table: usize, entry: usize): void {
   const last = <usize>load<u32>(table, LAST);
   if (last) store<u32>(last, <u32>entry, ENTRY_NEXT);
   else store<u32>(table, <u32>entry, TABLE_FIRST);
+  store<u32>(entry, <u32>last, ENTRY_PREVIOUS);
+  store<u32>(entry, 0, ENTRY_NEXT);
   store<u32>(table, <u32>entry, LAST);
-  store<u32>(table, load<u32>(table, TABLE_COUNT) + 1, TABLE_COUNT);
-  return entry;
+}
+
+function unlink(table: usize, entry: usize): void {
+  const before = <usize>load<u32>(entry, ENTRY_PREVIOUS);
+  const next = <usize>load<u32>(entry, ENTRY_NEXT);
+  if (before) store<u32>(before, <u32>next, ENTRY_NEXT);
+  else store<u32>(table, <u32>next, TABLE_FIRST);
+  if (next) store<u32>(next, <u32>before, ENTRY_PREVIOUS);
+  else store<u32>(table, <u32>before, LAST);
+}
+
+/** Notes a row of the entry at that time. */
+// @ts-ignore: decorator
+@inline function entrySee(table: usize, entry: usize, ms: f64): void {
+  if (!load<u32>(table, AGING)) return;
+  store<f64>(entry, ms, ENTRY_SEEN);
+  if (<usize>load<u32>(table, LAST) == entry) return;
+  unlink(table, entry);
+  append(table, entry);
+}
+
+/** Takes an entry out and frees it; what its states hold has been freed before. */
+export function entryDrop(table: usize, entry: usize, entrySize: u32, acct: usize): void {
+  if (<usize>load<u32>(table, NULL_ENTRY) == entry) store<u32>(table, 0, NULL_ENTRY);
+  else displace(table, entry);
+  unlink(table, entry);
+  store<u32>(table, load<u32>(table, TABLE_COUNT) - 1, TABLE_COUNT);
+  entryFree(entry, entrySize, acct);
+}
+
+/** Empties the slot of an entry; later ones of the same run move up, so that they are found. */
+function displace(table: usize, entry: usize): void {
+  const slots = <usize>load<u32>(table);
+  const mask = load<u32>(table, MASK);
+  let hole = load<u32>(entry) & mask;
+  while (<usize>load<u32>(slots + (<usize>hole << 3), 4) != entry) hole = (hole + 1) & mask;
+  for (let i = (hole + 1) & mask; load<u32>(slots + (<usize>i << 3), 4); i = (i + 1) & mask) {
+    const home = load<u32>(slots + (<usize>i << 3)) & mask;
+    // An entry may stand anywhere from its home on.
+    if (((i - home) & mask) < ((i - hole) & mask)) continue;
+    store<u64>(slots + (<usize>hole << 3), load<u64>(slots + (<usize>i << 3)));
+    hole = i;
+  }
+  store<u64>(slots + (<usize>hole << 3), 0);
 }
 
 /** The entry of a key, made when there is none; 0 when memory is exhausted. */
@@ -185,12 +238,13 @@ export let keyFailed: bool = false;
  * then). False when memory is exhausted.
  */
 export function findEntries(
-  table: usize, entrySize: u32, binds: usize, bindSize: u32, keys: u32, sel: usize, n: u32, to: usize, acct: usize,
+  table: usize, entrySize: u32, binds: usize, bindSize: u32, keys: u32, sel: usize, n: u32, to: usize, acct: usize, now: f64,
 ): bool {
   keyFailed = false;
   if (keys == 0) {
     const entry = findNullEntry(table, entrySize, acct);
     if (!entry) return false;
+    entrySee(table, entry, now);
     for (let i: u32 = 0; i < n; i++) store<u32>(to + (<usize>load<u32>(sel + (<usize>i << 2)) << 2), <u32>entry);
     return true;
   }
@@ -231,6 +285,7 @@ export function findEntries(
       entry = findEntry(table, entrySize, keyOff, keyLen, acct);
     }
     if (!entry) return false;
+    entrySee(table, entry, now);
     store<u32>(to + (<usize>row << 2), <u32>entry);
   }
   return true;

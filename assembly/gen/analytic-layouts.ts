@@ -27,17 +27,19 @@ export namespace AnalyticFn {
   export const CHANGED_COLUMNS: u16 = 16;
 }
 
-// analyticSpec, 16 bytes. Spec of an analytic node. All `…At` are offsets from its start.
+// analyticSpec, 24 bytes. Spec of an analytic node. All `…At` are offsets from its start.
 //
 //   0    partitions u32   count
 //   4    partitionsAt u32
 //   8    functions u32   count
 //   12   functionsAt u32
+//   16   ttl f64   time for which a partition is kept after its last row, ms, 0 for ever
 export const ANALYTIC_PARTITIONS: usize = 0;
 export const ANALYTIC_PARTITIONS_AT: usize = 4;
 export const ANALYTIC_FUNCTIONS: usize = 8;
 export const ANALYTIC_FUNCTIONS_AT: usize = 12;
-export const ANALYTIC_SIZE_OF: u32 = 16;
+export const ANALYTIC_TTL: usize = 16;
+export const ANALYTIC_SIZE_OF: u32 = 24;
 
 // partitionSpec, 12 bytes. What rows are partitioned by.
 //

@@ -48,6 +48,11 @@ export const ruleOptionSpec = {
     .min(0)
     .default(2 ** 30)
     .doc('Bytes that the rule may keep in windows, tables and functions that look back; beyond it ends; 0 is no bound'),
+  stateTtl: field
+    .duration()
+    .min(0)
+    .default(0)
+    .doc('How long functions that look back (OVER PARTITION BY) keep a partition after its last row; 0 for ever'),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),

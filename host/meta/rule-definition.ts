@@ -162,6 +162,7 @@ function readOptions(
     lateToleranceMs: options.lateTolerance,
     maxFutureSkewMs: options.maxFutureSkew,
     maxStateBytes: options.maxStateBytes,
+    stateTtlMs: options.stateTtl,
     concurrency: options.concurrency,
     bufferLength: options.bufferLength,
     sendMetaToSink: options.sendMetaToSink,

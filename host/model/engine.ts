@@ -16,6 +16,8 @@ export interface RuleOptions {
   maxFutureSkewMs: number;
   /** Bytes that the rule may keep in the kernel; 0 without bound. */
   maxStateBytes: number;
+  /** Partitions of functions that look back are forgotten so long after their last row; 0: never. */
+  stateTtlMs: number;
   concurrency: number;
   bufferLength: number;
   sendMetaToSink: boolean;

@@ -246,7 +246,11 @@ class Lowering {
       this.held.add(value);
     });
     const { input } = this.path;
-    this.push({ kind: 'analytic', input, program: builder.finishOrNull(), functions, name: 'analytic' }, 'analytic');
+    const program = builder.finishOrNull();
+    const { stateTtlMs } = this.rule.options;
+    // What has no partitions is kept as long as the rule runs.
+    const ttlMs = values.some(({ partition }) => partition.length > 0) ? stateTtlMs : 0;
+    this.push({ kind: 'analytic', input, program, functions, ttlMs, name: 'analytic' }, 'analytic');
   }
 
   /** Passes rows as a filter does, and leaves what stood before each of them in two registers. */

@@ -9,7 +9,7 @@ export const analyticMaxArgs = 1024;
 export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16} as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
-export const analyticSpec = layout(16, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32"});
+export const analyticSpec = layout(24, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12,"ttl":16}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32","ttl":"f64"});
 
 /** What rows are partitioned by. */
 export const partitionSpec = layout(12, {"keys":0,"keysAt":4,"entrySize":8}, {"keys":"u32","keysAt":"u32"});

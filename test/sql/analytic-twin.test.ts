@@ -143,6 +143,50 @@ test('columns that changed of rows with any members, in whatever pieces the rows
   rule.close();
 });
 
+test('partitions are forgotten when nothing comes for them, each by itself', () => {
+  const sql = 'SELECT k, acc_count(n) OVER (PARTITION BY k) AS c, lag(b) OVER (PARTITION BY k) AS p FROM demo';
+  const open = (): KernelRule => openRule(demo, sql, { options: { stateTtlMs: 1000 } });
+  let rule = open();
+  const seen = new Map<unknown, { at: number; count: number; b: string }>();
+  let now = 0;
+  let forgotten = 0;
+  const step = fc.record({
+    k: fc.integer({ min: 0, max: 60 }),
+    waitMs: fc.constantFrom(0, 0, 0, 1, 40, 300, 1000, 5000),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }), fc.boolean(), (steps, moves) => {
+      for (const { k, waitMs } of steps) {
+        now += waitMs;
+        rule.kernel.tick(now);
+        for (const [key, { at }] of seen) {
+          if (at + 1000 > now) continue;
+          seen.delete(key);
+          forgotten++;
+        }
+        const key = k === 0 ? null : k;
+        const before = seen.get(key);
+        const b = `value ${now} of a device`;
+        rule.feed('demo', [{ k: key, n: 1, b }], now);
+        const count = (before?.count ?? 0) + 1;
+        assert.equal(rule.taken(), [[{ c: count, k: key, ...(before === undefined ? {} : { p: before.b }) }]]);
+        seen.set(key, { at: now, count, b });
+        assert.equal(rule.kernel.partitions(rule.node('analytic')), { kept: seen.size, forgotten });
+      }
+      if (!moves) return;
+      const state = rule.save();
+      rule.close();
+      rule = open();
+      assert.equal(rule.load(state).failed, []);
+      forgotten = 0;
+    }),
+    { numRuns },
+  );
+  rule.kernel.tick(now + 10_000);
+  assert.is(rule.kernel.partitions(rule.node('analytic')).kept, 0);
+  rule.close();
+});
+
 test('10,000 partitions keep their values, and give their memory back', () => {
   const rule = openRule(demo, 'SELECT lag(b) OVER (PARTITION BY k) AS p FROM demo');
   const bytes = (): number => rule.kernel.memory().inUse - rule.kernel.memory().workspace;

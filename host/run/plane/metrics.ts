@@ -24,6 +24,8 @@ interface Figures {
   heldMs?: number;
   /** Of event time. */
   timeliness?: { late: number; ahead: number };
+  /** Of functions that look back. */
+  partitions?: { kept: number; forgotten: number };
 }
 
 const nothing: Figures = {
@@ -52,6 +54,7 @@ function figuresOf(rule: RunningRule): RuleFigures {
     const figures = nodeFigures(node, kernel.counters(node.handle));
     // A node of event time is never shared with other rules.
     if (node.kind === 'eventTime') figures.timeliness = kernel.timeliness(node.handle);
+    if (node.kind === 'analytic') figures.partitions = kernel.partitions(node.handle);
     return { node, figures };
   });
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
@@ -225,8 +228,10 @@ function operatorFigures(operator: OperatorPlan, nodes: RuleFigures['nodes']): F
   if (first === undefined || last === undefined) return nothing;
   const latest = own.reduce((a, b) => (b.lastExceptionAt > a.lastExceptionAt ? b : a));
   const isSecond = operator.part === 'encode';
+  const partitioned = own.flatMap(({ partitions }) => partitions ?? []);
   return {
     ...last,
+    ...(partitioned.length === 0 ? {} : { partitions: sumOf(partitioned) }),
     recordsIn: first.recordsIn,
     recordsOut: outputs.length === 0 ? last.recordsOut : outputs.reduce((total, one) => total + one.recordsOut, 0),
     messages: first.messages,
@@ -234,6 +239,13 @@ function operatorFigures(operator: OperatorPlan, nodes: RuleFigures['nodes']): F
     exceptions: isSecond ? 0 : own.reduce((total, figures) => total + figures.exceptions, 0),
     lastException: isSecond ? '' : latest.lastException,
     lastExceptionAt: isSecond ? 0 : latest.lastExceptionAt,
+  };
+}
+
+function sumOf(partitions: readonly NonNullable<Figures['partitions']>[]): NonNullable<Figures['partitions']> {
+  return {
+    kept: partitions.reduce((total, { kept }) => total + kept, 0),
+    forgotten: partitions.reduce((total, { forgotten }) => total + forgotten, 0),
   };
 }
 
@@ -307,10 +319,14 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection, timeliness } = figures;
+  const { connection, timeliness, partitions } = figures;
   if (timeliness !== undefined) {
     metrics[`${prefix}records_late_total`] = timeliness.late;
     metrics[`${prefix}records_ahead_total`] = timeliness.ahead;
+  }
+  if (partitions !== undefined) {
+    metrics[`${prefix}partitions`] = partitions.kept;
+    metrics[`${prefix}partitions_forgotten_total`] = partitions.forgotten;
   }
   if (connection === undefined) return;
   metrics[`${prefix}connection_status`] = connection.status;

@@ -149,6 +149,9 @@ export class FakeKernel implements Kernel {
     return { us: 0, hostUs: 0, rows: 0 };
   }
 
+  partitions(): { kept: number; forgotten: number } {
+    return { kept: 0, forgotten: 0 };
+  }
   timeliness(): { late: number; ahead: number } {
     return { late: 0, ahead: 0 };
   }
