@@ -24,7 +24,11 @@ function talk(url: string, ...sent: string[]): { socket: Socket; all: Promise<st
   // `once` of the events module would reject when the other side resets the connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   for (const part of sent) socket.write(part);
-  const all = within(20_000, 'the end of a connection', closed.then(() => text));
+  const all = within(
+    20_000,
+    'the end of a connection',
+    closed.then(() => text),
+  );
   // Who does not ask for it does not care how long it stays open.
   all.catch(() => undefined);
   return { socket, all };
@@ -129,7 +133,7 @@ test('requests without a host and with unknown expectations have the error envel
 });
 
 test('an event stream leaves a listener behind that does not read, and goes on for the others', async () => {
-  const events = new EventStream(100);
+  const events = new EventStream(1000);
   const http = createHttpServer((_request, response) => events.open(response), { limits: { answerMs: 0 } });
   const url = await listen(http, '127.0.0.1', 0, 'test');
   const slow = talk(url, head('GET', '/'));
@@ -139,7 +143,7 @@ test('an event stream leaves a listener behind that does not read, and goes on f
   await eventually('both heads', () => received > 0 && slow.socket.bytesRead > 0);
   slow.socket.pause();
   const payload = 'x'.repeat(1 << 20);
-  for (let i = 0; i < 30; i++) await within(3000, 'an event', events.send([payload]));
+  for (let i = 0; i < 30; i++) await within(20_000, 'an event', events.send([payload]));
   await eventually('all events', () => received > 30 * payload.length);
   assert.is(await new Promise((resolve) => http.getConnections((_error, count) => resolve(count))), 1);
   events.close();

@@ -16,7 +16,11 @@ async function demo(env: Record<string, string>, look: (output: string) => Promi
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ended = once(child, 'exit');
   try {
-    await eventually('the demo', () => /Ctrl-C ends the demo/.test(output) || child.exitCode !== null || undefined, 60_000);
+    await eventually(
+      'the demo',
+      () => /Ctrl-C ends the demo/.test(output) || child.exitCode !== null || undefined,
+      60_000,
+    );
     await look(output);
   } finally {
     child.kill('SIGTERM');
