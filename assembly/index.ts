@@ -6,8 +6,11 @@ export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
+export {
+  answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast,
+} from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
-export { currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
+export { answerEnd, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';

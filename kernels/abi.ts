@@ -37,6 +37,17 @@ export interface KernelExports {
   lastInvocation(node: number): number;
   tick(now: number): void;
   flush(node: number, now: number): void;
+  /** Answers to what nodes ask for: see assembly/lookup/answer.ts. */
+  answerBegin(node: number, request: number, now: number): number;
+  answerBlocks(count: number): number;
+  answerRows(blocks: number, names: number, count: number, rows: number): void;
+  answerFail(list: number, text: number, length: number): void;
+  answerEnd(node: number): void;
+  waitingBatches(node: number): number;
+  waitingFirst(node: number): number;
+  waitingLast(node: number): number;
+  answersFound(node: number): bigint;
+  answersAsked(node: number): bigint;
   gatheredBatch(node: number): number;
   gatheringFirst(root: number): number;
   gatheringNext(node: number): number;

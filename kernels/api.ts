@@ -5,6 +5,7 @@
 import type { LoadFault } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
+import type { Value } from './value.js';
 
 /** Numbers that stand for kernel objects; 0 is never valid. */
 export type StreamHandle = number;
@@ -68,8 +69,36 @@ export interface HostCalls {
   onExhausted?(node: NodeHandle): void;
   /** The work of a node begins that asked for this time; `host` is that of its `LinkedNode`. */
   onTick?(host: number): void;
+  /**
+   * The node asks for the rows of `count` lists of values: `keys[k][i]` is value k of list i. `answer` is to be called later for
+   * the request, from outside; called while the kernel runs.
+   */
+  onAsk?(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
   call(fn: number, args: HostColumns): void;
+}
+
+/** What waits for answers. */
+export interface Waiting {
+  /** Batches of rows. */
+  batches: number;
+  /** Numbers of what came first and last of all that waits, 0: nothing does. */
+  first: number;
+  last: number;
+  /** Lists of values for which an answer was there, or under way. */
+  found: number;
+  /** Lists that were asked for. */
+  asked: number;
+}
+
+/** Rows that were found, in columns. */
+export interface LookupAnswer {
+  /** For each row the list of values that it was found by, by its position in the request. */
+  of: ArrayLike<number>;
+  /** Values by column, each as long as `of`; `undefined` where the row has none. */
+  columns: Readonly<Record<string, ArrayLike<Value>>>;
+  /** Lists for which there is no answer, with the reason. */
+  failed?: ReadonlyMap<number, string>;
 }
 
 /** Argument columns of a host call and the column to fill. */
@@ -199,6 +228,13 @@ export interface Kernel {
   tick(now: number): void;
   /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
   flush(node: NodeHandle): void;
+  /**
+   * Answers a request of an `ask` node and sends the rows that have waited for it. Returns false when nobody waits any more: it
+   * took too long, or the node was loaded anew. Throws RangeError for an answer of the wrong shape, which changes nothing.
+   */
+  answer(node: NodeHandle, request: number, answer: LookupAnswer, now: number): boolean;
+  /** Of an `ask` node. */
+  waiting(node: NodeHandle): Waiting;
   /** Number of the batch that an encode node gathers, which changes when it is sent; 0 while no rows are held. */
   gatheredBatch(node: NodeHandle): number;
   /** The encode nodes below the stream that hold rows for a batch now. */

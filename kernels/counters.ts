@@ -1,8 +1,9 @@
 /** Reads what a node counts; the root of a stream counts as one. */
 import type { KernelExports } from './abi.js';
-import type { NodeCounters } from './api.js';
+import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Waiting } from './api.js';
 import type { Arena } from './arena.js';
-import { node as nodeLayout } from './gen/layouts.js';
+import { histogram, node as nodeLayout } from './gen/layouts.js';
+import { type Histogram, latencyBounds } from './histogram.js';
 
 const nodeAt = nodeLayout.at;
 
@@ -18,5 +19,48 @@ export function countersAt(exports: KernelExports, arena: Arena, at: number): No
     memoryBytes: arena.u64(at + nodeAt.memory),
     busyUs: arena.f64(at + nodeAt.busy),
     tickUs: arena.f64(at + nodeAt.tick),
+  };
+}
+
+export function streamCountersAt(exports: KernelExports, arena: Arena, stream: StreamHandle): StreamCounters {
+  const counters = countersAt(exports, arena, stream);
+  const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation } = counters;
+  const { memoryBytes, busyUs, tickUs } = counters;
+  // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.
+  return {
+    recordsIn,
+    recordsOut,
+    exceptions,
+    lastException,
+    lastExceptionAt,
+    lastInvocation,
+    memoryBytes,
+    busyUs,
+    tickUs,
+    messages: Number(exports.sourceMessages(stream)),
+    bytes: Number(exports.sourceBytes(stream)),
+    decodeErrors: Number(exports.sourceDecodeErrors(stream)),
+    oversized: Number(exports.sourceOversized(stream)),
+  };
+}
+
+/** What waits in a node for answers, and how often it asked. */
+export function waitingIn(exports: KernelExports, node: NodeHandle): Waiting {
+  return {
+    batches: exports.waitingBatches(node),
+    first: exports.waitingFirst(node) >>> 0,
+    last: exports.waitingLast(node) >>> 0,
+    found: Number(exports.answersFound(node)),
+    asked: Number(exports.answersAsked(node)),
+  };
+}
+
+/** Times of a node or stream; null while nothing was measured. */
+export function latenciesAt(arena: Arena, of: number): Histogram | null {
+  const at = arena.u32(of + nodeAt.hist);
+  if (at === 0) return null;
+  return {
+    sumUs: arena.f64(at + histogram.at.sum),
+    counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + histogram.at.counts + 8 * i)),
   };
 }

@@ -1,25 +1,27 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
 import type { KernelExports } from './abi.js';
+import { checkAnswer, giveAnswer, keysAt } from './answer.js';
 import type {
   HostCalls,
   Kernel,
   LinkedNode,
   LoadReport,
+  LookupAnswer,
   NodeCounters,
   NodeHandle,
   StreamCounters,
   StreamHandle,
   StreamSpec,
   TimeInWork,
+  Waiting,
 } from './api.js';
 import { Arena } from './arena.js';
-import { countersAt } from './counters.js';
+import { countersAt, latenciesAt, streamCountersAt, waitingIn } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
 import {
   feedLeft,
-  histogram,
   maxUses,
   NodeFlag,
   node as nodeLayout,
@@ -27,7 +29,7 @@ import {
   SourceError,
   segment,
 } from './gen/layouts.js';
-import { type Histogram, latencyBounds } from './histogram.js';
+import type { Histogram } from './histogram.js';
 import { hostCallImport } from './host-call.js';
 import { Identity } from './identity.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
@@ -114,6 +116,9 @@ class WasmKernel implements Kernel {
           return taken;
         },
         clock: () => performance.now() * 1000,
+        ask: guarded((node: number, request: number, count: number, table: number, keys: number) =>
+          this.host.onAsk?.(node >>> 0, request, keysAt(this.access, table >>> 0, keys, count), count),
+        ),
         call: hostCallImport(
           () => this.access,
           (fn, columns) => this.host.call(fn, columns),
@@ -313,6 +318,19 @@ class WasmKernel implements Kernel {
     this.run('flush', () => this.exports.flush(node, Date.now()));
   }
 
+  answer(node: NodeHandle, request: number, answer: LookupAnswer, now: number): boolean {
+    this.node(node);
+    checkAnswer(answer);
+    return this.run('take an answer', () =>
+      giveAnswer(this.exports, this.arena, this.access, node, request, answer, now),
+    );
+  }
+
+  waiting(node: NodeHandle): Waiting {
+    this.node(node);
+    return waitingIn(this.exports, node);
+  }
+
   gatheredBatch(node: NodeHandle): number {
     return this.exports.gatheredBatch(node) >>> 0;
   }
@@ -379,36 +397,12 @@ class WasmKernel implements Kernel {
 
   latencies(of: NodeHandle | StreamHandle): Histogram | null {
     if (!this.nodes.has(of) && !this.streams.has(of)) throw new RangeError(`operator ${of} is not there`);
-    const { arena } = this;
-    const at = arena.u32(of + nodeAt.hist);
-    if (at === 0) return null;
-    return {
-      sumUs: arena.f64(at + histogram.at.sum),
-      counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + histogram.at.counts + 8 * i)),
-    };
+    return latenciesAt(this.arena, of);
   }
 
   streamCounters(stream: StreamHandle): StreamCounters {
     this.stream(stream);
-    const counters = countersAt(this.exports, this.arena, stream);
-    const { recordsIn, recordsOut, exceptions, lastException, lastExceptionAt, lastInvocation } = counters;
-    const { memoryBytes, busyUs, tickUs } = counters;
-    // Written out: each rule keeps such an object, and a copy by spreading has a shape of its own every time.
-    return {
-      recordsIn,
-      recordsOut,
-      exceptions,
-      lastException,
-      lastExceptionAt,
-      lastInvocation,
-      memoryBytes,
-      busyUs,
-      tickUs,
-      messages: Number(this.exports.sourceMessages(stream)),
-      bytes: Number(this.exports.sourceBytes(stream)),
-      decodeErrors: Number(this.exports.sourceDecodeErrors(stream)),
-      oversized: Number(this.exports.sourceOversized(stream)),
-    };
+    return streamCountersAt(this.exports, this.arena, stream);
   }
 
   memory(): { inUse: number; workspace: number; total: number; max: number } {

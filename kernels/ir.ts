@@ -140,6 +140,16 @@ export interface JoinStep {
   keys: { leftBranch: number; left: Operand; right: Operand }[];
 }
 
+/** How long rows wait for answers, how many do, which answers are remembered. */
+export interface WaitingPlan {
+  /** Longest wait for an answer; then the rows that need it fail. */
+  timeoutMs: number;
+  /** Batches that may wait before the sources of the rule are to pause. */
+  batches: number;
+  /** Answers are remembered, `rows` keys at most, for `ttlMs` (0: for ever); those without rows only with `hasMisses`. */
+  cache: { rows: number; ttlMs: number; hasMisses: boolean } | null;
+}
+
 export type NodePlan =
   /**
    * Rows of several sources as one sequence, in the order of their arrival. It has no input of its own; its ports give it
@@ -332,6 +342,26 @@ export type NodePlan =
       when: Operand;
       name: string;
     }
+  /**
+   * As a lookup in a table outside: the host is asked (`HostCalls.onAsk`) for the rows of keys that nobody knows yet, and the
+   * rows of the input wait until `Kernel.answer` has them; rows, messages and signals stay in their order. `isSingle`: an answer
+   * has one row for a key at most, as it must above rows of a stream.
+   */
+  | {
+      kind: 'ask';
+      input: NodeInput;
+      /** Index among the lookups of the rule. */
+      lookup: number;
+      type: 'inner' | 'left';
+      program: Program | null;
+      columns: Operand[];
+      fields: ColumnUse[];
+      keys: { name: string; operand: Operand }[];
+      condition: { program: Program; operand: Operand } | null;
+      isSingle: boolean;
+      waiting: WaitingPlan;
+      name: string;
+    }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**
@@ -413,6 +443,8 @@ export interface OperatorPlan {
 /** A rule, ready for the data plane. */
 export interface RulePlan {
   sources: { stream: string; columns: ColumnUse[] }[];
+  /** Tables that are asked for rows. */
+  lookups?: { table: string }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };

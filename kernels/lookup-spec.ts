@@ -1,5 +1,5 @@
 /** Binary descriptions of keyed tables and lookups as assembly/lookup/ reads them; operands are those of the batch already. */
-import { keyedSpec, LookupFieldKind, lookupField, lookupKey, lookupSpec } from './gen/layouts.js';
+import { keyedSpec, LookupFieldKind, LookupFlag, lookupField, lookupKey, lookupSpec } from './gen/layouts.js';
 import { type ColumnUse, NONE, type NodePlan, type Operand } from './ir.js';
 import { put } from './layout.js';
 import { encodeProgram } from './program.js';
@@ -16,7 +16,7 @@ export function encodeKeyedTable(key: string, operands: Operand[]): Uint8Array {
   return Buffer.concat([head, name]);
 }
 
-type LookupPlan = Extract<NodePlan, { kind: 'lookup' }>;
+type LookupPlan = Extract<NodePlan, { kind: 'lookup' | 'ask' }>;
 
 /** Describes a lookup in the table at node `table`. Throws RangeError when the plan does not fit the kernel's limits. */
 export function encodeLookup(plan: LookupPlan, table: number, operand: (value: Operand) => Operand): Uint8Array {
@@ -70,8 +70,22 @@ export function encodeLookup(plan: LookupPlan, table: number, operand: (value: O
     program: program === null ? 0 : append(program),
     programLen: program?.length ?? 0,
     condition: condition?.operand ?? NONE,
+    ...(plan.kind === 'ask' ? waitingOf(plan) : waitsNever),
   });
   return Buffer.concat(parts);
+}
+
+const waitsNever = { flags: 0, mostWaiting: 0, timeout: 0, ttl: 0, mostKept: 0 };
+
+function waitingOf({
+  isSingle,
+  waiting: { timeoutMs, batches, cache },
+}: Extract<NodePlan, { kind: 'ask' }>): typeof waitsNever {
+  const flags =
+    (isSingle ? LookupFlag.isSingle : 0) |
+    (cache === null ? 0 : LookupFlag.keeps) |
+    (cache?.hasMisses === true ? LookupFlag.keepsMisses : 0);
+  return { flags, mostWaiting: batches, timeout: timeoutMs, ttl: cache?.ttlMs ?? 0, mostKept: cache?.rows ?? 0 };
 }
 
 function fieldKind({ kind }: ColumnUse): number {

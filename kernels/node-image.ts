@@ -162,8 +162,9 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       };
     }
     case 'lookup':
+    case 'ask':
       return {
-        kind: NodeKind.lookup,
+        kind: NodeKind[plan.kind],
         program: program(plan.program),
         spec: encodeLookup(
           { ...plan, condition: plan.condition && startedStep(plan.condition) },

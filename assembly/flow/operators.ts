@@ -10,6 +10,7 @@ import { hitsOperator } from '../analytic/hits';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
+import { askOperator } from '../lookup/ask';
 import { keyedOperator } from '../lookup/keyed';
 import { lookupOperator } from '../lookup/lookup';
 import { eventTimeOperator } from '../window/event-time';
@@ -31,4 +32,5 @@ export function operatorsInit(): void {
   keyedOperator(operatorOf(NodeKind.KEYED_TABLE));
   lookupOperator(operatorOf(NodeKind.LOOKUP));
   hitsOperator(operatorOf(NodeKind.HITS));
+  askOperator(operatorOf(NodeKind.ASK));
 }

@@ -19,6 +19,7 @@ import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
 import { clearDeadline, takeDue } from './timers';
+import { answerClose } from '../lookup/answer';
 import { runIsUnderWay } from '../join/run';
 import { frameIsFree } from '../window/frame';
 import { alloc, free } from '../mem/alloc';
@@ -147,6 +148,16 @@ export function flush(node: usize, now: f64): void {
   signalTo(node, Signal.FLUSH, 0);
   setCurrent(0);
   outFlush();
+}
+
+/** Closes the answer to what a node has asked for (lookup/answer.ts) and hands out what is written then. */
+export function answerEnd(node: usize): void {
+  longestBegin();
+  setCurrent(node);
+  answerClose();
+  setCurrent(0);
+  outFlush();
+  trim();
 }
 
 /** The node at work; after a failure of the kernel the one that failed. */

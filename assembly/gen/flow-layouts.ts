@@ -30,6 +30,7 @@ export namespace NodeKind {
   export const KEYED_TABLE: u32 = 13;
   export const LOOKUP: u32 = 14;
   export const HITS: u32 = 15;
+  export const ASK: u32 = 16;
 }
 
 /** Flags of nodes; the host gives the first. */

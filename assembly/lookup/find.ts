@@ -87,6 +87,22 @@ export function readKeys(spec: usize, program: usize, row: u32): u32 {
   return outcome;
 }
 
+// @ts-ignore: decorator
+@inline export function keyTag(k: u32): u8 {
+  return load<u8>(TAGS + k);
+}
+
+/** Sets a key as `readKeys` would. */
+export function setKey(k: u32, tag: u8, val: u64): void {
+  store<u8>(TAGS + k, tag);
+  store<u64>(VALS + (<usize>k << 3), val);
+}
+
+// @ts-ignore: decorator
+@inline export function keyVal(k: u32): u64 {
+  return load<u64>(VALS + (<usize>k << 3));
+}
+
 let hash: u32 = 0;
 let slot: u32 = 0;
 

@@ -5,23 +5,23 @@
 // its records, which nothing changes while the batch is under way.
 import * as ctx from '../flow/context';
 import { signalBelow } from '../flow/emit';
-import { fail, failNotBoolean } from '../flow/failure';
+import { fail } from '../flow/failure';
 import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
 import { allocZeroed, free } from '../mem/alloc';
-import { OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
-import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { programFree, programNew, vmRun } from '../ops/vm';
-import { fillField } from './fields';
+import { blockOf } from '../ops/operand';
+import { programFree, programNew } from '../ops/vm';
 import { KeyOutcome, findIndex, firstMatch, keyFailure, readKeys, tableOf } from './find';
-import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds, pass } from './message';
+import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
 import { pushPairs } from './pairs';
+import { sendSingles, setRecord } from './singles';
 import {
-  LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOKUP_PROGRAM, LOOKUP_PROGRAM_LEN, LOOKUP_TABLE,
+  LOOKUP_COLUMNS, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOKUP_PROGRAM, LOOKUP_PROGRAM_LEN, LOOKUP_TABLE,
   LOOK_FAIL, LOOK_INDEX, LOOK_IS_BY_KEY, LOOK_PROGRAM, LOOK_SERIAL, columnOperand, stateSize,
 } from './spec';
 import { tableLeave, tableSerial } from './table';
@@ -34,7 +34,7 @@ export function lookupOperator(operator: Operator): void {
 }
 
 /** Makes the state of a lookup; false when memory is exhausted. */
-function lookupOpen(node: usize): bool {
+export function lookupOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const size = stateSize(spec);
@@ -80,9 +80,6 @@ function lookupPush(node: usize): void {
   if (load<u32>(state, LOOK_IS_BY_KEY)) pushSingles(node, spec, state);
   else pushPairs(node, spec, state);
 }
-
-/** Records by row of the batch. */
-const RECORDS: usize = memory.data(4 * 1024, 16);
 
 /** Joins a batch of which each row matches one row of the table at most. */
 function pushSingles(node: usize, spec: usize, state: usize): void {
@@ -130,79 +127,8 @@ function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, erro
         setAt(errors, row, Tag.NULL, 0);
       }
     }
-    store<u32>(RECORDS + (<usize>row << 2), <u32>record);
+    setRecord(row, record);
     store<u32>(kept + (<usize>(n++) << 2), row);
   }
-  if (!n) return;
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
-  for (let f: u32 = 0; f < fields; f++) {
-    fillField(spec, state, f, <usize>load<u32>(blocks + (<usize>(columns + f) << 2)), kept, n, RECORDS);
-  }
-  ctx.setBatch(blocks, ctx.rows, kept, n, failed ? errors : 0);
-  if (load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE && !judgeSingles(node, spec, state, errors)) return;
-  if (ctx.selLen) pass(node, state);
-}
-
-/**
- * Decides by the condition which of the pairs in the current batch match: others lose the row of the table, or go. False when
- * the message has failed.
- */
-function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bool {
-  const blocks = ctx.cols;
-  const rows = ctx.rows;
-  const sel = ctx.sel;
-  const n = ctx.selLen;
-  const pairs = selectionPush();
-  if (!pairs) {
-    failMemory(node, state);
-    return false;
-  }
-  let count: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    store<u32>(pairs + (<usize>count << 2), row);
-    count += <u32>(load<u32>(RECORDS + (<usize>row << 2)) != 0);
-  }
-  ctx.setSelection(pairs, count);
-  const program = <usize>load<u32>(state, LOOK_PROGRAM);
-  if (count && program) vmRun(program);
-  const condition = load<u32>(spec, LOOKUP_CONDITION);
-  const tags = tagsOf(program, condition);
-  const vals = valsOf(program, condition);
-  const stride = strideOf(condition);
-  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
-  let left: u32 = 0;
-  let failed: u32 = 0;
-  let isLost = false;
-  for (let i: u32 = 0; i < n && !isLost; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    if (load<u32>(RECORDS + (<usize>row << 2))) {
-      const tag = load<u8>(tags + row * stride);
-      const val = load<u64>(vals + (<usize>(row * stride) << 3));
-      if (tag > Tag.NULL && tag != Tag.BOOL) {
-        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
-        else failNotBoolean();
-        if (isInMessage(node)) {
-          failMessage(node, state);
-          isLost = true;
-        } else if (!failRow(node, errors, row)) continue;
-      } else if (tag != Tag.BOOL || !val) {
-        if (!isLeft) continue;
-        leaveRow(spec, blocks, row);
-      }
-    }
-    failed += <u32>(tagAt(errors, row) == Tag.ERROR);
-    store<u32>(sel + (<usize>(left++) << 2), row);
-  }
-  ctx.setBatch(blocks, rows, sel, left, failed ? errors : 0);
-  selectionPop();
-  return !isLost;
-}
-
-/** The row of the input has no row of the table after all. */
-function leaveRow(spec: usize, blocks: usize, row: u32): void {
-  const columns = load<u32>(spec, LOOKUP_COLUMNS);
-  const fields = load<u32>(spec, LOOKUP_FIELDS);
-  for (let f: u32 = 0; f < fields; f++) setAt(<usize>load<u32>(blocks + (<usize>(columns + f) << 2)), row, Tag.MISSING, 0);
+  sendSingles(node, spec, state, blocks, errors, kept, n, failed != 0);
 }

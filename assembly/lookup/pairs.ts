@@ -2,6 +2,7 @@
 //
 //   frame   0    rows u32[BATCH_ROWS] of the input | records u32[BATCH_ROWS]
 //           8192 count u32 | hasMatched u32 (the row of the input whose pairs were judged last)
+//                blocks u32 -> u32[columns] that go on
 //
 // With a condition and LEFT, each row has one more entry behind its pairs: without a record, for when none of them matched.
 import * as ctx from '../flow/context';
@@ -23,16 +24,28 @@ import {
 const FRAME_RECORDS: usize = 4 * 1024;
 const FRAME_COUNT: usize = 8 * 1024;
 const FRAME_MATCHED: usize = 8 * 1024 + 4;
+const FRAME_BLOCKS: usize = 8 * 1024 + 8;
 const FRAME_SIZE: u32 = 8 * 1024 + 16;
+
+/** Begins a batch of pairs of rows whose columns are the `blocks`; 0 when memory is exhausted. */
+export function pairsBegin(blocks: usize): usize {
+  const frame = poolAlloc(ctx.scratch, FRAME_SIZE);
+  if (!frame) return 0;
+  store<u64>(frame, 0, FRAME_COUNT);
+  store<u32>(frame, <u32>blocks, FRAME_BLOCKS);
+  return frame;
+}
 
 /** Joins a batch of a message. */
 export function pushPairs(node: usize, spec: usize, state: usize): void {
-  const frame = poolAlloc(ctx.scratch, FRAME_SIZE);
+  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+  const blocks = poolAlloc(ctx.scratch, columns << 2);
+  const frame: usize = blocks ? pairsBegin(blocks) : 0;
   if (!frame) {
     failMemory(node, state);
     return;
   }
-  store<u64>(frame, 0, FRAME_COUNT);
+  for (let c: u32 = 0; c < columns; c++) store<u32>(blocks + (<usize>c << 2), <u32>blockOf(columnOperand(spec, c)));
   const program = <usize>load<u32>(node, N_PROGRAM);
   const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
   const hasCondition = load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE;
@@ -49,31 +62,37 @@ export function pushPairs(node: usize, spec: usize, state: usize): void {
     let record: usize = outcome == KeyOutcome.FOUND ? firstMatch(spec, state) : 0;
     const isAlone = isLeft && (!record || hasCondition);
     for (; record; record = nextMatch(spec, state)) {
-      add(frame, row, record);
-      if (load<u32>(frame, FRAME_COUNT) < BATCH_ROWS) continue;
+      pairsAdd(frame, row, record);
+      if (!pairsAreFull(frame)) continue;
       // What stands below may be a lookup, which has its own place among the matches.
       const place = matchPlace();
-      flush(node, spec, state, frame);
+      pairsFlush(node, spec, state, frame);
       if (load<u32>(state, LOOK_FAIL)) return;
       readKeys(spec, program, row);
       matchReturn(place);
     }
-    if (isAlone) add(frame, row, 0);
-    if (load<u32>(frame, FRAME_COUNT) == BATCH_ROWS) flush(node, spec, state, frame);
+    if (isAlone) pairsAdd(frame, row, 0);
+    if (pairsAreFull(frame)) pairsFlush(node, spec, state, frame);
   }
-  if (!load<u32>(state, LOOK_FAIL)) flush(node, spec, state, frame);
+  if (!load<u32>(state, LOOK_FAIL)) pairsFlush(node, spec, state, frame);
 }
 
 // @ts-ignore: decorator
-@inline function add(frame: usize, row: u32, record: usize): void {
+@inline export function pairsAdd(frame: usize, row: u32, record: usize): void {
   const count = load<u32>(frame, FRAME_COUNT);
   store<u32>(frame + (<usize>count << 2), row);
   store<u32>(frame + (<usize>count << 2), <u32>record, FRAME_RECORDS);
   store<u32>(frame, count + 1, FRAME_COUNT);
 }
 
+/** They are to be sent before more are added. */
+// @ts-ignore: decorator
+@inline export function pairsAreFull(frame: usize): bool {
+  return load<u32>(frame, FRAME_COUNT) == BATCH_ROWS;
+}
+
 /** Sends the pairs gathered so far. */
-function flush(node: usize, spec: usize, state: usize, frame: usize): void {
+export function pairsFlush(node: usize, spec: usize, state: usize, frame: usize): void {
   const n = load<u32>(frame, FRAME_COUNT);
   store<u32>(frame, 0, FRAME_COUNT);
   if (!n) return;
@@ -83,11 +102,12 @@ function flush(node: usize, spec: usize, state: usize, frame: usize): void {
   const inputSelLen = ctx.selLen;
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
   const fields = load<u32>(spec, LOOKUP_FIELDS);
+  const from = <usize>load<u32>(frame, FRAME_BLOCKS);
   const kept = selectionPush();
   const blocks = stageAcquire(columns + fields);
   if (kept && blocks) {
     for (let c: u32 = 0; c < columns; c++) {
-      gather(<usize>load<u32>(blocks + (<usize>c << 2)), blockOf(columnOperand(spec, c)), frame, n);
+      gather(<usize>load<u32>(blocks + (<usize>c << 2)), <usize>load<u32>(from + (<usize>c << 2)), frame, n);
     }
     for (let f: u32 = 0; f < fields; f++) {
       const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));

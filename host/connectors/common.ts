@@ -1,5 +1,7 @@
 /** Properties that every source or every sink understands, with a clear refusal of what can't be done yet: forms don't offer that. */
-import { field } from '../base/field.js';
+import type { WaitingPlan } from '../../kernels/ir.js';
+import { parseDuration } from '../base/duration.js';
+import { field, type Parsed } from '../base/field.js';
 
 const notYet = () => 'is not supported yet';
 const notYetUnlessFalse = (value: boolean) => (value ? 'is not supported yet' : undefined);
@@ -19,6 +21,47 @@ export const commonSource = {
   payloadFormat: field.string().notYet(notYetUnlessEmpty).doc('Second decoding of one column').unlisted(),
   decrypt: field.object().notYet(notYet).unlisted(),
 };
+
+const lookupFields = {
+  cache: field.bool().default(false).doc('Answers are remembered'),
+  cacheTtl: field.any().check(ttlReason).doc('How long: seconds, or a duration such as 10m; for ever without it'),
+  cacheMissingKey: field.bool().default(false).doc('That there is no row is remembered, too'),
+  cacheSize: field.int().min(1).max(10_000_000).default(100_000).doc('Most keys that are remembered'),
+  timeout: field
+    .duration()
+    .min(1)
+    .default(10_000)
+    .doc('Longest wait for an answer; the rows that need it are errors then'),
+  maxWaiting: field.int().min(1).max(10_000).default(16).doc('Batches of rows that may wait before the streams pause'),
+};
+
+/** What all lookup tables understand that are asked for rows. */
+export const commonLookup = {
+  connectionSelector: field.string().doc('Named connection whose properties are used'),
+  lookup: field.object(lookupFields).doc('How rows wait for answers, and which are remembered'),
+};
+
+function ttlReason(value: unknown): string | undefined {
+  return ttlMs(value) === undefined ? 'must be seconds, or a duration such as 10m' : undefined;
+}
+
+/** Milliseconds of `cacheTtl`; undefined when it is none. */
+function ttlMs(value: unknown): number | undefined {
+  if (value === undefined || value === null || value === '') return 0;
+  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  const ms = typeof seconds === 'number' && !Number.isNaN(seconds) ? seconds * 1000 : parseDuration(value);
+  return ms !== undefined && ms >= 0 ? ms : undefined;
+}
+
+/** How rows wait, by the properties of a table. */
+export function waitingOf({ lookup }: Parsed<Pick<typeof commonLookup, 'lookup'>>): WaitingPlan {
+  const { cache, cacheTtl, cacheMissingKey, cacheSize, timeout, maxWaiting } = lookup;
+  return {
+    timeoutMs: timeout,
+    batches: maxWaiting,
+    cache: cache ? { rows: cacheSize, ttlMs: ttlMs(cacheTtl) ?? 0, hasMisses: cacheMissingKey } : null,
+  };
+}
 
 export const commonSink = {
   bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes').unlisted(),

@@ -3,12 +3,13 @@
  * it. Manifests are loaded at start, so they are small; what does the work is loaded when the first rule needs it.
  */
 import type { Framing, StreamSpec } from '../../kernels/api.js';
-import type { OutputPlan } from '../../kernels/ir.js';
+import type { OutputPlan, WaitingPlan } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse, type Spec } from '../base/field.js';
 import type { FieldTexts, FormTexts } from '../base/form-texts.js';
+import { type commonLookup, waitingOf } from './common.js';
 import { loadPart } from './load-part.js';
-import type { Sink, SinkContext, Source, SourceContext } from './running.js';
+import type { Lookup, LookupContext, Sink, SinkContext, Source, SourceContext } from './running.js';
 
 type Props = Record<string, unknown>;
 
@@ -39,7 +40,12 @@ export interface DataSource {
   readonly isNeeded?: boolean;
 }
 
-export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends Spec> {
+export interface ConnectorDeclaration<
+  C extends Spec,
+  S extends Spec,
+  K extends Spec,
+  L extends LookupProps = LookupProps,
+> {
   /** TYPE of streams, name of actions; that of the folder. */
   name: string;
   doc: string;
@@ -52,7 +58,7 @@ export interface ConnectorDeclaration<C extends Spec, S extends Spec, K extends 
   /** Left out when there is no other side: such a connector is no type of named connections. */
   connection?: ConnectionDeclaration<C>;
   source?: SourceDeclaration<C, S>;
-  lookup?: LookupDeclaration;
+  lookup?: LookupDeclaration<C, L>;
   sink?: SinkDeclaration<C, K>;
 }
 
@@ -98,13 +104,21 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   load(): Promise<(conf: Parsed<C> & Parsed<S>, context: SourceContext) => Source>;
 }
 
-/** How lookup tables of the connector get their rows. */
-export interface LookupDeclaration {
+/** How lookup tables of the connector get their rows: they are kept, or the connector is asked for them. */
+export interface LookupDeclaration<C extends Spec = Spec, L extends LookupProps = LookupProps> {
   /** The rows come by the connector's source, from the creation of the table on, and the newest of each key is kept. */
   isKept?: boolean;
   /** Why a lookup table can't have this DATASOURCE and KEY. */
   refusal?(dataSource: string, key: string | null): string | undefined;
+  /** Properties of a table that is asked, those of `commonLookup` among them. */
+  props?: L;
+  /** As of a source. */
+  files?(conf: Parsed<C> & Parsed<L>, dataSource: string): NamedFiles;
+  /** Loads what is asked. */
+  load?(): Promise<(conf: Parsed<C> & Parsed<L>, context: LookupContext) => Lookup>;
 }
+
+type LookupProps = Spec & Pick<typeof commonLookup, 'lookup'>;
 
 export interface SinkDeclaration<C extends Spec, K extends Spec> {
   /** Properties of an action besides those of the connection; those that may be templates over the row are `dynamic`. */
@@ -129,8 +143,21 @@ export interface Connector {
   chinese?(): Promise<ConnectorTexts>;
   readonly connection?: ConnectionPart;
   readonly source?: SourcePart;
-  readonly lookup?: LookupDeclaration;
+  readonly lookup?: LookupPart;
   readonly sink?: SinkPart;
+}
+
+export interface LookupPart extends Pick<LookupDeclaration, 'isKept' | 'refusal'> {
+  /** Left out where rows are kept. */
+  readonly asked?: AskedPart;
+}
+
+export interface AskedPart extends Part {
+  files?(props: Props, dataSource: string): NamedFiles;
+  /** How rows wait for answers. */
+  waiting(props: Props): WaitingPlan;
+  /** To be called when it is loaded. */
+  create(props: Props, context: LookupContext): Lookup;
 }
 
 export interface ConnectionPart {
@@ -170,8 +197,8 @@ export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFi
 }
 
 /** Declares a connector. */
-export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
-  declared: ConnectorDeclaration<C, S, K>,
+export function defineConnector<C extends Spec, S extends Spec, K extends Spec, L extends LookupProps>(
+  declared: ConnectorDeclaration<C, S, K, L>,
 ): Connector {
   const { name, doc, isInternal = false, chinese, connection, source, lookup, sink } = declared;
   return {
@@ -181,7 +208,7 @@ export function defineConnector<C extends Spec, S extends Spec, K extends Spec>(
     ...(chinese && { chinese }),
     ...(connection && { connection: connectionPart(name, connection) }),
     ...(source && { source: sourcePart(declared, source) }),
-    ...(lookup && { lookup }),
+    ...(lookup && { lookup: lookupPart(declared, lookup) }),
     ...(sink && { sink: sinkPart(declared, sink) }),
   };
 }
@@ -197,8 +224,10 @@ function connectionPart<C extends Spec>(name: string, declared: ConnectionDeclar
   };
 }
 
-function sourcePart<C extends Spec, S extends Spec, K extends Spec>(
-  { name, connection, packages }: ConnectorDeclaration<C, S, K>,
+type Named<C extends Spec> = Pick<ConnectorDeclaration<C, Spec, Spec>, 'name' | 'connection' | 'packages'>;
+
+function sourcePart<C extends Spec, S extends Spec>(
+  { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
   const { props, files, form, load, ...known } = declared;
@@ -217,8 +246,31 @@ function sourcePart<C extends Spec, S extends Spec, K extends Spec>(
   };
 }
 
-function sinkPart<C extends Spec, S extends Spec, K extends Spec>(
-  { name, connection, packages }: ConnectorDeclaration<C, S, K>,
+function lookupPart<C extends Spec, L extends LookupProps>(
+  { name, connection, packages }: Named<C>,
+  { isKept, refusal, props, files, load }: LookupDeclaration<C, L>,
+): LookupPart {
+  const known = { ...(isKept && { isKept }), ...(refusal && { refusal }) };
+  if (props === undefined || load === undefined) return known;
+  const what = `${name} lookup`;
+  const spec: Spec = { ...connection?.props, ...props };
+  const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<L>;
+  const loaded = loadPart(what, packages, load);
+  return {
+    ...known,
+    asked: {
+      props: spec,
+      check: (given) => void conf(given),
+      files: files && ((given, dataSource) => files(conf(given), dataSource)),
+      waiting: (given) => waitingOf(conf(given) as Parsed<Pick<typeof commonLookup, 'lookup'>>),
+      load: loaded.load,
+      create: (given, context) => loaded.make()(conf(given), context),
+    },
+  };
+}
+
+function sinkPart<C extends Spec, K extends Spec>(
+  { name, connection, packages }: Named<C>,
   { props, refusal, files, form, load, ownFiles }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;

@@ -1,7 +1,7 @@
 /** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
-import type { Connector, LookupDeclaration, SinkForm } from './define.js';
+import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
 import { manifests } from './gen/index.js';
 import { plannedConnectors } from './planned.js';
 
@@ -41,6 +41,13 @@ export async function loadConnector(part: 'source' | 'sink', type: string): Prom
   const connector = connectorFor(part, type);
   await connector[part]?.load();
   return connector;
+}
+
+/** What is asked for the rows of lookup tables of the type; throws `unknownConnector` when that is nothing. */
+export function askedPart(type: string): AskedPart {
+  const part = byName.get(type)?.lookup?.asked;
+  if (part === undefined) throw unknownConnector('source', type);
+  return part;
 }
 
 /** The error for a type that can't play the part: the type that was meant, or those there are. */

@@ -2,7 +2,8 @@
  * Sources and sinks at work: what the engine gives them, what they give back. A connector moves bytes. It never sees rows,
  * and never retries: `open` fails or `disconnected` is called, and the engine decides when to try again.
  */
-import type { OutputChunk } from '../../kernels/api.js';
+import type { LookupAnswer, OutputChunk } from '../../kernels/api.js';
+import type { Value } from '../../kernels/value.js';
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Logger } from '../base/log.js';
 
@@ -55,6 +56,36 @@ export interface Source {
    * can cure: the rule stops.
    */
   open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a lookup table that is asked needs from the engine. */
+export interface LookupContext {
+  readonly dataSource: string;
+  readonly log: Logger;
+  /** Opens the files that properties name, where that is allowed. */
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+}
+
+/** What rows are looked up by, in columns. */
+export interface LookupRequest {
+  /** Columns of the table that are compared. */
+  readonly names: readonly string[];
+  /** For each of these the values, as many as there are lists. No value is null, no two lists are equal. */
+  readonly keys: readonly (readonly Value[])[];
+  readonly count: number;
+  /** Columns of the table that are read; null: all. */
+  readonly fields: readonly string[] | null;
+}
+
+/** A lookup table outside. */
+export interface Lookup {
+  /**
+   * Finds the rows for all lists of values; rejects with the reason when there is no answer to any. Several may be under way. An
+   * answer that comes after `signal` was given up is nobody's.
+   */
+  ask(request: LookupRequest, signal: AbortSignal): Promise<LookupAnswer>;
   close(): Promise<void>;
 }
 

@@ -121,7 +121,9 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       const { source, type, keys, condition } = node;
       const by = keys.map(({ name, value }) => `${source.ownName}.${name} = ${show(value)}`).join(', ');
       const on = condition === null ? '' : `, condition:${show(condition)}`;
-      const kept = source.isKept ? `, kept by key ${source.definition.options.key}` : '';
+      const kept = source.isKept
+        ? `, kept by key ${source.definition.options.key}`
+        : ', asked: rows wait for its answers';
       return [
         [
           'LookupPlan',

@@ -43,10 +43,14 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
   const { sources, roots, remarks, physical } = plan(rule, catalog, fold);
   const { graph } = rule;
   return {
-    sources: sources.map(({ name, index }) => ({
-      stream: name,
-      columns: (physical.read[index] ?? []).map(({ use }) => use),
-    })),
+    sources: sources
+      .filter(({ isAsked }) => !isAsked)
+      .sort((one, other) => one.index - other.index)
+      .map(({ name, index }) => ({
+        stream: name,
+        columns: (physical.read[index] ?? []).map(({ use }) => use),
+      })),
+    ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map(({ name }) => ({ table: name })) }),
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))],

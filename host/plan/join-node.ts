@@ -77,3 +77,19 @@ export function joinNode(
     tables: tables.map(({ index }) => ({ index, branch: branchOf(index) })),
   };
 }
+
+/** Plans what gives the rows at the place of the path to a merge or join. */
+export function portNode(
+  path: Path,
+  values: readonly (Value | null)[],
+  into: number,
+  branch: number,
+  time: Value | null,
+): NodePlan {
+  const builder = new ProgramBuilder(path);
+  const columns = values.map((value, i) => (value === null ? col(i) : builder.operand(value)));
+  const timestamp = time === null ? undefined : builder.operand(time);
+  const program = builder.finishOrNull();
+  const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
+  return timestamp === undefined ? port : { ...port, timestamp };
+}

@@ -1,4 +1,5 @@
 /** Several streams in FROM: their sources, the logical join of the rows of a window, equalities that a kernel can hash. */
+import { isKeptTable } from '../connectors/index.js';
 import type { Catalog, RuleOptions } from '../model/engine.js';
 import type { Join, JoinKind, Select, TableRef } from '../sql/ast.js';
 import type { StreamDefinition } from '../sql/source-def.js';
@@ -29,7 +30,10 @@ export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog
   if (select.window === null && streams.length > 1 && !scanned) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
-  const sources = tables.map((table, i) => new Source(i, definitions[i]!, table, values));
+  // Numbers of tables that are asked come last: no rows come from them.
+  const isAsked = definitions.map(({ options: { tableKind, type } }) => tableKind === 'lookup' && !isKeptTable(type));
+  const numbered = [false, true].flatMap((asked) => tables.flatMap((_table, i) => (isAsked[i] === asked ? [i] : [])));
+  const sources = tables.map((table, i) => new Source(numbered.indexOf(i), definitions[i]!, table, values));
   if (options.isEventTime) for (const source of streamsOf(sources)) checkEventTime(source);
   return sources;
 }

@@ -106,9 +106,9 @@ function beforeLookup(value: Value, source: Source, values: Values): Value {
 }
 
 /** True when a row matches one row of the table at most. */
-export function isByKey({ source, keys }: Lookup): boolean {
+export function isByKey({ source, keys }: Pick<Lookup, 'source' | 'keys'>): boolean {
   const { key } = source.definition.options;
-  return source.isKept && keys.some(({ name }) => name === key);
+  return keys.some(({ name }) => name === key);
 }
 
 /** The node that keeps the rows of a table, and the columns that it reads of the table's stream. */

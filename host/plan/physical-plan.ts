@@ -1,5 +1,6 @@
 /** What becomes of a plan: nodes for the kernel, and what the interface shows of them. */
 import type { NodePlan } from '../../kernels/ir.js';
+import type { Source } from './source.js';
 import type { ColumnValue, Value } from './value.js';
 
 /** A step of the topology and the nodes that do its work. */
@@ -28,6 +29,8 @@ export interface Physical {
   columns: ColumnValue[][];
   /** What is read of its stream for that: of a lookup table all that is kept. */
   read: ColumnValue[][];
+  /** Tables that are asked, as nodes number them. */
+  asked: readonly Source[];
   nodes: NodePlan[];
   steps: Step[];
   /** Nodes that do the work of each node of a graph. */

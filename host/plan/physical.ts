@@ -3,7 +3,7 @@ import type { AggregatePlan, AnalyticPlan, NodePlan, Operand } from '../../kerne
 import { col, NONE, reg } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
-import { joinNode } from './join-node.js';
+import { joinNode, portNode } from './join-node.js';
 import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
 import { planTable } from './lookup.js';
 import { lookupNode } from './lookup-node.js';
@@ -38,7 +38,8 @@ export function lower(
   });
   return {
     columns,
-    read: columns.map((needed, i) => lowering.tables.get(i)?.columns ?? (sources[i]?.isLookup ? [] : needed)),
+    read: columns.map((needed, i) => lowering.tables.get(i)?.columns ?? needed),
+    asked: lowering.asked,
     nodes: lowering.nodes,
     steps: lowering.steps,
     labelled: lowering.labelled,
@@ -55,6 +56,8 @@ class Lowering {
   readonly rows = new Map<number, readonly (Value | null)[]>();
   /** Tables in which rows are looked up, by their sources: the columns that they keep and their nodes. */
   readonly tables = new Map<number, { columns: ColumnValue[]; node: number }>();
+  /** Tables that are asked. */
+  readonly asked: Source[] = [];
   private path: Path;
   /** Where the rows of operators are that have their nodes already. */
   private readonly places = new Map<Logical, Path>();
@@ -298,7 +301,7 @@ class Lowering {
     this.labels = labels;
     const into = this.nodes.length;
     const ports = paths.map(({ path, columns }, branch) =>
-      this.portOf(path, columns, into, branch, timestamps[branch] ?? null),
+      portNode(path, columns, into, branch, timestamps[branch] ?? null),
     );
     const branches = paths.map(({ columns }) => columns.length);
     this.record({ kind: 'merge', input: null, branches, name: 'merge' }, null);
@@ -322,21 +325,6 @@ class Lowering {
   /** The source that a column of a merge comes from. */
   private ownerOf(value: Value): number | undefined {
     return value.kind === 'column' ? value.source : this.owners.get(value);
-  }
-
-  private portOf(
-    path: Path,
-    values: readonly (Value | null)[],
-    into: number,
-    branch: number,
-    time: Value | null,
-  ): NodePlan {
-    const builder = new ProgramBuilder(path);
-    const columns = values.map((value, i) => (value === null ? col(i) : builder.operand(value)));
-    const timestamp = time === null ? undefined : builder.operand(time);
-    const program = builder.finishOrNull();
-    const port: NodePlan = { kind: 'port', input: path.input, into, branch, program, columns, name: 'port' };
-    return timestamp === undefined ? port : { ...port, timestamp };
   }
 
   /** The window below a join: keeps the number of the branch, if there are several, and all columns, then start, end and trigger. */
@@ -387,7 +375,7 @@ class Lowering {
     this.path = path;
     for (const { index, branch } of tables) {
       const columns = this.columns[index] ?? [];
-      this.nodes.push(this.portOf(Path.ofSource(index, columns), columns, into, branch, null));
+      this.nodes.push(portNode(Path.ofSource(index, columns), columns, into, branch, null));
     }
   }
 
@@ -408,8 +396,12 @@ class Lowering {
     this.path = path;
   }
 
-  /** The node of a lookup table. */
+  /** The node of a lookup table; of one that is asked its place among these. */
   private tableOf(source: Source): number {
+    if (source.isAsked) {
+      const at = this.asked.indexOf(source);
+      return at >= 0 ? at : this.asked.push(source) - 1;
+    }
     const known = this.tables.get(source.index);
     if (known !== undefined) return known.node;
     const { columns, node } = planTable(source);

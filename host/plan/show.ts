@@ -104,14 +104,15 @@ function showNode(node: NodePlan): string[] {
       const show = shower(node.program);
       return [...showOps(node.program), `keep ${show(node.row)} by ${node.key}`];
     }
-    case 'lookup': {
+    case 'lookup':
+    case 'ask': {
       const show = shower(node.program);
       const keys = node.keys.map(({ name, operand }) => `${name}=${show(operand)}`).join(' ');
       const { condition } = node;
       const on = condition === null ? [] : showOps(condition.program);
       return [
         ...showOps(node.program),
-        `${node.type} join table #${node.table} by ${keys}`,
+        `${node.type} join ${node.kind === 'ask' ? `asked table ${node.lookup}` : `table #${node.table}`} by ${keys}`,
         ...on,
         ...(condition === null ? [] : [`where ${shower(condition.program)(condition.operand)}`]),
         `give ${[...node.columns.map(show), ...node.fields.map(showUse)].map((text, i) => `c${i}=${text}`).join(' ')}`,

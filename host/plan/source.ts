@@ -78,6 +78,11 @@ export class Source {
     return this.isLookup && isKeptTable(this.definition.options.type);
   }
 
+  /** A lookup table that is asked for rows. */
+  get isAsked(): boolean {
+    return this.isLookup && !this.isKept;
+  }
+
   /** How many of its newest rows a table keeps. */
   get retainRows(): number {
     return this.definition.options.retainSize;

@@ -5,14 +5,15 @@ import type { Spec } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
 import { allOf, type Redact, redactedError } from '../base/redact.js';
 import { decodeOf, defaultFormat } from '../codecs/index.js';
-import { connectorOf, givenRowsType, unknownConnector } from '../connectors/index.js';
+import type { AskedPart, Connector, SourcePart } from '../connectors/define.js';
+import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../connectors/index.js';
 import type { Access, Catalog, RuleDefinition } from '../model/engine.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { joinLayers, type Layer } from './layers.js';
-import type { SinkSpec, SourceSpec } from './link/protocol.js';
+import type { LookupSpec, SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
 
 type Props = Record<string, unknown>;
@@ -50,24 +51,8 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (decode === undefined) {
     throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
   }
-  const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
-  if (options.confKey !== null && key === undefined) {
-    const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
-    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
-    const what = `configuration key ${options.confKey} of source ${type}`;
-    throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
-  }
   const formatted = new Set(formattedColumns(definition));
-  const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
-  const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
-  const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
-  const given = joinLayers(connector.source.props, [...keys, ...connection, ...extra], `stream ${name}`);
-  const access = catalog.access ?? freeAccess;
-  const { value, secrets, redact } = resolved(given, `stream ${name}`, connector.source.props, access);
-  redacts.push(redact);
-  checkResolved(connector.source, value, redact);
-  const props = withFiles(value, connector.connection?.files?.(value), access, `stream ${name}`);
-  checkFiles(connector.source.files?.(props, options.datasource), access, `stream ${name}`);
+  const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
   return {
     name,
     type,
@@ -86,6 +71,62 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
+}
+
+/** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
+function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Redact[] = []): LookupSpec {
+  const { name, options } = definition;
+  const { type } = options;
+  const connector = connectorOf(type);
+  const part = connector?.lookup?.asked;
+  if (connector === undefined || part === undefined) {
+    throw new HaumeaError('plan', `table ${name}: lookup tables of type ${type} are not supported yet`);
+  }
+  const { props, secrets } = propsOf(definition, connector, part, catalog, redacts);
+  return {
+    name,
+    type,
+    dataSource: options.datasource,
+    props,
+    waiting: part.waiting(props),
+    ...(secrets.length === 0 ? {} : { secrets }),
+  };
+}
+
+/** Checks a stream or table as the start of a rule would. */
+export function checkSource(definition: StreamDefinition, catalog: Catalog): void {
+  const { tableKind, type } = definition.options;
+  if (tableKind === 'lookup' && !isKeptTable(type)) lookupSpec(definition, catalog);
+  else sourceSpec(definition, catalog);
+}
+
+/** Properties of a source or of a table that is asked, by their layers; `redacts` gets what masks their secrets. */
+function propsOf(
+  { name, options }: StreamDefinition,
+  { connection: shared }: Connector,
+  part: SourcePart | AskedPart,
+  catalog: Catalog,
+  redacts: Redact[],
+): { props: Props; secrets: readonly string[] } {
+  const { type } = options;
+  const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
+  if (options.confKey !== null && key === undefined) {
+    const meant = nearest(options.confKey, catalog.confKeyNames?.(type) ?? []);
+    const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+    const what = `configuration key ${options.confKey} of source ${type}`;
+    throw new HaumeaError('config', `stream ${name}: ${what} not found${hint}`);
+  }
+  const extra: Layer[] = options.extra ? [{ props: options.extra, name: 'EXTRA', by: 'user' }] : [];
+  const keys = keyLayers(type, options.confKey ?? defaultKey, catalog);
+  const connection = connectionLayer([...keys, ...extra], type, `stream ${name}`, catalog);
+  const given = joinLayers(part.props, [...keys, ...connection, ...extra], `stream ${name}`);
+  const access = catalog.access ?? freeAccess;
+  const { value, secrets, redact } = resolved(given, `stream ${name}`, part.props, access);
+  redacts.push(redact);
+  checkResolved(part, value, redact);
+  const props = withFiles(value, shared?.files?.(value), access, `stream ${name}`);
+  checkFiles(part.files?.(props, options.datasource), access, `stream ${name}`);
+  return { props, secrets };
 }
 
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
@@ -116,17 +157,19 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
 /** All that the connectors of a rule get, and what masks the secrets in it; throws as `sourceSpec` and `sinkSpecs`. */
 export function connectorSpecs(
   rule: RuleDefinition,
-  { sources }: RulePlan,
+  { sources, lookups = [] }: RulePlan,
   catalog: Catalog,
-): { sources: SourceSpec[]; sinks: SinkSpec[]; redact: Redact } {
+): { sources: SourceSpec[]; lookups: LookupSpec[]; sinks: SinkSpec[]; redact: Redact } {
   const redacts: Redact[] = [];
-  const resolved = sources.map(({ stream }) => {
-    const found = catalog.source(stream);
-    if (found === undefined) throw new HaumeaError('stream', `stream ${stream} not found`);
-    return sourceSpec(found, catalog, redacts);
-  });
+  const definitionOf = (name: string): StreamDefinition => {
+    const found = catalog.source(name);
+    if (found === undefined) throw new HaumeaError('stream', `stream ${name} not found`);
+    return found;
+  };
+  const resolved = sources.map(({ stream }) => sourceSpec(definitionOf(stream), catalog, redacts));
+  const asked = lookups.map(({ table }) => lookupSpec(definitionOf(table), catalog, redacts));
   const sinks = sinkSpecs(rule, catalog, redacts);
-  return { sources: resolved, sinks, redact: allOf(redacts) };
+  return { sources: resolved, lookups: asked, sinks, redact: allOf(redacts) };
 }
 
 /** Resolves references; what only stands for a secret is never sent to anybody. */

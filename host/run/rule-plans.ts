@@ -7,7 +7,7 @@ import type { TraceStrategy } from '../model/traces.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { RuleStart, TraceOrder } from './link/protocol.js';
-import { catalogFor, connectorSpecs, MissingPart, MissingSecret, sinkSpecs, sourceSpec } from './resolve.js';
+import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
@@ -45,14 +45,14 @@ export class RulePlans {
     const catalog = catalogFor(rule, this.catalog);
     checkLogFile(rule.id, rule.options.logFilename, catalog.access ?? freeAccess);
     const plan = this.planner.plan(rule, catalog);
-    const streams = plan.sources.map(({ stream }) => catalog.source(stream));
+    const streams = streamsOf(plan).map((name) => catalog.source(name));
     for (const definition of streams) {
       if (definition?.options.temp !== true || rule.temp || rule.test !== undefined) continue;
       throw new HaumeaError('plan', `stream ${definition.name} is temporary: only temporary rules can read it`);
     }
     const missing: string[] = [];
     try {
-      for (const definition of streams) if (definition !== undefined) sourceSpec(definition, catalog);
+      for (const definition of streams) if (definition !== undefined) checkSource(definition, catalog);
       sinkSpecs(rule, catalog);
     } catch (error) {
       // The rule is made all the same; its start fails.
@@ -82,9 +82,10 @@ export class RulePlans {
     kept: PlannedRule | undefined,
   ): { start: RuleStart; redact: Redact } {
     const catalog = catalogFor(rule, this.catalog);
-    const isCurrent = kept?.plan.sources.every((source, i) => catalog.source(source.stream) === kept.streams[i]);
-    const plan = kept !== undefined && isCurrent ? kept.plan : this.make(rule).plan;
-    const { sources, sinks, redact } = connectorSpecs(rule, plan, catalog);
+    const isCurrent =
+      kept !== undefined && streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]);
+    const plan = isCurrent ? kept.plan : this.make(rule).plan;
+    const { sources, lookups, sinks, redact } = connectorSpecs(rule, plan, catalog);
     const { bufferLength, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
     const limits = {
@@ -92,7 +93,7 @@ export class RulePlans {
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
-    return { start: { id: rule.id, run, plan, sources, sinks, sendError, ...limits, zoneMs }, redact };
+    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...limits, zoneMs }, redact };
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */
@@ -106,7 +107,7 @@ export class RulePlans {
   }
 }
 
-/** Names of the streams a plan reads, each once. */
-export function streamsOf({ sources }: RulePlan): string[] {
-  return [...new Set(sources.map(({ stream }) => stream))];
+/** Names of the streams and tables a plan reads, each once. */
+export function streamsOf({ sources, lookups = [] }: RulePlan): string[] {
+  return [...new Set([...sources.map(({ stream }) => stream), ...lookups.map(({ table }) => table)])];
 }

@@ -7,7 +7,7 @@ import { connectorOf } from '../connectors/index.js';
 import type { Catalog, RuleDefinition, SourceWarnings } from '../model/engine.js';
 import { idleSinkProps, sinkWishNames } from '../plan/sinks.js';
 import { formattedColumns, type OptionName, type StreamDefinition } from '../sql/source-def.js';
-import { sourceSpec } from './resolve.js';
+import { checkSource } from './resolve.js';
 
 /** Properties of the sinks of a rule that nobody reads, a sentence each. */
 export function sinkWarnings({ actions }: RuleDefinition): string[] {
@@ -88,7 +88,7 @@ const usualOptions: ReadonlySet<OptionName> = new Set(['KEY', 'RETAIN_SIZE']);
 /** Why every rule that reads it would be refused now; undefined when none would be for its sake. */
 function refusalOf(definition: StreamDefinition, catalog: Catalog): string | undefined {
   try {
-    sourceSpec(definition, catalog);
+    checkSource(definition, catalog);
     return undefined;
   } catch (error) {
     if (!(error instanceof HaumeaError)) throw error;
@@ -99,7 +99,9 @@ function refusalOf(definition: StreamDefinition, catalog: Catalog): string | und
 /** Properties of EXTRA and of the configuration key that the connector does not know. */
 function unknownProps({ options }: StreamDefinition, catalog: Catalog): string[] {
   const { type, confKey, extra } = options;
-  const spec = connectorOf(type)?.source?.props;
+  const connector = connectorOf(type);
+  const spec =
+    options.tableKind === 'lookup' ? (connector?.lookup?.asked ?? connector?.source)?.props : connector?.source?.props;
   if (spec === undefined) return [];
   const common = catalog.confKey(type, 'default') ?? {};
   const ofKey = Object.entries((confKey === null ? undefined : catalog.confKey(type, confKey)) ?? {});

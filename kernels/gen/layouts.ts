@@ -33,7 +33,7 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16} as const;
 
 /** Flags of nodes; the host gives the first. */
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32} as const;
@@ -122,6 +122,9 @@ export const joinStep = layout(40, {"type":0,"branch":4,"program":8,"programLen"
 /** A key of a step: slots of the rows' records. */
 export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":12}, {"leftBranch":"u32","left":"u32","right":"u32","isPlain":"u32"});
 
+/** How a table is asked. */
+export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4} as const;
+
 /** What a lookup gives of a row of the table. */
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;
 
@@ -129,7 +132,7 @@ export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const
 export const keyedSpec = layout(12, {"row":0,"sent":2,"kindName":4,"keyName":6,"keyLen":8}, {"row":"u16","sent":"u16","kindName":"u16","keyName":"u16","keyLen":"u32"});
 
 /** Spec of a lookup. All `…At` are offsets from its start. */
-export const lookupSpec = layout(44, {"table":0,"isLeft":4,"columns":8,"columnsAt":12,"fields":16,"fieldsAt":20,"keys":24,"keysAt":28,"program":32,"programLen":36,"condition":40}, {"table":"u32","isLeft":"u32","columns":"u32","columnsAt":"u32","fields":"u32","fieldsAt":"u32","keys":"u32","keysAt":"u32","program":"u32","programLen":"u32","condition":"u32"});
+export const lookupSpec = layout(76, {"table":0,"isLeft":4,"columns":8,"columnsAt":12,"fields":16,"fieldsAt":20,"keys":24,"keysAt":28,"program":32,"programLen":36,"condition":40,"flags":44,"mostWaiting":48,"timeout":56,"ttl":64,"mostKept":72}, {"table":"u32","isLeft":"u32","columns":"u32","columnsAt":"u32","fields":"u32","fieldsAt":"u32","keys":"u32","keysAt":"u32","program":"u32","programLen":"u32","condition":"u32","flags":"u32","mostWaiting":"u32","timeout":"f64","ttl":"f64","mostKept":"u32"});
 
 /** A column of the table. */
 export const lookupField = layout(12, {"kind":0,"nameAt":4,"nameLen":8}, {"kind":"u32","nameAt":"u32","nameLen":"u32"});

@@ -3,9 +3,9 @@
 import { callHost } from '../../host/functions/registry.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
-import type { Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import type { HostCalls, Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
-import type { NodePlan, RulePlan } from '../../kernels/ir.js';
+import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
 import { sourceOfColumns } from '../../kernels/kinds.js';
 import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
 import { kernelUnderTest } from '../wasm/drive.js';
@@ -46,6 +46,10 @@ export interface RuleWishes {
   /** Properties of the sink. */
   props?: Record<string, unknown>;
   limits?: KernelOptions;
+  /** Takes what nodes ask for. */
+  onAsk?: HostCalls['onAsk'];
+  /** How rows wait for answers. */
+  waiting?: WaitingPlan;
   /** A kernel that is there already; its output is not seen here. */
   kernel?: Kernel;
   /** What a stream or table declares, and how its messages come; lines of JSON without it. */
@@ -56,7 +60,7 @@ export interface RuleWishes {
 export function openRule(
   statements: readonly string[],
   sql: string,
-  { options = {}, props = {}, limits = {}, kernel: given, declared }: RuleWishes = {},
+  { options = {}, props = {}, limits = {}, kernel: given, declared, onAsk, waiting }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
   const kernel =
@@ -67,6 +71,7 @@ export function openRule(
         onPacket: () => {},
         onAcknowledge: () => {},
         call: callHost,
+        onAsk,
       },
       kernelUnderTest,
       limits,
@@ -78,7 +83,10 @@ export function openRule(
   );
   const sources = openSources(plan, kernel, declared);
   const nodes: NodeHandle[] = [];
-  for (const node of plan.nodes) nodes.push(addNode(node, plan, sources, nodes, kernel));
+  for (const planned of plan.nodes) {
+    const node = planned.kind === 'ask' && waiting !== undefined ? { ...planned, waiting } : planned;
+    nodes.push(addNode(node, plan, sources, nodes, kernel));
+  }
   const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
   const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;

@@ -1,6 +1,6 @@
 /** Rows given in the configuration, one at each interval: for trying rules out. */
 import { field } from '../../base/field.js';
-import { commonSource } from '../common.js';
+import { commonLookup, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
 
 export default defineConnector({
@@ -23,6 +23,19 @@ export default defineConnector({
     load: async () => {
       const { SimulatorSource } = await import('./source.js');
       return (conf, context) => new SimulatorSource(conf, context);
+    },
+  },
+  lookup: {
+    props: {
+      ...commonLookup,
+      data: field
+        .list(field.object())
+        .default([{ temperature: 22.5, humidity: 50 }])
+        .doc('Rows in which is looked'),
+    },
+    load: async () => {
+      const { SimulatorLookup } = await import('./lookup.js');
+      return ({ data }) => new SimulatorLookup(data);
     },
   },
 });

@@ -2,7 +2,7 @@
  * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices and
  * answers the other. Plain data; several messages travel in one post.
  */
-import type { ColumnType, ConstValue, RulePlan, Tap } from '../../../kernels/ir.js';
+import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/ir.js';
 import type { PathRules } from '../../base/allowed-paths.js';
 import type { Details, Level } from '../../base/log.js';
 import type { Decode } from '../../codecs/define.js';
@@ -27,6 +27,19 @@ export interface SourceSpec {
   secrets?: readonly string[];
 }
 
+/** A table that is asked for rows. */
+export interface LookupSpec {
+  name: string;
+  type: string;
+  dataSource: string;
+  /** Unchecked properties, all layers merged. */
+  props: Record<string, unknown>;
+  /** How rows wait for its answers. */
+  waiting: WaitingPlan;
+  /** See `SourceSpec`. */
+  secrets?: readonly string[];
+}
+
 export interface SinkSpec {
   type: string;
   props: Record<string, unknown>;
@@ -41,6 +54,8 @@ export interface RuleStart {
   plan: RulePlan;
   /** In the order of `plan.sources`. */
   sources: SourceSpec[];
+  /** In the order of `plan.lookups`. */
+  lookups?: LookupSpec[];
   sinks: SinkSpec[];
   /** Errors go to the sinks in the place of data. */
   sendError: boolean;

@@ -1,16 +1,19 @@
 /** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../../kernels/api.js';
 import type { OperatorPlan } from '../../../kernels/ir.js';
+import type { Value } from '../../../kernels/value.js';
 import { AllowedPaths } from '../../base/allowed-paths.js';
 import { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { loadEncoder } from '../../codecs/index.js';
-import { loadConnector } from '../../connectors/index.js';
+import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Notice, RuleStart, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
+import { AskedTables, type Asking } from './asking.js';
+import type { Barrier } from './barrier.js';
 import { CpuTimes } from './cpu-times.js';
 import { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
@@ -85,6 +88,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #stateBounds = new StateBounds(this.#all, () => this.kernel);
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
+  readonly askedTables = new AskedTables(this);
   readonly reconnects: Reconnects;
 
   private constructor(readonly options: PlaneOptions) {
@@ -133,7 +137,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
-      await Promise.all([...sinks, ...start.sources.map(({ type }) => loadConnector('source', type))]);
+      const lookups = (start.lookups ?? []).map(({ type }) => askedPart(type).load());
+      await Promise.all([...sinks, ...lookups, ...start.sources.map(({ type }) => loadConnector('source', type))]);
       this.#starting.delete(start.run);
       if (entry.isStopped) this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       else this.#link(start);
@@ -230,6 +235,26 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#work.do(whose, call, source, input);
   }
 
+  holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
+    for (const asking of this.#work.asking) if (rules.has(asking.rule)) asking.holdBarrier(barrier);
+  }
+
+  addAsking(asking: Asking): void {
+    this.#work.asking.add(asking);
+  }
+
+  removeAsking(asking: Asking): void {
+    this.#work.asking.delete(asking);
+  }
+
+  workFor(rule: RuleRun, call: () => void): void {
+    this.work(new Set([rule]), call);
+  }
+
+  idle(rule: RuleRun): void {
+    if (!rule.isEnding && rule.isFinished) void this.#finish(rule);
+  }
+
   gathers(gathering: Gathering): void {
     this.#work.gathers(gathering);
   }
@@ -307,6 +332,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   onExhausted(node: NodeHandle): void {
     endExhausted(node, this.#all);
+  }
+
+  onAsk(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void {
+    for (const asking of this.#work.asking) if (asking.node === node) asking.ask(request, keys, count);
   }
 
   /** A node that asks for a time is that of one rule. */

@@ -4,6 +4,7 @@ import { KernelError } from '../../../kernels/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
+import type { Asking } from './asking.js';
 import type { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
@@ -46,6 +47,8 @@ export class KernelWork {
   #failures = 0;
   /** Nodes that keep messages unacknowledged. */
   readonly #gathering = new Set<Gathering>();
+  /** Nodes in which rows wait for answers. */
+  readonly asking = new Set<Asking>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -94,6 +97,7 @@ export class KernelWork {
       gathering.settle();
       if (!gathering.isHolding) this.#gathering.delete(gathering);
     }
+    for (const asking of this.asking) asking.settle();
     const failures = kernel.failureCount();
     if (failures !== this.#failures) {
       this.#failures = failures;

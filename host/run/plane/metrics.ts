@@ -26,6 +26,8 @@ interface Figures {
   timeliness?: { late: number; ahead: number };
   /** Of functions that look back. */
   partitions?: { kept: number; forgotten: number };
+  /** Of lookups that ask: values for which an answer was there or under way, and those asked for. */
+  answers?: { found: number; asked: number };
 }
 
 const nothing: Figures = {
@@ -55,6 +57,11 @@ function figuresOf(rule: RunningRule): RuleFigures {
     // A node of event time is never shared with other rules.
     if (node.kind === 'eventTime') figures.timeliness = kernel.timeliness(node.handle);
     if (node.kind === 'analytic') figures.partitions = kernel.partitions(node.handle);
+    if (node.kind === 'ask') {
+      const { batches, found, asked } = kernel.waiting(node.handle);
+      figures.waiting = batches;
+      figures.answers = { found, asked };
+    }
     return { node, figures };
   });
   const sources = rule.sources.map((_source, i) => sourceFigures(rule, i));
@@ -319,7 +326,11 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection, timeliness, partitions } = figures;
+  const { connection, timeliness, partitions, answers } = figures;
+  if (answers !== undefined) {
+    metrics[`${prefix}lookup_hits_total`] = answers.found;
+    metrics[`${prefix}lookup_asked_total`] = answers.asked;
+  }
   if (timeliness !== undefined) {
     metrics[`${prefix}records_late_total`] = timeliness.late;
     metrics[`${prefix}records_ahead_total`] = timeliness.ahead;

@@ -6,9 +6,10 @@ import { sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
 import { allOf, type Redact } from '../../base/redact.js';
-import { connectorFor } from '../../connectors/index.js';
+import { askedPart, connectorFor } from '../../connectors/index.js';
 import type { TableRow } from '../../model/figures.js';
-import type { RuleStart, RunNotice } from '../link/protocol.js';
+import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
+import { type AskedTables, Asking } from './asking.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import type { Reconnects } from './reconnects.js';
 import type {
@@ -35,6 +36,13 @@ export interface RuleHost extends RunningHost {
   /** Takes the lines about a run. */
   logOf(run: number): Logger;
   readonly paths: AllowedPaths;
+  readonly askedTables: AskedTables;
+  addAsking(asking: Asking): void;
+  removeAsking(asking: Asking): void;
+  /** Runs work of the kernel that is for the rule alone. */
+  workFor(rule: RuleRun, call: () => void): void;
+  /** Nothing of the rule waits for answers any more. */
+  idle(rule: RuleRun): void;
   shared<T>(key: string, make: () => T): T;
   /** Adds one to those who get the output of a node, which rules with equal plans share. */
   addOutput(node: NodeHandle, sinks: readonly RunningSink[]): void;
@@ -62,6 +70,7 @@ export class RuleRun implements SinkHost, RunningRule {
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
   gatherings: readonly Gathering[] = [];
+  askings: readonly Asking[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
@@ -122,6 +131,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
+    if (this.askings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
     return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
@@ -152,8 +162,29 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
   }
 
+  #asks(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' }>, spec: LookupSpec): void {
+    const { host } = this;
+    const lookup = host.askedTables.use(spec, askedPart(spec.type));
+    const asking = new Asking(node, plan, spec, lookup, {
+      rule: this,
+      kernel: host.kernel,
+      sinks: this.sinks,
+      now: () => host.now(),
+      work: (call) => host.workFor(this, call),
+      hold: (isFull) => this.sinkIsFull(isFull),
+      idle: () => host.idle(this),
+    });
+    this.askings = [...this.askings, asking];
+    host.addAsking(asking);
+  }
+
   /** Gives back all that the rule holds in the kernel and leaves its sources. */
   release(): void {
+    for (const asking of this.askings) {
+      asking.close();
+      this.host.removeAsking(asking);
+      this.host.askedTables.leave(asking.spec);
+    }
     const { kernel } = this.host;
     this.#isReleased = true;
     const { nodes } = this;
@@ -178,7 +209,7 @@ export class RuleRun implements SinkHost, RunningRule {
     }
   }
 
-  #addNode(plan: NodePlan, { plan: { nodes }, sendError, zoneMs }: RuleStart): RunningNode {
+  #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zoneMs }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
@@ -186,6 +217,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs, now: this.host.now() };
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
+    if (plan.kind === 'ask') linked.plan = { ...plan, waiting: lookups[plan.lookup]!.waiting };
     if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;
     const parent =
       input === null
@@ -194,6 +226,7 @@ export class RuleRun implements SinkHost, RunningRule {
           ? { stream: this.#columns[input.source]!.source.stream }
           : { node: this.nodes[input.node]!.handle };
     const handle = kernel.addNode(parent, linked);
+    if (plan.kind === 'ask') this.#asks(handle, plan, lookups[plan.lookup]!);
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);

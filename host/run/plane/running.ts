@@ -129,6 +129,12 @@ export interface RunningNode {
   readonly latencyBase: Histogram | null;
 }
 
+/** A node in which rows wait for the answers of a lookup table. */
+export interface RunningAsking {
+  /** What a person is told when they wait for long; empty otherwise. */
+  readonly trouble: string;
+}
+
 /** A table that a join keeps rows of. */
 export interface JoinedTable {
   readonly name: string;
@@ -156,6 +162,8 @@ export interface RunningRule {
   readonly sources: readonly RunningSource[];
   readonly tables: readonly JoinedTable[];
   readonly sinks: readonly RunningSink[];
+  /** Nodes in which rows wait for answers. */
+  readonly askings: readonly RunningAsking[];
   /** As the plan lists them. */
   readonly nodes: readonly RunningNode[];
   /** Counters of each source when the rule came. */

@@ -42,6 +42,8 @@ export interface SourceHost {
   ended(source: SourceRun): void;
   /** The node keeps messages of a source unacknowledged. */
   gathers(gathering: Gathering): void;
+  /** Nodes of these rules in which rows wait for answers hold the barrier. */
+  holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
   /** Sinks keep the source waiting. */
   waits(): void;
   /** The kernel has no room for input of the source, and did not when it was tried last. */
@@ -411,6 +413,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
       this.host.gathers(gathering);
       isGathered = true;
     }
+    this.host.holdWaiting(barrier, this.users);
     acknowledgements.end(barrier);
     this.#earlyBatches?.worked(isGathered);
     if (acknowledgements.oldest !== undefined) this.host.waits();

@@ -9,6 +9,7 @@ import type {
   StreamCounters,
   StreamHandle,
   StreamSpec,
+  Waiting,
 } from '../../../kernels/api.js';
 
 interface FakeStream {
@@ -130,6 +131,14 @@ export class FakeKernel implements Kernel {
   tick(): void {}
 
   flush(): void {}
+
+  answer(): boolean {
+    return false;
+  }
+
+  waiting(): Waiting {
+    return { batches: 0, first: 0, last: 0, found: 0, asked: 0 };
+  }
 
   gatheredBatch(_node: NodeHandle): number {
     return 0;

@@ -42,6 +42,7 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
     paths: AllowedPaths.any(),
     work: (_whose: unknown, call: () => void) => call(),
     gathers: (gathering: Gathering) => gathers.push(gathering),
+    holdWaiting: () => {},
     waits: () => waits++,
   } as unknown as SourceHost;
   const spec = { name: 's', type: 'test', dataSource: '', props: {}, isShared: false, format: 'json', schema: null };

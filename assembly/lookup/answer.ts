@@ -1,0 +1,127 @@
+// What the host does with requests: it gives the rows of an answer in columns, batch by batch, and closes it.
+import * as ctx from '../flow/context';
+import { accountOf, exhaust } from '../flow/node';
+import { stageAcquire, stageRelease } from '../flow/stage';
+import { clearDeadline, setDeadline } from '../flow/timers';
+import { LOOKUP_TTL, LookupFlag } from '../gen/lookup-layouts';
+import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, offOf, span, tagAt, valAt } from '../mem/layout';
+import { poolAlloc } from '../mem/pool';
+import { plainError } from '../value/error';
+import { EntryState, answersShapes, askedIn, entryAdd, entryDone, entryFail, entryRows, entryState, foundIn } from './answers';
+import { answersOf, drain, hasFlag, queueOf, requestsOf, specOf } from './ask';
+import { itemNumber, queueBatches, queueFirst, queueNumber } from './queue';
+import { recordNew } from './record';
+import {
+  requestCount, requestDeadline, requestDrop, requestEntry, requestOf, requestsFirst,
+} from './requests';
+
+let node: usize = 0;
+let request: usize = 0;
+
+/** Begins the answer to a request; returns how many lists of values it asked for, 0 when nobody waits for it any more. */
+export function answerBegin(to: usize, number: u32, now: f64): u32 {
+  ctx.setNow(now);
+  ctx.scratchReset();
+  node = to;
+  request = requestOf(requestsOf(to), number);
+  return request ? requestCount(request) : 0;
+}
+
+/**
+ * Blocks for a batch of rows: u32[count + 1], the first for the number of the list that a row answers, the others for its
+ * columns. 0 when memory is exhausted.
+ */
+export function answerBlocks(count: u32): usize {
+  return stageAcquire(count + 1);
+}
+
+/**
+ * Takes the first `n` rows of the blocks; `names` {address u32, length u32}[count], ascending by bytes. Values that are MISSING
+ * are no part of their row.
+ */
+export function answerRows(blocks: usize, names: usize, count: u32, n: u32): void {
+  const acct = accountOf(node);
+  const isSingle = hasFlag(specOf(node), LookupFlag.IS_SINGLE);
+  const members = poolAlloc(ctx.scratch, count * MEMBER_SIZE);
+  for (let row: u32 = 0; row < n && members; row++) {
+    const list = <u32>valAt(<usize>load<u32>(blocks), row);
+    const entry: usize = list < requestCount(request) ? requestEntry(request, list) : 0;
+    if (!entry || entryState(entry) != EntryState.WAITING) continue;
+    if (isSingle && entryRows(entry)) {
+      const text = plainError('the answer has several rows for one key');
+      entryFail(answersOf(node), entry, offOf(text), lenOf(text), acct);
+      continue;
+    }
+    let held: u32 = 0;
+    for (let c: u32 = 0; c < count; c++) {
+      const block = <usize>load<u32>(blocks + (<usize>(c + 1) << 2));
+      const tag = tagAt(block, row);
+      if (tag == Tag.MISSING) continue;
+      const member = members + <usize>(held++ * MEMBER_SIZE);
+      store<u64>(member, valAt(block, row));
+      store<u32>(member, <u32>tag, MEMBER_TAG);
+      store<u32>(member, load<u32>(names + (<usize>c << 3), 4), MEMBER_KEY_LEN);
+      store<u32>(member, load<u32>(names + (<usize>c << 3)), MEMBER_KEY_OFF);
+      store<u32>(member, 0, MEMBER_KEY_OFF + 4);
+    }
+    const record = recordNew(answersShapes(answersOf(node)), span(members, held), acct);
+    if (record) entryAdd(entry, record);
+    else failNoRoom(entry);
+  }
+  stageRelease(count + 1);
+  ctx.scratchReset();
+}
+
+function failNoRoom(entry: usize): void {
+  const text = plainError('memory is exhausted');
+  entryFail(answersOf(node), entry, offOf(text), lenOf(text), accountOf(node));
+}
+
+/** There is no answer for list `i`. */
+export function answerFail(i: u32, off: usize, len: u32): void {
+  entryFail(answersOf(node), requestEntry(request, i), off, len, accountOf(node));
+}
+
+/** Closes the answer and sends the rows that had waited for it. */
+export function answerClose(): void {
+  const spec = specOf(node);
+  const acct = accountOf(node);
+  const ttl = load<f64>(spec, LOOKUP_TTL);
+  const expires: f64 = ttl > 0 ? ctx.nowMs + ttl : 0;
+  const count = requestCount(request);
+  for (let i: u32 = 0; i < count; i++) {
+    entryDone(
+      answersOf(node), requestEntry(request, i), hasFlag(spec, LookupFlag.KEEPS), hasFlag(spec, LookupFlag.KEEPS_MISSES), expires, acct,
+    );
+  }
+  const requests = requestsOf(node);
+  requestDrop(requests, request, acct);
+  request = 0;
+  const next = requestsFirst(requests);
+  clearDeadline(node);
+  if (next && !setDeadline(node, requestDeadline(next))) exhaust(node);
+  drain(node);
+}
+
+/** Batches of rows that wait in a node. */
+export function waitingBatches(asking: usize): u32 {
+  return queueBatches(queueOf(asking));
+}
+
+/** Number of the last thing that came to wait in the node, and of the first that still does, 0 none. */
+export function waitingLast(asking: usize): u32 {
+  return queueNumber(queueOf(asking));
+}
+
+export function waitingFirst(asking: usize): u32 {
+  const item = queueFirst(queueOf(asking));
+  return item ? itemNumber(item) : 0;
+}
+
+export function answersFound(asking: usize): u64 {
+  return foundIn(answersOf(asking));
+}
+
+export function answersAsked(asking: usize): u64 {
+  return askedIn(answersOf(asking));
+}

@@ -1,0 +1,100 @@
+// Rows that become one row at most, each in its place in the batch.
+import * as ctx from '../flow/context';
+import { fail, failNotBoolean } from '../flow/failure';
+import { selectionPop, selectionPush } from '../flow/selection';
+import { OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt } from '../mem/layout';
+import { strideOf, tagsOf, valsOf } from '../ops/operand';
+import { vmRun } from '../ops/vm';
+import { fillField } from './fields';
+import { failMemory, failMessage, failRow, isInMessage, pass } from './message';
+import { LOOKUP_COLUMNS, LOOKUP_CONDITION, LOOKUP_FIELDS, LOOKUP_IS_LEFT, LOOK_PROGRAM } from './spec';
+
+/** Records by row of the batch, 0 none. */
+const RECORDS: usize = memory.data(4 * 1024, 16);
+
+/** Notes what the row has found. */
+// @ts-ignore: decorator
+@inline export function setRecord(row: u32, record: usize): void {
+  store<u32>(RECORDS + (<usize>row << 2), <u32>record);
+}
+
+/**
+ * Sends the rows `kept[0 … n)` with their records: `blocks` has the columns that go on, and blocks for those of the table. With
+ * `hasFailed` those that failed are marked in `errors`.
+ */
+export function sendSingles(
+  node: usize, spec: usize, state: usize, blocks: usize, errors: usize, kept: usize, n: u32, hasFailed: bool,
+): void {
+  if (!n) return;
+  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  for (let f: u32 = 0; f < fields; f++) {
+    fillField(spec, state, f, <usize>load<u32>(blocks + (<usize>(columns + f) << 2)), kept, n, RECORDS);
+  }
+  ctx.setBatch(blocks, ctx.rows, kept, n, hasFailed ? errors : 0);
+  if (load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE && !judgeSingles(node, spec, state, errors)) return;
+  if (ctx.selLen) pass(node, state);
+}
+
+/**
+ * Decides by the condition which of the pairs in the current batch match: others lose the row of the table, or go. False when
+ * the message has failed.
+ */
+function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bool {
+  const blocks = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  const pairs = selectionPush();
+  if (!pairs) {
+    failMemory(node, state);
+    return false;
+  }
+  let count: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    store<u32>(pairs + (<usize>count << 2), row);
+    count += <u32>(load<u32>(RECORDS + (<usize>row << 2)) != 0);
+  }
+  ctx.setSelection(pairs, count);
+  const program = <usize>load<u32>(state, LOOK_PROGRAM);
+  if (count && program) vmRun(program);
+  const condition = load<u32>(spec, LOOKUP_CONDITION);
+  const tags = tagsOf(program, condition);
+  const vals = valsOf(program, condition);
+  const stride = strideOf(condition);
+  const isLeft = load<u32>(spec, LOOKUP_IS_LEFT) != 0;
+  let left: u32 = 0;
+  let failed: u32 = 0;
+  let isLost = false;
+  for (let i: u32 = 0; i < n && !isLost; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    if (load<u32>(RECORDS + (<usize>row << 2))) {
+      const tag = load<u8>(tags + row * stride);
+      const val = load<u64>(vals + (<usize>(row * stride) << 3));
+      if (tag > Tag.NULL && tag != Tag.BOOL) {
+        if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
+        else failNotBoolean();
+        if (isInMessage(node)) {
+          failMessage(node, state);
+          isLost = true;
+        } else if (!failRow(node, errors, row)) continue;
+      } else if (tag != Tag.BOOL || !val) {
+        if (!isLeft) continue;
+        leaveRow(spec, blocks, row);
+      }
+    }
+    failed += <u32>(tagAt(errors, row) == Tag.ERROR);
+    store<u32>(sel + (<usize>(left++) << 2), row);
+  }
+  ctx.setBatch(blocks, rows, sel, left, failed ? errors : 0);
+  selectionPop();
+  return !isLost;
+}
+
+/** The row of the input has no row of the table after all. */
+function leaveRow(spec: usize, blocks: usize, row: u32): void {
+  const columns = load<u32>(spec, LOOKUP_COLUMNS);
+  const fields = load<u32>(spec, LOOKUP_FIELDS);
+  for (let f: u32 = 0; f < fields; f++) setAt(<usize>load<u32>(blocks + (<usize>(columns + f) << 2)), row, Tag.MISSING, 0);
+}

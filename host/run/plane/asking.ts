@@ -1,0 +1,215 @@
+/**
+ * The lookup tables that are asked: one for all nodes with equal properties, and what lies between a node of the kernel and its
+ * table. Rows wait in the kernel; here are the questions under way.
+ */
+import type { Kernel, LookupAnswer, NodeHandle } from '../../../kernels/api.js';
+import type { NodePlan } from '../../../kernels/ir.js';
+import type { Value } from '../../../kernels/value.js';
+import type { AllowedPaths } from '../../base/allowed-paths.js';
+import { reasonOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
+import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
+import type { AskedPart } from '../../connectors/define.js';
+import type { Lookup } from '../../connectors/running.js';
+import type { LookupSpec } from '../link/protocol.js';
+import type { Barrier } from './barrier.js';
+import type { RunningRule } from './running.js';
+
+export interface AskedTablesHost {
+  readonly log: Logger;
+  readonly paths: AllowedPaths;
+  shared<T>(key: string, make: () => T): T;
+}
+
+interface Entry {
+  readonly lookup: Lookup;
+  users: number;
+}
+
+/** Tables that are asked, as long as rules use them. */
+export class AskedTables {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(private readonly host: AskedTablesHost) {}
+
+  use(spec: LookupSpec, part: AskedPart): Lookup {
+    const key = keyOf(spec);
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      const log = redactedLog(this.host.log, redactOf(spec.secrets));
+      const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
+      const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
+      entry = { lookup: part.create(spec.props, { ...context, shared }), users: 0 };
+      this.#entries.set(key, entry);
+    }
+    entry.users++;
+    return entry.lookup;
+  }
+
+  leave(spec: LookupSpec): void {
+    const key = keyOf(spec);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || --entry.users > 0) return;
+    this.#entries.delete(key);
+    entry.lookup.close().catch((error: unknown) => {
+      this.host.log.warn(`closing the lookup table ${spec.name} failed: ${reasonOf(error)}`);
+    });
+  }
+}
+
+function keyOf(spec: LookupSpec): string {
+  return JSON.stringify(spec);
+}
+
+type AskPlan = Extract<NodePlan, { kind: 'ask' }>;
+
+/** A sink of the rule, that gets what the rows become. */
+interface Holder {
+  hold(barrier: Barrier): void;
+}
+
+export interface AskingHost {
+  readonly rule: RunningRule;
+  readonly kernel: Kernel;
+  readonly sinks: readonly Holder[];
+  now(): number;
+  /** Runs work of the kernel that is for the rule. */
+  work(call: () => void): void;
+  /** Too many batches wait, or no longer. */
+  hold(isFull: boolean): void;
+  /** Nothing waits any more. */
+  idle(): void;
+}
+
+/** A node that asks, and its table. */
+export class Asking {
+  readonly #names: readonly string[];
+  readonly #fields: readonly string[] | null;
+  /** Columns whose numbers are whole, by their declared type. */
+  readonly #whole: ReadonlySet<string>;
+  readonly #ending = new AbortController();
+  #barriers: { barrier: Barrier; last: number }[] = [];
+  #isFull = false;
+  #fullSince = 0;
+
+  constructor(
+    readonly node: NodeHandle,
+    plan: AskPlan,
+    readonly spec: LookupSpec,
+    private readonly lookup: Lookup,
+    private readonly host: AskingHost,
+  ) {
+    this.#names = plan.keys.map(({ name }) => name);
+    const isWhole = plan.fields.some(({ kind }) => kind === 'row');
+    const fields = plan.fields.flatMap((use) => (use.kind === 'field' ? [use] : []));
+    const keys = plan.condition === null && !isWhole ? [] : this.#names;
+    this.#fields = isWhole ? null : [...new Set([...fields.map(({ name }) => name), ...keys])];
+    this.#whole = new Set(fields.filter(({ type }) => type.type === 'bigint').map(({ name }) => name));
+  }
+
+  get rule(): RunningRule {
+    return this.host.rule;
+  }
+
+  get redact(): Redact {
+    return redactOf(this.spec.secrets);
+  }
+
+  /** Called by the kernel, which must not be called then. */
+  ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
+    const asked = { names: this.#names, keys, count, fields: this.#fields };
+    const fail = (error: unknown) => this.#deliver(request, failed(count, this.redact(reasonOf(error))), count);
+    let answer: Promise<LookupAnswer>;
+    try {
+      answer = this.lookup.ask(asked, this.#ending.signal);
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    answer.then((rows) => this.#deliver(request, rows, count), fail);
+  }
+
+  #deliver(request: number, answer: LookupAnswer, count: number): void {
+    // The kernel may be in the middle of a call.
+    setImmediate(() => {
+      if (this.#ending.signal.aborted) return;
+      const { host } = this;
+      const given = this.#checked(answer, count);
+      host.work(() => void host.kernel.answer(this.node, request, given, host.now()));
+      if (!this.#ending.signal.aborted && host.kernel.waiting(this.node).first === 0) host.idle();
+    });
+  }
+
+  /** The answer with numbers as they are declared; one that is none is a failure of all lists. */
+  #checked(answer: LookupAnswer, count: number): LookupAnswer {
+    const reason = faultOf(answer, count);
+    if (reason !== undefined) return failed(count, `the lookup table ${this.spec.name} gave no answer: ${reason}`);
+    if (this.#whole.size === 0) return answer;
+    const columns = Object.entries(answer.columns).map(([name, values]) => [
+      name,
+      this.#whole.has(name) ? Array.from(values, wholeNumber) : values,
+    ]);
+    return { ...answer, columns: Object.fromEntries(columns) };
+  }
+
+  /** Looks at what waits; to be called after work of the kernel. */
+  settle(): void {
+    const { batches, first } = this.host.kernel.waiting(this.node);
+    const most = this.spec.waiting.batches;
+    if (this.#isFull ? batches <= most / 2 : batches >= most) {
+      this.#isFull = !this.#isFull;
+      this.#fullSince = Date.now();
+      this.host.hold(this.#isFull);
+    }
+    while (this.#barriers[0] !== undefined && (first === 0 || this.#barriers[0].last < first)) {
+      const { barrier } = this.#barriers.shift()!;
+      for (const sink of this.host.sinks) sink.hold(barrier);
+      barrier.passed(false);
+    }
+  }
+
+  /** Holds the barrier of input of which rows wait now; to be called after `settle`. */
+  holdBarrier(barrier: Barrier): void {
+    const { first, last } = this.host.kernel.waiting(this.node);
+    if (first === 0) return;
+    barrier.left++;
+    this.#barriers.push({ barrier, last });
+  }
+
+  /** What a person is told when rows wait for long; empty otherwise. */
+  get trouble(): string {
+    if (!this.#isFull || Date.now() - this.#fullSince < 1000) return '';
+    const { batches } = this.host.kernel.waiting(this.node);
+    return `${batches} batches of rows wait for answers of the lookup table ${this.spec.name}`;
+  }
+
+  /** Nobody waits any more; to be called before the node goes. */
+  close(): void {
+    this.#ending.abort();
+    if (this.#isFull) this.host.hold(false);
+    for (const { barrier } of this.#barriers.splice(0)) barrier.passed(true);
+  }
+}
+
+function failed(count: number, reason: string): LookupAnswer {
+  return { of: [], columns: {}, failed: new Map(Array.from({ length: count }, (_, i) => [i, reason])) };
+}
+
+/** What is wrong with an answer; undefined when it is one. */
+function faultOf(answer: LookupAnswer, count: number): string | undefined {
+  const { of, columns } = (answer ?? {}) as Partial<LookupAnswer>;
+  if (typeof of?.length !== 'number' || typeof columns !== 'object' || columns === null) return 'it has no columns';
+  for (const [name, values] of Object.entries(columns)) {
+    if (values?.length !== of.length)
+      return `it has ${of.length} rows, but ${values?.length ?? 'no'} values of ${name}`;
+  }
+  for (let i = 0; i < of.length; i++) {
+    const list = of[i];
+    if (!Number.isInteger(list) || (list as number) < 0 || (list as number) >= count)
+      return `row ${i} answers nothing that was asked`;
+  }
+  return undefined;
+}
+
+function wholeNumber(value: Value): Value {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+}
