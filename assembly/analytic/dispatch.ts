@@ -3,6 +3,7 @@ import { Tag } from '../mem/layout';
 import { AnalyticFn, FUNCTION_FN } from './spec';
 import { accumulateRows, extremeRows } from './functions/accumulate';
 import { changedColRows, changedMembersRows, hadChangedRows } from './functions/changed';
+import { collectRows, mergeRows } from './functions/gather';
 import { lagRows } from './functions/lag';
 import { latestRows } from './functions/latest';
 import { rowNumberRows } from './functions/row-number';
@@ -20,6 +21,8 @@ export function runFunction(fn: usize): void {
     case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;
+    case AnalyticFn.INC_COLLECT: collectRows(); return;
+    case AnalyticFn.INC_MERGE_AGG: mergeRows(); return;
     default: accumulateRows(fn);
   }
 }

@@ -31,6 +31,12 @@ const SLACK: u32 = 16;
   return load<u64>(slot);
 }
 
+/** The value is a copy that the slot owns: it was kept in an earlier batch. */
+// @ts-ignore: decorator
+@inline export function isOwned(slot: usize): bool {
+  return (load<u32>(slot, TAG) & OWNED) != 0;
+}
+
 /** Keeps a value. True when it refers to something, which must be made the slot's own once the batch was handed on. */
 // @ts-ignore: decorator
 @inline export function keep(slot: usize, tag: u8, payload: u64): bool {

@@ -21,7 +21,7 @@ const ENTRY_STATES: u32 = 48;
 /** State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the ring. */
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
-const ACC_SIZE: u32 = 24;
+export const ACC_SIZE: u32 = 24;
 /** State of row_number: rows u32 | message u32. */
 const NUMBER_SIZE: u32 = 8;
 
@@ -52,7 +52,9 @@ export function slotCount(fn: usize): u32 {
     case AnalyticFn.CHANGED_COL:
     case AnalyticFn.CHANGED_ITEM:
     case AnalyticFn.ROW_CHANGED:
-    case AnalyticFn.CHANGED_COLUMNS: return 1;
+    case AnalyticFn.CHANGED_COLUMNS:
+    case AnalyticFn.INC_COLLECT:
+    case AnalyticFn.INC_MERGE_AGG: return 1;
     default: return 0;
   }
 }
@@ -66,7 +68,8 @@ export function headSize(fn: usize): u32 {
     case AnalyticFn.ACC_MIN:
     case AnalyticFn.ACC_MAX:
     case AnalyticFn.ACC_AVG:
-    case AnalyticFn.ACC_COLLECT: return ACC_SIZE;
+    case AnalyticFn.ACC_COLLECT:
+    case AnalyticFn.INC_COLLECT: return ACC_SIZE;
     case AnalyticFn.ROW_NUMBER: return NUMBER_SIZE;
     default: return 0;
   }

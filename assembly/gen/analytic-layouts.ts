@@ -25,6 +25,8 @@ export namespace AnalyticFn {
   export const ACC_COLLECT: u16 = 15;
   /** Members of an object that changed, as an object, with a prefix before their names. */
   export const CHANGED_COLUMNS: u16 = 16;
+  export const INC_COLLECT: u16 = 17;
+  export const INC_MERGE_AGG: u16 = 18;
 }
 
 // analyticSpec, 24 bytes. Spec of an analytic node. All `…At` are offsets from its start.

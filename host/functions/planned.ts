@@ -3,9 +3,6 @@
  * (null: any number). A rule that uses one is refused by name. A function leaves this list with its definition.
  */
 export const plannedFunctions: Readonly<Record<string, readonly [min: number, max: number | null]>> = {
-  // incremental
-  inc_collect: [1, 1],
-  inc_merge_agg: [1, 1],
   // misc
   dedup_trigger: [4, 4],
   delay: [2, 2],

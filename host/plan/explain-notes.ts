@@ -51,7 +51,9 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
     case 'sort':
       return 'the rows of one message';
     case 'analytic':
-      return 'a value of each function and partition: grows with the number of partitions, not of rows';
+      return node.values.some(({ fn }) => fn === 'incCollect')
+        ? 'all values of inc_collect of each partition: grows with the number of rows'
+        : 'a value of each function and partition: grows with the number of partitions, not of rows';
     case 'join': {
       const tables = node.sources.filter(({ isTable }) => isTable);
       if (tables.length === 0) return undefined;

@@ -205,6 +205,9 @@ const lookingBack = [
   'acc_sum(n)',
   'acc_avg(n, n > 3, n = 0) OVER (PARTITION BY b, k)',
   'acc_max_by(b, n)',
+  'inc_collect(b) OVER (PARTITION BY k)',
+  'inc_collect(o)',
+  'inc_merge_agg(o)',
   'lag(lag(b)) OVER (WHEN had_changed(true, k))',
 ];
 

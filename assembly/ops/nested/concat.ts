@@ -17,7 +17,7 @@ import { argCount, argTag, argVal, give, mapArgsStrict } from '../row-loops';
 }
 
 /** Writes the members of both objects to `at` in order of their keys, of equal keys that of `right`; returns the object. */
-function merge(at: usize, left: u64, right: u64): u64 {
+export function mergeObjects(at: usize, left: u64, right: u64): u64 {
   let a = offOf(left);
   const aEnd = a + lenOf(left) * MEMBER_SIZE;
   let b = offOf(right);
@@ -61,7 +61,7 @@ export function nestedConcat(op: usize): void {
       }
       const to = spare ? spare : resultRoom('object_concat', total * MEMBER_SIZE);
       if (!to) return;
-      result = merge(to, result, argVal(i));
+      result = mergeObjects(to, result, argVal(i));
       spare = taken;
       taken = to;
     }

@@ -30,8 +30,10 @@ import analyticChangedCol from '../analytic/changed-col.js';
 import analyticChangedCols from '../analytic/changed-cols.js';
 import analyticHadChanged from '../analytic/had-changed.js';
 import analyticIncAvg from '../analytic/inc-avg.js';
+import analyticIncCollect from '../analytic/inc-collect.js';
 import analyticIncCount from '../analytic/inc-count.js';
 import analyticIncMax from '../analytic/inc-max.js';
+import analyticIncMergeAgg from '../analytic/inc-merge-agg.js';
 import analyticIncMin from '../analytic/inc-min.js';
 import analyticIncSum from '../analytic/inc-sum.js';
 import analyticLag from '../analytic/lag.js';
@@ -223,8 +225,10 @@ export const definitions: readonly FunctionDefinition[] = [
   analyticChangedCols,
   analyticHadChanged,
   analyticIncAvg,
+  analyticIncCollect,
   analyticIncCount,
   analyticIncMax,
+  analyticIncMergeAgg,
   analyticIncMin,
   analyticIncSum,
   analyticLag,

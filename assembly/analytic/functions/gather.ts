@@ -1,0 +1,84 @@
+// inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far as one, of equal members the last. Both are
+// null where the row has no value.
+//
+//   state of inc_collect   room u32 (elements, of the list made in this batch) | … (ACC_SIZE bytes) | the list
+//
+// Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the next it is
+// copied, as all that is kept.
+import { MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
+import { putItem } from '../../ops/list/items';
+import { mergeObjects } from '../../ops/nested/concat';
+import { isAbsent } from '../../ops/numeric';
+import { resultRoom } from '../../ops/result';
+import { outVal } from '../../ops/row-loops';
+import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
+import { isOwned, keep, keptTag, keptVal } from '../slot';
+import { ACC_SIZE } from '../spec';
+import { argumentFails, kindFault } from './fail';
+
+const FEW: u32 = 8;
+
+/** What the row is given when it adds nothing. */
+function putKept(slot: usize, row: u32): void {
+  if (keptTag(slot) == Tag.MISSING) put(row, Tag.NULL, 0);
+  else put(row, keptTag(slot), keptVal(slot));
+}
+
+export function collectRows(): void {
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    if (argumentFails(0, row) || whenFails(row)) continue;
+    const state = stateOf(row);
+    const list = state + ACC_SIZE;
+    const tag = argTag(0, row);
+    if (isAbsent(tag, argVal(0, row))) put(row, Tag.NULL, 0);
+    else if (!isTaken(row)) putKept(list, row);
+    else if (append(state, list, tag, argVal(0, row))) {
+      keepsBatch(row);
+      put(row, Tag.ARRAY, keptVal(list));
+    } else failRow(row, outVal);
+  }
+}
+
+/** Adds an element to the list; false when there is no room for it. */
+function append(state: usize, list: usize, tag: u8, val: u64): bool {
+  const isList = keptTag(list) == Tag.ARRAY;
+  const n = isList ? lenOf(keptVal(list)) : 0;
+  let at = isList ? offOf(keptVal(list)) : 0;
+  if (!isList || isOwned(list) || n == load<u32>(state)) {
+    const room = max(n << 1, FEW);
+    const to = resultRoom('inc_collect', <u64>room * SLOT_SIZE);
+    if (!to) return false;
+    memory.copy(to, at, <usize>n * SLOT_SIZE);
+    store<u32>(state, room);
+    at = to;
+  }
+  putItem(at + n * SLOT_SIZE, tag, val);
+  keep(list, Tag.ARRAY, span(at, n + 1));
+  return true;
+}
+
+export function mergeRows(): void {
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    if (argumentFails(0, row) || whenFails(row)) continue;
+    const slot = stateOf(row);
+    const tag = argTag(0, row);
+    const val = argVal(0, row);
+    if (isAbsent(tag, val)) put(row, Tag.NULL, 0);
+    else if (!isTaken(row)) putKept(slot, row);
+    else if (tag != Tag.OBJECT) failRow(row, kindFault('inc_merge_agg', 0, 'an object', row));
+    else {
+      const before: u64 = keptTag(slot) == Tag.OBJECT ? keptVal(slot) : 0;
+      const to = resultRoom('inc_merge_agg', (<u64>lenOf(before) + lenOf(val)) * MEMBER_SIZE);
+      if (!to) {
+        failRow(row, outVal);
+        continue;
+      }
+      const merged = mergeObjects(to, before, val);
+      keep(slot, Tag.OBJECT, merged);
+      keepsBatch(row);
+      put(row, Tag.OBJECT, merged);
+    }
+  }
+}
