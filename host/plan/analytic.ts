@@ -20,7 +20,7 @@ const afterNumbers: ReadonlySet<Logical['kind']> = new Set(['sort', 'expand', 'l
 /** The statement with operators for all functions in it that look back. */
 export function withAnalytics(root: Project): Project {
   const chain = chainOf(root).slice(0, -1);
-  const found = analyticsIn([root, ...chain].flatMap(valuesOf));
+  const found = analyticsIn([...valuesOf(root), ...chain.flatMap(valuesOf).toReversed()]);
   if (found.length === 0) return root;
   const lookedUp = new Set(chain.flatMap((node) => (node.kind === 'lookup' ? [node.source.index] : [])));
   const placeOf = placing(lookedUp);
@@ -86,14 +86,17 @@ function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: A
   return result;
 }
 
-/** Functions that look back which the values are computed of, each once, those in others included. */
+/**
+ * Functions that look back which the values are computed of, each once, those in others before these; of one value from its end
+ * on, as clients know it: which of them see a row depends on that where one fails.
+ */
 function analyticsIn(values: readonly Value[]): AnalyticValue[] {
   const found: AnalyticValue[] = [];
   const seen = new Set<Value>();
   const visit = (value: Value): void => {
     if (seen.has(value)) return;
     seen.add(value);
-    childrenOf(value).forEach(visit);
+    childrenOf(value).toReversed().forEach(visit);
     if (value.kind === 'analytic') found.push(value);
   };
   values.forEach(visit);

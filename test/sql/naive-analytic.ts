@@ -155,9 +155,9 @@ function accumulate({ fn, begin, reset }: Call, state: State, value: unknown, ro
   if (isBounded && !state.isOpen) {
     state.sum = 0;
     state.count = 0;
-    state.isOpen = holds(begin, row);
   }
-  if (!isBounded || state.isOpen) {
+  const isOpen = !isBounded || state.isOpen || holds(begin, row);
+  if (isOpen) {
     if (isTaken && value !== null) {
       if (fn !== 'acc_count') {
         if (typeof value !== 'number') return failed;
@@ -167,7 +167,7 @@ function accumulate({ fn, begin, reset }: Call, state: State, value: unknown, ro
       }
       state.count++;
     }
-    if (isBounded && holds(reset, row)) state.isOpen = false;
+    state.isOpen = isBounded && !holds(reset, row);
   }
   if (fn === 'acc_count') return state.count;
   return fn === 'acc_avg' && state.count > 0 ? state.sum / state.count : state.sum;

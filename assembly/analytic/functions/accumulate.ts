@@ -42,11 +42,10 @@ export function accumulateRows(at: usize): void {
         store<u64>(state, 0, COUNT);
       }
       isOpen = begun || argVal(1, row) != 0;
-      if (isOpen) store<u32>(state, BEGUN, FLAGS);
     }
     if (isOpen) {
       if (isTaken(row) && !take(fn, state, row)) continue;
-      if (isBounded && argVal(2, row) != 0) store<u32>(state, 0, FLAGS);
+      if (isBounded) store<u32>(state, argVal(2, row) != 0 ? 0 : BEGUN, FLAGS);
     }
     give(fn, state, row);
   }
