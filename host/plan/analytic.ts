@@ -4,9 +4,8 @@
  * after HAVING; columns that changed last of all.
  */
 import { refuse } from './errors.js';
-import { sourcesIn } from './join.js';
 import { chainOf, type Logical, valuesOf } from './logical.js';
-import { type AnalyticValue, childrenOf, type Value } from './value.js';
+import { type AnalyticValue, childrenOf, sourcesIn, type Value } from './value.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
 

@@ -5,8 +5,9 @@ import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
-import { notSupported, refuse } from './errors.js';
+import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
+import { lookingBack } from './looking-back.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import type { OpValue, Value, Values } from './value.js';
@@ -258,7 +259,6 @@ export class Binder {
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, use OVER (WHEN …)`, span);
     if (fn === 'changedItem')
       throw refuse(`${name} gives several columns: it can only be an item of SELECT by itself`, span);
-    if (scope.sources.filter(({ isLookup }) => !isLookup).length > 1) throw notSupported(`${name} in a join`, span);
     const isNumber = fn === 'rowNumber';
     if (isNumber && clause.place !== 'window')
       throw refuse(`${name} numbers rows of the result, which ${clause.name} comes before`, span);
@@ -266,14 +266,14 @@ export class Binder {
     const inner: Clause = { ...clause, name: `the arguments of ${name}` };
     const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
     const when = over?.when ? this.bind(over.when, inner) : null;
-    const make = (args: readonly Value[], size = 0) => values.analytic(fn, args, size, partition, when);
+    const make = (args: readonly Value[], size = 0, own: AnalyticName = fn) =>
+      lookingBack({ fn: own, args, size, partition, when }, { scope, values, place: clause.place, name, span });
     const [first, second] = expr.args;
     if (fn === 'accCount' && first?.kind === 'star') {
       const one = values.constant({ tag: 'bool', value: true });
       return make([one, ...expr.args.slice(1).map((arg) => this.bind(arg, inner))]);
     }
-    if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star'))
-      return this.anyChanged(expr, inner, partition, when);
+    if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star')) return this.anyChanged(expr, inner, make);
     const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
     if (fn !== 'lag') return make(argsOf(args));
@@ -293,17 +293,14 @@ export class Binder {
   private anyChanged(
     expr: Extract<Expr, { kind: 'call' }>,
     inner: Clause,
-    partition: readonly Value[],
-    when: Value | null,
+    make: (args: readonly Value[], size: number, fn: AnalyticName) => Value,
   ): Value {
     const { values } = this;
     const [ignoreNull = values.null(), ...args] = expr.args.map((arg) => this.bindArgument(arg, inner));
     const isRow = (i: number) => expr.args[i + 1]?.kind === 'star';
-    const parts: Value[] = args
-      .filter((_arg, i) => isRow(i))
-      .map((row) => values.analytic('rowChanged', [ignoreNull, row], 0, partition, when));
+    const parts: Value[] = args.filter((_arg, i) => isRow(i)).map((row) => make([ignoreNull, row], 0, 'rowChanged'));
     const others = args.filter((_arg, i) => !isRow(i));
-    if (others.length > 0) parts.push(values.analytic('hadChanged', [ignoreNull, ...others], 0, partition, when));
+    if (others.length > 0) parts.push(make([ignoreNull, ...others], 0, 'hadChanged'));
     return parts.reduce((all, one) => values.op('logic.or', [all, one]));
   }
 

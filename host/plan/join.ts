@@ -7,7 +7,7 @@ import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
 import { chainOf, type JoinSpec, type Logical } from './logical.js';
 import { Source } from './source.js';
-import { type ColumnValue, childrenOf, type Value, type Values } from './value.js';
+import { type ColumnValue, sourcesIn, type Value, type Values } from './value.js';
 
 const types: Record<JoinKind, JoinSpec['type']> = {
   INNER: 'inner',
@@ -136,18 +136,4 @@ export function equalities({ condition, source }: JoinSpec): { left: ColumnValue
   };
   visit(condition);
   return found;
-}
-
-/** Sources whose columns a value depends on. */
-export function sourcesIn(value: Value): number[] {
-  const seen = new Set<Value>();
-  const sources = new Set<number>();
-  const pending = [value];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (seen.has(next)) continue;
-    seen.add(next);
-    if (next.kind === 'column') sources.add(next.source);
-    pending.push(...childrenOf(next));
-  }
-  return [...sources];
 }

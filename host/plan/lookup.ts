@@ -6,11 +6,10 @@ import type { NodePlan, Operand } from '../../kernels/ir.js';
 import type { Join, TableRef } from '../sql/ast.js';
 import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
-import { sourcesIn } from './join.js';
 import type { Logical, LookupKey } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
 import type { Source } from './source.js';
-import { type ColumnValue, childrenOf, type Value, type Values } from './value.js';
+import { type ColumnValue, childrenOf, sourcesIn, type Value, type Values } from './value.js';
 
 export type Lookup = Omit<Extract<Logical, { kind: 'lookup' }>, 'input'>;
 

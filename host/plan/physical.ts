@@ -1,10 +1,12 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
-import type { AggregatePlan, AnalyticPlan, NodePlan, Operand } from '../../kernels/ir.js';
-import { col, NONE, reg } from '../../kernels/ir.js';
+import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
+import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
+import { analyticNode, hitsNode } from './analytic-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { joinNode, portNode } from './join-node.js';
 import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
+import { lookedBackIn } from './looking-back.js';
 import { planTable } from './lookup.js';
 import { lookupNode } from './lookup-node.js';
 import type { Physical, Step } from './physical-plan.js';
@@ -234,42 +236,17 @@ class Lowering {
     this.push({ kind: 'filter', input, program, condition, keepsEmpty: true, name: 'compute' }, null);
   }
 
-  /** As a node that computes, but what its functions give depends on the rows before. */
+  /** Passes all rows; what its functions give depends on the rows before. */
   private addAnalytic({ values }: Extract<Logical, { kind: 'analytic' }>): void {
-    const builder = new ProgramBuilder(this.path);
-    const operand = (value: Value): Operand => builder.operand(value);
-    const functions = values.map(({ fn, args, size, partition, when }): AnalyticPlan => {
-      const plan = { fn, args: args.map(operand), size, partition: partition.map(operand), dst: 0 };
-      return when === null ? plan : { ...plan, when: operand(when) };
-    });
-    values.forEach((value, i) => {
-      const dst = this.path.takeRegister();
-      functions[i]!.dst = dst;
-      this.path.keep(value, reg(dst));
-      this.held.add(value);
-    });
-    const { input } = this.path;
-    const program = builder.finishOrNull();
-    const { stateTtlMs } = this.rule.options;
-    // What has no partitions is kept as long as the rule runs.
-    const ttlMs = values.some(({ partition }) => partition.length > 0) ? stateTtlMs : 0;
-    this.push({ kind: 'analytic', input, program, functions, ttlMs, name: 'analytic' }, 'analytic');
+    for (const value of values) this.held.add(value);
+    this.push(analyticNode(values, this.path, this.rule.options), 'analytic');
   }
 
   /** Passes rows as a filter does, and leaves what stood before each of them in two registers. */
-  private addHits({ hits, condition, clause, time }: Extract<Logical, { kind: 'hits' }>): void {
-    const registers = { count: this.path.takeRegister(), time: this.path.takeRegister() };
-    for (const hit of hits) {
-      this.path.keep(hit, reg(registers[hit.part]));
-      this.held.add(hit);
-    }
-    const builder = new ProgramBuilder(this.path);
-    const when = time.kind === 'const' ? NONE : builder.operand(time);
-    const judged = condition === null ? NONE : builder.operand(condition);
-    const { input } = this.path;
-    const program = builder.finishOrNull();
-    const step = clause === null ? null : clause === 'having' ? 'having' : 'filter';
-    this.push({ kind: 'hits', input, program, condition: judged, ...registers, when, name: step ?? 'hits' }, step);
+  private addHits(node: Extract<Logical, { kind: 'hits' }>): void {
+    for (const hit of node.hits) this.held.add(hit);
+    const step = node.clause === null ? null : node.clause === 'having' ? 'having' : 'filter';
+    this.push(hitsNode(node, this.path, step ?? 'hits'), step);
   }
 
   /** True for a value that an operator below has computed. */
@@ -317,7 +294,7 @@ class Lowering {
   /** Values among `later` that were computed for the rows of this source, at whose place we are: they belong to it. */
   private computedFor({ index }: Source, later: readonly Value[]): Value[] {
     const { keep } = windowNeeds(later, isNone, (value) => this.isHeld(value));
-    const computed = keep.filter(({ kind }) => kind === 'op');
+    const computed = keep.filter(({ kind }) => kind === 'op' || kind === 'analytic');
     for (const value of computed) this.owners.set(value, index);
     return computed;
   }
@@ -332,9 +309,16 @@ class Lowering {
     const { values } = this;
     const [bottom] = chainOf(node);
     const isMerged = bottom?.kind === 'merge';
+    const above = this.readers.valuesAbove(node);
     const columns = this.path.columnValues.filter((value) => value !== null);
-    const computed = bottom?.kind === 'source' ? this.computedFor(bottom.source, this.readers.valuesAbove(node)) : [];
-    const kept = [...columns, ...computed];
+    const computed = bottom?.kind === 'source' ? this.computedFor(bottom.source, above) : [];
+    const ofStreams = isMerged ? lookedBackIn(above, (value) => this.isHeld(value)) : [];
+    for (const { value, source } of ofStreams) {
+      this.owners.set(value, source);
+      this.held.add(value);
+    }
+    const kept = [...columns, ...computed, ...ofStreams.map(({ value }) => value)];
+    const operands = [...columns, ...computed, ...ofStreams.map(({ of }) => of)].map((value) => this.operandOf(value));
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
     const isEventTime = hasWatermark(node);
@@ -347,7 +331,7 @@ class Lowering {
       isEventTime,
       grouped: false,
       keys: [],
-      keep: [...numbers.map(() => col(mergeBranch)), ...kept.map((value) => this.operandOf(value))],
+      keep: [...numbers.map(() => col(mergeBranch)), ...operands],
       aggs: [],
       sendEmpty: false,
       name: 'window',

@@ -3,12 +3,12 @@ import type { Expr, Select } from '../sql/ast.js';
 import { outputNames, ownName } from '../sql/names.js';
 import { type Binder, type Clause, replacedName } from './bind.js';
 import { refuse } from './errors.js';
-import { sourcesIn } from './join.js';
 import { isColumn, mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { Scope } from './scope.js';
 import type { Source } from './source.js';
 import type { Value } from './value.js';
+import { sourcesIn } from './value.js';
 
 type Star = Extract<Expr, { kind: 'star' }>;
 type ChangedColumns = Extract<Expr, { kind: 'call' }>;

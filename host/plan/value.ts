@@ -250,6 +250,20 @@ export function withoutItem(...values: readonly Value[]): Value[] {
   return [...found];
 }
 
+/** Sources whose columns a value depends on. */
+export function sourcesIn(value: Value): number[] {
+  const seen = new Set<Value>();
+  const sources = new Set<number>();
+  const pending = [value];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    if (next.kind === 'column') sources.add(next.source);
+    pending.push(...childrenOf(next));
+  }
+  return [...sources];
+}
+
 /** Aggregates that a value is computed of, each once. */
 export function aggregatesIn(...values: readonly Value[]): AggregateValue[] {
   const found = new Set<AggregateValue>();

@@ -1,12 +1,12 @@
 /** The row that flows at a place of a graph: its columns by name, and what names mean there. */
 import type { SelectItem, Span } from '../../sql/ast.js';
 import { refuse } from '../errors.js';
-import { sourcesIn } from '../join.js';
 import { firstPresent, mergedObject, missing, ofPresent } from '../joined-row.js';
 import type { OutputEntry, OutputRow } from '../logical.js';
 import { type Place, Scope } from '../scope.js';
 import type { Source } from '../source.js';
 import type { Value, Values } from '../value.js';
+import { sourcesIn } from '../value.js';
 
 /** All columns of rows, and those that the streams sent. */
 interface Rows {

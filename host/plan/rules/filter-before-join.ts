@@ -3,8 +3,9 @@
  * before they are looked up. Only without a window, where a message is the row, and where joined rows always have it. Later
  * conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
  */
-import { sourcesIn, streamsOf } from '../join.js';
+import { streamsOf } from '../join.js';
 import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
+import { sourcesIn } from '../value.js';
 
 type Join = Extract<Logical, { kind: 'join' }>;
 

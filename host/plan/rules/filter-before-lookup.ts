@@ -2,8 +2,9 @@
  * Moves conditions that look at no column of a lookup table below its join: rows that are not wanted are not looked up. A row
  * that goes is gone on either side, whether it makes one row, several or none.
  */
-import { sourcesIn } from '../join.js';
+
 import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
+import { sourcesIn } from '../value.js';
 
 type Filter = Extract<Logical, { kind: 'filter' }>;
 
