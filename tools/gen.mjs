@@ -248,13 +248,14 @@ export type OpName = keyof typeof ops;
 /**
  * Each aggregate of the window kernels: its number and name in SQL; \`ofRows\`: the aggregate that it is over \`*\`;
  * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input;
- * \`keepsValues\`: its state is all the values; \`emptyIsNull\`: the result over no rows is null, not missing.
+ * \`keepsValues\`: its state is all the values; \`isFixed\`: its state has one size; \`emptyIsNull\`: the result over no rows is
+ * null, not missing.
  */
 export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
+      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
   )
   .join('\n')}
 } as const;

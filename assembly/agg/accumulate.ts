@@ -44,10 +44,10 @@ function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
   return refusals == before;
 }
 
-/** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own. */
-export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32): bool {
+/** As `accumulate` for at most BATCH_ROWS rows, each of which becomes a group of its own; see `separateGroups`. */
+export function accumulateSeparately(spec: usize, set: usize, sel: usize, n: u32, keyed: usize): bool {
   const before = refusals;
-  if (!separateGroups(spec, set, sel, n, GROUPS)) return false;
+  if (!separateGroups(spec, set, sel, n, GROUPS, keyed)) return false;
   takeRows(spec, set, sel, n);
   return refusals == before;
 }

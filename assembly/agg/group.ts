@@ -80,6 +80,14 @@ export function setFree(set: usize): void {
   memory.fill(set, 0, GROUPS_POOL);
 }
 
+/** Gives back what only looking for keys needs: nothing comes into the set any more. */
+export function setSeal(set: usize): void {
+  const table = <usize>load<u32>(set, TABLE);
+  if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
+  store<u32>(set, 0, TABLE);
+  store<u32>(set, 0, MASK);
+}
+
 /** Forgets what was taken in for want of memory; what is sent of the set before its next reset fails. */
 export function setLose(set: usize): void {
   setReset(set);
@@ -219,8 +227,8 @@ export function findNullGroup(spec: usize, set: usize): usize {
   return group;
 }
 
-/** Copies the kept values of the group's first row; text that is the key itself is not copied again. */
-function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
+/** Copies the kept values of the group's first row; text that is the key of group `keyed` is not copied again. */
+function keepRow(spec: usize, set: usize, group: usize, row: u32, keyed: usize = group): void {
   const count = load<u32>(spec, WINDOW_KEEPS);
   const keeps = keepsAt(spec);
   const tags = group + load<u32>(spec, WINDOW_TAGS_AT);
@@ -233,7 +241,7 @@ function keepRow(spec: usize, set: usize, group: usize, row: u32): void {
     store<u8>(tags + i, tag);
     const kept =
       tag == Tag.STR && input == single
-        ? <u64>load<u32>(group, 8) | (<u64>load<u32>(group, 4) << 32)
+        ? span(<usize>load<u32>(keyed, GROUP_KEY), load<u32>(keyed, GROUP_KEY_LEN))
         : copyValue(set + SET_VALUES, tag, payload);
     store<u64>(group + GROUP_HEAD + (<usize>i << 3), kept);
   }
@@ -336,12 +344,15 @@ export function assignGroups(spec: usize, set: usize, sel: usize, n: u32, groups
   return true;
 }
 
-/** Writes a group of its own for each selected row to `groups`; false when memory is exhausted. */
-export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize): bool {
+/**
+ * Writes a group of its own for each selected row to `groups`; false when memory is exhausted. `keyed` has groups of another set
+ * with the keys of the rows, which that set must hold as long.
+ */
+export function separateGroups(spec: usize, set: usize, sel: usize, n: u32, groups: usize, keyed: usize): bool {
   for (let i: u32 = 0; i < n; i++) {
     const group = newGroup(spec, set, 0, EDGE, 0);
     if (!group) return false;
-    keepRow(spec, set, group, load<u32>(sel + (<usize>i << 2)));
+    keepRow(spec, set, group, load<u32>(sel + (<usize>i << 2)), <usize>load<u32>(keyed + (<usize>i << 2)));
     store<u32>(groups + (<usize>i << 2), <u32>group);
   }
   return true;

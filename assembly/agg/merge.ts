@@ -2,6 +2,7 @@
 // size (`isMergeable`).
 import { mergeState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
+import { GROUP_NEXT, SET_FIRST, isNew, regroup } from './group';
 import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /**
@@ -25,6 +26,17 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
     }
     mergeState(fn, set, agg, to, earlier + tagAt, from, tag);
   }
+}
+
+/** Adds the groups of set `later`; false when memory is exhausted. */
+export function mergeSet(spec: usize, set: usize, later: usize): bool {
+  for (let from = <usize>load<u32>(later, SET_FIRST); from; from = <usize>load<u32>(from, GROUP_NEXT)) {
+    const group = regroup(spec, set, later, from);
+    if (!group) return false;
+    if (isNew) keepOf(spec, group, from);
+    mergeGroup(spec, set, group, from);
+  }
+  return true;
 }
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */

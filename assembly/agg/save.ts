@@ -59,13 +59,7 @@ function keyedGroup(spec: usize, set: usize): usize {
   return key ? findGroup(spec, set, offOf(key), lenOf(key)) : 0;
 }
 
-/** Saves the groups of a list, u32[n], which are found by their place alone. */
-export function groupsSave(spec: usize, list: usize, n: u32): void {
-  writeU32(n);
-  for (let i: u32 = 0; i < n; i++) groupSave(spec, <usize>load<u32>(list + (<usize>i << 2)));
-}
-
-/** Fills an empty set with at most so many such groups and returns how many they are. */
+/** Fills an empty set with at most so many groups that are found by their place alone, and returns how many they are. */
 export function groupsLoad(spec: usize, set: usize, most: u32): u32 {
   const n = readUpTo(most);
   for (let i: u32 = 0; i < n && !readFails(); i++) {
@@ -76,7 +70,8 @@ export function groupsLoad(spec: usize, set: usize, most: u32): u32 {
   return readFails() ? 0 : n;
 }
 
-function groupSave(spec: usize, group: usize): void {
+/** Saves what a group holds, without its key. */
+export function groupSave(spec: usize, group: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
   const key = <usize>load<u32>(group, GROUP_KEY);

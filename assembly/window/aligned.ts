@@ -1,6 +1,6 @@
 // Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/align.ts).
 import * as ctx from '../flow/context';
-import { exhaust } from '../flow/node';
+import { exhaust, isExhausted } from '../flow/node';
 import { rowsDropBefore } from '../rows/store';
 import { resume, rowTimes } from './frame';
 import {
@@ -8,7 +8,7 @@ import {
 } from '../agg/spec';
 import { alignedEnd } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
-import { panesSend } from './panes';
+import { panesEnd, panesSend } from './panes';
 import { timeOfRow } from './times';
 import { W_END, W_ROWS, W_STACKS, W_START } from './state';
 
@@ -21,6 +21,11 @@ const MAX_EMPTY: u32 = 1000;
 // @ts-ignore: decorator
 @inline function stepOf(spec: usize): f64 {
   return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
+}
+
+// @ts-ignore: decorator
+@inline function isInPanes(spec: usize, state: usize): bool {
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS) != 0;
 }
 
 /** Sets the first window so that `ms` lies in it. */
@@ -44,7 +49,7 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
       alignedFire(node, spec, state, ms);
       resume();
     }
-    const end = load<f64>(state, W_END);
+    const end = isInPanes(spec, state) ? panesEnd(node, spec, state, ms) : load<f64>(state, W_END);
     let j = i + 1;
     while (j < n && load<f64>(times + (<usize>load<u32>(sel + (<usize>j << 2)) << 3)) < end) j++;
     if (!takeIn(spec, state, sel + (<usize>i << 2), j - i)) {
@@ -65,13 +70,14 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
   let end = load<f64>(state, W_END);
   if (end == 0) return;
   while (end <= ms) {
+    if (isExhausted(node)) return;
     if (isVoid(spec, state) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
       end += (floor((ms - end) / step) + 1) * step;
       store<f64>(state, end - length, W_START);
       break;
     }
     const start = load<f64>(state, W_START);
-    if (isHopping && load<u32>(state, W_STACKS)) panesSend(node, spec, state, start, end);
+    if (isInPanes(spec, state)) panesSend(node, spec, state, start, end);
     else if (isHopping) {
       sendRange(node, spec, state, start, end, end, end - length, end, false);
       rowsDropBefore(state + W_ROWS, end + step - length);

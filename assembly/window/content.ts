@@ -5,8 +5,8 @@ import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  NO_INPUT, WINDOW_AGGS, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WINDOW_WHERE, WindowFlag,
-  WindowKind, bindOf, bindTag, bindVal,
+  NO_INPUT, WINDOW_AGGS, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_WHERE,
+  WindowFlag, WindowKind, bindOf, bindTag, bindVal, keysAt,
 } from '../agg/spec';
 import { SET_COUNT, SET_ERROR, SET_FIRST, setError, setReset } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
@@ -34,7 +34,7 @@ export function keepsRows(spec: usize): bool {
 
 /** Payload of the error that WHERE gave last, 0 when there was none. */
 // @ts-ignore: decorator
-@inline function whereError(): u64 {
+@inline export function whereError(): u64 {
   return load<u64>(frame, FRAME_WHERE_ERROR);
 }
 
@@ -59,13 +59,21 @@ function judge(where: u32, row: u32): i32 {
   return -1;
 }
 
-/** As `judge` by the WHERE of the spec; a failure is noted in the set. */
-export function judgeRow(spec: usize, set: usize, row: u32): i32 {
+/** As `judge` by the WHERE of the spec and by the keys of the group, none of which may have failed. */
+export function judgeRow(spec: usize, row: u32): i32 {
   const where = load<u16>(spec, WINDOW_WHERE);
-  if (where == NO_INPUT) return 1;
-  const verdict = judge(where, row);
-  if (verdict < 0) setError(set, whereError());
-  return verdict;
+  if (where != NO_INPUT) {
+    const verdict = judge(where, row);
+    if (verdict <= 0) return verdict;
+  }
+  const count = load<u32>(spec, WINDOW_KEYS);
+  for (let k: u32 = 0; k < count; k++) {
+    const bind = bindOf(load<u16>(keysAt(spec) + (<usize>k << 1)));
+    if (bindTag(bind, row) != Tag.ERROR) continue;
+    setWhereError(bindVal(bind, row));
+    return -1;
+  }
+  return 1;
 }
 
 /**
@@ -111,20 +119,6 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
   }
   sendGroups(node, spec, state + W_SET, start, end, trigger);
   setReset(state + W_SET);
-}
-
-/** The first error that WHERE gave for one of the kept rows, 0 when there is none. */
-export function failureOf(spec: usize, state: usize, program: usize): u64 {
-  const where = load<u16>(spec, WINDOW_WHERE);
-  if (where == NO_INPUT) return 0;
-  for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    bindPage(page, spec, program);
-    const end = load<u32>(page, PAGE_TO);
-    for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
-      if (judge(where, i) < 0) return whereError();
-    }
-  }
-  return 0;
 }
 
 /**

@@ -5,14 +5,15 @@ import {
   NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_EMIT, WINDOW_PARTITION, WINDOW_TRIGGER, bindOf, bindTag, bindVal,
   isTrue,
 } from '../agg/spec';
-import { exhaust, isExhausted } from '../flow/node';
+import { accountOf, exhaust, isExhausted } from '../flow/node';
 import { ROWS_COUNT } from '../rows/layout';
 import { rowsDrop } from '../rows/store';
 import { resume } from './frame';
 import { keepsRows, sendAll, sendRange, takeIn } from './content';
 import { partitionDrop, partitionFind, partitionNew } from './partitions';
+import { stacksDrop, stacksSend } from './stacks';
 import { timeOfRow } from './times';
-import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_START } from './state';
+import { W_COUNTER, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_STACKS, W_START } from './state';
 
 /**
  * Count windows: the last `length` rows after each `step` rows, once there are so many. Rows that WHERE rejects count
@@ -34,7 +35,10 @@ export function countPush(node: usize, spec: usize, state: usize): void {
     }
     i += part;
     const kept = load<u32>(state + W_ROWS, ROWS_COUNT);
-    if (isSliding && kept > length) rowsDrop(state + W_ROWS, kept - length);
+    if (isSliding && kept > length) {
+      rowsDrop(state + W_ROWS, kept - length);
+      if (load<u32>(state, W_STACKS)) stacksDrop(state, kept - length, accountOf(node));
+    }
     if (counter + part < step) {
       store<u32>(state, counter + part, W_COUNTER);
       return;
@@ -43,10 +47,12 @@ export function countPush(node: usize, spec: usize, state: usize): void {
     if (isSliding && kept < length) continue;
     const now = timeOfRow(load<u32>(sel + (<usize>(i - 1) << 2)));
     const start = load<f64>(state, W_START) > 0 ? load<f64>(state, W_START) : now;
-    if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
+    if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, start, now, now);
+    else if (isSliding && keepsRows(spec)) sendRange(node, spec, state, start, now, now, -Infinity, Infinity, true);
     else sendAll(node, spec, state, start, now, now);
     store<f64>(state, now, W_START);
     resume();
+    if (isExhausted(node)) return;
   }
 }
 

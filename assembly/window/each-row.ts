@@ -1,8 +1,9 @@
 // No window: every row is a message of its own, a group of one row or the row as it is.
 import * as ctx from '../flow/context';
+import { lenOf, offOf } from '../mem/layout';
 import { SET_COUNT, SET_ERROR, setReset } from '../agg/group';
-import { isGrouped, judgeRow, takeIn } from './content';
-import { addRows, beginRows, endRows, sendGroups, sendNoMemory } from './output';
+import { isGrouped, judgeRow, takeIn, whereError } from './content';
+import { addRows, beginRows, endRows, sendFailure, sendGroups, sendNoMemory } from './output';
 import { resume } from './frame';
 import { timeOfRow } from './times';
 import { W_SET } from './state';
@@ -15,7 +16,7 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
     const ms = timeOfRow(load<u32>(at));
-    if (!isGrouped(spec)) sendRow(node, spec, set, at, ms);
+    if (!isGrouped(spec)) sendRow(node, spec, at, ms);
     else if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
     else if (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) sendGroups(node, spec, set, ms, ms, ms);
     setReset(set);
@@ -24,9 +25,9 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the kept values of the row at `sel`, or the error of its WHERE. */
-function sendRow(node: usize, spec: usize, set: usize, sel: usize, ms: f64): void {
-  const verdict = judgeRow(spec, set, load<u32>(sel));
-  if (verdict < 0) sendGroups(node, spec, set, ms, ms, ms);
+function sendRow(node: usize, spec: usize, sel: usize, ms: f64): void {
+  const verdict = judgeRow(spec, load<u32>(sel));
+  if (verdict < 0) sendFailure(node, offOf(whereError()), lenOf(whereError()));
   else if (verdict > 0 && beginRows(node, spec, ms, ms, ms, 0)) {
     addRows(node, spec, sel, 1);
     endRows(node, spec, 0);

@@ -1,42 +1,66 @@
-// Hopping windows whose length is a multiple of the hop, with aggregates of fixed size: groups are kept for each hop (a
-// pane) and joined when a window is sent, so that a row is taken in once however many windows it is in.
+// Hopping windows with aggregates that can be joined: groups are kept for each part of the time (a pane) that lies in the same
+// windows, so that a row is taken in once however many windows it is in. Where the length is no multiple of the hop, windows
+// begin between two ends: then a hop has two panes.
 //
-//   panes   count u32 | capacity u32 | 0 u64 | group sets of 112 bytes, oldest first        (W_STACKS of the state)
-import { N_PROGRAM, accountOf } from '../flow/node';
-import { allocZeroed, free, refusals } from '../mem/alloc';
-import { span } from '../mem/layout';
+// A window of few panes joins them all. Of many, the older ones are a front (window/front.ts), whose entries are their groups,
+// and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of windows it is in.
+//
+//   panes   front 136 | 136 back: a group set 112
+//           248 list u32 | first u32 | to u32 | capacity u32          panes `first` to `to` may be in the next window
+//           264 inFront u32 | inBack u32 | failed u32 (panes with an error) | 0 u32
+//           280 begun f64        begin of windows that the pane under way comes after, 0 none
+//   pane    end f64 | group set 112
+//
+// The pane under way is the set of the window.
+import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
+import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import {
   WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind, allMergeable, inputOperand,
   setBind,
 } from '../agg/spec';
 import {
-  GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, isNew, regroup, setError, setFree, setInit, setReset,
+  GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset, setSeal,
 } from '../agg/group';
-import { keepOf, mergeGroup } from '../agg/merge';
+import { mergeSet } from '../agg/merge';
 import { setLoad, setSave } from '../agg/save';
-import { readFails, readUpTo } from '../state/reader';
-import { writeU32 } from '../state/writer';
-import { sendGroups, sendNoMemory } from './output';
-import { W_SET, W_STACKS } from './state';
+import { LoadFault } from '../gen/state-layouts';
+import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../state/reader';
+import { writeF64, writeTime, writeU32 } from '../state/writer';
+import {
+  FRONT_SIZE, frontDrop, frontFree, frontInit, frontJoin, frontLink, frontMark, frontPut, frontReserve, frontReset, frontSeal,
+} from './front';
+import { sendFailure, sendGroups, sendNoMemory } from './output';
+import { W_END, W_SET, W_STACKS } from './state';
 
-const HEAD: u32 = 16;
-const CAPACITY: usize = 4;
-/** More panes than this cost more to join than rows to keep. */
-const MAX_PANES: f64 = 1024;
+const BACK: usize = FRONT_SIZE;
+const LIST: usize = FRONT_SIZE + SET_SIZE;
+const FIRST: usize = LIST + 4;
+const TO: usize = LIST + 8;
+const CAPACITY: usize = LIST + 12;
+const IN_FRONT: usize = LIST + 16;
+const IN_BACK: usize = LIST + 20;
+const FAILED: usize = LIST + 24;
+const BEGUN: usize = LIST + 32;
+const PANES_SIZE: u32 = FRONT_SIZE + SET_SIZE + 40;
+
+const PANE_SET: usize = 8;
+const PANE_SIZE: u32 = 8 + SET_SIZE;
+/** So many panes are joined for each window with less work than it is to make a front of them. */
+const FEW: u32 = 16;
 
 /** True for windows that this serves. */
 export function hasPanes(spec: usize): bool {
-  if (load<u32>(spec, WINDOW_KIND) != WindowKind.HOPPING || !(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED)) return false;
-  const count = load<f64>(spec, WINDOW_LENGTH) / load<f64>(spec, WINDOW_STEP);
-  return count == floor(count) && count <= MAX_PANES && allMergeable(spec);
+  const isGrouped = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0;
+  return isGrouped && load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && allMergeable(spec);
 }
 
-export function panesOpen(node: usize, spec: usize, state: usize): bool {
-  const capacity = <u32>(load<f64>(spec, WINDOW_LENGTH) / load<f64>(spec, WINDOW_STEP));
-  const panes = allocZeroed(HEAD + capacity * SET_SIZE, accountOf(node));
+export function panesOpen(node: usize, state: usize): bool {
+  const acct = accountOf(node);
+  const panes = allocZeroed(PANES_SIZE, acct);
   if (!panes) return false;
-  store<u32>(panes, capacity, CAPACITY);
+  frontInit(panes, acct);
+  setInit(panes + BACK, acct);
   store<u32>(state, <u32>panes, W_STACKS);
   return true;
 }
@@ -44,77 +68,234 @@ export function panesOpen(node: usize, spec: usize, state: usize): bool {
 export function panesFree(node: usize, state: usize): void {
   const panes = <usize>load<u32>(state, W_STACKS);
   if (!panes) return;
-  const count = load<u32>(panes);
-  for (let i: u32 = 0; i < count; i++) setFree(paneAt(panes, i));
-  free(panes, HEAD + load<u32>(panes, CAPACITY) * SET_SIZE, accountOf(node));
+  const acct = accountOf(node);
+  for (let i = load<u32>(panes, FIRST); i < load<u32>(panes, TO); i++) setFree(paneAt(panes, i) + PANE_SET);
+  frontFree(panes, acct);
+  setFree(panes + BACK);
+  free(<usize>load<u32>(panes, LIST), load<u32>(panes, CAPACITY) * PANE_SIZE, acct);
+  free(panes, PANES_SIZE, acct);
 }
 
-/** Saves the panes that have ended. */
+/** Saves the panes that have ended; those of the front are joined already. */
 export function panesSave(spec: usize, state: usize): void {
   const panes = <usize>load<u32>(state, W_STACKS);
-  const count = load<u32>(panes);
-  writeU32(count);
-  for (let i: u32 = 0; i < count; i++) setSave(spec, paneAt(panes, i));
+  const first = load<u32>(panes, FIRST);
+  const to = load<u32>(panes, TO);
+  writeU32(to - first);
+  for (let i = first; i < to; i++) {
+    writeTime(load<f64>(paneAt(panes, i)));
+    setSave(spec, paneAt(panes, i) + PANE_SET);
+  }
+  writeU32(load<u32>(panes, IN_FRONT));
+  writeU32(load<u32>(panes, IN_BACK));
+  writeF64(load<f64>(panes, BEGUN));
+  setSave(spec, panes + BACK);
 }
 
 /** Adds saved panes; there must be none. */
 export function panesLoad(node: usize, spec: usize, state: usize): void {
   const panes = <usize>load<u32>(state, W_STACKS);
-  const count = readUpTo(load<u32>(panes, CAPACITY));
+  const acct = accountOf(node);
+  const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
-    setInit(paneAt(panes, i), accountOf(node));
-    store<u32>(panes, i + 1);
-    setLoad(spec, paneAt(panes, i));
+    const end = readTime();
+    const pane = addPane(panes, acct);
+    if (!pane) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    store<f64>(pane, end);
+    setInit(pane + PANE_SET, acct);
+    setLoad(spec, pane + PANE_SET);
+    endPane(panes, pane);
   }
+  const inFront = readUpTo(count);
+  const inBack = readUpTo(count - inFront);
+  store<f64>(panes, readF64(), BEGUN);
+  setLoad(spec, panes + BACK);
+  if (readFails()) return;
+  if (inFront && !makeFront(spec, panes, inFront, acct, false)) readFail(LoadFault.MEMORY);
+  store<u32>(panes, inBack, IN_BACK);
 }
 
 // @ts-ignore: decorator
 @inline function paneAt(panes: usize, i: u32): usize {
-  return panes + HEAD + <usize>(i * SET_SIZE);
+  return <usize>load<u32>(panes, LIST) + <usize>(i * PANE_SIZE);
+}
+
+/** Room for a pane behind the others; 0 when memory is exhausted. */
+function addPane(panes: usize, acct: usize): usize {
+  const first = load<u32>(panes, FIRST);
+  let to = load<u32>(panes, TO);
+  const capacity = load<u32>(panes, CAPACITY);
+  if (to == capacity) {
+    const count = to - first;
+    const list = <usize>load<u32>(panes, LIST);
+    if (first > 0 && count <= capacity >> 1) memory.copy(list, paneAt(panes, first), count * PANE_SIZE);
+    else {
+      const wanted = max(capacity << 1, 8);
+      const next = alloc(wanted * PANE_SIZE, acct);
+      if (!next) return 0;
+      memory.copy(next, paneAt(panes, first), count * PANE_SIZE);
+      free(list, capacity * PANE_SIZE, acct);
+      store<u32>(panes, <u32>next, LIST);
+      store<u32>(panes, wanted, CAPACITY);
+    }
+    store<u32>(panes, 0, FIRST);
+    to = count;
+  }
+  store<u32>(panes, to + 1, TO);
+  return paneAt(panes, to);
+}
+
+/** No row comes into the pane any more. */
+function endPane(panes: usize, pane: usize): void {
+  setSeal(pane + PANE_SET);
+  if (load<u32>(pane + PANE_SET, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) + 1, FAILED);
+}
+
+// @ts-ignore: decorator
+@inline function isVoid(set: usize): bool {
+  return (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) == 0;
 }
 
 /** True when neither the pane under way nor the others have rows or errors. */
 export function panesAreVoid(state: usize): bool {
   const panes = <usize>load<u32>(state, W_STACKS);
-  const count = load<u32>(panes);
-  for (let i: u32 = 0; i < count; i++) {
-    if (load<u32>(paneAt(panes, i), SET_COUNT) | load<u32>(paneAt(panes, i), SET_ERROR)) return false;
+  return load<u32>(panes, FIRST) == load<u32>(panes, TO) && isVoid(state + W_SET);
+}
+
+/** Where windows begin between two ends, of which `end` is the later one; there if they begin where others end. */
+// @ts-ignore: decorator
+@inline function beginOf(spec: usize, end: f64): f64 {
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const step = load<f64>(spec, WINDOW_STEP);
+  return end - (length - floor(length / step) * step);
+}
+
+/** Returns the end of the pane that a row of the time `ms` comes into, after the pane before it is ended. */
+export function panesEnd(node: usize, spec: usize, state: usize, ms: f64): f64 {
+  const panes = <usize>load<u32>(state, W_STACKS);
+  const end = load<f64>(state, W_END);
+  const begin = beginOf(spec, end);
+  if (ms < begin) return begin;
+  if (begin < end && load<f64>(panes, BEGUN) != begin) {
+    closePane(node, state, panes, begin);
+    store<f64>(panes, begin, BEGUN);
   }
-  return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
+  return end;
+}
+
+/** Ends the pane under way; one without rows leaves no trace. */
+function closePane(node: usize, state: usize, panes: usize, end: f64): void {
+  const set = state + W_SET;
+  if (isVoid(set)) return;
+  const pane = addPane(panes, accountOf(node));
+  if (!pane) {
+    exhaust(node);
+    return;
+  }
+  store<f64>(pane, end);
+  memory.copy(pane + PANE_SET, set, SET_SIZE);
+  setInit(set, accountOf(node));
+  endPane(panes, pane);
+}
+
+/** Drops the panes that end at `ms` or before. */
+function dropUntil(panes: usize, ms: f64, acct: usize): void {
+  let first = load<u32>(panes, FIRST);
+  const to = load<u32>(panes, TO);
+  for (; first < to && load<f64>(paneAt(panes, first)) <= ms; first++) {
+    const set = paneAt(panes, first) + PANE_SET;
+    const inFront = load<u32>(panes, IN_FRONT);
+    if (inFront > 0) {
+      frontDrop(panes, load<u32>(set, SET_COUNT));
+      store<u32>(panes, inFront - 1, IN_FRONT);
+      if (inFront == 1) frontReset(panes, acct);
+    } else if (load<u32>(panes, IN_BACK)) {
+      store<u32>(panes, 0, IN_BACK);
+      setReset(panes + BACK);
+    }
+    if (load<u32>(set, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) - 1, FAILED);
+    setFree(set);
+  }
+  store<u32>(panes, first, FIRST);
+}
+
+/** Makes the first `n` panes the front; `joins`: and joins them, unless they were saved so. False when memory is exhausted. */
+function makeFront(spec: usize, panes: usize, n: u32, acct: usize, joins: bool): bool {
+  const first = load<u32>(panes, FIRST);
+  let entries: u32 = 0;
+  for (let i = first; i < first + n; i++) entries += load<u32>(paneAt(panes, i) + PANE_SET, SET_COUNT);
+  if (!frontReserve(panes, entries, acct)) return false;
+  for (let i = first; i < first + n; i++) {
+    const set = paneAt(panes, i) + PANE_SET;
+    for (let group = <usize>load<u32>(set, SET_FIRST); group; group = <usize>load<u32>(group, GROUP_NEXT)) {
+      const key = regroup(spec, panes, set, group);
+      if (!key) return false;
+      frontPut(panes, group, key);
+    }
+  }
+  frontSeal(panes);
+  const before = refusals;
+  for (let i = first + n; i > first; ) {
+    const set = paneAt(panes, --i) + PANE_SET;
+    const from = entries - load<u32>(set, SET_COUNT);
+    frontLink(spec, panes, set, from, entries, joins);
+    entries = from;
+  }
+  frontMark(panes);
+  store<u32>(panes, n, IN_FRONT);
+  return refusals == before;
+}
+
+/** Joins the panes of the window in the set, which is empty; false when memory is exhausted. */
+function join(spec: usize, panes: usize, set: usize, acct: usize): bool {
+  const first = load<u32>(panes, FIRST);
+  const to = load<u32>(panes, TO);
+  if ((load<u32>(panes, IN_FRONT) | load<u32>(panes, IN_BACK)) == 0) {
+    if (to - first <= FEW) {
+      for (let i = first; i < to; i++) {
+        if (!mergeSet(spec, set, paneAt(panes, i) + PANE_SET)) return false;
+      }
+      return true;
+    }
+    if (!makeFront(spec, panes, to - first, acct, true)) return false;
+  }
+  for (let i = first + load<u32>(panes, IN_FRONT) + load<u32>(panes, IN_BACK); i < to; i++) {
+    if (!mergeSet(spec, panes + BACK, paneAt(panes, i) + PANE_SET)) return false;
+  }
+  store<u32>(panes, to - first - load<u32>(panes, IN_FRONT), IN_BACK);
+  return (load<u32>(panes, IN_FRONT) == 0 || frontJoin(spec, panes, set)) && mergeSet(spec, set, panes + BACK);
 }
 
 /** Ends the pane under way and sends the window that ends with it. */
 export function panesSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
   const panes = <usize>load<u32>(state, W_STACKS);
-  let count = load<u32>(panes);
-  if (count == load<u32>(panes, CAPACITY)) {
-    setFree(paneAt(panes, 0));
-    count--;
-    memory.copy(paneAt(panes, 0), paneAt(panes, 1), count * SET_SIZE);
+  const acct = accountOf(node);
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  const begin = beginOf(spec, end);
+  closePane(node, state, panes, load<f64>(panes, BEGUN) == begin ? end : begin);
+  dropUntil(panes, end - length, acct);
+  if (load<u32>(panes, FAILED)) sendFirstFailure(node, panes);
+  else {
+    const set = state + W_SET;
+    const before = refusals;
+    bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
+    if (join(spec, panes, set, acct) && refusals == before) sendGroups(node, spec, set, start, end, end);
+    else {
+      sendNoMemory(node);
+      exhaust(node);
+    }
+    setReset(set);
   }
-  const set = state + W_SET;
-  memory.copy(paneAt(panes, count), set, SET_SIZE);
-  store<u32>(panes, count + 1);
-  setInit(set, accountOf(node));
-  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
-  let ok = true;
-  const before = refusals;
-  for (let i: u32 = 0; i <= count && ok; i++) ok = join(spec, set, paneAt(panes, i));
-  if (ok && refusals == before) sendGroups(node, spec, set, start, end, end);
-  else sendNoMemory(node);
-  setReset(set);
+  dropUntil(panes, end + load<f64>(spec, WINDOW_STEP) - length, acct);
 }
 
-/** Adds the groups of a pane; false when memory is exhausted. */
-function join(spec: usize, set: usize, pane: usize): bool {
-  if (load<u32>(pane, SET_ERROR)) setError(set, span(<usize>load<u32>(pane, SET_ERROR), load<u32>(pane, SET_ERROR_LEN)));
-  for (let from = <usize>load<u32>(pane, SET_FIRST); from; from = <usize>load<u32>(from, GROUP_NEXT)) {
-    const group = regroup(spec, set, pane, from);
-    if (!group) return false;
-    if (isNew) keepOf(spec, group, from);
-    mergeGroup(spec, set, group, from);
-  }
-  return true;
+function sendFirstFailure(node: usize, panes: usize): void {
+  let set = paneAt(panes, load<u32>(panes, FIRST)) + PANE_SET;
+  while (!load<u32>(set, SET_ERROR)) set += PANE_SIZE;
+  sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
 }
 
 /** Parameters of aggregates are constants, which need no batch. */

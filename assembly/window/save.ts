@@ -15,7 +15,7 @@ import {
   W_COUNTER, W_END, W_FIRST, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
 } from './state';
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 export function windowSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);

@@ -13,7 +13,7 @@ import { rowsDropBefore } from '../rows/store';
 import { resume } from './frame';
 import { sendRange, takeIn } from './content';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
-import { stacksDropBefore, stacksSend, stacksTake } from './stacks';
+import { stacksDropBefore, stacksSend } from './stacks';
 import { timeOfRow } from './times';
 import { W_ROWS, W_STACKS } from './state';
 
@@ -36,11 +36,13 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
       resume();
     }
     const oldest = queueIsEmpty(state) ? ms : min(ms, queueFirst(state));
-    const stacks = load<u32>(state, W_STACKS) != 0;
-    if (stacks) stacksDropBefore(node, spec, state, oldest - length);
+    if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
     else rowsDropBefore(state + W_ROWS, oldest - length);
-    if (!isExhausted(node) && (!takeIn(spec, state, at, 1) || (stacks && !stacksTake(spec, state, at)))) exhaust(node);
     if (isExhausted(node)) return;
+    if (!takeIn(spec, state, at, 1)) {
+      exhaust(node);
+      return;
+    }
     if (isTrigger) triggers++;
     if (joinsEqual && i + 1 < n && timeOfRow(load<u32>(at, 4)) == ms) continue;
     for (; triggers > 0; triggers--) {
@@ -53,11 +55,12 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
 /** Sends the window of a trigger at `ms`, or notes it when there is a delay. */
 function triggered(node: usize, spec: usize, state: usize, ms: f64): void {
   const length = load<f64>(spec, WINDOW_LENGTH);
-  if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms);
-  else if (load<f64>(spec, WINDOW_STEP) > 0) {
+  if (load<f64>(spec, WINDOW_STEP) > 0) {
     if (!queuePush(state, ms, accountOf(node))) exhaust(node);
     return;
-  } else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
+  }
+  if (load<u32>(state, W_STACKS)) stacksSend(node, spec, state, ms - length, ms, ms);
+  else sendRange(node, spec, state, ms - length, ms, ms, ms - length, ms, true);
   resume();
 }
 
@@ -68,8 +71,12 @@ export function slidingFire(node: usize, spec: usize, state: usize, ms: f64): vo
   while (!queueIsEmpty(state)) {
     const trigger = queueFirst(state);
     const end = trigger + delay;
-    if (end > ms) break;
-    sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
+    if (end > ms || isExhausted(node)) break;
+    if (load<u32>(state, W_STACKS)) {
+      // A row at the end or later is taken in after this was sent.
+      stacksDropBefore(state, trigger - length, accountOf(node));
+      stacksSend(node, spec, state, trigger - length, end, trigger);
+    } else sendRange(node, spec, state, trigger - length, end, trigger, trigger - length, end, false);
     queueShift(state);
   }
 }

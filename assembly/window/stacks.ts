@@ -1,58 +1,77 @@
-// Sliding windows of one group in O(1) a row: two stacks. The older rows of the window are the front, each with the
-// aggregates of itself and all younger rows of the front; the newer rows are one aggregate, the set of the window. A
-// window's result joins the front's oldest row with that set. When the front is used up, all rows in the window become
-// the new front. Sums of doubles are therefore added in another order than row by row.
+// Sliding and counting windows in O(1) a row: two stacks. The older rows of the window are the front (window/front.ts), each
+// with the aggregates of itself and all younger rows of its key in the front; the newer rows, the back, are the set of the
+// window. What is sent joins the oldest row of each key in the front with that set. When the front is used up and a row of
+// the back leaves, all rows in the window become the new front.
 //
-//   stacks  front set 112 | query set 112 | 224 list u32 (group of each row) | from u32 | count u32 | capacity u32
+// Rows are taken into the back when a window is sent, not before: those of windows that are seldom sent leave untouched. Of
+// few rows there is no front: the back is made anew from all of them. Their sums are those of row by row; those of many rows
+// are added in another order.
+//
+//   stacks  front 136 | 136 set of the front 112 | 248 set to send 112
+//           360 taken u32 | again u32 | failed u32 | firstFailed u32 | failedPage u32 | failedRow u32
+//
+// `taken`: rows in the back, behind those of the front. `again`: some of the rows in the window were in a back before.
+// `failed` and `firstFailed`: which of the kept rows, from 1, is the last and the first one known whose WHERE or key failed, 0
+// none; a window with such a row fails. `firstFailed` stands at `failedRow` of `failedPage`.
 import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
-import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
+import { allocZeroed, free, refusals } from '../mem/alloc';
 import { lenOf, offOf } from '../mem/layout';
 import { selectionPop, selectionPush } from '../flow/selection';
 import {
-  WINDOW_FLAGS, WINDOW_KEYS, WINDOW_KIND, WINDOW_STEP, WindowFlag, WindowKind, allFixed, allMergeable,
+  WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WindowFlag, WindowKind, allFixed, allMergeable,
 } from '../agg/spec';
-import {
-  GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, SET_VALUES, findNullGroup, setFree, setInit, setReset,
-} from '../agg/group';
+import { SET_FIRST, SET_SIZE, assignGroups, setFree, setInit, setReset } from '../agg/group';
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
-import { keepOf, mergeGroup } from '../agg/merge';
-import { groupsLoad, groupsSave } from '../agg/save';
+import { mergeSet } from '../agg/merge';
+import { groupSave, groupsLoad } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
-import { readBool, readBytes, readFail } from '../state/reader';
-import { writeBool, writeBytes } from '../state/writer';
+import { readBool, readFail, readFails, readUpTo } from '../state/reader';
+import { writeBool, writeU32 } from '../state/writer';
 import { ROWS_COUNT } from '../rows/layout';
-import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
-import { rowsDropBefore, rowsFirst } from '../rows/store';
-import { resume } from './frame';
-import { failureOf, judgeRow } from './content';
+import { PAGE_LEFT, PAGE_NEXT, PAGE_PREVIOUS, PAGE_TO } from '../rows/page';
+import { rowsDropBefore, rowsFirst, rowsLast } from '../rows/store';
+import {
+  FRONT_SIZE, frontCount, frontDrop, frontFree, frontGiveGroups, frontGroup, frontInit, frontJoin, frontKeyed,
+  frontLink, frontMark, frontPut, frontReserve, frontReset, frontSeal,
+} from './front';
+import { judgeRow, whereError } from './content';
 import { bindPage } from './kept';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
-const QUERY: usize = SET_SIZE;
-const LIST: usize = 224;
-const FROM: usize = 228;
-const COUNT: usize = 232;
-const CAPACITY: usize = 236;
-const STACKS_SIZE: u32 = 240;
+const ENTRIES: usize = FRONT_SIZE;
+const QUERY: usize = FRONT_SIZE + SET_SIZE;
+const TAKEN: usize = FRONT_SIZE + 2 * SET_SIZE;
+const AGAIN: usize = TAKEN + 4;
+const FAILED: usize = TAKEN + 8;
+const FIRST_FAILED: usize = TAKEN + 12;
+const FAILED_PAGE: usize = TAKEN + 16;
+const FAILED_ROW: usize = TAKEN + 20;
+const STACKS_SIZE: u32 = FRONT_SIZE + 2 * SET_SIZE + 24;
 
-/** True for windows that this serves: sliding, one group, sent with the row, aggregates of fixed size. */
+/** So many rows are taken in anew with less work than it is to make a front of them. */
+const FEW: u32 = 64;
+/** A row that is in so many counting windows is taken in anew for each with less work. */
+const FEW_WINDOWS: u32 = 4;
+
+/** Groups of the keys of a page of rows. */
+const KEYS: usize = memory.data(4 * 1024, 16);
+
+/** True for windows that this serves: of groups, aggregates of fixed size, rows in many windows. */
 export function canStack(spec: usize): bool {
-  return (
-    load<u32>(spec, WINDOW_KIND) == WindowKind.SLIDING &&
-    (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0 &&
-    load<u32>(spec, WINDOW_KEYS) == 0 &&
-    load<f64>(spec, WINDOW_STEP) == 0 &&
-    allMergeable(spec) &&
-    allFixed(spec)
-  );
+  if (!(load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) || !allMergeable(spec) || !allFixed(spec)) return false;
+  const kind = load<u32>(spec, WINDOW_KIND);
+  if (kind == WindowKind.SLIDING) return true;
+  if (kind != WindowKind.COUNT) return false;
+  return load<u32>(spec, WINDOW_COUNT_LENGTH) / load<u32>(spec, WINDOW_COUNT_STEP) > FEW_WINDOWS;
 }
 
 export function stacksOpen(node: usize, state: usize): bool {
   const acct = accountOf(node);
   const stacks = allocZeroed(STACKS_SIZE, acct);
   if (!stacks) return false;
-  setInit(stacks, acct);
+  frontInit(stacks, acct);
+  setInit(stacks + ENTRIES, acct);
   setInit(stacks + QUERY, acct);
   store<u32>(state, <u32>stacks, W_STACKS);
   return true;
@@ -62,154 +81,236 @@ export function stacksFree(node: usize, state: usize): void {
   const stacks = <usize>load<u32>(state, W_STACKS);
   if (!stacks) return;
   const acct = accountOf(node);
-  setFree(stacks);
+  frontFree(stacks, acct);
+  setFree(stacks + ENTRIES);
   setFree(stacks + QUERY);
-  free(<usize>load<u32>(stacks, LIST), load<u32>(stacks, CAPACITY) << 2, acct);
   free(stacks, STACKS_SIZE, acct);
 }
 
-/** Adds the bound row at `at`, which is kept already; false when memory is exhausted. */
-export function stacksTake(spec: usize, state: usize, at: usize): bool {
-  return judgeRow(spec, state + W_SET, load<u32>(at)) <= 0 || accumulate(spec, state + W_SET, at, 1);
-}
-
 /** Drops the kept rows before `ms`. */
-export function stacksDropBefore(node: usize, spec: usize, state: usize, ms: f64): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
+export function stacksDropBefore(state: usize, ms: f64, acct: usize): void {
   const rows = state + W_ROWS;
   const before = load<u32>(rows, ROWS_COUNT);
   rowsDropBefore(rows, ms);
   const dropped = before - load<u32>(rows, ROWS_COUNT);
-  if (dropped == 0) return;
-  const from = load<u32>(stacks, FROM);
-  if (dropped <= load<u32>(stacks, COUNT) - from) {
-    store<u32>(stacks, from + dropped, FROM);
-    return;
-  }
-  if (!turn(node, spec, state, stacks)) exhaust(node);
-  resume();
+  if (dropped) stacksDrop(state, dropped, acct);
 }
 
-/** Makes all kept rows the front. */
-function turn(node: usize, spec: usize, state: usize, stacks: usize): bool {
+/** The oldest `n` kept rows have left. */
+export function stacksDrop(state: usize, n: u32, acct: usize): void {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  const failed = load<u32>(stacks, FAILED);
+  if (failed) {
+    const first = load<u32>(stacks, FIRST_FAILED);
+    store<u32>(stacks, failed > n ? failed - n : 0, FAILED);
+    store<u32>(stacks, first > n ? first - n : 0, FIRST_FAILED);
+  }
+  const inFront = frontCount(stacks);
+  if (n < inFront) {
+    frontDrop(stacks, n);
+    return;
+  }
+  if (inFront) resetFront(stacks, acct);
+  const taken = load<u32>(stacks, TAKEN);
+  if (n == inFront || taken == 0) return;
+  store<u32>(stacks, <u32>(taken > n - inFront), AGAIN);
+  store<u32>(stacks, 0, TAKEN);
   setReset(state + W_SET);
-  setReset(stacks);
-  store<u32>(stacks, 0, FROM);
-  store<u32>(stacks, 0, COUNT);
+}
+
+function resetFront(stacks: usize, acct: usize): void {
+  frontReset(stacks, acct);
+  setReset(stacks + ENTRIES);
+}
+
+/** Selects the rows `from` to `to` of the bound page that are part of the window; `before`: kept rows before the page's row 0. */
+function selectPart(spec: usize, stacks: usize, page: usize, from: u32, to: u32, before: u32, sel: usize): u32 {
+  let n: u32 = 0;
+  for (let i = from; i < to; i++) {
+    const verdict = judgeRow(spec, i);
+    if (verdict < 0) noteFailed(stacks, page, i, before + i + 1);
+    if (verdict <= 0) continue;
+    store<u32>(sel + (<usize>n << 2), i);
+    n++;
+  }
+  return n;
+}
+
+function noteFailed(stacks: usize, page: usize, row: u32, place: u32): void {
+  if (!load<u32>(stacks, FAILED)) {
+    store<u32>(stacks, place, FIRST_FAILED);
+    store<u32>(stacks, <u32>page, FAILED_PAGE);
+    store<u32>(stacks, row, FAILED_ROW);
+  }
+  store<u32>(stacks, place, FAILED);
+}
+
+/** Brings the stacks up to the rows that are kept; false when memory is exhausted. */
+function bring(node: usize, spec: usize, state: usize, stacks: usize): bool {
   const n = load<u32>(state + W_ROWS, ROWS_COUNT);
-  if (n == 0) return true;
-  if (!reserve(node, stacks, n)) return false;
+  const done = frontCount(stacks) + load<u32>(stacks, TAKEN);
+  if (n == done) return true;
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (done == 0 && n > FEW && load<u32>(stacks, AGAIN)) {
+    store<u32>(stacks, 0, FAILED);
+    if (!makeFront(spec, state, stacks, program, n, accountOf(node), true)) return false;
+    const before = refusals;
+    linkFront(spec, stacks, true);
+    return refusals == before;
+  }
+  return takeLast(spec, state, stacks, program, n, n - done);
+}
+
+/** Takes the last `fresh` of the `n` kept rows into the back. */
+function takeLast(spec: usize, state: usize, stacks: usize, program: usize, n: u32, fresh: u32): bool {
+  const sel = selectionPush();
+  if (!sel) return false;
+  let page = rowsLast(state + W_ROWS);
+  // Kept rows before the page.
+  let before = n;
+  for (;;) {
+    before -= load<u32>(page, PAGE_TO) - load<u32>(page, PAGE_LEFT);
+    if (before <= n - fresh) break;
+    page = <usize>load<u32>(page, PAGE_PREVIOUS);
+  }
+  let from = load<u32>(page, PAGE_LEFT) + (n - fresh - before);
+  let ok = true;
+  for (; page && ok; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const left = load<u32>(page, PAGE_LEFT);
+    const to = load<u32>(page, PAGE_TO);
+    bindPage(page, spec, program);
+    const count = selectPart(spec, stacks, page, max(from, left), to, before - left, sel);
+    if (count) ok = accumulate(spec, state + W_SET, sel, count);
+    before += to - left;
+    from = 0;
+  }
+  selectionPop();
+  store<u32>(stacks, load<u32>(stacks, TAKEN) + fresh, TAKEN);
+  store<u32>(stacks, 0, AGAIN);
+  return ok;
+}
+
+/** Puts the first `n` kept rows into the empty front, and (`fills`) a group for each of them into its set. */
+function makeFront(spec: usize, state: usize, stacks: usize, program: usize, n: u32, acct: usize, fills: bool): bool {
+  store<u32>(stacks, 0, AGAIN);
+  if (!frontReserve(stacks, n, acct)) return false;
   const sel = selectionPush();
   if (!sel) return false;
   let ok = true;
-  for (let page = rowsFirst(state + W_ROWS); page && ok; page = <usize>load<u32>(page, PAGE_NEXT)) {
-    bindPage(page, spec, <usize>load<u32>(node, N_PROGRAM));
-    const from = load<u32>(page, PAGE_LEFT);
-    const count = load<u32>(page, PAGE_TO) - from;
-    for (let i: u32 = 0; i < count; i++) {
-      store<u32>(sel + (<usize>i << 2), from + i);
-      // Rows that WHERE rejects are not kept; one whose WHERE failed fails all windows that it is in.
-      judgeRow(spec, stacks, from + i);
+  let before: u32 = 0;
+  for (let page = rowsFirst(state + W_ROWS); page && ok && before < n; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const left = load<u32>(page, PAGE_LEFT);
+    const to = min(load<u32>(page, PAGE_TO), left + n - before);
+    const count = selectPart(spec, stacks, page, left, to, before - left, sel);
+    if (count) ok = assignGroups(spec, stacks, sel, count, KEYS);
+    if (count && ok && fills) ok = accumulateSeparately(spec, stacks + ENTRIES, sel, count, KEYS);
+    for (let i = left, k: u32 = 0; i < to && ok; i++) {
+      const isPart = k < count && load<u32>(sel + (<usize>k << 2)) == i;
+      frontPut(stacks, 0, isPart ? <usize>load<u32>(KEYS + (<usize>k << 2)) : 0);
+      if (isPart) k++;
     }
-    ok = accumulateSeparately(spec, stacks, sel, count);
+    before += to - left;
   }
   selectionPop();
-  if (!ok) return false;
-  listGroups(stacks, n);
-  const list = <usize>load<u32>(stacks, LIST);
-  const before = refusals;
-  for (let i = n - 1; i > 0; i--) {
-    const later = list + (<usize>i << 2);
-    mergeGroup(spec, stacks, <usize>load<u32>(later - 4), <usize>load<u32>(later));
-  }
-  store<u32>(stacks, n, COUNT);
-  return refusals == before;
+  return ok;
 }
 
-/** Saves the part of the front that is still in the window, and the reason why a row of it failed. */
+/** Gives the rows of the front the groups of its set, in their order; `merges`: and joins them. */
+function linkFront(spec: usize, stacks: usize, merges: bool): void {
+  frontGiveGroups(stacks, <usize>load<u32>(stacks + ENTRIES, SET_FIRST));
+  frontSeal(stacks);
+  frontLink(spec, stacks, stacks + ENTRIES, 0, frontCount(stacks), merges);
+  frontMark(stacks);
+}
+
+/** Payload of the error of the first kept row that failed; there must be one. Binds its page. */
+function firstFailure(node: usize, spec: usize, state: usize, stacks: usize): u64 {
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  let before: u32 = 0;
+  for (let page = rowsFirst(state + W_ROWS); page && !load<u32>(stacks, FIRST_FAILED); page = <usize>load<u32>(page, PAGE_NEXT)) {
+    bindPage(page, spec, program);
+    const left = load<u32>(page, PAGE_LEFT);
+    const to = load<u32>(page, PAGE_TO);
+    for (let i = left; i < to; i++) {
+      if (judgeRow(spec, i) >= 0) continue;
+      store<u32>(stacks, before + (i - left) + 1, FIRST_FAILED);
+      store<u32>(stacks, <u32>page, FAILED_PAGE);
+      store<u32>(stacks, i, FAILED_ROW);
+      break;
+    }
+    before += to - left;
+  }
+  bindPage(<usize>load<u32>(stacks, FAILED_PAGE), spec, program);
+  judgeRow(spec, load<u32>(stacks, FAILED_ROW));
+  return whereError();
+}
+
+/** Sends what the window holds. The current batch and what is bound are others afterwards. */
+export function stacksSend(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  if (!bring(node, spec, state, stacks)) {
+    exhaust(node);
+    return;
+  }
+  if (load<u32>(stacks, FAILED)) {
+    const failure = firstFailure(node, spec, state, stacks);
+    sendFailure(node, offOf(failure), lenOf(failure));
+    return;
+  }
+  const back = state + W_SET;
+  if (frontCount(stacks) == 0) {
+    sendGroups(node, spec, back, start, end, trigger);
+    return;
+  }
+  const query = stacks + QUERY;
+  const before = refusals;
+  const isJoined = frontJoin(spec, stacks, query) && mergeSet(spec, query, back) && refusals == before;
+  if (isJoined) sendGroups(node, spec, query, start, end, trigger);
+  else sendNoMemory(node);
+  setReset(query);
+}
+
+/** Saves the groups of the part of the front that is still in the window, and how far the back is filled. */
 export function stacksSave(spec: usize, state: usize): void {
   const stacks = <usize>load<u32>(state, W_STACKS);
-  const error = <usize>load<u32>(stacks, SET_ERROR);
-  writeBool(error != 0);
-  if (error) writeBytes(error, load<u32>(stacks, SET_ERROR_LEN));
-  const from = load<u32>(stacks, FROM);
-  groupsSave(spec, <usize>load<u32>(stacks, LIST) + (<usize>from << 2), load<u32>(stacks, COUNT) - from);
+  const inFront = frontCount(stacks);
+  let groups: u32 = 0;
+  for (let i: u32 = 0; i < inFront; i++) groups += <u32>(frontGroup(stacks, i) != 0);
+  writeU32(inFront);
+  writeU32(groups);
+  for (let i: u32 = 0; i < inFront; i++) {
+    const group = frontGroup(stacks, i);
+    if (group) groupSave(spec, group);
+  }
+  writeU32(load<u32>(stacks, TAKEN));
+  writeBool(load<u32>(stacks, AGAIN) != 0);
+  writeU32(load<u32>(stacks, FAILED));
 }
 
-/** Fills the front, which must be empty. */
+/** Fills stacks that were just made; rows and back are there already. */
 export function stacksLoad(node: usize, spec: usize, state: usize): void {
   const stacks = <usize>load<u32>(state, W_STACKS);
-  if (readBool()) {
-    const reason = readBytes(stacks + SET_VALUES);
-    store<u32>(stacks, <u32>offOf(reason), SET_ERROR);
-    store<u32>(stacks, lenOf(reason), SET_ERROR_LEN);
-  }
-  // A group for each of the first rows that are kept.
-  const n = groupsLoad(spec, stacks, load<u32>(state + W_ROWS, ROWS_COUNT));
-  if (!reserve(node, stacks, n)) readFail(LoadFault.MEMORY);
-  else {
-    listGroups(stacks, n);
-    store<u32>(stacks, n, COUNT);
-  }
-}
-
-function listGroups(stacks: usize, n: u32): void {
-  const list = <usize>load<u32>(stacks, LIST);
-  let group = <usize>load<u32>(stacks, SET_FIRST);
-  for (let i: u32 = 0; i < n; i++) {
-    store<u32>(list + (<usize>i << 2), <u32>group);
-    group = <usize>load<u32>(group, GROUP_NEXT);
-  }
-}
-
-function reserve(node: usize, stacks: usize, n: u32): bool {
-  const capacity = load<u32>(stacks, CAPACITY);
-  if (n <= capacity) return true;
-  const acct = accountOf(node);
-  const wanted = (n + (n >> 1) + 15) & ~15;
-  const next = alloc(wanted << 2, acct);
-  if (!next) return false;
-  free(<usize>load<u32>(stacks, LIST), capacity << 2, acct);
-  store<u32>(stacks, <u32>next, LIST);
-  store<u32>(stacks, wanted, CAPACITY);
-  return true;
-}
-
-/** Sends the window that ends with the row just taken. */
-export function stacksSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
-  const stacks = <usize>load<u32>(state, W_STACKS);
-  const query = stacks + QUERY;
-  if (load<u32>(state + W_SET, SET_ERROR) | load<u32>(stacks, SET_ERROR)) {
-    const failure = failureOf(spec, state, <usize>load<u32>(node, N_PROGRAM));
-    if (failure) {
-      sendFailure(node, offOf(failure), lenOf(failure));
+  const rows = load<u32>(state + W_ROWS, ROWS_COUNT);
+  const inFront = readUpTo(rows);
+  const groups = groupsLoad(spec, stacks + ENTRIES, inFront);
+  const taken = readUpTo(rows - inFront);
+  const again = readBool();
+  const failed = readUpTo(rows);
+  if (readFails()) return;
+  if (inFront) {
+    if (!makeFront(spec, state, stacks, <usize>load<u32>(node, N_PROGRAM), inFront, accountOf(node), false)) {
+      readFail(LoadFault.MEMORY);
       return;
     }
-    // The row that failed has left the window.
-    if (!turn(node, spec, state, stacks)) {
-      exhaust(node);
+    if (frontKeyed(stacks) != groups) {
+      readFail(LoadFault.DAMAGED);
       return;
     }
+    linkFront(spec, stacks, false);
   }
-  const hasFront = load<u32>(stacks, FROM) < load<u32>(stacks, COUNT);
-  const front = hasFront ? <usize>load<u32>(<usize>load<u32>(stacks, LIST) + (<usize>load<u32>(stacks, FROM) << 2)) : 0;
-  const back = load<u32>(state + W_SET, SET_COUNT) ? <usize>load<u32>(state + W_SET, SET_FIRST) : 0;
-  if (front || back) {
-    const before = refusals;
-    const group = findNullGroup(spec, query);
-    if (!group) {
-      sendNoMemory(node);
-      return;
-    }
-    keepOf(spec, group, front ? front : back);
-    if (front) mergeGroup(spec, query, group, front);
-    if (back) mergeGroup(spec, query, group, back);
-    if (refusals != before) {
-      setReset(query);
-      sendNoMemory(node);
-      return;
-    }
-  }
-  sendGroups(node, spec, query, start, end, end);
-  setReset(query);
+  store<u32>(stacks, taken, TAKEN);
+  store<u32>(stacks, <u32>again, AGAIN);
+  store<u32>(stacks, failed, FAILED);
+  store<u32>(stacks, 0, FIRST_FAILED);
 }

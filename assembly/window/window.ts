@@ -64,7 +64,7 @@ export function windowOpen(node: usize): bool {
   setInit(state + W_SET, acct);
   keptInit(spec, state, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
-  if (hasPanes(spec) && !panesOpen(node, spec, state)) return false;
+  if (hasPanes(spec) && !panesOpen(node, state)) return false;
   if (load<u32>(spec, WINDOW_KIND) == WindowKind.STATE && load<u16>(spec, WINDOW_PARTITION) != NO_INPUT) {
     const partitions = partitionsNew(acct);
     store<u32>(state, <u32>partitions, W_PARTITIONS);

@@ -29,9 +29,8 @@ export function growthWarnings(root: Logical): string[] {
 function windowWarnings(node: WindowNode, chain: readonly Logical[], row: OutputRow | null): string[] {
   const overlap = overlapOf(node);
   if (overlap === null) return [];
-  const fns = aggregatesIn(...chain.flatMap(valuesOf)).flatMap(({ fn }) =>
-    aggregates[fn].isLong ? aggregates[fn].sql : [],
-  );
+  const called = aggregatesIn(...chain.flatMap(valuesOf)).map(({ fn }) => aggregates[fn]);
+  const fns = called.flatMap(({ isLong, sql }) => (isLong ? sql : []));
   const isJoined = chain.some((other) => other.kind === 'join' && inputsOf(other).includes(node));
   const sends = isJoined
     ? 'joins all its rows'
@@ -40,7 +39,17 @@ function windowWarnings(node: WindowNode, chain: readonly Logical[], row: Output
       : fns.length > 0
         ? `sends all that ${[...new Set(fns)].join(' and ')} ${fns.length > 1 ? 'gather' : 'gathers'}`
         : undefined;
-  if (sends === undefined) return [];
+  if (sends === undefined) {
+    const walking = called.flatMap(({ keepsValues, isFixed, sql }) =>
+      !keepsValues && (isFixed || node.window.kind === 'hopping') ? [] : sql,
+    );
+    if (!node.isGrouped || walking.length === 0) return [];
+    return [
+      `the ${node.window.kind} window goes through all its rows ${overlap} for ${[...new Set(walking)].join(' and ')}: its ` +
+        'work grows with the square of its input; aggregates of fixed size alone, a shorter window or a condition for its ' +
+        'trigger bound it',
+    ];
+  }
   return [
     `the ${node.window.kind} window ${sends} ${overlap}: its output grows with the square of its input; ` +
       'an aggregate of fixed size, a shorter window or a condition for its trigger bounds it',

@@ -81,6 +81,17 @@ const windows = fc.oneof(
   ),
 );
 
+/** Of many rows, or many of which a row is in. */
+const longWindows = fc.constantFrom(
+  'SLIDINGWINDOW(mi, 20)',
+  'SLIDINGWINDOW(mi, 20) OVER (WHEN a > 5)',
+  'SLIDINGWINDOW(mi, 20, 1)',
+  'HOPPINGWINDOW(ss, 600, 20)',
+  'HOPPINGWINDOW(ss, 610, 20)',
+  'COUNTWINDOW(90, 1)',
+  'COUNTWINDOW(90, 7)',
+);
+
 const text = fc.constantFrom('', 'a', 'bb', 'é', 'a text that is longer than sixteen bytes', 'x'.repeat(300));
 const row = fc.record(
   {
@@ -110,7 +121,7 @@ interface Piece {
   moves: [boolean, boolean];
 }
 
-function pieces(names: readonly string[]): fc.Arbitrary<Piece[]> {
+function pieces(names: readonly string[], mostRows: number): fc.Arbitrary<Piece[]> {
   return fc.array(
     fc.record({
       name: fc.constantFrom(...names),
@@ -120,7 +131,7 @@ function pieces(names: readonly string[]): fc.Arbitrary<Piece[]> {
           // Behind the newest: within the tolerance or too late; before it: time goes on.
           ageMs: fc.oneof(fc.constant(0), fc.integer({ min: -3000, max: 2000 }), fc.constantFrom(-20_000, 60_000)),
         }),
-        { maxLength: 8 },
+        { maxLength: mostRows, size: 'max' },
       ),
       waitMs: fc.constantFrom(0, 1, 500, 1000, 2500, 7000),
       cut: fc.integer({ min: 0, max: 100 }),
@@ -176,6 +187,28 @@ const grouped = fc
       sql: `SELECT ${columns.join(', ')} FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having} ${limit}`,
     };
   });
+
+/** Aggregates whose states can be joined, in windows in which that saves work. */
+const longGrouped = fc
+  .record({
+    list: fc.uniqueArray(
+      fc.constantFrom(
+        ...['count(*)', 'sum(a)', 'avg(n)', 'min(a)', 'max(b)', 'last_value(b, true)', 'percentile_approx(a, 0.5)'],
+        ...['avg(a) FILTER (WHERE n > 2)', 'max(upper(b)) FILTER (WHERE a > 0)', 'last_value(o, false)', 'stddev(n)'],
+      ),
+      { minLength: 1, maxLength: 4 },
+    ),
+    keys: fc.constantFrom([], ['b'], ['k'], ['b', 'k']),
+    window: longWindows,
+    tail,
+  })
+  .map(({ list, keys, window, tail: { where, having } }) => ({
+    names: ['s'],
+    sql:
+      `SELECT ${[...keys, 'n', ...list.map(named), 'window_start() AS ws'].join(', ')} ` +
+      `FROM s ${where} GROUP BY ${[...keys, window].join(', ')} ${having}`,
+    mostRows: 60,
+  }));
 
 function named(aggregate: string, i: number): string {
   const [call, filter] = aggregate.split(' FILTER ');
@@ -278,7 +311,8 @@ const looked = fc
       `${more ? `${type} JOIN w ON v.b = w.b` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
   }));
 
-const statements = fc.oneof(
+const statements: fc.Arbitrary<{ names: string[]; sql: string; mostRows?: number }> = fc.oneof(
+  { weight: 3, arbitrary: longGrouped },
   { weight: 6, arbitrary: grouped },
   { weight: 4, arbitrary: plainRows },
   { weight: 1, arbitrary: unwindowed },
@@ -309,7 +343,7 @@ export const stateCases: fc.Arbitrary<StateCase> = fc
     late: fc.constantFrom(0, 1000, 3000),
     retain: fc.constantFrom(2, 50),
   })
-  .chain(({ statement: { names, sql }, isEventTime, late, retain }) =>
+  .chain(({ statement: { names, sql, mostRows = 8 }, isEventTime, late, retain }) =>
     fc.record({
       statements: fc.constant(
         names.map((name) =>
@@ -330,7 +364,7 @@ export const stateCases: fc.Arbitrary<StateCase> = fc
         },
         props: given,
       })),
-      arrivals: pieces(names).map(arrivalsOf),
+      arrivals: pieces(names, mostRows).map(arrivalsOf),
       movesAtLast: fc.boolean(),
       portion: fc.constantFrom(1, 100, 100_000),
     }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AggregatePlan, col, type NodePlan, type WindowPlan } from '../../kernels/ir.js';
-import type { Value } from '../../kernels/value.js';
+import { type Value, ValueError } from '../../kernels/value.js';
 import { naiveEventTime, naiveWindows, type Row, releasesOf, type Sent } from './naive-windows.js';
 import { type Message, WindowKernel } from './window-kernel.js';
 
@@ -22,6 +22,16 @@ const aggs: AggregatePlan[] = [
 /** Keeps all values of a window, which takes other ways than aggregates of fixed size. */
 const collecting: AggregatePlan[] = [...aggs.slice(0, 3), { fn: 'collect', args: [col(2)] }];
 
+type RowPart = Omit<Row, 'ts' | 'id'> & { step: number };
+
+function inTime(parts: RowPart[]): Row[] {
+  let ts = 61_000;
+  return parts.map(({ step, ...rest }, id): Row => {
+    ts = Math.max(1, ts + step);
+    return { ...rest, id, ts };
+  });
+}
+
 const rowsArbitrary = fc
   .array(
     fc.record({
@@ -38,13 +48,32 @@ const rowsArbitrary = fc
     }),
     { maxLength: 60, size: 'max' },
   )
-  .map((parts) => {
-    let ts = 61_000;
-    return parts.map(({ step, ...rest }, id): Row => {
-      ts = Math.max(1, ts + step);
-      return { ...rest, id, ts };
-    });
-  });
+  .map(inTime);
+
+/** So many rows that windows hold hundreds of them, with pauses in which all leave. */
+const manyRows = fc
+  .array(
+    fc.record({
+      step: fc.oneof(
+        { weight: 60, arbitrary: fc.integer({ min: 0, max: 200 }) },
+        { weight: 4, arbitrary: fc.integer({ min: -1500, max: 3000 }) },
+        { weight: 1, arbitrary: fc.constantFrom(15_000, 40_000) },
+      ),
+      k: fc.oneof(
+        {
+          weight: 3,
+          arbitrary: fc.constantFrom<Row['k']>('a', 'b', '', 'a long key of more than 16 bytes', 1, '1', null),
+        },
+        { weight: 1, arbitrary: fc.integer({ min: 0, max: 40 }).map((n): Row['k'] => `key ${n}`) },
+      ),
+      v: fc.option(fc.integer({ min: -5, max: 20 }), { nil: null }),
+      isIn: fc.integer({ min: 0, max: 5 }).map((n) => n > 0),
+      starts: fc.integer({ min: 0, max: 40 }).map((n) => n < 3),
+      ends: fc.boolean(),
+    }),
+    { minLength: 80, maxLength: 300, size: 'max' },
+  )
+  .map(inTime);
 
 const timed = fc.constantFrom<WindowPlan>(
   { kind: 'tumbling', unitMs: 1000, lengthMs: 2000 },
@@ -67,6 +96,25 @@ const counted = fc
   .record({ length: fc.integer({ min: 1, max: 7 }), step: fc.integer({ min: 1, max: 7 }) })
   .map(({ length, step }): WindowPlan => ({ kind: 'count', length, step }));
 const windowArbitrary = fc.oneof({ weight: 12, arbitrary: timed }, { weight: 2, arbitrary: counted });
+
+/** In which rows are in many windows, or windows of many rows. */
+const longWindows = fc.oneof(
+  fc.constantFrom<WindowPlan>(
+    { kind: 'hopping', unitMs: 1000, lengthMs: 30_000, hopMs: 1000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 7000, hopMs: 3000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 31_000, hopMs: 2000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 25_000, hopMs: 3000 },
+    { kind: 'hopping', unitMs: 1000, lengthMs: 3000, hopMs: 5000 },
+    { kind: 'sliding', lengthMs: 10_000, delayMs: 0 },
+    { kind: 'sliding', lengthMs: 30_000, delayMs: 0 },
+    { kind: 'sliding', lengthMs: 20_000, delayMs: 0, trigger: col(4) },
+    { kind: 'sliding', lengthMs: 15_000, delayMs: 2000 },
+    { kind: 'sliding', lengthMs: 20_000, delayMs: 7000, trigger: col(4) },
+  ),
+  fc
+    .record({ length: fc.integer({ min: 60, max: 200 }), step: fc.integer({ min: 1, max: 40 }) })
+    .map(({ length, step }): WindowPlan => ({ kind: 'count', length, step })),
+);
 
 function cut<T>(items: T[], sizes: number[]): T[][] {
   const parts: T[][] = [];
@@ -101,18 +149,22 @@ function grouped({ rows }: Sent, hasKey: boolean, collects: boolean): Value[][] 
 
 const listed = ({ rows }: Sent): Value[][] => rows.map((row) => [row.k, row.id]);
 
-test('every kind of window sends what its definition says, in event time', () => {
+function checkAgainstDefinitions(
+  anyRows: fc.Arbitrary<Row[]>,
+  anyWindow: fc.Arbitrary<WindowPlan>,
+  options: { numRuns: number; mostInBatch: number },
+): void {
   fc.assert(
     fc.property(
-      rowsArbitrary,
-      windowArbitrary,
+      anyRows,
+      anyWindow,
       fc.boolean(),
       fc.boolean(),
       fc.boolean(),
       fc.boolean(),
       fc.boolean(),
       fc.constantFrom(0, 1000, 2500),
-      fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.integer({ min: 1, max: options.mostInBatch }), { minLength: 1, maxLength: 4 }),
       (rows, window, isGrouped, hasKey, collects, hasWhere, sendEmpty, lateToleranceMs, sizes) => {
         const order: Extract<NodePlan, { kind: 'eventTime' }> = {
           kind: 'eventTime',
@@ -170,8 +222,16 @@ test('every kind of window sends what its definition says, in event time', () =>
         assert.equal(times, sentTimes);
       },
     ),
-    { numRuns: 1500 },
+    { numRuns: options.numRuns },
   );
+}
+
+test('every kind of window sends what its definition says, in event time', () => {
+  checkAgainstDefinitions(rowsArbitrary, windowArbitrary, { numRuns: 1500, mostInBatch: 25 });
+});
+
+test('windows of many rows and rows in many windows are sent as their definitions say', () => {
+  checkAgainstDefinitions(manyRows, longWindows, { numRuns: 60, mostInBatch: 120 });
 });
 
 /** A window of groups; what comes before it orders the rows. */
@@ -200,16 +260,59 @@ const groups = (window: WindowPlan): { plan: WindowNode; order: Extract<NodePlan
   },
 });
 
+test('a window fails as long as a row is in it whose WHERE or key failed, and no longer', () => {
+  const failed: ValueError = new ValueError('wrong');
+  fc.assert(
+    fc.property(
+      manyRows,
+      longWindows.filter(({ kind }) => kind !== 'count'),
+      fc.constantFrom('where', 'key'),
+      fc.array(fc.integer({ min: 0, max: 299 }), { maxLength: 6 }),
+      (rows, window, place, wrong) => {
+        const { plan } = groups(window);
+        const node = kernel.add({ ...plan, where: col(3) });
+        kernel.width = 5;
+        const sorted = rows.map((row) => ({ ...row, isIn: true })).sort((a, b) => a.ts - b.ts);
+        const isWrong = (row: Row) => wrong.includes(row.id);
+        const got: Message[] = [];
+        for (const part of cut(sorted, [70])) {
+          const values = part.map((row) => {
+            const [k, v, id, isIn, ...rest] = toValues(row);
+            return isWrong(row)
+              ? [place === 'key' ? failed : k, v, id, place === 'where' ? failed : isIn, ...rest, BigInt(row.ts)]
+              : [k, v, id, isIn, ...rest, BigInt(row.ts)];
+          });
+          got.push(...kernel.push(node, values));
+        }
+        kernel.remove(node);
+        const all =
+          window.kind === 'sliding' && window.trigger === undefined
+            ? sorted.map((row) => ({ ...row, starts: true }))
+            : sorted;
+        const expected = naiveWindows(window, all, sorted.at(-1)?.ts ?? 0, false);
+        assert.equal(
+          got.map(({ rows, error }) => (error === null ? rows.map((row) => row.slice(0, 5)) : error)),
+          expected.map((one) => (one.rows.some(isWrong) ? 'wrong' : grouped(one, true, false))),
+        );
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
 for (const window of [
   { kind: 'sliding', lengthMs: 3000, delayMs: 1000 },
+  { kind: 'sliding', lengthMs: 20_000, delayMs: 0 },
+  { kind: 'hopping', unitMs: 1000, lengthMs: 31_000, hopMs: 2000 },
+  { kind: 'count', length: 100, step: 3 },
   { kind: 'state', begin: col(4), emit: col(5), partition: col(0) },
 ] satisfies WindowPlan[]) {
-  test(`${window.kind} windows of random input give all memory back`, () => {
+  test(`${JSON.stringify(window)}: all memory comes back`, () => {
     const { plan, order } = groups(window);
     const run = () => {
       const top = kernel.add(order, { isLast: false });
       const node = kernel.add(plan, { parent: top });
-      for (const rows of fc.sample(rowsArbitrary, { seed: 7, numRuns: 20 })) {
+      for (const rows of fc.sample(fc.oneof(rowsArbitrary, manyRows), { seed: 7, numRuns: 12 })) {
         kernel.push(top, rows.map(toValues), { kind: 'eventTime' });
       }
       kernel.remove(node);

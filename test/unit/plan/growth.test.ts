@@ -23,6 +23,14 @@ const growing: [sql: string, warning: RegExp][] = [
     'SELECT deduplicate(a, true) AS c FROM s GROUP BY SLIDINGWINDOW(ss, 10)',
     /sends all that deduplicate gathers with each row/,
   ],
+  [
+    'SELECT a, median(b) AS m, sum(b) AS t FROM s GROUP BY a, SLIDINGWINDOW(hh, 1)',
+    /^the sliding window goes through all its rows with each row for median: its work grows with the square/,
+  ],
+  [
+    'SELECT percentile_approx(b, 0.9) AS m FROM s GROUP BY COUNTWINDOW(1000, 1)',
+    /^the count window goes through all its rows 1000 times for percentile_approx/,
+  ],
   ['SELECT * FROM s GROUP BY SLIDINGWINDOW(hh, 1)', /^the sliding window sends all its rows with each row/],
   ['SELECT a FROM s GROUP BY HOPPINGWINDOW(ss, 600, 1)', /^the hopping window sends all its rows 600 times/],
   [
@@ -61,6 +69,9 @@ for (const sql of [
   'SELECT a FROM s',
   'SELECT a, count(*) AS n FROM s GROUP BY a, SLIDINGWINDOW(hh, 1)',
   'SELECT avg(a) AS n FROM s GROUP BY SLIDINGWINDOW(hh, 1)',
+  'SELECT a, min(b) FILTER (WHERE c > 1) AS n FROM s GROUP BY a, COUNTWINDOW(100000, 1)',
+  'SELECT percentile_approx(b, 0.9) AS m FROM s GROUP BY HOPPINGWINDOW(ss, 600, 1)',
+  'SELECT median(b) AS m FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
   'SELECT collect(*) AS c FROM s GROUP BY SLIDINGWINDOW(hh, 1) OVER (WHEN a = 1)',
   'SELECT collect(*) AS c FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
   'SELECT * FROM s GROUP BY HOPPINGWINDOW(ss, 10, 5)',
