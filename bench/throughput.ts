@@ -16,9 +16,8 @@ const quietMs = 150;
 export async function throughput(run: Run): Promise<void> {
   const { workload, options, engine, generator, result } = run;
   const file = join(run.folder, 'out.txt');
-  await engine.createRule(RULE, options.sql || workload.sql, {
-    file: { path: file, fileType: 'lines', ...options.sinkProps },
-  });
+  const action = { file: { path: file, fileType: 'lines', ...options.sinkProps } };
+  await engine.createRule(RULE, options.sql || workload.sql, action, workload.options);
   await generator.subscribed();
   const warm = options.rate > 0 ? 0 : warmUp;
   if (warm > 0) {

@@ -29,6 +29,8 @@ export function twinJob(kind: TwinKind, lines: (line: string) => void, flush: ()
         },
         settle: flush,
       };
+    case 'sliding':
+      return { take: new Sliding(kind.rows, lines).take, settle: flush };
     case 'group': {
       const groups = new Groups(lines, flush);
       if (kind.session === undefined) groups.sendEvery(kind.windowMs);
@@ -103,4 +105,49 @@ class Groups {
     if (rows.length > 0) this.#lines(JSON.stringify(rows));
     this.#flush();
   }
+}
+
+/**
+ * The last rows in rings, their sum kept by adding and subtracting, and the places of the rows that are larger than all
+ * behind them.
+ */
+class Sliding {
+  readonly #rows: number;
+  readonly #lines: (line: string) => void;
+  readonly #temps: Float64Array;
+  readonly #speeds: Float64Array;
+  readonly #largest: Float64Array;
+  #first = 0;
+  #to = 0;
+  #count = 0;
+  #sum = 0;
+
+  constructor(rows: number, lines: (line: string) => void) {
+    this.#rows = rows;
+    this.#lines = lines;
+    this.#temps = new Float64Array(rows);
+    this.#speeds = new Float64Array(rows);
+    this.#largest = new Float64Array(rows + 1);
+  }
+
+  readonly take: Take = (data, _topicAt, payloadAt, end) => {
+    const { id, temp, speed } = JSON.parse(data.toString('utf8', payloadAt, end));
+    const [rows, ring] = [this.#rows, this.#largest.length];
+    const i = this.#count++;
+    const place = i % rows;
+    this.#sum += temp - (i >= rows ? (this.#temps[place] as number) : 0);
+    if (this.#first < this.#to && (this.#largest[this.#first % ring] as number) <= i - rows) this.#first++;
+    this.#temps[place] = temp;
+    this.#speeds[place] = speed;
+    while (
+      this.#first < this.#to &&
+      (this.#speeds[(this.#largest[(this.#to - 1) % ring] as number) % rows] as number) <= speed
+    ) {
+      this.#to--;
+    }
+    this.#largest[this.#to++ % ring] = i;
+    const n = Math.min(i + 1, rows);
+    const max = this.#speeds[(this.#largest[this.#first % ring] as number) % rows] as number;
+    this.#lines(JSON.stringify([{ avg_temp: this.#sum / n, id, max_speed: max, n }]));
+  };
 }

@@ -2,6 +2,7 @@
 import { ID_MARK } from '../gen/frames.js';
 import { groupChecker } from './check-groups.js';
 import { rowChecker } from './check-rows.js';
+import { slidingChecker } from './check-sliding.js';
 import { type Reading, readings, telemetryMessages } from './telemetry.js';
 import { BLOCK_ROWS, BLOCKS, random, type Workload } from './workload.js';
 
@@ -111,6 +112,21 @@ function rawChecker(cycle: { topic: string; value: string }[], count: number) {
   };
 }
 
+/** Rows of a sliding window of 10 s: ids are times, one each millisecond. */
+const SLIDING_ROWS = 10_001;
+
+const sliding: Workload = {
+  ...w1,
+  name: 'sliding',
+  title: 'sliding window of 10,000 rows, a message each',
+  ddl: ddl('telem', COLUMNS, 'bench/telem', ', TIMESTAMP="id"'),
+  ddlSchemaless: ddl('telem', '', 'bench/telem', ', TIMESTAMP="id"'),
+  sql: 'SELECT max(id) AS id, count(*) AS n, avg(temp) AS avg_temp, max(speed) AS max_speed FROM telem GROUP BY SLIDINGWINDOW(ss,10)',
+  options: { isEventTime: true, lateTolerance: 0 },
+  checker: (_dataSet, count) => slidingChecker(readings(1000).flat(), count, SLIDING_ROWS),
+  twin: { kind: 'sliding', rows: SLIDING_ROWS },
+};
+
 const latency: Workload = {
   ...w1,
   name: 'latency',
@@ -151,6 +167,7 @@ const named: Workload[] = [
     false,
   ),
   grouped('w5', 'session windows, 2,000 devices', 2000, 'bench/telem', 'SESSIONWINDOW(ss,10,2)', 14_000, true),
+  sliding,
   rules,
   latency,
 ];

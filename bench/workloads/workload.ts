@@ -24,6 +24,8 @@ export interface Workload {
   /** The same without declared columns. */
   ddlSchemaless: string;
   sql: string;
+  /** Options of its rule. */
+  options?: Record<string, unknown>;
   /** Topic filter the stream subscribes to. */
   topic: string;
   /** Blocks of equal size, sent in turn. */
@@ -39,6 +41,7 @@ export interface Workload {
 export type TwinKind =
   | { kind: 'filter' }
   | { kind: 'group'; windowMs: number; session?: { maxMs: number; timeoutMs: number } }
+  | { kind: 'sliding'; rows: number }
   | { kind: 'raw' };
 
 export const BLOCK_ROWS = 10_000;
