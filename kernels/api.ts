@@ -74,6 +74,8 @@ export interface HostCalls {
    * the request, from outside; called while the kernel runs.
    */
   onAsk?(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void;
+  /** Offset of local time from UTC at a time, both ms; without it all zones are UTC. */
+  zoneOffset?(zone: string, at: number): number;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
   call(fn: number, args: HostColumns): void;
 }
@@ -161,8 +163,8 @@ export interface LinkedNode {
   sendError?: boolean;
   /** Wall clock, epoch ms: the start of the rule, from which the first window counts; Date.now() when left out. */
   now?: number;
-  /** Offset of local time from UTC, ms: windows of days end at local midnight. Default 0. */
-  zoneMs?: number;
+  /** Time zone by its name: windows of days end at its midnight, those of hours count from there. Default UTC. */
+  zone?: string;
   /** What the node keeps may be saved: the kernel notes what tells it from others. All nodes above must be so. */
   isSaved?: boolean;
 }

@@ -40,6 +40,7 @@ import { type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
+import { zoneOf } from './zones.js';
 
 export { KernelError, ProtocolError } from './error.js';
 
@@ -119,6 +120,7 @@ class WasmKernel implements Kernel {
         ask: guarded((node: number, request: number, count: number, table: number, keys: number) =>
           this.host.onAsk?.(node >>> 0, request, keysAt(this.access, table >>> 0, keys, count), count),
         ),
+        zoneOffset: (zone: number, at: number) => this.host.zoneOffset?.(zoneOf(zone), at) ?? 0,
         call: hostCallImport(
           () => this.access,
           (fn, columns) => this.host.call(fn, columns),

@@ -10,6 +10,7 @@ import { encodeKeyedTable, encodeLookup } from './lookup-spec.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './program.js';
 import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
+import { zoneNumber } from './zones.js';
 
 export interface NodeImage {
   kind: number;
@@ -81,7 +82,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.window,
         program: program(plan.program),
-        spec: encodeWindow(linkWindow(plan, operand), linked.zoneMs ?? 0),
+        spec: encodeWindow(linkWindow(plan, operand), zoneNumber(linked.zone ?? 'UTC')),
         sendsErrors,
         isShareable: false,
       };

@@ -85,9 +85,9 @@ function positive(value: number, what: string): number {
 
 /**
  * Describes a window node.
- * @param zoneMs offset of local time from UTC: windows of days end at local midnight
+ * @param zone number of the time zone (zones.ts), 0 UTC: windows of days end at its midnight
  */
-export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
+export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   const { window } = plan;
   const times = timesOf(window);
   const inputs = new Inputs();
@@ -126,7 +126,7 @@ export function encodeWindow(plan: WindowNode, zoneMs: number): Uint8Array {
     step: times.stepMs,
     countLength: times.countLength,
     countStep: times.countStep,
-    zone: zoneMs,
+    zone,
     timestamp: isMessage ? NONE : (plan.timestamp ?? NONE),
     trigger,
     where,

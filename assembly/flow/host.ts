@@ -35,6 +35,11 @@ export declare function hostStateOut(at: usize, len: u32): void;
 @external("host", "stateIn")
 export declare function hostStateIn(at: usize, len: u32): u32;
 
+/** Offset of local time from UTC in a zone at a time, both milliseconds. */
+// @ts-ignore: decorator
+@external("host", "zoneOffset")
+export declare function hostZoneOffset(zone: u32, ms: f64): f64;
+
 /** Monotonic clock, microseconds. */
 // @ts-ignore: decorator
 @external("host", "clock")

@@ -36,14 +36,14 @@ export namespace WindowFlag {
 //   24   step f64   hop, timeout of a session or delay of a sliding window, ms
 //   32   countLength u32   rows of a count window
 //   36   countStep u32   rows between its ends
-//   40   zone f64   offset of local time from UTC, ms
-//   48   timestamp u16   operand, 0xffff none
-//   50   trigger u16   index of an input, 0xffff none
-//   52   where u16   index of an input, 0xffff none
-//   54   emit u16   index of an input, 0xffff none
-//   56   start u16   of a message: index of the input with its start
-//   58   end u16   of a message: index of the input with its end
-//   60   partition u16   of a state window: index of the input its rows are partitioned by, 0xffff none
+//   40   zone u32   number of the time zone, 0 UTC
+//   44   timestamp u16   operand, 0xffff none
+//   46   trigger u16   index of an input, 0xffff none
+//   48   where u16   index of an input, 0xffff none
+//   50   emit u16   index of an input, 0xffff none
+//   52   start u16   of a message: index of the input with its start
+//   54   end u16   of a message: index of the input with its end
+//   56   partition u16   of a state window: index of the input its rows are partitioned by, 0xffff none
 //   64   inputs u32   count
 //   68   keys u32   count
 //   72   keeps u32   count
@@ -60,13 +60,13 @@ export const WINDOW_STEP: usize = 24;
 export const WINDOW_COUNT_LENGTH: usize = 32;
 export const WINDOW_COUNT_STEP: usize = 36;
 export const WINDOW_ZONE: usize = 40;
-export const WINDOW_TIMESTAMP: usize = 48;
-export const WINDOW_TRIGGER: usize = 50;
-export const WINDOW_WHERE: usize = 52;
-export const WINDOW_EMIT: usize = 54;
-export const WINDOW_START: usize = 56;
-export const WINDOW_END: usize = 58;
-export const WINDOW_PARTITION: usize = 60;
+export const WINDOW_TIMESTAMP: usize = 44;
+export const WINDOW_TRIGGER: usize = 46;
+export const WINDOW_WHERE: usize = 48;
+export const WINDOW_EMIT: usize = 50;
+export const WINDOW_START: usize = 52;
+export const WINDOW_END: usize = 54;
+export const WINDOW_PARTITION: usize = 56;
 export const WINDOW_INPUTS: usize = 64;
 export const WINDOW_KEYS: usize = 68;
 export const WINDOW_KEEPS: usize = 72;

@@ -1,20 +1,74 @@
 // Ends of aligned windows: multiples of the step within the natural unit above the unit of the window (seconds within the
-// minute, minutes within the hour, hours within the day, milliseconds within the second; days from local midnight).
+// minute, minutes within the hour, hours within the day, milliseconds within the second; days from local midnight). Where the
+// clocks of the zone are set, days and steps of several hours end by them and are longer or shorter by that.
+import { hostZoneOffset } from '../flow/host';
 
 const SECOND: f64 = 1000;
 const MINUTE: f64 = 60000;
-const HOUR: f64 = 3600000;
+export const HOUR: f64 = 3600000;
 const DAY: f64 = 86400000;
 
-/**
- * First aligned end after `ms`. `zoneMs` is the offset of local time from UTC.
- * A step that does not divide the natural unit starts anew with each unit, but the ends that follow this one just add the
- * step.
- */
-export function alignedEnd(ms: f64, unitMs: f64, stepMs: f64, zoneMs: f64): f64 {
-  const local = ms + zoneMs;
-  if (unitMs >= DAY) return floor(local / DAY) * DAY + stepMs - zoneMs;
+// @ts-ignore: decorator
+@inline function offsetAt(zone: u32, ms: f64): f64 {
+  return zone ? hostZoneOffset(zone, ms) : 0;
+}
+
+/** The next end after `ms` in local time; both are local. */
+function localEnd(local: f64, unitMs: f64, stepMs: f64): f64 {
+  if (unitMs >= DAY) return floor(local / DAY) * DAY + stepMs;
   const above = unitMs >= HOUR ? DAY : unitMs >= MINUTE ? HOUR : unitMs >= SECOND ? MINUTE : SECOND;
   const base = floor(local / above) * above;
-  return base + (floor((local - base) / stepMs) + 1) * stepMs - zoneMs;
+  return base + (floor((local - base) / stepMs) + 1) * stepMs;
+}
+
+/**
+ * First aligned end after `ms` in a zone. A step that does not divide the natural unit starts anew with each unit, but the
+ * ends that follow this one (`endAfter`) just add the step.
+ */
+export function alignedEnd(ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
+  const offset = offsetAt(zone, ms);
+  const end = localEnd(ms + offset, unitMs, stepMs);
+  return zone && unitMs >= HOUR ? instantOf(end, offset, ms, unitMs, stepMs, zone) : end - offset;
+}
+
+/** The `steps`-th end after `end`, which is one. */
+export function endAfter(end: f64, steps: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
+  const next = end + steps * stepMs;
+  if (!zone || unitMs < HOUR) return next;
+  const offset = hostZoneOffset(zone, end);
+  const local = end + offset;
+  // Clocks may skip the midnight or hour at which a window ought to have ended: what follows is aligned again.
+  const unit = unitMs >= DAY ? DAY : DAY % stepMs == 0 ? stepMs : 0;
+  const base = unit ? floor(local / unit) * unit : local;
+  return instantOf(base + steps * stepMs, offset, end, unitMs, stepMs, zone);
+}
+
+/** Where a window of the length begins that ends at `end`. */
+export function startBefore(end: f64, unitMs: f64, lengthMs: f64, zone: u32): f64 {
+  const start = end - lengthMs;
+  if (!zone || unitMs < HOUR) return start;
+  const offset = hostZoneOffset(zone, end);
+  if (unitMs < DAY) {
+    const other = hostZoneOffset(zone, start);
+    if (other == offset || isOfHours(other - offset, unitMs, lengthMs)) return start;
+  }
+  return instantOf(start + offset, hostZoneOffset(zone, start - DAY), start - DAY, unitMs, lengthMs, zone);
+}
+
+/** Windows so short that setting the clocks leaves them aligned last as long as ever. */
+// @ts-ignore: decorator
+@inline function isOfHours(moved: f64, unitMs: f64, stepMs: f64): bool {
+  return unitMs < DAY && moved % stepMs == 0;
+}
+
+/**
+ * The first time after `after` at which clocks of the zone show `local`; where they skip it, as much later as they were set.
+ * At `after` they are ahead of UTC by `offset`.
+ */
+function instantOf(local: f64, offset: f64, after: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
+  const guess = local - offset;
+  const other = hostZoneOffset(zone, guess);
+  if (other == offset || isOfHours(other - offset, unitMs, stepMs)) return guess;
+  const moved = local - other;
+  return moved > after && hostZoneOffset(zone, moved) == other ? moved : guess;
 }

@@ -6,7 +6,7 @@ import { resume, rowTimes } from './frame';
 import {
   WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
 } from '../agg/spec';
-import { alignedEnd } from './align';
+import { alignedEnd, endAfter, startBefore } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
 import { panesEnd, panesSend } from './panes';
 import { timeOfRow } from './times';
@@ -28,12 +28,18 @@ const MAX_EMPTY: u32 = 1000;
   return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS) != 0;
 }
 
+/** Where the window begins that ends at `end`. */
+// @ts-ignore: decorator
+@inline function startOf(spec: usize, end: f64): f64 {
+  return startBefore(end, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+}
+
 /** Sets the first window so that `ms` lies in it. */
 export function alignedStart(spec: usize, state: usize, ms: f64): void {
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<f64>(spec, WINDOW_ZONE)), W_END);
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE)), W_END);
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
   const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
-  store<f64>(state, start > 0 ? start : load<f64>(state, W_END) - load<f64>(spec, WINDOW_LENGTH), W_START);
+  store<f64>(state, start > 0 ? start : startOf(spec, load<f64>(state, W_END)), W_START);
 }
 
 /** Takes the selected rows in, sending the windows that end before them. */
@@ -63,7 +69,8 @@ export function alignedPush(node: usize, spec: usize, state: usize): void {
 /** Sends the windows that end at or before `ms`. */
 export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): void {
   const step = stepOf(spec);
-  const length = load<f64>(spec, WINDOW_LENGTH);
+  const unit = load<f64>(spec, WINDOW_UNIT);
+  const zone = load<u32>(spec, WINDOW_ZONE);
   const isHopping = load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING;
   const sendsEmpty = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) != 0;
   let empty: u32 = 0;
@@ -72,18 +79,20 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
   while (end <= ms) {
     if (isExhausted(node)) return;
     if (isVoid(spec, state) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
-      end += (floor((ms - end) / step) + 1) * step;
-      store<f64>(state, end - length, W_START);
+      end = endAfter(end, floor((ms - end) / step) + 1, unit, step, zone);
+      // Windows that setting the clocks made shorter.
+      while (end <= ms) end = endAfter(end, 1, unit, step, zone);
+      store<f64>(state, startOf(spec, end), W_START);
       break;
     }
     const start = load<f64>(state, W_START);
     if (isInPanes(spec, state)) panesSend(node, spec, state, start, end);
     else if (isHopping) {
-      sendRange(node, spec, state, start, end, end, end - length, end, false);
-      rowsDropBefore(state + W_ROWS, end + step - length);
+      sendRange(node, spec, state, start, end, end, startOf(spec, end), end, false);
+      rowsDropBefore(state + W_ROWS, startOf(spec, endAfter(end, 1, unit, step, zone)));
     } else sendAll(node, spec, state, start, end, end);
-    end += step;
-    store<f64>(state, end - length, W_START);
+    end = endAfter(end, 1, unit, step, zone);
+    store<f64>(state, startOf(spec, end), W_START);
   }
   store<f64>(state, end, W_END);
 }

@@ -16,8 +16,8 @@ import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
 import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
 import { isConst, tagsOf, valsOf } from '../ops/operand';
 import {
-  WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WindowFlag, WindowKind, allMergeable, inputOperand,
-  setBind,
+  WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
+  allMergeable, inputOperand, setBind,
 } from '../agg/spec';
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset, setSeal,
@@ -30,6 +30,7 @@ import { writeF64, writeTime, writeU32 } from '../state/writer';
 import {
   FRONT_SIZE, frontDrop, frontFree, frontInit, frontJoin, frontLink, frontMark, frontPut, frontReserve, frontReset, frontSeal,
 } from './front';
+import { HOUR, endAfter, startBefore } from './align';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
 import { W_END, W_SET, W_STACKS } from './state';
 
@@ -52,7 +53,10 @@ const FEW: u32 = 16;
 /** True for windows that this serves. */
 export function hasPanes(spec: usize): bool {
   const isGrouped = (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.GROUPED) != 0;
-  return isGrouped && load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && allMergeable(spec);
+  if (!isGrouped || load<u32>(spec, WINDOW_KIND) != WindowKind.HOPPING || !allMergeable(spec)) return false;
+  // Where clocks are set, windows that begin between two ends do so at another distance from them.
+  const isRegular = !load<u32>(spec, WINDOW_ZONE) || load<f64>(spec, WINDOW_UNIT) < HOUR;
+  return isRegular || load<f64>(spec, WINDOW_LENGTH) % load<f64>(spec, WINDOW_STEP) == 0;
 }
 
 export function panesOpen(node: usize, state: usize): bool {
@@ -269,14 +273,18 @@ function join(spec: usize, panes: usize, set: usize, acct: usize): bool {
   return (load<u32>(panes, IN_FRONT) == 0 || frontJoin(spec, panes, set)) && mergeSet(spec, set, panes + BACK);
 }
 
+// @ts-ignore: decorator
+@inline function startOf(spec: usize, end: f64): f64 {
+  return startBefore(end, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+}
+
 /** Ends the pane under way and sends the window that ends with it. */
 export function panesSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
   const panes = <usize>load<u32>(state, W_STACKS);
   const acct = accountOf(node);
-  const length = load<f64>(spec, WINDOW_LENGTH);
   const begin = beginOf(spec, end);
   closePane(node, state, panes, load<f64>(panes, BEGUN) == begin ? end : begin);
-  dropUntil(panes, end - length, acct);
+  dropUntil(panes, startOf(spec, end), acct);
   if (load<u32>(panes, FAILED)) sendFirstFailure(node, panes);
   else {
     const set = state + W_SET;
@@ -289,7 +297,8 @@ export function panesSend(node: usize, spec: usize, state: usize, start: f64, en
     }
     setReset(set);
   }
-  dropUntil(panes, end + load<f64>(spec, WINDOW_STEP) - length, acct);
+  const next = endAfter(end, 1, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_STEP), load<u32>(spec, WINDOW_ZONE));
+  dropUntil(panes, startOf(spec, next), acct);
 }
 
 function sendFirstFailure(node: usize, panes: usize): void {

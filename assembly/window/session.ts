@@ -48,7 +48,7 @@ function open(spec: usize, state: usize, ms: f64): void {
   store<f64>(state, continues ? cut : ms, W_START);
   store<f64>(state, 0, W_END);
   store<u32>(state, 1, W_OPEN);
-  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<f64>(spec, WINDOW_ZONE)) + length, W_TICK);
+  store<f64>(state, alignedEnd(ms, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length, W_TICK);
 }
 
 /** Sends the open session if it ends before a row of the time `ms`. */

@@ -38,6 +38,13 @@ export const ruleOptionSpec = {
   logFilename: field.string().default('').check(logFileReason).doc('File in the log folder for the lines of this rule'),
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
+  timezone: field
+    .string()
+    .default('')
+    .check(timeZoneReason)
+    .doc(
+      'Time zone of the date functions, windows and schedule of the rule: Local or an IANA name; empty is that of the server',
+    ),
   maxFutureSkew: field
     .duration()
     .min(0)

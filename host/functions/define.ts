@@ -67,6 +67,8 @@ export interface FunctionDetails {
   example: string;
   /** Gives another value each time: never folded, never shared between expressions. */
   isVolatile?: boolean;
+  /** Reads times, or gives them: the zone of the rule follows the arguments, unless that is UTC. */
+  isZoned?: boolean;
   /** Checks literal arguments; returns the reason for a refusal. */
   check?: (args: readonly LiteralArg[]) => string | undefined;
 }
@@ -87,8 +89,8 @@ export function defineAggregate(
 
 /** Declares a function that is no aggregate; the kinds of implementation are mutually exclusive. */
 export function defineFunction(details: FunctionDetails & Implementation): FunctionDefinition {
-  const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check } = details;
-  const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, check };
+  const { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, check } = details;
+  const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, check };
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
   if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };

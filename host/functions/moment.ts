@@ -1,12 +1,15 @@
 /** Times as date functions see them: an instant and the zone offset with which it was written. */
 import { Instant } from '../../kernels/value.js';
 import { printed } from './printed.js';
+import { zoneOffset } from './time-zone.js';
 
 export interface Moment {
   /** Nanoseconds since the epoch. */
   nanos: bigint;
   /** Minutes east of UTC. */
   offset: number;
+  /** The zone that it was read in, where it came without an offset. */
+  zone?: string;
 }
 
 export interface TimeParts {
@@ -22,21 +25,26 @@ export interface TimeParts {
 }
 
 const nanosOfMinute = 60_000_000_000n;
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
 /** Largest milliseconds that a datetime of the kernel holds (MAX_TIME_MS). */
 const maxMs = 3.1e14;
 
 /** The forms of dates and times that the kernel's cast reads as well (assembly/text/time.ts). */
 const forms =
-  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:[Zz]|UTC|GMT|([+-])(\d{2}):?(\d{2})?)| *)?)? *$/;
+  /^ *(\d{4})(?:(\d{2})(\d{2})|([-/.])(\d{1,2})(?:\4(\d{1,2}))?)?(?:[Tt ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?(?: ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?)| *)?)? *$/;
 
-/** Reads a datetime, epoch milliseconds or a text in a common form. Throws for everything else. */
-export function momentFrom(value: unknown): Moment {
+/**
+ * Reads a datetime, epoch milliseconds or a text in a common form; what has no offset is in the zone, or in UTC without one.
+ * Throws for everything else.
+ */
+export function momentFrom(value: unknown, zone?: unknown): Moment {
   if (value instanceof Instant) return inRange(value.nanos, value.offset, value);
-  if (typeof value === 'bigint') return inRange(value * 1_000_000n, 0, value);
+  if (typeof value === 'bigint') return momentAt(inRange(value * 1_000_000n, 0, value).nanos, zone);
   if (typeof value === 'number' && Math.abs(value) <= maxMs)
-    return { nanos: BigInt(Math.trunc(value)) * 1_000_000n, offset: 0 };
+    return momentAt(BigInt(Math.trunc(value)) * 1_000_000n, zone);
   if (typeof value === 'string') {
-    const moment = readCommon(value);
+    const moment = readCommon(value, zone);
     if (moment !== undefined) return moment;
     throw new Error(`'${value}' cannot be read as a time`);
   }
@@ -48,25 +56,46 @@ function inRange(nanos: bigint, offset: number, value: unknown): Moment {
   return { nanos, offset };
 }
 
-function readCommon(text: string): Moment | undefined {
+/** The moment in a zone, in UTC without one. */
+export function momentAt(nanos: bigint, zone: unknown): Moment {
+  return typeof zone === 'string' ? { nanos, offset: zoneOffset(zone, msOf(nanos)), zone } : { nanos, offset: 0 };
+}
+
+function readCommon(text: string, zone: unknown): Moment | undefined {
   const found = forms.exec(text);
   if (found === null) return undefined;
   const number = (...groups: number[]) =>
     Number(groups.map((group) => found[group]).find((one) => one !== undefined) ?? 0);
   const hasDigits = (...groups: number[]) => groups.some((group) => found[group] !== undefined);
-  const minutes = number(12) * 60 + number(13);
-  return momentOf(
-    {
-      year: number(1),
-      month: hasDigits(2, 5) ? number(2, 5) : 1,
-      day: hasDigits(3, 6) ? number(3, 6) : 1,
-      hour: number(7),
-      minute: number(8),
-      second: number(9),
-      nanosecond: Number((found[10] ?? '').padEnd(9, '0').slice(0, 9)),
-    },
-    found[11] === '-' ? -minutes : minutes,
-  );
+  const parts = {
+    year: number(1),
+    month: hasDigits(2, 5) ? number(2, 5) : 1,
+    day: hasDigits(3, 6) ? number(3, 6) : 1,
+    hour: number(7),
+    minute: number(8),
+    second: number(9),
+    nanosecond: Number((found[10] ?? '').padEnd(9, '0').slice(0, 9)),
+  };
+  if (!hasDigits(11, 12)) return momentIn(parts, zone);
+  const minutes = number(13) * 60 + number(14);
+  return momentOf(parts, found[12] === '-' ? -minutes : minutes);
+}
+
+/** As `momentOf` for the clocks of a zone, of UTC without one: of a time that they show twice the first, a skipped one moves on. */
+export function momentIn(parts: TimeParts, zone: unknown): Moment | undefined {
+  const utc = momentOf(parts, 0);
+  if (typeof zone !== 'string' || utc === undefined) return utc;
+  const local = msOf(utc.nanos);
+  const before = zoneOffset(zone, local - dayMs);
+  const after = zoneOffset(zone, local + dayMs);
+  const isBefore = zoneOffset(zone, local - before * minuteMs) === before;
+  const isAfter = zoneOffset(zone, local - after * minuteMs) === after;
+  const offset = isBefore || !isAfter ? before : after;
+  return momentAt(utc.nanos - BigInt(offset) * nanosOfMinute, zone);
+}
+
+function msOf(nanos: bigint): number {
+  return Number(nanos / 1_000_000n);
 }
 
 /** The moment of a date and time of day in a zone; undefined when there is none, as on February 30. */

@@ -2,7 +2,7 @@
  * Patterns of times: `yyyy-MM-dd HH:mm:ss`, tokens yyyy yy M MM MMM MMMM d dd E EEE EEEE HH h hh m mm s ss S… a G z Z X XX
  * XXX; text in single quotes or behind a backslash stands for itself, as do all other characters.
  */
-import { type Moment, momentFrom, momentOf, partsOf, wholeOf } from './moment.js';
+import { type Moment, momentFrom, momentIn, momentOf, partsOf, wholeOf } from './moment.js';
 
 type Field =
   | 'year'
@@ -116,22 +116,24 @@ export function printTime(moment: Moment, source: string): string {
   return text;
 }
 
-/** The time of the clock in UTC; `digits` of a fraction, 0 to 6. */
-export function currentTime(source: string, digits: unknown = 0n): string {
-  const count = digits === null ? 0 : Number(wholeOf(digits));
+/** The time of the clock in a zone, UTC without one; `digits` of a fraction, 0 to 6. */
+export function currentTime(source: string, digits: unknown, zone: unknown): string {
+  const count = digits === null || digits === undefined ? 0 : Number(wholeOf(digits));
   if (count < 0 || count > 6) throw new Error(`a time has 0 to 6 digits of a fraction, not ${count}`);
-  const moment = momentFrom(Date.now());
+  const moment = momentFrom(Date.now(), zone);
   return printTime(moment, count === 0 ? source : `${source}.${'S'.repeat(count)}`);
 }
 
-/** Reads a text by a pattern; undefined when it does not fit. Without a zone it is UTC. Throws for a bad pattern. */
-export function readTime(text: string, source: string): Moment | undefined {
+/** Reads a text by a pattern; undefined when it does not fit. Without an offset it is in `zone`, or UTC. Throws for a bad pattern. */
+export function readTime(text: string, source: string, zone?: unknown): Moment | undefined {
   const fields = fieldsOf(text, formatOf(source));
   const hour = fields && hourOf(fields);
   if (fields === undefined || hour === undefined) return undefined;
   const [minute, second] = [Number(fields.get('minute') ?? 0), Number(fields.get('second') ?? 0)];
   const nanosecond = Number((fields.get('fraction') ?? '').padEnd(9, '0').slice(0, 9));
-  return momentOf({ ...dateOf(fields), hour, minute, second, nanosecond }, offsetOf(fields.get('zone')));
+  const parts = { ...dateOf(fields), hour, minute, second, nanosecond };
+  const offset = fields.get('zone');
+  return offset === undefined ? momentIn(parts, zone) : momentOf(parts, offsetOf(offset));
 }
 
 type FieldTexts = ReadonlyMap<Field, string>;
@@ -301,8 +303,7 @@ function zoneText(offset: number, width: number): string {
 }
 
 /** Minutes east of UTC. */
-function offsetOf(zone: string | undefined): number {
-  if (zone === undefined) return 0;
+function offsetOf(zone: string): number {
   const digits = zone.replace(':', '');
   const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3) || 0);
   return zone.startsWith('-') ? -minutes : minutes;

@@ -1,23 +1,60 @@
 /** Zones by their names, from the host's time zone data. */
 
 const maxZones = 64;
-const zones = new Map<string, Intl.DateTimeFormat>();
+
+interface Zone {
+  readonly format: Intl.DateTimeFormat;
+  /** Quarter of an hour that was asked for last, and the offset in it: rows that follow each other are near each other. */
+  quarter: number;
+  offset: number;
+}
+
+const zones = new Map<string, Zone>();
+const quarterMs = 900_000;
+/** Largest milliseconds a JavaScript date holds. */
+const maxMs = 8.64e15;
 
 /** Minutes east of UTC in a zone at a time (epoch ms); '' is UTC, Local the server's own. Throws for an unknown name. */
 export function zoneOffset(name: string, ms: number): number {
-  if (name === '' || name === 'UTC') return 0;
-  const text = zoneNamed(name).format(ms);
+  if (isUtc(name)) return 0;
+  const zone = zoneNamed(name);
+  const quarter = Math.floor(Math.max(-maxMs, Math.min(maxMs, ms)) / quarterMs);
+  if (zone.quarter !== quarter) {
+    zone.offset = offsetIn(zone.format, Math.max(-maxMs, quarter * quarterMs));
+    zone.quarter = quarter;
+  }
+  return zone.offset;
+}
+
+/** As `zoneOffset`, in milliseconds. */
+export function zoneOffsetMs(name: string, ms: number): number {
+  return zoneOffset(name, ms) * 60_000;
+}
+
+/** UTC, which is also what no name means. */
+export function isUtc(name: string): boolean {
+  return name === '' || name === 'UTC';
+}
+
+/** In time zone data of today clocks move at quarters of an hour; offsets of old have seconds, which are left out. */
+function offsetIn(format: Intl.DateTimeFormat, ms: number): number {
+  const text = format.format(ms);
   const found = /GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(text);
   const minutes = Number(found?.[2] ?? 0) * 60 + Number(found?.[3] ?? 0);
   return found?.[1] === '-' ? -minutes : minutes;
 }
 
-function zoneNamed(name: string): Intl.DateTimeFormat {
+/** Name of the server's own zone. */
+export function ownZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+function zoneNamed(name: string): Zone {
   const known = zones.get(name);
   if (known !== undefined) return known;
-  let zone: Intl.DateTimeFormat;
+  let format: Intl.DateTimeFormat;
   try {
-    zone = new Intl.DateTimeFormat('en-US', {
+    format = new Intl.DateTimeFormat('en-US', {
       timeZone: name === 'Local' ? undefined : name,
       timeZoneName: 'longOffset',
     });
@@ -26,6 +63,7 @@ function zoneNamed(name: string): Intl.DateTimeFormat {
   }
   // The oldest goes first: names that come with the rows must not fill the memory.
   if (zones.size >= maxZones) zones.delete(zones.keys().next().value as string);
+  const zone = { format, quarter: Number.NaN, offset: 0 };
   zones.set(name, zone);
   return zone;
 }

@@ -12,6 +12,8 @@ import type { TraceStrategy, Traces } from './traces.js';
 export interface RuleOptions {
   isEventTime: boolean;
   lateToleranceMs: number;
+  /** Time zone by its name, Local, or empty for that of the server. */
+  timezone: string;
   /** How far ahead of the clock a time stamp may lie; 0 without bound. */
   maxFutureSkewMs: number;
   /** Bytes that the rule may keep in the kernel; 0 without bound. */

@@ -35,7 +35,17 @@ export function analyse(select: Select, rule: RuleDefinition, catalog: Catalog, 
   const window = select.window?.kind ?? null;
   const { functionOwner } = catalog;
   const ruleId = rule.id;
-  const binder = new Binder(values, scope, { values, scope, ruleId, functionOwner, isEventTime, window, isGrouped });
+  const { timezone: zone } = rule.options;
+  const binder = new Binder(values, scope, {
+    values,
+    scope,
+    ruleId,
+    zone,
+    functionOwner,
+    isEventTime,
+    window,
+    isGrouped,
+  });
   const input = inputOf(streamsOf(sources), isEventTime);
   const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
   const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime);

@@ -3,6 +3,7 @@ import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
 import type { LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
+import { isUtc } from '../functions/time-zone.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
 import { refuse } from './errors.js';
@@ -183,7 +184,14 @@ export class Binder {
     }
     const args = expr.args.map((arg) => this.bindArgument(arg, clause));
     const isVolatile = definition.isVolatile ?? false;
-    if ('call' in implementation) return this.values.op('call.host', [], args, hostNumber(definition), isVolatile);
+    if ('call' in implementation) {
+      const { zone } = this.context;
+      if (definition.isZoned && !isUtc(zone)) {
+        while (args.length < definition.args.length) args.push(this.values.null());
+        args.push(this.values.text(zone));
+      }
+      return this.values.op('call.host', [], args, hostNumber(definition), isVolatile);
+    }
     return this.bindOp(implementation.op, args, implementation.imm ?? 0, isVolatile);
   }
 

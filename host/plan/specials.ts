@@ -2,7 +2,8 @@
 import { type OpName, ops } from '../../kernels/gen/ops.js';
 import type { ConstValue } from '../../kernels/ir.js';
 import { arity, type FunctionDefinition, type Special } from '../functions/define.js';
-import { functionDefinitions, hostNumber } from '../functions/registry.js';
+import { functionDefinitions, hostNumber, resolveFunction } from '../functions/registry.js';
+import { isUtc } from '../functions/time-zone.js';
 import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
 import { firstPresent } from './joined-row.js';
@@ -17,6 +18,8 @@ export interface SpecialContext {
   values: Values;
   scope: Scope;
   ruleId: string;
+  /** Time zone of the rule, by its name. */
+  zone: string;
   /** Who brings a function that is not built in. */
   functionOwner: ((name: string) => string | undefined) | undefined;
   isEventTime: boolean;
@@ -48,6 +51,10 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       if (type.kind !== 'string') return values.op('cast.toType', [bind(value), bind(type)]);
       const op = casts[type.value];
       if (op === undefined) throw refuse(`cast to ${type.value} is not known`, call.span);
+      if (op === 'cast.toDatetime' && !isUtc(context.zone)) {
+        const toDatetime = hostNumber(resolveFunction('to_datetime', [undefined, context.zone], undefined));
+        return values.op('call.host', [], [bind(value), values.text(context.zone)], toDatetime);
+      }
       return values.op(op, [bind(value)]);
     }
     case 'meta':

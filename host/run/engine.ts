@@ -6,7 +6,8 @@ import type { Config } from '../base/config.js';
 import type { Logger } from '../base/log.js';
 import type { LogTree } from '../base/log-tree.js';
 import { callHost } from '../functions/registry.js';
-import type { Catalog, RuleDefinition } from '../model/engine.js';
+import { ownZone } from '../functions/time-zone.js';
+import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
 import { freeAccess } from './access.js';
 import { Rules } from './rules.js';
@@ -50,21 +51,23 @@ export function createEngine(options: EngineOptions): Rules {
     folding ??= createKernel(calls, undefined, { maxValueBytes });
     return folding.evaluate(program, result);
   };
+  const zone = ({ timezone }: RuleOptions) => {
+    const name = timezone === '' ? (options.config?.basic.timezone ?? 'UTC') : timezone;
+    return name === '' || name === 'Local' ? ownZone() : name;
+  };
+  const zoned = (rule: RuleDefinition) => ({ ...rule, options: { ...rule.options, timezone: zone(rule.options) } });
   const planner = {
-    plan: (rule: RuleDefinition, seen: Catalog) => planRule(rule, seen, fold),
-    explain: (rule: RuleDefinition, seen: Catalog) => explainRule(rule, seen, fold),
+    plan: (rule: RuleDefinition, seen: Catalog) => planRule(zoned(rule), seen, fold),
+    explain: (rule: RuleDefinition, seen: Catalog) => explainRule(zoned(rule), seen, fold),
     table: planKeptTable,
-    taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(rule, seen, fold),
+    taps: (rule: RuleDefinition, seen: Catalog) => ruleTaps(zoned(rule), seen, fold),
   };
   return new Rules({
     catalog,
     planner,
     log,
     logs: options.logs,
-    zone: () => {
-      const zone = options.config?.basic.timezone;
-      return zone === undefined || zone === '' || zone === 'Local' ? undefined : zone;
-    },
+    zone,
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,
     makePlane: (listener) =>

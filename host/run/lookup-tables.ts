@@ -139,7 +139,7 @@ export class LookupTables {
           sinks: [],
           sendError: false,
           sinkLimitBytes: 0,
-          zoneMs: 0,
+          zone: 'UTC',
           isTable: true,
         },
       });

@@ -2,7 +2,7 @@
 import { systemClock } from '../base/clock.js';
 import { reasonOf } from '../base/errors.js';
 import { redactedTexts } from '../base/redact.js';
-import type { RuleState } from '../model/engine.js';
+import type { RuleOptions, RuleState } from '../model/engine.js';
 import type { Metrics } from '../model/figures.js';
 import { connectionsOf } from './connection-uses.js';
 import type { AtWork } from './link/heartbeat.js';
@@ -12,7 +12,7 @@ import { MissingPart } from './resolve.js';
 import type { Entry } from './rule-entry.js';
 import type { RuleLogs } from './rule-logs.js';
 import type { RulePlans } from './rule-plans.js';
-import { Schedule, type Zone, zoneOffsetMs } from './schedule.js';
+import { Schedule } from './schedule.js';
 import type { Supervisor } from './supervisor.js';
 
 export interface LifeOptions {
@@ -20,7 +20,7 @@ export interface LifeOptions {
   readonly planes: Planes;
   readonly logs: RuleLogs;
   /** Time zone of schedules and of windows of days, as configured now. */
-  readonly zone: () => Zone;
+  readonly zone: (options: RuleOptions) => string;
   /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
   readonly patrolMs: number;
 }
@@ -69,7 +69,7 @@ export class RuleLives {
     }
     entry.skipUntil = 0;
     // The time zone may have changed since the rule was defined.
-    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone());
+    entry.schedule = Schedule.of(entry.definition.options, this.#options.zone(entry.definition.options));
     if (entry.schedule !== undefined) this.#follow(entry, entry.schedule);
     else this.#start(entry);
   }
@@ -168,8 +168,8 @@ export class RuleLives {
       const kept = entry.planned;
       entry.planned = undefined;
       const run = this.nextRun();
-      const zoneMs = zoneOffsetMs(this.#options.zone(), Date.now());
-      const { start, redact } = this.#options.plans.startOf(definition, run, zoneMs, kept);
+      const zone = this.#options.zone(definition.options);
+      const { start, redact } = this.#options.plans.startOf(definition, run, zone, kept);
       entry.redact = redact;
       entry.topology = this.#options.plans.sameTopology(start.plan.topology);
       entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);

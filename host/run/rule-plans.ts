@@ -78,7 +78,7 @@ export class RulePlans {
   startOf(
     rule: RuleDefinition,
     run: number,
-    zoneMs: number,
+    zone: string,
     kept: PlannedRule | undefined,
   ): { start: RuleStart; redact: Redact } {
     const catalog = catalogFor(rule, this.catalog);
@@ -93,7 +93,7 @@ export class RulePlans {
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
-    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...limits, zoneMs }, redact };
+    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...limits, zone }, redact };
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

@@ -9,6 +9,7 @@ import type {
   Engine,
   RuleCpuTime,
   RuleDefinition,
+  RuleOptions,
   RuleState,
   RuleStatus,
   RuleSummary,
@@ -26,7 +27,7 @@ import { type Entry, entryOf } from './rule-entry.js';
 import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
-import { Schedule, type Zone } from './schedule.js';
+import { Schedule } from './schedule.js';
 import type { PlaneListener, Supervisor } from './supervisor.js';
 import { TraceStore } from './trace-store.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
@@ -40,7 +41,7 @@ export interface RulesOptions {
   /** Makes a data plane that tells its news to the rules. */
   makePlane: (listener: PlaneListener) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
-  zone: () => Zone;
+  zone: (options: RuleOptions) => string;
   /** Traces kept. */
   traceCapacity: number;
   /** Longest time between two looks at a schedule, ms: changes of the clock are noticed within it. */
@@ -103,7 +104,7 @@ export class Rules implements Engine, PlaneListener {
 
   define(rule: RuleDefinition): readonly string[] {
     const planned = this.#plans.make(rule);
-    const schedule = Schedule.of(rule.options, this.#options.zone());
+    const schedule = Schedule.of(rule.options, this.#options.zone(rule.options));
     const { plan } = planned;
     const entry = this.#entries.get(rule.id);
     const change = {

@@ -2,6 +2,7 @@
 import { Cron } from 'croner';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { zoneOffsetMs } from '../functions/time-zone.js';
 import type { RuleOptions } from '../model/engine.js';
 
 /** A period, epoch ms; the end is excluded. */
@@ -9,9 +10,6 @@ interface Period {
   readonly begin: number;
   readonly end: number;
 }
-
-/** Time zone of cron times and dates; undefined for that of the machine. */
-export type Zone = string | undefined;
 
 /** Looks so many cron times ahead for one inside of a period. */
 const maxLookAhead = 1000;
@@ -34,10 +32,10 @@ export class Schedule {
   }
 
   /**
-   * Reads the schedule of a rule; undefined when it has none and simply runs. A cron expression counts only with a
+   * Reads the schedule of a rule, whose cron times and dates are those of the zone; undefined when it has none and simply runs. A cron expression counts only with a
    * duration. Throws a `general` error that names the option.
    */
-  static of(options: RuleOptions, zone: Zone): Schedule | undefined {
+  static of(options: RuleOptions, zone: string): Schedule | undefined {
     const periods = readPeriods(options.cronDatetimeRange, zone);
     const times = options.cron === '' ? undefined : readTimes(options.cron, zone);
     const hasTimes = times !== undefined && options.durationMs > 0;
@@ -99,7 +97,7 @@ export class Schedule {
   }
 }
 
-function readTimes(text: string, zone: Zone): Times {
+function readTimes(text: string, zone: string): Times {
   const every = /^@every\s+(\S+)$/.exec(text.trim());
   if (every !== null) {
     const ms = parseDuration(every[1]);
@@ -126,7 +124,7 @@ function readTimes(text: string, zone: Zone): Times {
   }
 }
 
-function readPeriods(given: unknown, zone: Zone): Period[] {
+function readPeriods(given: unknown, zone: string): Period[] {
   if (given === undefined || given === null) return [];
   if (!Array.isArray(given)) throw new HaumeaError('general', 'option cronDatetimeRange must be a list of periods');
   return given.map((item: unknown, i) => {
@@ -146,7 +144,7 @@ function isStamp(value: unknown): value is number {
   return typeof value === 'number' && value > 0;
 }
 
-function readDate(where: string, value: unknown, zone: Zone): number {
+function readDate(where: string, value: unknown, zone: string): number {
   const match = typeof value === 'string' ? /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)$/.exec(value.trim()) : null;
   // As if the text were UTC, then moved by the offset of the zone.
   const utc = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}Z`);
@@ -156,34 +154,4 @@ function readDate(where: string, value: unknown, zone: Zone): number {
   const guess = utc - zoneOffsetMs(zone, utc);
   // Near a change of the clock the offset at the guess is the true one.
   return utc - zoneOffsetMs(zone, guess);
-}
-
-/** Making one takes longer than starting a rule. */
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-function clockOf(zone: string): Intl.DateTimeFormat {
-  let clock = clocks.get(zone);
-  if (clock === undefined) {
-    clock = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    clocks.set(zone, clock);
-  }
-  return clock;
-}
-
-/** Offset of local time from UTC at a moment, ms. */
-export function zoneOffsetMs(zone: Zone, at: number): number {
-  if (zone === undefined) return -new Date(at).getTimezoneOffset() * 60_000;
-  const parts = clockOf(zone).formatToParts(at);
-  const part = (type: string) => Number(parts.find((one) => one.type === type)?.value);
-  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return local - Math.floor(at / 1000) * 1000;
 }

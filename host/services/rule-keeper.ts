@@ -98,7 +98,7 @@ export class RuleKeeper {
   /** Checks query, connectors and schedule as creating the rule would. */
   check(rule: RuleDefinition): { sources: string[]; warnings: readonly string[] } {
     // Whether the times can be read is the same in all zones.
-    Schedule.of(rule.options, undefined);
+    Schedule.of(rule.options, 'UTC');
     return this.engine.check(rule);
   }
 

@@ -234,7 +234,7 @@ export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"cou
 export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8} as const;
 
 /** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates. */
-export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"step":24,"countLength":32,"countStep":36,"zone":40,"timestamp":48,"trigger":50,"where":52,"emit":54,"start":56,"end":58,"partition":60,"inputs":64,"keys":68,"keeps":72,"aggs":76,"statesAt":80,"tagsAt":84,"entrySize":88,"size":92}, {"kind":"u32","flags":"u32","unit":"f64","length":"f64","step":"f64","countLength":"u32","countStep":"u32","zone":"f64","timestamp":"u16","trigger":"u16","where":"u16","emit":"u16","start":"u16","end":"u16","partition":"u16","inputs":"u32","keys":"u32","keeps":"u32","aggs":"u32","size":"u32"});
+export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"step":24,"countLength":32,"countStep":36,"zone":40,"timestamp":44,"trigger":46,"where":48,"emit":50,"start":52,"end":54,"partition":56,"inputs":64,"keys":68,"keeps":72,"aggs":76,"statesAt":80,"tagsAt":84,"entrySize":88,"size":92}, {"kind":"u32","flags":"u32","unit":"f64","length":"f64","step":"f64","countLength":"u32","countStep":"u32","zone":"u32","timestamp":"u16","trigger":"u16","where":"u16","emit":"u16","start":"u16","end":"u16","partition":"u16","inputs":"u32","keys":"u32","keeps":"u32","aggs":"u32","size":"u32"});
 
 /** An aggregate of a window. */
 export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16"});

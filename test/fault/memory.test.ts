@@ -69,7 +69,7 @@ test('rules created and deleted under full load give all their memory back', asy
       sinks: sinkSpecs(rule, catalog),
       sendError: false,
       sinkLimitBytes: mb,
-      zoneMs: 0,
+      zone: 'UTC',
     });
     await report(of, 'started');
     return of;

@@ -1,6 +1,7 @@
 /** A statement in a kernel, without connectors: the planner's nodes below streams that tests feed, rows in, rows out. */
 
 import { callHost } from '../../host/functions/registry.js';
+import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
 import type { HostCalls, Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
@@ -72,6 +73,7 @@ export function openRule(
         onAcknowledge: () => {},
         call: callHost,
         onAsk,
+        zoneOffset: zoneOffsetMs,
       },
       kernelUnderTest,
       limits,
@@ -85,7 +87,7 @@ export function openRule(
   const nodes: NodeHandle[] = [];
   for (const planned of plan.nodes) {
     const node = planned.kind === 'ask' && waiting !== undefined ? { ...planned, waiting } : planned;
-    nodes.push(addNode(node, plan, sources, nodes, kernel));
+    nodes.push(addNode(node, plan, sources, nodes, kernel, options.timezone));
   }
   const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
@@ -150,6 +152,7 @@ function addNode(
   sources: Linked[],
   made: NodeHandle[],
   kernel: Kernel,
+  zone = 'UTC',
 ): NodeHandle {
   const numbered = sourceOfColumns(nodes, node);
   const { input } = node;
@@ -162,6 +165,7 @@ function addNode(
     sendError: true,
     now: 0,
     isSaved: true,
+    zone,
     ...(node.kind === 'port' ? { target: made[node.into]! } : {}),
     ...(node.kind === 'lookup' ? { target: made[node.table]! } : {}),
   });

@@ -37,8 +37,9 @@ export class WindowKernel {
 
   constructor(maxColumns = 8, textSize = 1 << 20) {
     const module = testModule('window');
-    // Functions of the host that these operators never reach.
-    const absent = new Proxy({}, { get: () => () => 0 });
+    // Functions of the host that these operators never reach; zone 2 is two hours ahead of UTC.
+    const zoneOffset = (zone: number) => zone * 3_600_000;
+    const absent = new Proxy({}, { get: (_host, name) => (name === 'zoneOffset' ? zoneOffset : () => 0) });
     const instance = new WebAssembly.Instance(module, {
       host: absent,
       env: { abort: () => assertNever('abort') },
@@ -88,16 +89,13 @@ export class WindowKernel {
   }
 
   /** Makes a node of the plan below `parent` (0: at the top), with a probe below it when it is the last. */
-  add(
-    plan: NodePlan,
-    options: { parent?: number; sendError?: boolean; zoneMs?: number; isLast?: boolean } = {},
-  ): number {
+  add(plan: NodePlan, options: { parent?: number; sendError?: boolean; zone?: number; isLast?: boolean } = {}): number {
     const kinds = { window: 4, eventTime: 3, sort: 5 } as const;
     if (plan.kind !== 'window' && plan.kind !== 'eventTime' && plan.kind !== 'sort') throw new Error(plan.kind);
     const node = this.call('nodeNew', kinds[plan.kind], options.parent ?? 0);
     const spec =
       plan.kind === 'window'
-        ? encodeWindow(plan, options.zoneMs ?? 0)
+        ? encodeWindow(plan, options.zone ?? 0)
         : plan.kind === 'eventTime'
           ? encodeEventTime(plan, null)
           : encodeSort(plan);

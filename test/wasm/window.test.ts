@@ -157,7 +157,7 @@ test('an error in WHERE fails the message of its window only, one in an argument
 
 test('windows of days end at local midnight', () => {
   const kernel = new WindowKernel();
-  const node = kernel.add(plan({ kind: 'tumbling', unitMs: 86_400_000, lengthMs: 86_400_000 }), { zoneMs: 7_200_000 });
+  const node = kernel.add(plan({ kind: 'tumbling', unitMs: 86_400_000, lengthMs: 86_400_000 }), { zone: 2 });
   kernel.width = 4;
   kernel.push(node, [at(1_700_000_000_000, 'a', 1)]);
   const end = Math.floor((1_700_000_000_000 + 7_200_000) / 86_400_000 + 1) * 86_400_000 - 7_200_000;

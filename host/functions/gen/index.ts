@@ -184,6 +184,7 @@ import timeMonthName from '../time/month-name.js';
 import timeNow from '../time/now.js';
 import timeParseTime from '../time/parse-time.js';
 import timeSecond from '../time/second.js';
+import timeToDatetime from '../time/to-datetime.js';
 import timeToSeconds from '../time/to-seconds.js';
 import timeTstamp from '../time/tstamp.js';
 import timeWindowEnd from '../time/window-end.js';
@@ -379,6 +380,7 @@ export const definitions: readonly FunctionDefinition[] = [
   timeNow,
   timeParseTime,
   timeSecond,
+  timeToDatetime,
   timeToSeconds,
   timeTstamp,
   timeWindowEnd,

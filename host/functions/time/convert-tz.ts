@@ -15,8 +15,9 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The time in a zone such as Europe/Paris, as text in RFC 3339 with the offset of that zone.',
   example: 'convert_tz(time, "Asia/Shanghai")',
-  call: perRow('propagate', (time, zone) => {
-    const { nanos } = momentFrom(time);
+  isZoned: true,
+  call: perRow('propagate', (time, zone, zoneOfRule) => {
+    const { nanos } = momentFrom(time, zoneOfRule);
     const moment = { nanos, offset: zoneOffset(printed(zone), Number(nanos / 1_000_000n)) };
     const { nanosecond } = partsOf(moment);
     const fraction = nanosecond === 0 ? '' : `.${String(nanosecond).padStart(9, '0').replace(/0+$/, '')}`;

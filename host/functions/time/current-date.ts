@@ -9,7 +9,8 @@ export default defineFunction({
   args: [],
   returns: 'string',
   nulls: 'handles',
-  doc: 'Date of the clock in UTC.',
+  doc: 'Date of the clock in the zone of the rule.',
   example: 'current_date()',
-  call: perRow('handles', () => currentTime('yyyy-MM-dd')),
+  isZoned: true,
+  call: perRow('handles', (zone) => currentTime('yyyy-MM-dd', null, zone)),
 });

@@ -9,7 +9,8 @@ export default defineFunction({
   args: [{ name: 'digits', type: 'int', optional: true }],
   returns: 'string',
   nulls: 'handles',
-  doc: 'Time of day of the clock in UTC, with up to six digits of a fraction.',
+  doc: 'Time of day of the clock in the zone of the rule, with up to six digits of a fraction.',
   example: 'current_time()',
-  call: perRow('handles', (digits) => currentTime('HH:mm:ss', digits)),
+  isZoned: true,
+  call: perRow('handles', (digits, zone) => currentTime('HH:mm:ss', digits, zone)),
 });

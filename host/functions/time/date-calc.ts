@@ -1,7 +1,7 @@
 import { Instant } from '../../../kernels/value.js';
 import { defineFunction, perRow } from '../define.js';
 import { nanosOf } from '../duration.js';
-import { momentFrom } from '../moment.js';
+import { momentAt, momentFrom } from '../moment.js';
 import { printed } from '../printed.js';
 import { printTime } from '../time-format.js';
 
@@ -16,9 +16,10 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'The time plus a duration such as 1h30m, -45s or 500ms, as yyyy-MM-dd HH:mm:ss.',
   example: 'date_calc(time, "-1h")',
-  call: perRow('handles', (time, duration) => {
-    const { nanos, offset } = momentFrom(time);
-    const moved = momentFrom(new Instant(nanos + nanosOf(printed(duration))));
-    return printTime({ ...moved, offset }, 'yyyy-MM-dd HH:mm:ss');
+  isZoned: true,
+  call: perRow('handles', (time, duration, zone) => {
+    const { nanos, offset, zone: named } = momentFrom(time, zone);
+    const moved = momentFrom(new Instant(nanos + nanosOf(printed(duration)), offset));
+    return printTime(named === undefined ? moved : momentAt(moved.nanos, named), 'yyyy-MM-dd HH:mm:ss');
   }),
 });

@@ -15,8 +15,9 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Nanoseconds from the first time to the second, at most 292 years.',
   example: 'date_diff(from, to)',
-  call: perRow('handles', (from, to) => {
-    const nanos = momentFrom(to).nanos - momentFrom(from).nanos;
+  isZoned: true,
+  call: perRow('handles', (from, to, zone) => {
+    const nanos = momentFrom(to, zone).nanos - momentFrom(from, zone).nanos;
     return nanos > longest ? longest : nanos < -longest - 1n ? -longest - 1n : nanos;
   }),
 });

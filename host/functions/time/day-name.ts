@@ -10,5 +10,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'English name of the day of the week.',
   example: 'day_name(time)',
-  call: perRow('handles', (time) => weekdayName(partsOf(momentFrom(time)).weekday)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => weekdayName(partsOf(momentFrom(time, zone)).weekday)),
 });

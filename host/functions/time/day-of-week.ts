@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Day of the week, 0 (Sunday) to 6.',
   example: 'day_of_week(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).weekday)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).weekday)),
 });

@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Day of the year, from 1.',
   example: 'day_of_year(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).yearDay)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).yearDay)),
 });

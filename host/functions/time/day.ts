@@ -10,5 +10,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Day of the month, 1 to 31.',
   example: 'day(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).day)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).day)),
 });

@@ -14,5 +14,6 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'The time as text by a pattern of yyyy, MM, dd, HH, mm, ss, SSS, a, EEEE, XXX and the like.',
   example: 'format_time(time, "yyyy-MM-dd HH:mm:ss")',
-  call: perRow('propagate', (time, format) => printTime(momentFrom(time), printed(format))),
+  isZoned: true,
+  call: perRow('propagate', (time, format, zone) => printTime(momentFrom(time, zone), printed(format))),
 });

@@ -8,10 +8,11 @@ export default defineFunction({
   args: [{ name: 'seconds', type: 'any' }],
   returns: 'string',
   nulls: 'propagate',
-  doc: 'Seconds since the epoch as yyyy-MM-dd HH:mm:ss in UTC; null for 0.',
+  doc: 'Seconds since the epoch as yyyy-MM-dd HH:mm:ss in the zone of the rule; null for 0.',
   example: 'from_unix_time(seconds)',
-  call: perRow('propagate', (seconds) => {
+  isZoned: true,
+  call: perRow('propagate', (seconds, zone) => {
     const count = wholeOf(seconds);
-    return count === 0n ? null : printTime(momentFrom(count * 1000n), 'yyyy-MM-dd HH:mm:ss');
+    return count === 0n ? null : printTime(momentFrom(count * 1000n, zone), 'yyyy-MM-dd HH:mm:ss');
   }),
 });

@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Hour of the day, 0 to 23.',
   example: 'hour(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).hour)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).hour)),
 });

@@ -10,8 +10,9 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Date of the last day of the month, as yyyy-MM-dd.',
   example: 'last_day(time)',
-  call: perRow('handles', (time) => {
-    const { year, month } = partsOf(momentFrom(time));
+  isZoned: true,
+  call: perRow('handles', (time, zone) => {
+    const { year, month } = partsOf(momentFrom(time, zone));
     const last = new Date(0);
     last.setUTCFullYear(year, month, 0);
     return printTime({ nanos: BigInt(last.getTime()) * 1_000_000n, offset: 0 }, 'yyyy-MM-dd');

@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Microseconds within the second.',
   example: 'microsecond(time)',
-  call: perRow('handles', (time) => BigInt(Math.trunc(partsOf(momentFrom(time)).nanosecond / 1000))),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(Math.trunc(partsOf(momentFrom(time, zone)).nanosecond / 1000))),
 });

@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Minute of the hour, 0 to 59.',
   example: 'minute(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).minute)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).minute)),
 });

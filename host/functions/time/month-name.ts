@@ -10,5 +10,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'English name of the month.',
   example: 'month_name(time)',
-  call: perRow('handles', (time) => monthName(partsOf(momentFrom(time)).month)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => monthName(partsOf(momentFrom(time, zone)).month)),
 });

@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Month of the year, 1 to 12.',
   example: 'month(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).month)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).month)),
 });

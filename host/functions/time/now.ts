@@ -9,7 +9,8 @@ export default defineFunction({
   args: [{ name: 'digits', type: 'int', optional: true }],
   returns: 'string',
   nulls: 'handles',
-  doc: 'Date and time of the clock in UTC, with up to six digits of a fraction.',
+  doc: 'Date and time of the clock in the zone of the rule, with up to six digits of a fraction.',
   example: 'now()',
-  call: perRow('handles', (digits) => currentTime('yyyy-MM-dd HH:mm:ss', digits)),
+  isZoned: true,
+  call: perRow('handles', (digits, zone) => currentTime('yyyy-MM-dd HH:mm:ss', digits, zone)),
 });

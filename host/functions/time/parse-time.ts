@@ -15,12 +15,13 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Reads a text by a pattern, or in a common form of times; numbers are epoch milliseconds.',
   example: 'parse_time(text, "dd/MM/yyyy HH:mm:ss")',
-  call: perRow('propagate', (value, format) => {
+  isZoned: true,
+  call: perRow('propagate', (value, format, zone) => {
     const source = printed(format);
-    const moment = typeof value === 'string' ? readTime(value, source) : undefined;
+    const moment = typeof value === 'string' ? readTime(value, source, zone) : undefined;
     if (moment !== undefined) return new Instant(moment.nanos, moment.offset);
     try {
-      const { nanos, offset } = momentFrom(value);
+      const { nanos, offset } = momentFrom(value, zone);
       return new Instant(nanos, offset);
     } catch (error) {
       if (typeof value !== 'string') throw error;

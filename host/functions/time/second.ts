@@ -9,5 +9,6 @@ export default defineFunction({
   nulls: 'handles',
   doc: 'Second of the minute, 0 to 59.',
   example: 'second(time)',
-  call: perRow('handles', (time) => BigInt(partsOf(momentFrom(time)).second)),
+  isZoned: true,
+  call: perRow('handles', (time, zone) => BigInt(partsOf(momentFrom(time, zone)).second)),
 });

@@ -9,8 +9,9 @@ export default defineFunction({
   nulls: 'propagate',
   doc: 'Seconds since the epoch.',
   example: 'to_seconds(time)',
-  call: perRow('propagate', (time) => {
-    const { nanos } = momentFrom(time);
+  isZoned: true,
+  call: perRow('propagate', (time, zone) => {
+    const { nanos } = momentFrom(time, zone);
     // Down to the whole second, before the epoch as well.
     return (nanos - (((nanos % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) / 1_000_000_000n;
   }),

@@ -56,6 +56,7 @@ export function binderAt(point: Point, { rule, catalog, values }: Context, items
     values,
     scope,
     ruleId: rule.id,
+    zone: rule.options.timezone,
     functionOwner: catalog.functionOwner,
     isEventTime: rule.options.isEventTime,
     window: point.window,

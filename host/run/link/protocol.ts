@@ -65,8 +65,8 @@ export interface RuleStart {
   maxStateBytes?: number;
   /** How long the sinks get at a stop, ms; that of the worker without it. */
   flushTimeoutMs?: number;
-  /** Offset of local time from UTC, ms: windows of days end at local midnight. */
-  zoneMs: number;
+  /** Time zone by its name: windows of days end at its midnight. */
+  zone: string;
   /** It only keeps a lookup table at work, until it is stopped. */
   isTable?: boolean;
   /** Lines of level debug about the rule are wanted. */

@@ -42,6 +42,8 @@ export interface PlaneOptions {
   kernel: (calls: HostCalls) => Promise<Kernel> | Kernel;
   /** Host functions of expressions. */
   call: (fn: number, args: HostColumns) => void;
+  /** Offset of local time from UTC in a zone at a time, ms. */
+  zoneOffset?: (zone: string, at: number) => number;
   /** Tells the control plane something. */
   tell: (notice: Notice) => void;
   log: Logger;
@@ -341,6 +343,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** A node that asks for a time is that of one rule. */
   onTick(run: number): void {
     this.options.heartbeat.enter(run, 1);
+  }
+
+  zoneOffset(zone: string, at: number): number {
+    return this.options.zoneOffset?.(zone, at) ?? 0;
   }
 
   call(fn: number, args: HostColumns): void {

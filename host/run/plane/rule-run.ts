@@ -209,13 +209,13 @@ export class RuleRun implements SinkHost, RunningRule {
     }
   }
 
-  #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zoneMs }: RuleStart): RunningNode {
+  #addNode(plan: NodePlan, { plan: { nodes }, lookups = [], sendError, zone }: RuleStart): RunningNode {
     const { kernel } = this.host;
     const { input } = plan;
     const sinks = plan.kind === 'encode' ? plan.actions.map((i) => this.sinks[i]!) : [];
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
-    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zoneMs, now: this.host.now() };
+    const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     if (plan.kind === 'ask') linked.plan = { ...plan, waiting: lookups[plan.lookup]!.waiting };
     if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;

@@ -4,6 +4,7 @@ import { createKernel } from '../../../kernels/index.js';
 import { AllowedPaths } from '../../base/allowed-paths.js';
 import { type Details, type Level, LineLogger } from '../../base/log.js';
 import { callHost } from '../../functions/registry.js';
+import { zoneOffsetMs } from '../../functions/time-zone.js';
 import { Heartbeat } from '../link/heartbeat.js';
 import type { FromPlane, ToPlane, WorkerSettings } from '../link/protocol.js';
 import { answerTo } from '../link/questions.js';
@@ -62,6 +63,7 @@ const plane = DataPlane.open({
       ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
     }),
   call: callHost,
+  zoneOffset: zoneOffsetMs,
   tell: send,
   log: new LogLines(),
   logOf: (run) => new LogLines(run),

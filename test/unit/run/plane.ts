@@ -103,7 +103,7 @@ export function passRule(
     ],
     sinks,
     sendError: false,
-    zoneMs: 0,
+    zone: 'UTC',
     sinkLimitBytes: 1 << 20,
     ...change,
   };

@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { zoneOffsetMs } from '../../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../../host/model/engine.js';
-import { Schedule, zoneOffsetMs } from '../../../host/run/schedule.js';
+import { Schedule } from '../../../host/run/schedule.js';
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 5, 1, 12);
