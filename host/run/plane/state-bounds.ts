@@ -37,8 +37,8 @@ export class StateBounds {
       least = Math.min(least, maxStateBytes);
       if (inUse <= maxStateBytes) continue;
       let kept = 0;
-      // What rules share keeps no rows.
-      for (const { handle } of nodes) kept += kernel.counters(handle).memoryBytes;
+      // What rules share keeps no rows, but for lookup tables: those are no rule's.
+      for (const { kind, handle } of nodes) if (kind !== 'keyedTable') kept += kernel.counters(handle).memoryBytes;
       if (kept <= maxStateBytes) continue;
       const reason = `the rule keeps ${inMb(kept)} of state, the bound is ${inMb(maxStateBytes)} (option maxStateBytes)`;
       rule.host.failed(rule, reason);
