@@ -2,7 +2,8 @@
 import * as ctx from '../flow/context';
 import { fail, failNotBoolean } from '../flow/failure';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt } from '../mem/layout';
+import { noteUniform } from '../flow/stage';
+import { COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, tagAt } from '../mem/layout';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { fillField } from './fields';
@@ -29,7 +30,9 @@ export function sendSingles(
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
   const fields = load<u32>(spec, LOOKUP_FIELDS);
   for (let f: u32 = 0; f < fields; f++) {
-    fillField(spec, state, f, <usize>load<u32>(blocks + (<usize>(columns + f) << 2)), kept, n, RECORDS);
+    const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+    fillField(spec, state, f, block, kept, n, RECORDS);
+    if (n == ctx.rows) noteUniform(block, n);
   }
   ctx.setBatch(blocks, ctx.rows, kept, n, hasFailed ? errors : 0);
   if (load<u32>(spec, LOOKUP_CONDITION) != OPERAND_NONE && !judgeSingles(node, spec, state, errors)) return;
@@ -96,5 +99,9 @@ function judgeSingles(node: usize, spec: usize, state: usize, errors: usize): bo
 function leaveRow(spec: usize, blocks: usize, row: u32): void {
   const columns = load<u32>(spec, LOOKUP_COLUMNS);
   const fields = load<u32>(spec, LOOKUP_FIELDS);
-  for (let f: u32 = 0; f < fields; f++) setAt(<usize>load<u32>(blocks + (<usize>(columns + f) << 2)), row, Tag.MISSING, 0);
+  for (let f: u32 = 0; f < fields; f++) {
+    const block = <usize>load<u32>(blocks + (<usize>(columns + f) << 2));
+    setAt(block, row, Tag.MISSING, 0);
+    store<u8>(block, Tag.MIXED, COL_UNIFORM);
+  }
 }
