@@ -23,9 +23,10 @@ import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { runFunction } from './dispatch';
+import { collectFree } from './functions/collect';
 import { analyticLoad, analyticSave } from './save';
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
+  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, AnalyticFn, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
   PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT, argOperand, functionAt, headSize, partitionAt, slotCount, specPrepare,
 } from './spec';
 import {
@@ -97,7 +98,7 @@ function analyticPush(node: usize): void {
     return;
   }
   if (errors) ctx.setSelection(narrow, withoutErrors(outerSel, outerLen, errors, narrow));
-  runBegin(ctx.sel, ctx.selLen, isOfMessage ? load<u32>(state, MESSAGE) : 0);
+  runBegin(ctx.sel, ctx.selLen, accountOf(node), isOfMessage ? load<u32>(state, MESSAGE) : 0);
   const isDone = ctx.selLen == 0 || runAll(node, state, narrow);
   const ownMarks = marks;
   if (!isDone) exhaust(node);
@@ -282,7 +283,9 @@ function freeStates(spec: usize, partition: u32, entry: usize, acct: usize): voi
     const fn = functionAt(spec, k);
     if (load<u16>(fn, FUNCTION_PARTITION) != partition) continue;
     const slots = slotCount(fn);
-    let slot = entry + load<u32>(fn, FUNCTION_STATE) + headSize(fn);
+    const state = entry + load<u32>(fn, FUNCTION_STATE);
+    if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectFree(state);
+    let slot = state + headSize(fn);
     for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
   }
 }

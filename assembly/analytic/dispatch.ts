@@ -4,6 +4,7 @@ import { AnalyticFn, FUNCTION_FN } from './spec';
 import { accumulateRows, extremeRows } from './functions/accumulate';
 import { changedColRows, changedMembersRows, hadChangedRows } from './functions/changed';
 import { collectRows, mergeRows } from './functions/gather';
+import { accCollectRows } from './functions/collect';
 import { lagRows } from './functions/lag';
 import { latestRows } from './functions/latest';
 import { rowNumberRows } from './functions/row-number';
@@ -18,6 +19,7 @@ export function runFunction(fn: usize): void {
     case AnalyticFn.CHANGED_ITEM: changedColRows('changed_cols', Tag.MISSING); return;
     case AnalyticFn.ROW_CHANGED: changedMembersRows(false); return;
     case AnalyticFn.CHANGED_COLUMNS: changedMembersRows(true); return;
+    case AnalyticFn.ACC_COLLECT: accCollectRows(); return;
     case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;

@@ -19,6 +19,8 @@ let dst: usize = 0;
 /** Selected rows that have not failed. */
 export let sel: usize = 0;
 export let selLen: u32 = 0;
+/** Account of the node at work. */
+export let account: usize = 0;
 /** Number of the message under way; 0 when rows are no parts of messages. */
 export let message: u32 = 0;
 
@@ -36,7 +38,8 @@ export let firstError: u64 = 0;
 /** Memory was exhausted for something that must be kept. */
 export let isOut: bool = false;
 
-export function runBegin(rows: usize, n: u32, number: u32): void {
+export function runBegin(rows: usize, n: u32, acct: usize, number: u32): void {
+  account = acct;
   sel = rows;
   selLen = n;
   message = number;

@@ -5,6 +5,7 @@ import { poolFree, poolInit } from '../mem/pool';
 import { lenOf, offOf } from '../mem/layout';
 import { readBool, readBytes, readF64, readFail, readFails, readTime, readU32, readU64, readUpTo, readVersion } from '../state/reader';
 import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
+import { collectLoad, collectSave } from './functions/collect';
 import { KEPT_SIZE, slotLoad, slotSave } from './slot';
 import {
   ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, AnalyticFn, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_STATE,
@@ -44,7 +45,8 @@ function saveEntry(spec: usize, partition: u32, entry: usize): void {
     if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.LAG) {
       writeU32(load<u32>(at));
       writeU32(load<u32>(at, 4));
-    } else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
+    } else if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectSave(at);
+    else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
       writeF64(load<f64>(at));
       writeU64(load<u64>(at, 8));
       writeU32(load<u32>(at, 16));
@@ -108,7 +110,8 @@ function loadEntry(spec: usize, partition: u32, entry: usize, acct: usize): void
       const size = load<u32>(fn, FUNCTION_SIZE);
       store<u32>(at, readUpTo(size + 1));
       store<u32>(at, readUpTo(size ? size - 1 : 0), 4);
-    } else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
+    } else if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectLoad(at, readU32(), acct);
+    else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
       store<f64>(at, readF64());
       store<u64>(at, readU64(), 8);
       store<u32>(at, readU32(), 16);

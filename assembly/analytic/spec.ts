@@ -22,6 +22,8 @@ const ENTRY_STATES: u32 = 48;
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
 export const ACC_SIZE: u32 = 24;
+/** State of acc_collect: a pool and a list. */
+const COLLECT_SIZE: u32 = 48;
 /** State of row_number: rows u32 | message u32. */
 const NUMBER_SIZE: u32 = 8;
 
@@ -68,8 +70,8 @@ export function headSize(fn: usize): u32 {
     case AnalyticFn.ACC_MIN:
     case AnalyticFn.ACC_MAX:
     case AnalyticFn.ACC_AVG:
-    case AnalyticFn.ACC_COLLECT:
     case AnalyticFn.INC_COLLECT: return ACC_SIZE;
+    case AnalyticFn.ACC_COLLECT: return COLLECT_SIZE;
     case AnalyticFn.ROW_NUMBER: return NUMBER_SIZE;
     default: return 0;
   }

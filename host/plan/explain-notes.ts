@@ -51,7 +51,7 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
     case 'sort':
       return 'the rows of one message';
     case 'analytic':
-      return node.values.some(({ fn }) => fn === 'incCollect')
+      return node.values.some(({ fn }) => fn === 'incCollect' || fn === 'accCollect')
         ? 'all values of inc_collect of each partition: grows with the number of rows'
         : 'a value of each function and partition: grows with the number of partitions, not of rows';
     case 'join': {

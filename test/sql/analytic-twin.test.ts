@@ -49,6 +49,7 @@ const fns = [
   'acc_max',
   'acc_avg',
   'acc_max_by',
+  'acc_collect',
 ] as const;
 
 function call(depth: number): fc.Arbitrary<Call> {

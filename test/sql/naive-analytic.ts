@@ -19,7 +19,8 @@ export interface Call {
     | 'acc_min'
     | 'acc_max'
     | 'acc_avg'
-    | 'acc_max_by';
+    | 'acc_max_by'
+    | 'acc_collect';
   /** A column, or what another function gives. */
   arg: string | Call;
   /** Of had_changed and acc_max_by. */
@@ -51,7 +52,7 @@ export function textOfCall(call: Call): string {
   else if (fn === 'had_changed') args.splice(0, 1, String(ignoresNull), arg, other);
   else if (fn === 'changed_col') args.unshift(String(ignoresNull));
   else if (fn === 'acc_max_by') args.push(other);
-  else if (begin !== null && reset !== null) args.push(shown(begin), shown(reset));
+  else if (fn !== 'acc_collect' && begin !== null && reset !== null) args.push(shown(begin), shown(reset));
   const by = partition.length === 0 ? '' : `PARTITION BY ${partition.join(', ')}`;
   const over = `${by} ${when === null ? '' : `WHEN ${shown(when)}`}`.trim();
   return `${fn}(${args.join(', ')})${over === '' ? '' : ` OVER (${over})`}`;
@@ -134,6 +135,9 @@ function step(call: Call, state: State, value: unknown, row: Row): unknown {
       if (!isTaken || (call.ignoresNull && value === null) || same(value, state.values[0])) return null;
       state.values = [value];
       return value;
+    case 'acc_collect':
+      if (isTaken) state.values = [...state.values, value];
+      return state.values;
     case 'acc_max_by': {
       const key = row[call.other];
       if (isTaken && !isNull(key)) {

@@ -20,6 +20,7 @@ import aggregateSum from '../aggregate/sum.js';
 import aggregateVar from '../aggregate/var.js';
 import aggregateVars from '../aggregate/vars.js';
 import analyticAccAvg from '../analytic/acc-avg.js';
+import analyticAccCollect from '../analytic/acc-collect.js';
 import analyticAccCount from '../analytic/acc-count.js';
 import analyticAccMax from '../analytic/acc-max.js';
 import analyticAccMaxBy from '../analytic/acc-max-by.js';
@@ -216,6 +217,7 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateVar,
   aggregateVars,
   analyticAccAvg,
+  analyticAccCollect,
   analyticAccCount,
   analyticAccMax,
   analyticAccMaxBy,

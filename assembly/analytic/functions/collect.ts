@@ -1,0 +1,75 @@
+// acc_collect(x): all values so far, nulls too, as a list. Items and the list itself stand in a pool that goes with the partition;
+// what a row gives is the beginning of the list that was there then, so a row costs its own item and no more.
+//
+//   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items
+import { listPush } from '../../agg/list';
+import { refusals } from '../../mem/alloc';
+import { SLOT_SIZE, SLOT_TAG, Tag, span } from '../../mem/layout';
+import { copyValue, poolFree, poolInit } from '../../mem/pool';
+import { tooLong, valueLength, valueLimit } from '../../ops/result';
+import { readFail, readFails, readLength, readValue, valueRead } from '../../state/reader';
+import { writeU32, writeValue } from '../../state/writer';
+import { LoadFault } from '../../gen/state-layouts';
+import { account, argTag, argVal, failRow, isTaken, put, rowAt, selLen, setOut, stateOf, whenFails } from '../run';
+import { argumentFails } from './fail';
+
+const LIST: usize = 32;
+const COUNT: usize = LIST + 4;
+const BYTES: usize = LIST + 12;
+/** Bytes of the first chunk of a partition's pool. */
+const FIRST_CHUNK: u32 = 128;
+/** Where a pool has its account; 0 before it is made. */
+const POOL_ACCT: usize = 16;
+
+export function accCollectRows(): void {
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    if (argumentFails(0, row) || whenFails(row)) continue;
+    const state = stateOf(row);
+    if (isTaken(row) && !append(state, row)) continue;
+    put(row, Tag.ARRAY, span(<usize>load<u32>(state, LIST), load<u32>(state, COUNT)));
+  }
+}
+
+/** Adds the value of the row; false when the list would be longer than a value may be, with the row's error given. */
+function append(state: usize, row: u32): bool {
+  const tag: u8 = argTag(0, row) == Tag.MISSING ? Tag.NULL : argTag(0, row);
+  const payload = argVal(0, row);
+  const limit = valueLimit();
+  const bytes = <u64>load<u32>(state, BYTES) + SLOT_SIZE + valueLength(tag, payload, limit);
+  if (bytes > limit) {
+    failRow(row, tooLong('acc_collect', 0));
+    return false;
+  }
+  const before = refusals;
+  if (!load<u32>(state, POOL_ACCT)) poolInit(state, FIRST_CHUNK, account);
+  listPush(state, state + LIST, tag, copyValue(state, tag, payload));
+  store<u32>(state, <u32>bytes, BYTES);
+  if (refusals != before) setOut();
+  return true;
+}
+
+export function collectFree(state: usize): void {
+  if (load<u32>(state, POOL_ACCT)) poolFree(state);
+}
+
+export function collectSave(state: usize): void {
+  const n = load<u32>(state, COUNT);
+  writeU32(load<u32>(state, BYTES));
+  writeU32(n);
+  let slot = <usize>load<u32>(state, LIST);
+  for (let i: u32 = 0; i < n; i++, slot += SLOT_SIZE) writeValue(load<u8>(slot, SLOT_TAG), load<u64>(slot));
+}
+
+export function collectLoad(state: usize, bytes: u32, acct: usize): void {
+  const n = readLength();
+  if (readFails() || !n) return;
+  poolInit(state, FIRST_CHUNK, acct);
+  const before = refusals;
+  for (let i: u32 = 0; i < n && !readFails(); i++) {
+    const tag = readValue(state);
+    if (!readFails()) listPush(state, state + LIST, tag, valueRead);
+  }
+  store<u32>(state, bytes, BYTES);
+  if (refusals != before) readFail(LoadFault.MEMORY);
+}
