@@ -223,6 +223,8 @@ export type NodePlan =
       program?: Program | null;
       timestamp: Operand;
       lateToleranceMs: number;
+      /** The rows of each input come in order, with watermarks: no row is late, those of all inputs are put in one order. */
+      isOrdered?: boolean;
       /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
       maxFutureSkewMs?: number;
       columns: number;

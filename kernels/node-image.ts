@@ -90,7 +90,11 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
       return {
         kind: NodeKind.eventTime,
         program: program(plan.program ?? null),
-        spec: encodeEventTime({ ...plan, timestamp: operand(plan.timestamp) }, columnMap, branches),
+        spec: encodeEventTime(
+          { ...plan, timestamp: operand(plan.timestamp) },
+          columnMap,
+          plan.isOrdered === true ? 0 : branches,
+        ),
         sendsErrors,
         isShareable: false,
       };

@@ -151,7 +151,7 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
 
 /**
  * Describes an eventTime node. `columnMap`: where column i of the rule stands in the batch, null when there. `streams`:
- * branches of the merge node above, whose rows it keeps apart for the watermark.
+ * branches of the merge node above, whose rows it keeps apart for the watermark; 0: the inputs tell how far time has come.
  */
 export function encodeEventTime(
   plan: Extract<NodePlan, { kind: 'eventTime' }>,

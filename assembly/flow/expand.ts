@@ -3,7 +3,7 @@
 // in the place of the element.
 import * as ctx from './context';
 import { emit } from './emit';
-import { N_PROGRAM, N_SPEC, exhaust } from './node';
+import { N_PROGRAM, N_SPEC, exhaust, leaveEventTime } from './node';
 import { Operator } from './operator';
 import { identity, stageAcquire, stageRelease } from './stage';
 import { EXPAND_COLUMNS, EXPAND_LIST, EXPAND_MEMBERS, EXPAND_MOST, EXPAND_SIZE_OF } from '../gen/flow-layouts';
@@ -16,7 +16,13 @@ import { plainError, valueError } from '../value/error';
 const ORIGINS: usize = memory.data(4 * 1024, 16);
 
 export function expandOperator(operator: Operator): void {
+  operator.open = expandOpen;
   operator.push = expandPush;
+}
+
+function expandOpen(node: usize): bool {
+  leaveEventTime(node);
+  return true;
 }
 
 function expandPush(node: usize): void {

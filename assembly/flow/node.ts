@@ -125,6 +125,12 @@ export function timesColumn(node: usize): i32 {
   return <i32>load<u16>(node, N_TIMES) - 1;
 }
 
+/** The node makes rows of its own: below it nothing is known of times and ties of the rows above. */
+export function leaveEventTime(node: usize): void {
+  store<u16>(node, 0, N_TIMES);
+  store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.TIES, N_FLAGS);
+}
+
 /** Address of the byte counter that the node's own allocations are charged to. */
 // @ts-ignore: decorator
 @inline export function accountOf(node: usize): usize {

@@ -6,7 +6,7 @@
 import * as ctx from '../flow/context';
 import { signalBelow } from '../flow/emit';
 import { fail } from '../flow/failure';
-import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf } from '../flow/node';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, leaveEventTime } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
@@ -35,6 +35,7 @@ export function lookupOperator(operator: Operator): void {
 
 /** Makes the state of a lookup; false when memory is exhausted. */
 export function lookupOpen(node: usize): bool {
+  leaveEventTime(node);
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
   const size = stateSize(spec);

@@ -56,9 +56,27 @@ export function eventTimeOperator(operator: Operator): void {
   operator.free = eventTimeFree;
 }
 
-/** How far time has come the node says itself: not before the rows that it holds back are on their way. */
+/**
+ * How far time has come the node says itself: not before the rows that it holds back are on their way. One without streams is
+ * told by the watermarks of its inputs.
+ */
 function eventTimeSignal(node: usize, signal: u32, value: u64): void {
   if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
+  else if (isTold(<usize>load<u32>(node, N_SPEC))) follow(node, reinterpret<f64>(value));
+}
+
+// @ts-ignore: decorator
+@inline function isTold(spec: usize): bool {
+  return load<u32>(spec, EVENT_TIME_STREAMS) == 0;
+}
+
+/** Time has come as far as `ms` on all inputs. Afterwards the current batch is another one. */
+function follow(node: usize, ms: f64): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
+  store<f64>(state, ms, ORDER_WATERMARK);
+  releasePending(node, <usize>load<u32>(node, N_SPEC), state, ms);
+  if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(ms));
 }
 
 /** Makes the state of an eventTime node; false when memory is exhausted. */
@@ -74,7 +92,7 @@ export function eventTimeOpen(node: usize): bool {
   store<f64>(state, -Infinity, ORDER_WATERMARK);
   for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, ORDER_NEWEST);
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
-  if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams > 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
+  if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
   setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
   return true;
 }
@@ -104,6 +122,7 @@ export function eventTimePush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const stream = load<u32>(spec, EVENT_TIME_STREAMS) > 1 ? ctx.branch : 0;
   const state = <usize>load<u32>(node, N_STATE);
+  const told = isTold(spec);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
@@ -144,12 +163,12 @@ export function eventTimePush(node: usize): void {
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
-    if (ms < load<f64>(state, ORDER_WATERMARK)) {
+    if (!told && ms < load<f64>(state, ORDER_WATERMARK)) {
       store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
       noteLoss();
       continue;
     }
-    store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
+    if (!told) store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
     store<u32>(accepted + (<usize>count << 2), row);
     count++;
   }

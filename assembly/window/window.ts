@@ -3,7 +3,7 @@ import * as ctx from '../flow/context';
 import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import {
   N_DEADLINE, N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, exhaust, isExhausted,
-  timesColumn,
+  leaveEventTime, timesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush, withoutErrors } from '../flow/selection';
@@ -56,6 +56,7 @@ export function windowOpen(node: usize): bool {
   specPrepare(spec);
   store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.MESSAGES, N_FLAGS);
   if (isEventTime(spec)) followEventTime(node, spec);
+  leaveEventTime(node);
   const acct = accountOf(node);
   const state = allocZeroed(W_SIZE, acct);
   if (!state) return false;
@@ -207,14 +208,27 @@ export function windowTick(node: usize): void {
   askForTick(node, spec, state);
 }
 
-/** Messages begin and end only for windows of messages, time goes on for all others. */
+/**
+ * Messages begin and end only for windows of messages, time goes on for all others. Rows of another window that such a one
+ * gathers come one by one; a message that failed has no rows, its failure goes on.
+ */
 function windowSignal(node: usize, signal: u32, value: u64): void {
   switch (signal) {
-    case Signal.BEGIN: messageBegin(node); break;
-    case Signal.END: windowEnd(node, value); break;
+    case Signal.BEGIN:
+      if (isOfMessages(node)) messageBegin(node);
+      break;
+    case Signal.END:
+      if (isOfMessages(node)) windowEnd(node, value);
+      else if (value) passFailure(node, value);
+      break;
     case Signal.WATERMARK: windowWatermark(node, reinterpret<f64>(value));
     default: signalBelow(node, signal, value);
   }
+}
+
+// @ts-ignore: decorator
+@inline function isOfMessages(node: usize): bool {
+  return load<u32>(<usize>load<u32>(node, N_SPEC), WINDOW_KIND) == WindowKind.MESSAGE;
 }
 
 function windowEnd(node: usize, value: u64): void {

@@ -4,7 +4,7 @@
  * after HAVING; columns that changed last of all.
  */
 import { refuse } from './errors.js';
-import { chainOf, type Logical, valuesOf } from './logical.js';
+import { chainOf, type Logical, levelOf, valuesOf } from './logical.js';
 import { type AnalyticValue, childrenOf, sourcesIn, type Value } from './value.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
@@ -14,12 +14,21 @@ const places = ['rows', 'window', 'having', 'output'] as const;
 type Place = (typeof places)[number];
 
 /** Operators that rows come to after they have their numbers. */
-const afterNumbers: ReadonlySet<Logical['kind']> = new Set(['sort', 'expand', 'limit']);
+function isAfterNumbers(node: Logical): boolean {
+  const { kind } = node;
+  if (kind === 'filter') return node.clause === 'qualify';
+  return kind === 'window' ? node.isDistinct === true : kind === 'sort' || kind === 'expand' || kind === 'limit';
+}
+
+/** Where the rows of a SELECT begin. */
+const bottoms: ReadonlySet<Logical['kind']> = new Set(['source', 'merge', 'watermark', 'derive']);
 
 /** The statement with operators for all functions in it that look back. */
 export function withAnalytics(root: Project): Project {
-  const chain = chainOf(root).slice(0, -1);
-  const found = analyticsIn([...valuesOf(root), ...chain.flatMap(valuesOf).toReversed()]);
+  const whole = chainOf(root).slice(0, -1);
+  const chain = levelOf(root).slice(0, -1);
+  const own = chain.filter(({ kind }) => kind !== 'derive');
+  const found = analyticsIn([...valuesOf(root), ...own.flatMap(valuesOf).toReversed()]);
   if (found.length === 0) return root;
   const lookedUp = new Set(chain.flatMap((node) => (node.kind === 'lookup' ? [node.source.index] : [])));
   const placeOf = placing(lookedUp);
@@ -30,12 +39,12 @@ export function withAnalytics(root: Project): Project {
   }
   const expand = chain.findIndex(({ kind }) => kind === 'expand');
   const tops: Record<Place, number> = {
-    rows: chain.findLastIndex(({ kind }) => kind === 'source' || kind === 'merge' || kind === 'watermark'),
-    window: chain.findLastIndex(({ kind }) => kind === 'window' || kind === 'lookup'),
-    having: chain.findLastIndex(({ kind }) => !afterNumbers.has(kind)),
+    rows: chain.findLastIndex(({ kind }) => bottoms.has(kind)),
+    window: chain.findLastIndex((node) => (node.kind === 'window' || node.kind === 'lookup') && !isAfterNumbers(node)),
+    having: chain.findLastIndex((node) => !isAfterNumbers(node)),
     output: (expand < 0 ? chain.length : expand) - 1,
   };
-  let input: Logical | undefined;
+  let input: Logical | undefined = whole.at(-chain.length - 1);
   chain.forEach((node, i) => {
     input = input === undefined || node.kind === 'source' || node.kind === 'merge' ? node : { ...node, input };
     for (const place of places) {
@@ -76,13 +85,24 @@ function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: A
     if (values.length > 0) result = { kind: 'analytic', input: result, values };
     values = [];
   };
-  for (const value of found.filter(isHere)) {
+  let order = '';
+  // Numbers without an order of their own are those of the order in which rows come.
+  const here = found.filter(isHere).sort((a, b) => Math.min(a.order.length, 1) - Math.min(b.order.length, 1));
+  for (const value of here) {
     const inner = analyticsIn(childrenOf(value));
-    if (values.some((one) => inner.includes(one))) flush();
+    const isOrdered = keyOf(value.order) === order;
+    if (!isOrdered || values.some((one) => inner.includes(one))) flush();
+    // Rows are numbered in one order at a time.
+    if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order] };
+    order = keyOf(value.order);
     values.push(value);
   }
   flush();
   return result;
+}
+
+function keyOf(order: AnalyticValue['order']): string {
+  return order.map(({ value, descending }) => `${value.id}${descending ? 'd' : ''}`).join();
 }
 
 /**

@@ -270,12 +270,18 @@ export class Binder {
     const isNumber = fn === 'rowNumber';
     if (isNumber && clause.place !== 'window')
       throw refuse(`${name} numbers rows of the result, which ${clause.name} comes before`, span);
+    const order = over?.orderBy ?? [];
+    if (!isNumber && order.length > 0) throw refuse(`ORDER BY cannot be used with ${name}`, span);
     if (isNumber && over?.when) throw refuse(`WHEN cannot be used with ${name}`, span);
     const inner: Clause = { ...clause, name: `the arguments of ${name}` };
     const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
     const when = over?.when ? this.bind(over.when, inner) : null;
+    const keys = order.map(({ expr: key, descending }) => ({ value: this.bind(key, inner), descending }));
     const make = (args: readonly Value[], size = 0, own: AnalyticName = fn) =>
-      lookingBack({ fn: own, args, size, partition, when }, { scope, values, place: clause.place, name, span });
+      lookingBack(
+        { fn: own, args, size, partition, when, order: keys },
+        { scope, values, place: clause.place, name, span },
+      );
     const [first, second] = expr.args;
     if (fn === 'accCount' && first?.kind === 'star') {
       const one = values.constant({ tag: 'bool', value: true });

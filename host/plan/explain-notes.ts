@@ -1,7 +1,7 @@
 /** What EXPLAIN says of an operator beside what it does: where it works, what it keeps, what others may share of it. */
 import { aggregates } from '../../kernels/gen/ops.js';
 import { hostFunctionName } from '../functions/registry.js';
-import { chainOf, type Logical, valuesOf, type WindowNode } from './logical.js';
+import { chainOf, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
 /** Left out is what there is nothing to say of. */
@@ -117,8 +117,14 @@ function isShareable(node: Logical): boolean {
   return chain.every(({ kind }) => ['source', 'filter', 'compute', 'expand', 'project'].includes(kind));
 }
 
-/** Values that the operators above compute of what the node gives out. */
+/** Values that the operators above compute of what the node gives out, those of the same SELECT. */
 export function valuesAboveOf(root: Logical): ReadonlyMap<Logical, readonly Value[]> {
-  const chain = chainOf(root);
-  return new Map(chain.map((node, i) => [node, chain.slice(i + 1).flatMap(valuesOf)]));
+  const found = new Map<Logical, readonly Value[]>();
+  const visit = (node: Logical, above: readonly Value[]): void => {
+    found.set(node, above);
+    const own = node.kind === 'derive' ? valuesOf(node) : [...above, ...valuesOf(node)];
+    for (const input of inputsOf(node)) visit(input, own);
+  };
+  visit(root, []);
+  return found;
 }

@@ -2,9 +2,9 @@
 
 import { notesOf, valuesAboveOf } from './explain-notes.js';
 import { tablesOf } from './join.js';
-import { chainOf, inputsOf, type Logical, valuesOf, type WindowSpec, windowValues } from './logical.js';
+import { inputsOf, type Logical, operatorsOf, valuesOf, type WindowSpec, windowValues } from './logical.js';
 import { showValue } from './show-value.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { ColumnValue, Value } from './value.js';
 
 /** Prints a value with the names of streams before their columns. */
@@ -14,10 +14,13 @@ type Show = (value: Value) => string;
  * Prints the logical plan from the output down to the streams. An operator has the number after that of the operator which
  * reads it, the inputs of one operator are numbered on from there.
  */
-export function explainLines(root: Logical, columns: readonly (readonly ColumnValue[])[]): string {
+export function explainLines(
+  root: Extract<Logical, { kind: 'project' }>,
+  columns: readonly (readonly ColumnValue[])[],
+): string {
   const lines: string[] = [];
   const names = new Map(
-    chainOf(root)
+    operatorsOf([{ node: root, actions: [] }])
       .flatMap(sourcesOf)
       .map(({ index, ownName }) => [index, `${ownName}.`]),
   );
@@ -50,11 +53,14 @@ export function explainLines(root: Logical, columns: readonly (readonly ColumnVa
   return lines.join('\n');
 }
 
-function sourcesOf(node: Logical): readonly Source[] {
+function sourcesOf(node: Logical): readonly Relation[] {
+  if (node.kind === 'derive') return [node.table];
   if (node.kind === 'source') return [node.source];
   if (node.kind === 'lookup') return [node.source];
   return node.kind === 'merge' || node.kind === 'join' ? node.sources : [];
 }
+
+const filterNames: Readonly<Record<string, string>> = { having: 'HavingPlan', qualify: 'QualifyPlan' };
 
 /** What an operator reads; a join reads its tables beside the windows of streams. */
 function readBy(node: Logical): readonly Logical[] {
@@ -84,6 +90,10 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       const keys = node.keys.map(({ value, descending }) => `${show(value)} ${descending ? 'DESC' : 'ASC'}`);
       return [['OrderPlan', `SortFields:[ ${keys.join(', ')} ]`]];
     }
+    case 'derive': {
+      const fields = [...node.columns].map(([column, value]) => `${show(value)} AS ${showValue(column)}`);
+      return [['DerivedTablePlan', `Name:${node.table.name}, Fields:[ ${fields.join(', ')} ]`]];
+    }
     case 'compute':
       return [['ComputePlan', `Values:[ ${all(node.values)} ]`]];
     case 'analytic':
@@ -94,12 +104,13 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       return [[op, `Condition:{ ${show(node.condition)} }, StateFuncs:[ ${all(node.hits)} ]`]];
     }
     case 'filter': {
-      const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
+      const op = filterNames[node.clause] ?? 'FilterPlan';
       return [[op, `Condition:{ ${show(node.condition)} }`]];
     }
     case 'window': {
       const lines: [string, string][] = [];
-      if (node.keys.length > 0) lines.push(['AggregatePlan', `Dimension:{ ${all(node.keys)} }`]);
+      if (node.keys.length > 0)
+        lines.push([node.isDistinct === true ? 'DistinctPlan' : 'AggregatePlan', `Dimension:{ ${all(node.keys)} }`]);
       const where = node.where === null ? '' : `, condition:${show(node.where)}`;
       if (node.window.kind !== 'row' && node.window.kind !== 'message')
         lines.push(['WindowPlan', `{ ${showWindow(node.window, all)}${where} }`]);

@@ -2,7 +2,7 @@
  * Where it is counted how many rows, or messages, got past a clause: the condition that asks is judged row by row by the operator
  * that counts; for what asks behind all clauses one counts without a condition.
  */
-import { chainOf, type Logical, valuesOf } from './logical.js';
+import { chainOf, type Logical, levelOf, valuesOf } from './logical.js';
 import { childrenOf, type HitValue, type Value } from './value.js';
 
 type Project = Extract<Logical, { kind: 'project' }>;
@@ -12,8 +12,10 @@ type Project = Extract<Logical, { kind: 'project' }>;
  * @param timeOf time of a row of the stream, or of what a window gave
  */
 export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value): Project {
-  const chain = chainOf(root).slice(0, -1);
-  if (hitsIn([...chain, root].flatMap(valuesOf)).length === 0) return root;
+  const chain = levelOf(root).slice(0, -1);
+  // What a derived table is made of has been counted there.
+  const own = (nodes: readonly Logical[]) => nodes.filter(({ kind }) => kind !== 'derive').flatMap(valuesOf);
+  if (hitsIn(own([...chain, root])).length === 0) return root;
   const judged = new Set<HitValue>();
   const replaced = chain.map((node): Logical => {
     if (node.kind !== 'filter' || (node.clause !== 'where' && node.clause !== 'having')) return node;
@@ -28,8 +30,8 @@ export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value):
   const sorted = replaced.findIndex((node) => node.kind === 'sort' && hitsIn(valuesOf(node)).some(isLeft));
   const expand = replaced.findIndex(({ kind }) => kind === 'expand');
   const place = sorted >= 0 ? sorted : expand >= 0 ? expand : replaced.length;
-  const left = hitsIn([root, ...replaced].flatMap(valuesOf)).filter(isLeft);
-  let input: Logical | undefined;
+  const left = hitsIn(own([root, ...replaced])).filter(isLeft);
+  let input = chainOf(root).at(-chain.length - 2);
   const add = (node: Logical): void => {
     input = input === undefined || node.kind === 'source' || node.kind === 'merge' ? node : { ...node, input };
   };

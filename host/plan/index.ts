@@ -1,8 +1,9 @@
 /** The planner: from a rule to what the data plane runs. */
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
-import { parseSelect } from '../sql/parser.js';
+import { parseQuery } from '../sql/parser.js';
 import type { StreamDefinition } from '../sql/source-def.js';
+import { streamsIn } from '../sql/visit.js';
 import { analyse, outputFieldsOf } from './analyse.js';
 import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
@@ -61,7 +62,7 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
 /** Plans what keeps the rows of a lookup table: the node that all rules on the table share. Throws as `planRule`. */
 export function planKeptTable(definition: StreamDefinition): RulePlan {
   const { name } = definition;
-  const table = { name, alias: null, span: { start: 0, end: 0, line: 1, column: 1 } };
+  const table = { name, alias: null, query: null, span: { start: 0, end: 0, line: 1, column: 1 } };
   const { columns, node } = planTable(new Source(0, definition, table, new Values()));
   return {
     sources: [{ stream: name, columns: columns.map(({ use }) => use) }],
@@ -90,8 +91,7 @@ function warningsOf(roots: readonly Root[]): string[] {
 
 /** Names of the streams and tables that the statement reads, joins included. */
 export function sourcesOf(sql: string): string[] {
-  const select = parseSelect(sql);
-  return [...new Set([select.from.name, ...select.joins.map(({ table }) => table.name)])];
+  return [...new Set(streamsIn(parseQuery(sql)).map(({ name }) => name))];
 }
 
 function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
@@ -106,8 +106,9 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   return { sources, roots: better, remarks, physical: lower(better, rule, values, sources) };
 }
 
-/** A statement has one root for all of its actions. */
+/** Each SELECT is a root for all of the actions. */
 function planStatement(rule: RuleDefinition, catalog: Catalog, values: Values): Omit<Planned, 'physical'> {
-  const { sources, root, remarks } = analyse(parseSelect(rule.sql), rule, catalog, values);
-  return { sources, remarks, roots: [{ node: root, actions: rule.actions.map((_action, i) => i) }] };
+  const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values);
+  const actions = rule.actions.map((_action, i) => i);
+  return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };
 }

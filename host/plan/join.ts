@@ -6,7 +6,7 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
 import { chainOf, type JoinSpec, type Logical } from './logical.js';
-import { Source } from './source.js';
+import { type Relation, Source } from './source.js';
 import { type ColumnValue, sourcesIn, type Value, type Values } from './value.js';
 
 const types: Record<JoinKind, JoinSpec['type']> = {
@@ -17,8 +17,33 @@ const types: Record<JoinKind, JoinSpec['type']> = {
   CROSS: 'cross',
 };
 
-/** The sources of a statement, FROM first. Throws a `plan` error for unknown streams and for joins that cannot be. */
-export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog, values: Values): Source[] {
+/** Gives the sources of a statement their numbers. Those of tables that are asked come last: no rows come from them. */
+export class SourceNumbers {
+  private asked: number;
+  private others = 0;
+
+  /** @param all what the statement reads, in all of its SELECTs */
+  constructor(all: readonly StreamDefinition[]) {
+    this.asked = all.filter((definition) => !isAsked(definition)).length;
+  }
+
+  next(definition: StreamDefinition): number {
+    return isAsked(definition) ? this.asked++ : this.others++;
+  }
+}
+
+function isAsked({ options: { tableKind, type } }: StreamDefinition): boolean {
+  return tableKind === 'lookup' && !isKeptTable(type);
+}
+
+/** The sources of a SELECT, FROM first, numbered by `numbers`. Throws a `plan` error for unknown streams and for joins that cannot be. */
+export function sourcesOf(
+  select: Select,
+  options: RuleOptions,
+  catalog: Catalog,
+  values: Values,
+  numbers: SourceNumbers,
+): Source[] {
   const tables = [select.from, ...select.joins.map(({ table }) => table)];
   const definitions = tables.map((table) => definitionOf(table, catalog));
   const streams = definitions.filter(({ kind }) => kind === 'stream');
@@ -30,10 +55,7 @@ export function sourcesOf(select: Select, options: RuleOptions, catalog: Catalog
   if (select.window === null && streams.length > 1 && !scanned) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
-  // Numbers of tables that are asked come last: no rows come from them.
-  const isAsked = definitions.map(({ options: { tableKind, type } }) => tableKind === 'lookup' && !isKeptTable(type));
-  const numbered = [false, true].flatMap((asked) => tables.flatMap((_table, i) => (isAsked[i] === asked ? [i] : [])));
-  const sources = tables.map((table, i) => new Source(numbered.indexOf(i), definitions[i]!, table, values));
+  const sources = tables.map((table, i) => new Source(numbers.next(definitions[i]!), definitions[i]!, table, values));
   if (options.isEventTime) for (const source of streamsOf(sources)) checkEventTime(source);
   return sources;
 }
@@ -73,7 +95,7 @@ export function checkEventTime({ name, timestamp }: Source): void {
  * Sources in the order in which a joined row is searched for an unqualified name: as they are written, but the right side of
  * a RIGHT JOIN comes first.
  */
-export function inRowOrder(joins: readonly Join[], sources: readonly Source[]): Source[] {
+export function inRowOrder(joins: readonly Join[], sources: readonly Relation[]): Relation[] {
   const order = sources.slice(0, 1);
   joins.forEach(({ kind }, i) => {
     const source = sources[i + 1];
@@ -136,4 +158,13 @@ export function equalities({ condition, source }: JoinSpec): { left: ColumnValue
   };
   visit(condition);
   return found;
+}
+
+/** The streams and tables whose rows the operator reads, without those of a union below it. */
+export function readBy(node: Logical): Source[] {
+  return chainOf(node).flatMap((one) => {
+    if (one.kind === 'source') return [one.source];
+    const sources = one.kind === 'merge' ? one.sources : one.kind === 'join' ? tablesOf(one.sources) : [];
+    return sources.filter((source) => source instanceof Source);
+  });
 }

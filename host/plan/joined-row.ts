@@ -1,5 +1,5 @@
 /** A row of several streams as one: which stream's value a name means, all members as one object. */
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { OpValue, Value, Values } from './value.js';
 
 /**
@@ -17,13 +17,13 @@ export function firstPresent(values: Values, candidates: readonly Value[]): Valu
 }
 
 /** A value that rows have only where they have a row of the source, unlike what is computed of missing columns. */
-export function ofPresent(values: Values, source: Source, value: Value): Value {
+export function ofPresent(values: Values, source: Relation, value: Value): Value {
   const isThere = values.op('logic.isNotNull', [source.arrival()]);
   return values.op('logic.case', [], [isThere, value, missing(values)]);
 }
 
 /** The column, null in rows of the source that have none, and missing where there is no row of the source. */
-export function nullOfPresent(values: Values, source: Source, column: Value): Value {
+export function nullOfPresent(values: Values, source: Relation, column: Value): Value {
   return values.op('logic.nullBeside', [column, source.arrival()]);
 }
 
@@ -52,7 +52,7 @@ export function isColumn(value: Value): boolean {
 }
 
 /** The column of this name that a joined row has first. */
-export function joinedColumn(values: Values, sources: readonly Source[], name: string): Value {
+export function joinedColumn(values: Values, sources: readonly Relation[], name: string): Value {
   return firstPresent(
     values,
     sources.filter((source) => source.has(name)).map((source) => source.column(name)),

@@ -3,8 +3,15 @@
  * has a root for each sink, and roots share the operators that they have in common (the same object). Rules of optimisation
  * (rules/) turn such plans into others with the same meaning.
  */
-import type { Source } from './source.js';
-import { type AggregateValue, type AnalyticValue, aggregatesIn, type HitValue, type Value } from './value.js';
+import type { Relation, Source } from './source.js';
+import {
+  type AggregateValue,
+  type AnalyticValue,
+  aggregatesIn,
+  type ColumnValue,
+  type HitValue,
+  type Value,
+} from './value.js';
 
 /** A named value of the output row. */
 export interface OutputEntry {
@@ -26,7 +33,7 @@ export interface OutputRow {
    * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose members
    * the row has, in the order in which they are searched for a name.
    */
-  star: { sources: Source[]; row: Value; except: string[] } | null;
+  star: { sources: Relation[]; row: Value; except: string[] } | null;
   /**
    * An object whose members are set in the row last: what a function of several rows gives. `name`: its column where that is
    * no object, null where it always is.
@@ -88,9 +95,14 @@ export type Logical = Labelled &
      * Rows of several sources in one sequence; with the event time of each source, or none in processing time. `inputs`: what
      * the rows of each source come through.
      */
-    | { kind: 'merge'; sources: Source[]; inputs: Logical[]; timestamps: Value[] }
-    /** Event time: orders rows by their timestamp column; null: by that which the merge below has for each source. */
-    | { kind: 'watermark'; input: Logical; timestamp: Value | null }
+    | { kind: 'merge'; sources: Relation[]; inputs: Logical[]; timestamps: Value[] }
+    /**
+     * Event time: orders rows by their timestamp column; null: by that which the merge below has for each source.
+     * `isOrdered`: the rows of each source come in their order, none has to be waited for.
+     */
+    | { kind: 'watermark'; input: Logical; timestamp: Value | null; isOrdered?: boolean }
+    /** Makes the columns of a derived table of what the SELECT below gives. */
+    | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
     | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
     /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
@@ -120,7 +132,7 @@ export type Logical = Labelled &
         kind: 'filter';
         input: Logical;
         condition: Value;
-        clause: 'where' | 'filter' | 'having' | 'case';
+        clause: 'where' | 'filter' | 'having' | 'qualify' | 'case';
         isWhole?: boolean;
       }
     | WindowNode
@@ -144,6 +156,8 @@ export interface WindowNode {
   /** Aggregates over all rows of a message that each of its rows shows; only without groups. */
   shown?: readonly AggregateValue[];
   sendEmpty: boolean;
+  /** SELECT DISTINCT: the groups are the rows of the result. */
+  isDistinct?: boolean;
 }
 
 /** What gives the rule's output rows to some of its sinks. */
@@ -167,6 +181,32 @@ export function chainOf(root: Logical): Logical[] {
     node = node.kind === 'source' || node.kind === 'merge' ? undefined : node.input;
   }
   return chain.reverse();
+}
+
+/** The operators of one SELECT: those of `chainOf` above the last derived table. */
+export function levelOf(root: Logical): Logical[] {
+  const chain = chainOf(root);
+  return chain.slice(
+    Math.max(
+      0,
+      chain.findLastIndex(({ kind }) => kind === 'derive'),
+    ),
+  );
+}
+
+/** True where rows come in the order of their times. */
+export function hasWatermark(node: Logical): boolean {
+  return chainOf(node).some(({ kind }) => kind === 'watermark');
+}
+
+/** True where rows are parts of messages. */
+export function isOfMessages(node: Logical): boolean {
+  return node.kind === 'window' || node.kind === 'join' || inputsOf(node).some(isOfMessages);
+}
+
+/** True above rows of several streams. */
+export function isOfMerge(node: Logical): boolean {
+  return levelOf(node)[0]?.kind === 'merge';
 }
 
 /** All operators of a plan, each once, those below before those above. */
@@ -229,6 +269,8 @@ export function valuesOf(node: Logical): Value[] {
       return node.timestamps;
     case 'watermark':
       return node.timestamp === null ? [] : [node.timestamp];
+    case 'derive':
+      return [...node.columns.values()];
     case 'join':
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'lookup':
@@ -282,6 +324,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
         keys: node.keys.map((key) => ({ ...key, value: map(key.value) })),
         condition: maybe(node.condition),
       };
+    case 'derive':
+      return { ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) };
     case 'compute':
       return { ...node, values: node.values.map(map) };
     case 'expand':

@@ -2,7 +2,7 @@
 import { joinedColumn, missing, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { Value, Values } from './value.js';
 
 /** The shape of the messages, still with values in the place of operands. */
@@ -20,7 +20,12 @@ export interface OutputSpec {
  * Applies fields, excludeFields and dataField to the row.
  * @param absent streams that the row may have no row of
  */
-export function outputSpec(row: OutputRow, absent: readonly Source[], wishes: SinkWishes, values: Values): OutputSpec {
+export function outputSpec(
+  row: OutputRow,
+  absent: readonly Relation[],
+  wishes: SinkWishes,
+  values: Values,
+): OutputSpec {
   const { sendNil, sendSingle } = wishes;
   if (wishes.isWhole) {
     const [only, other] = row.entries;
@@ -57,7 +62,7 @@ function selected(value: Value, { fields, excludeFields }: SinkWishes, values: V
 }
 
 /** The row without the columns of streams that it has no row of: nobody knows whether they would be null. */
-function withoutAbsent(row: OutputRow, absent: readonly Source[], values: Values): OutputRow {
+function withoutAbsent(row: OutputRow, absent: readonly Relation[], values: Values): OutputRow {
   if (absent.length === 0) return row;
   const entries = row.entries.map((entry): OutputEntry => {
     const { value, isPlain, isBrought } = entry;
@@ -68,7 +73,22 @@ function withoutAbsent(row: OutputRow, absent: readonly Source[], values: Values
   return { ...row, entries };
 }
 
-function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values: Values): ShapeSpec {
+/** The row as one object, as a sink without wishes would get it. */
+export function wholeObject(row: OutputRow, values: Values): Value {
+  const shape = wholeRow(row, { excludeFields: [], sendNil: false }, values);
+  if (shape.kind === 'object') return shape.value;
+  return values.op(
+    'nested.objectOf',
+    [],
+    shape.fields.flatMap(({ name, value }) => [values.text(name), value]),
+  );
+}
+
+function wholeRow(
+  row: OutputRow,
+  { excludeFields, sendNil }: Pick<SinkWishes, 'excludeFields' | 'sendNil'>,
+  values: Values,
+): ShapeSpec {
   const entries = row.entries.filter(({ name }) => !excludeFields.includes(name));
   const { star, set } = row;
   if (star === null && set === undefined) return { kind: 'fields', fields: sorted(entries) };
@@ -93,7 +113,7 @@ function wholeRow(row: OutputRow, { excludeFields, sendNil }: SinkWishes, values
 }
 
 /** The value of one output column; null when the row has no such column. */
-function pick(name: string, row: OutputRow, values: Values): Value {
+export function pick(name: string, row: OutputRow, values: Values): Value {
   if (row.set !== undefined) {
     const { set, ...others } = row;
     const own = values.op('nested.member', [set.value, values.text(name)]);

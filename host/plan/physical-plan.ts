@@ -17,11 +17,21 @@ export interface Step {
     | 'aggregate'
     | 'having'
     | 'order'
+    | 'union'
     | 'project'
     | 'projectset';
   nodes: number[];
   /** Of a lookup: what the statement calls its table. */
   table?: string;
+  /** Of a union: what comes together there. */
+  inputs?: Chain[];
+}
+
+/** Steps one after the other, from where the rows come in. */
+export interface Chain {
+  /** Streams and scan tables; none where a union is the first step. */
+  sources: Source[];
+  steps: Step[];
 }
 
 export interface Physical {
@@ -32,7 +42,8 @@ export interface Physical {
   /** Tables that are asked, as nodes number them. */
   asked: readonly Source[];
   nodes: NodePlan[];
-  steps: Step[];
+  /** One for each SELECT whose rows go to the sinks. */
+  chains: Chain[];
   /** Nodes that do the work of each node of a graph. */
   labelled: Map<string, number[]>;
   /** Encode nodes of each action; several where a sink of a graph has several inputs. */

@@ -3,17 +3,28 @@ import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitsNode } from './analytic-node.js';
+import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
+import { readBy } from './join.js';
 import { joinNode, portNode } from './join-node.js';
-import { chainOf, inputsOf, type Logical, operatorsOf, type Root } from './logical.js';
+import {
+  chainOf,
+  hasWatermark,
+  inputsOf,
+  isOfMerge,
+  isOfMessages,
+  type Logical,
+  operatorsOf,
+  type Root,
+} from './logical.js';
 import { lookedBackIn } from './looking-back.js';
 import { planTable } from './lookup.js';
 import { lookupNode } from './lookup-node.js';
-import type { Physical, Step } from './physical-plan.js';
+import type { Chain, Physical, Step } from './physical-plan.js';
 import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
-import type { Source } from './source.js';
+import type { Relation, Source } from './source.js';
 import { type AggregateValue, type ColumnValue, type Value, type Values, withoutItem } from './value.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
@@ -43,7 +54,7 @@ export function lower(
     read: columns.map((needed, i) => lowering.tables.get(i)?.columns ?? needed),
     asked: lowering.asked,
     nodes: lowering.nodes,
-    steps: lowering.steps,
+    chains: lowering.chains,
     labelled: lowering.labelled,
     encoders: lowering.encoders,
     rows: lowering.rows,
@@ -52,7 +63,8 @@ export function lower(
 
 class Lowering {
   readonly nodes: NodePlan[] = [];
-  readonly steps: Step[] = [];
+  readonly chains: Chain[] = [];
+  private steps: Step[] = [];
   readonly labelled = new Map<string, number[]>();
   readonly encoders: number[][] = [];
   readonly rows = new Map<number, readonly (Value | null)[]>();
@@ -80,6 +92,8 @@ class Lowering {
 
   /** Adds what gives the rows of a root, and an encode node for each of its outputs. */
   addRoot(root: Root['node'], outputs: readonly Output[]): void {
+    this.steps = [];
+    this.chains.push({ sources: readBy(root), steps: this.steps });
     this.place(root.input);
     const encoders: number[] = [];
     for (const output of outputs) {
@@ -131,6 +145,9 @@ class Lowering {
       case 'filter':
         this.addFilter(node);
         return;
+      case 'derive':
+        this.addDerive(node);
+        return;
       case 'compute':
         this.addCompute(node);
         return;
@@ -173,27 +190,16 @@ class Lowering {
     const program = builder.finishOrNull();
     const { lateToleranceMs, maxFutureSkewMs } = this.rule.options;
     const { input, columns, columnValues } = this.path;
-    const computes = program === null ? {} : { program };
-    this.pushNew(
-      {
-        kind: 'eventTime',
-        input,
-        ...computes,
-        timestamp,
-        lateToleranceMs,
-        maxFutureSkewMs,
-        columns,
-        name: 'watermark',
-      },
-      'watermark',
-      columnValues,
-    );
+    const plan = { kind: 'eventTime', input, timestamp, maxFutureSkewMs, columns, name: 'watermark' } as const;
+    const bounds = node.isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs };
+    this.pushNew({ ...plan, ...bounds, ...(program === null ? {} : { program }) }, 'watermark', columnValues);
   }
 
   private addFilter(node: Extract<Logical, { kind: 'filter' }>): void {
     const builder = new ProgramBuilder(this.path);
     const condition = builder.operand(node.condition);
-    const step = node.clause === 'filter' ? 'windowFilter' : node.clause === 'having' ? 'having' : 'filter';
+    const isOfResult = node.clause === 'having' || node.clause === 'qualify';
+    const step = node.clause === 'filter' ? 'windowFilter' : isOfResult ? 'having' : 'filter';
     const { input } = this.path;
     const name = node.clause === 'case' ? caseName : step;
     const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name };
@@ -236,6 +242,14 @@ class Lowering {
     this.push({ kind: 'filter', input, program, condition, keepsEmpty: true, name: 'compute' }, null);
   }
 
+  /** What stands above sees the columns of the derived table and nothing of what they are made of. */
+  private addDerive({ columns }: Extract<Logical, { kind: 'derive' }>): void {
+    const { plan, operands } = deriveNode(columns, this.path, this.values);
+    for (const column of columns.keys()) this.held.add(column);
+    if (plan !== null) this.push(plan, null);
+    this.path = this.path.withOnly(operands);
+  }
+
   /** Passes all rows; what its functions give depends on the rows before. */
   private addAnalytic({ values }: Extract<Logical, { kind: 'analytic' }>): void {
     for (const value of values) this.held.add(value);
@@ -271,9 +285,17 @@ class Lowering {
     const { sources, inputs, timestamps } = node;
     const later = this.readers.valuesAbove(node);
     const { labels } = this;
+    const chains: Chain[] = [];
+    const { steps } = this;
     const paths = inputs.map((input, i) => {
+      if (input.kind === 'derive') {
+        this.steps = [];
+        chains.push({ sources: readBy(input), steps: this.steps });
+      }
       this.place(input);
-      return { path: this.path, columns: [...this.path.columnValues, ...this.computedFor(sources[i]!, later)] };
+      // The columns of a derived table may stand in registers.
+      const columns = input.kind === 'derive' ? [...input.columns.keys()] : this.path.columnValues;
+      return { path: this.path, columns: [...columns, ...this.computedFor(sources[i]!, later)] };
     });
     this.labels = labels;
     const into = this.nodes.length;
@@ -281,7 +303,9 @@ class Lowering {
       portNode(path, columns, into, branch, timestamps[branch] ?? null),
     );
     const branches = paths.map(({ columns }) => columns.length);
+    this.steps = steps;
     this.record({ kind: 'merge', input: null, branches, name: 'merge' }, null);
+    if (chains.length > 0) this.steps.push({ kind: 'union', nodes: [into], inputs: chains });
     const all = [null, null, ...paths.flatMap(({ columns }) => columns)];
     this.path = Path.ofMerge(
       into,
@@ -292,7 +316,7 @@ class Lowering {
   }
 
   /** Values among `later` that were computed for the rows of this source, at whose place we are: they belong to it. */
-  private computedFor({ index }: Source, later: readonly Value[]): Value[] {
+  private computedFor({ index }: Relation, later: readonly Value[]): Value[] {
     const { keep } = windowNeeds(later, isNone, (value) => this.isHeld(value));
     const computed = keep.filter(({ kind }) => kind === 'op' || kind === 'analytic');
     for (const value of computed) this.owners.set(value, index);
@@ -425,6 +449,8 @@ class Lowering {
     };
     if (where !== undefined) plan.where = where;
     if (isEventTime) plan.timestamp = time;
+    // A window above this one keeps them as it does columns.
+    for (const aggregate of needs.aggregates) this.held.add(aggregate);
     const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
     columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
@@ -459,17 +485,3 @@ class Lowering {
 }
 
 const isNone = (): boolean => false;
-
-function hasWatermark(node: Logical): boolean {
-  return chainOf(node).some(({ kind }) => kind === 'watermark');
-}
-
-/** True where rows are parts of messages. */
-function isOfMessages(node: Logical): boolean {
-  return chainOf(node).some(({ kind }) => kind === 'window' || kind === 'join');
-}
-
-/** True above rows of several streams. */
-function isOfMerge(node: Logical): boolean {
-  return chainOf(node)[0]?.kind === 'merge';
-}

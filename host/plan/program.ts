@@ -53,6 +53,16 @@ export class Path {
     return new Path({ node }, columnMap(columns), this.nextRegister, columns);
   }
 
+  /** The same place with other values: those of its operands that belong to what stands above. */
+  withOnly(operands: ReadonlyMap<Value, Operand>): Path {
+    const columns = this.columnValues.map((): Value | null => null);
+    for (const [value, operand] of operands) {
+      const i = operand - col(0);
+      if (columns[i] === null) columns[i] = value;
+    }
+    return new Path(this.input, new Map(operands), this.nextRegister, columns);
+  }
+
   find(value: Value): Operand | undefined {
     return this.operands.get(value);
   }

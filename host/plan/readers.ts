@@ -27,6 +27,8 @@ export class Readers {
       if (seen.has(reader)) return;
       seen.add(reader);
       for (const value of this.outputValues.get(reader) ?? valuesOf(reader)) found.add(value);
+      // Above a derived table nothing is known of what stands below it.
+      if (reader.kind === 'derive') return;
       this.readers.get(reader)?.forEach(visit);
     };
     this.readers.get(node)?.forEach(visit);
@@ -43,7 +45,9 @@ export class Readers {
     const readers = this.readers.get(window) ?? [];
     return readers.some(
       (reader) =>
-        reader.kind === 'join' || reader.kind === 'lookup' || (reader.kind !== 'window' && this.isJoined(reader)),
+        reader.kind === 'join' ||
+        reader.kind === 'lookup' ||
+        (reader.kind !== 'window' && reader.kind !== 'derive' && this.isJoined(reader)),
     );
   }
 }

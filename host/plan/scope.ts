@@ -3,7 +3,7 @@ import { findFunction } from '../functions/registry.js';
 import type { Expr, Select, SelectItem, Span } from '../sql/ast.js';
 import { refuse } from './errors.js';
 import { firstPresent, joinedColumn, mergedObject } from './joined-row.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { Value, Values } from './value.js';
 
 /** Aliases that may be defined by each other's values before the first of them is known. */
@@ -22,9 +22,9 @@ export class Scope {
   private readonly open: string[] = [];
 
   constructor(
-    readonly sources: readonly Source[],
+    readonly sources: readonly Relation[],
     /** The same in the order in which a joined row is searched for a name. */
-    readonly order: readonly Source[],
+    readonly order: readonly Relation[],
     readonly values: Values,
     select: Pick<Select, 'items'>,
   ) {
@@ -41,7 +41,7 @@ export class Scope {
    * The stream that a qualifier names, or undefined when it is no stream of the rule. Throws a `plan` error when it is the name
    * of several, which only their aliases tell apart.
    */
-  sourceNamed(qualifier: string): Source | undefined {
+  sourceNamed(qualifier: string): Relation | undefined {
     const own = this.sources.find(({ ownName }) => ownName === qualifier);
     if (own !== undefined) return own;
     const [named, other] = this.sources.filter(({ name }) => name === qualifier);
@@ -111,7 +111,7 @@ export class Scope {
   }
 
   /** What rows may have members of, in the order in which they are searched: tables come to them with the join. */
-  orderAt(place: Place): readonly Source[] {
+  orderAt(place: Place): readonly Relation[] {
     return place === 'single' ? this.order.filter(({ isTable }) => !isTable) : this.order;
   }
 
@@ -122,7 +122,7 @@ export class Scope {
   }
 
   /** Declared columns of streams by name; of equal names that of the first stream whose row has it. */
-  allColumns(sources: readonly Source[]): Map<string, Value> {
+  allColumns(sources: readonly Relation[]): Map<string, Value> {
     const columns = new Map<string, Value[]>();
     for (const source of sources) {
       for (const name of source.declared ?? []) {

@@ -6,7 +6,7 @@ import { refuse } from './errors.js';
 import { isColumn, mergedObject } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { Scope } from './scope.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { Value } from './value.js';
 import { sourcesIn } from './value.js';
 
@@ -158,7 +158,7 @@ interface Wildcards {
   /** Objects of columns that changed. */
   changed: Value[];
   /** Names that are not to go out, by the stream whose members are brought as an object. */
-  objects: Map<Source, string[]>;
+  objects: Map<Relation, string[]>;
 }
 
 function addStar(
@@ -187,7 +187,7 @@ function addStar(
 }
 
 /** Streams that a wildcard means, in the order in which a joined row is searched for a name. */
-function starSources({ qualifier, span }: Star, scope: Scope): readonly Source[] {
+function starSources({ qualifier, span }: Star, scope: Scope): readonly Relation[] {
   if (qualifier === null) return scope.order;
   const source = scope.sourceNamed(qualifier);
   if (source === undefined) throw refuse(`unknown stream ${qualifier}`, span);

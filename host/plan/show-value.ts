@@ -70,12 +70,17 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
   }
 }
 
-function showAnalytic({ fn, args, size, partition, when }: AnalyticValue, show: (child: Value) => string): string {
+function showAnalytic(
+  { fn, args, size, partition, when, order }: AnalyticValue,
+  show: (child: Value) => string,
+): string {
   const name = fn.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const shown = args.map(show);
   if (fn === 'lag') shown.splice(1, 0, String(size));
   const by = partition.length === 0 ? '' : `PARTITION BY ${partition.map(show).join(', ')}`;
-  const over = [by, when === null ? '' : `WHEN ${show(when)}`].filter((part) => part !== '').join(' ');
+  const keys = order.map(({ value, descending }) => `${show(value)}${descending ? ' DESC' : ''}`);
+  const ordered = keys.length === 0 ? '' : `ORDER BY ${keys.join(', ')}`;
+  const over = [by, ordered, when === null ? '' : `WHEN ${show(when)}`].filter((part) => part !== '').join(' ');
   return `${name}(${shown.join(', ')})${over === '' ? '' : ` OVER (${over})`}`;
 }
 

@@ -37,7 +37,7 @@ function showNode(node: NodePlan): string[] {
     case 'eventTime':
       return [
         ...showOps(node.program ?? null),
-        `by ${shower(node.program ?? null)(node.timestamp)} late ${node.lateToleranceMs}ms columns ${node.columns}`,
+        `by ${shower(node.program ?? null)(node.timestamp)} ${node.isOrdered === true ? 'in order' : `late ${node.lateToleranceMs}ms`} columns ${node.columns}`,
       ];
     case 'window': {
       const show = shower(node.program);

@@ -12,7 +12,32 @@ import type { Value, Values } from './value.js';
 
 const any: ColumnType = { type: 'any' };
 
-export class Source {
+/** What expressions see of where rows come from: a stream, a table, or another SELECT. */
+export interface Relation {
+  readonly index: number;
+  readonly name: string;
+  /** What the statement calls it: its alias, or its name. No two of a statement have the same. */
+  readonly ownName: string;
+  /** A table: its rows are kept and joined to those of streams. */
+  readonly isTable: boolean;
+  /** A table in which the rows of streams are looked up. */
+  readonly isLookup: boolean;
+  /** Names of the columns, or null where they are not known before the rows are there. */
+  readonly declared: readonly string[] | null;
+  readonly values: Values;
+  has(name: string): boolean;
+  /** Reads a column; one that is known not to be there is refused. */
+  column(name: string, span?: Span): Value;
+  /** The whole row as one object. */
+  row(): Value;
+  /** The time of a row as epoch milliseconds: event time, or when it arrived. */
+  rowTime(isEventTime: boolean): Value;
+  meta(key: string): Value;
+  allMeta(): Value;
+  arrival(): Value;
+}
+
+export class Source implements Relation {
   readonly name: string;
   /** Column that holds the event time; null when the stream declares none. */
   readonly timestamp: string | null;
@@ -58,7 +83,6 @@ export class Source {
     }
   }
 
-  /** What the statement calls the stream: its alias, or its name. No two streams of a statement have the same. */
   get ownName(): string {
     return this.alias ?? this.name;
   }
@@ -122,6 +146,14 @@ export class Source {
     if (timestamp === null) throw new Error(`stream ${this.name} has no event time`);
     const column = this.column(timestamp);
     return column.kind === 'column' ? this.parsed(column) : column;
+  }
+
+  rowTime(isEventTime: boolean): Value {
+    if (!isEventTime || this.timestamp === null) return this.arrival();
+    const column = this.time();
+    if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
+    // Numbers are milliseconds already, texts are read as dates.
+    return this.values.op('cast.toBigint', [this.values.op('cast.toDatetime', [column])]);
   }
 
   private read(name: string, use: ColumnUse): Value {

@@ -8,7 +8,7 @@ import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
 import { firstPresent } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import type { HitValue, Value, Values, WindowPart } from './value.js';
 
 type Call = Extract<Expr, { kind: 'call' }>;
@@ -161,26 +161,18 @@ function bindHit(part: HitValue['part'], isOfWindow: boolean, call: Call, contex
 }
 
 /** Time of a row, or of what a window gave, for hits. */
-export function timeOfHits(source: Source, isEventTime: boolean, isOfWindow: boolean, values: Values): Value {
-  return isOfWindow ? values.window('end') : timeOf(source, isEventTime, values);
+export function timeOfHits(source: Relation, isEventTime: boolean, isOfWindow: boolean, values: Values): Value {
+  return isOfWindow ? values.window('end') : source.rowTime(isEventTime);
 }
 
 /** The row's own timestamp as epoch milliseconds. */
 function rowTime(call: Call, context: SpecialContext): Value {
   // A joined row has no time of its own: that of its window.
   if (context.scope.sources.length > 1 && context.place !== 'single') return context.values.window('trigger');
-  return timeOf(onlySource(call, context), context.isEventTime, context.values);
+  return onlySource(call, context).rowTime(context.isEventTime);
 }
 
-function timeOf(source: Source, isEventTime: boolean, values: Values): Value {
-  if (!isEventTime || source.timestamp === null) return source.arrival();
-  const column = source.time();
-  if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
-  // Numbers are milliseconds already, texts are read as dates.
-  return values.op('cast.toBigint', [values.op('cast.toDatetime', [column])]);
-}
-
-function onlySource(call: Call, { scope }: SpecialContext): Source {
+function onlySource(call: Call, { scope }: SpecialContext): Relation {
   const [source, other] = scope.sources;
   if (source === undefined || other !== undefined)
     throw notSupported(`${call.name.toLowerCase()}() in a join`, call.span);
@@ -203,7 +195,7 @@ function bindMeta(call: Call, context: SpecialContext): Value {
 function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
   const { values, scope } = context;
   // Without a stream: that of the first row in a joined one which has it.
-  const firstMeta = (metaIn: (source: Source) => Value): Value =>
+  const firstMeta = (metaIn: (source: Relation) => Value): Value =>
     firstPresent(values, scope.orderAt(context.place).map(metaIn));
   switch (arg.kind) {
     case 'star':
@@ -227,7 +219,7 @@ function metaOf(arg: Expr, call: Call, context: SpecialContext): Value {
   );
 }
 
-function sourceNamed(name: string, arg: Expr, scope: Scope): Source {
+function sourceNamed(name: string, arg: Expr, scope: Scope): Relation {
   const source = scope.sourceNamed(name);
   if (source === undefined) throw refuse(`unknown stream ${name}`, arg.span);
   return source;

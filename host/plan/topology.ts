@@ -3,7 +3,7 @@ import type { OperatorPlan, RulePlan } from '../../kernels/ir.js';
 import { connectorOf, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { streamsOf, tablesOf } from './join.js';
-import type { Physical } from './physical-plan.js';
+import type { Chain, Physical } from './physical-plan.js';
 import type { Source } from './source.js';
 
 /** Names the operators of a planned rule, how they follow one another and which nodes do the work of each. */
@@ -18,9 +18,8 @@ export function topologyOf(
     for (const name of from) edges[name] = [...(edges[name] ?? []), to];
   };
   let number = 1;
-  // A stream that is there twice has the names of its aliases.
-  const isUnique = new Set(sources.map(({ name }) => name)).size === sources.length;
-  const nameOf = (source: Source): string => `source_${isUnique ? source.name : source.ownName}`;
+  const names = namesOf(sources);
+  const nameOf = (source: Source): string => names.get(source) ?? source.name;
   const addSource = (source: Source): string => {
     const name = nameOf(source);
     operators.push({ name, part: 'source', source: source.index, nodes: [] });
@@ -31,28 +30,48 @@ export function topologyOf(
     connect([name], decoder);
     return decoder;
   };
-  const streams = streamsOf(sources);
-  const tables = tablesOf(sources);
-  let ends = streams.map(addSource);
-  for (const { kind, nodes, table } of physical.steps) {
-    if (kind === 'join_aligner') ends.push(...tables.map(addSource));
-    // Lookups are called like their tables.
-    const name = table === undefined ? `op_${number}_${kind}` : `op_${table}`;
-    // The filter of a window is a part of it and has its number.
-    if (kind !== 'windowFilter') number++;
-    operators.push({ name, part: 'operator', nodes });
-    connect(ends, name);
-    ends = [name];
-  }
+  // Without a word of it an operator follows the one before it in the list.
+  const isChain = physical.chains.length === 1 && physical.chains[0]?.steps.every(({ inputs }) => inputs === undefined);
+  const after = (from: readonly string[]) => (isChain ? {} : { after: [...from] });
+  const addChain = ({ sources: own, steps }: Chain): string[] => {
+    let ends = streamsOf(own).map(addSource);
+    for (const { kind, nodes, table, inputs } of steps) {
+      if (kind === 'join_aligner') ends.push(...tablesOf(own).map(addSource));
+      if (inputs !== undefined) ends = inputs.flatMap(addChain);
+      // Lookups are called like their tables.
+      const name = table === undefined ? `op_${number}_${kind}` : `op_${table}`;
+      // The filter of a window is a part of it and has its number.
+      if (kind !== 'windowFilter') number++;
+      operators.push({ name, part: 'operator', nodes, ...after(ends) });
+      connect(ends, name);
+      ends = [name];
+    }
+    return ends;
+  };
+  const ends = physical.chains.flatMap(addChain);
   rule.actions.forEach(({ type }, action) => {
     let from = ends;
     for (const operator of sinkOperators(type, `${type}_${action}`, action, physical)) {
-      operators.push(operator);
+      operators.push({ ...operator, ...after(from) });
       connect(from, operator.name);
       from = [operator.name];
     }
   });
-  return { topology: { sources: [...streams, ...tables].map(nameOf), edges }, operators };
+  return { topology: { sources: [...streamsOf(sources), ...tablesOf(sources)].map(nameOf), edges }, operators };
+}
+
+/** A stream that is there twice has the names of its aliases, numbered where it has none. */
+function namesOf(sources: readonly Source[]): Map<Source, string> {
+  const isUnique = new Set(sources.map(({ name }) => name)).size === sources.length;
+  const taken = new Set<string>();
+  const names = new Map<Source, string>();
+  for (const source of sources) {
+    const own = `source_${isUnique ? source.name : source.ownName}`;
+    const name = taken.has(own) ? `${own}_${source.index + 1}` : own;
+    taken.add(name);
+    names.set(source, name);
+  }
+  return names;
 }
 
 /** True for streams whose bytes are decoded in a step of its own. */

@@ -39,6 +39,12 @@ export type AggregateValue = Common & {
   readonly args: readonly Value[];
   readonly filter: Value | null;
 };
+/** A part of an ORDER BY. */
+export interface SortKey {
+  readonly value: Value;
+  readonly descending: boolean;
+}
+
 /** A function that looks back at the rows before; an operator of its own computes it (host/plan/analytic.ts). */
 export type AnalyticValue = Common & {
   readonly kind: 'analytic';
@@ -50,6 +56,8 @@ export type AnalyticValue = Common & {
   readonly partition: readonly Value[];
   /** WHEN. */
   readonly when: Value | null;
+  /** ORDER BY of row_number: the order in which rows are numbered. */
+  readonly order: readonly SortKey[];
 };
 /**
  * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what comes
@@ -132,10 +140,12 @@ export class Values {
     size = 0,
     partition: readonly Value[] = [],
     when: Value | null = null,
+    order: readonly SortKey[] = [],
   ): AnalyticValue {
     const ids = (some: readonly Value[]) => some.map(({ id }) => id).join();
-    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'})`;
-    const children = [...args, ...partition, ...(when === null ? [] : [when])];
+    const orders = order.map(({ value, descending }) => `${value.id}${descending ? 'd' : ''}`).join();
+    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders})`;
+    const children = [...args, ...partition, ...(when === null ? [] : [when]), ...order.map(({ value }) => value)];
     return this.intern(key, children, false, (common) => ({
       ...common,
       kind: 'analytic',
@@ -144,6 +154,7 @@ export class Values {
       size,
       partition,
       when,
+      order,
     }));
   }
 
@@ -182,9 +193,10 @@ export class Values {
       );
     }
     if (value.kind === 'analytic') {
-      const { fn, args, size, partition, when } = value;
-      const all = (some: readonly Value[]) => some.map((one) => this.rewrite(one, change, done));
-      rebuilt = this.analytic(fn, all(args), size, all(partition), inner(when));
+      const { fn, args, size, partition, when, order } = value;
+      const one = (child: Value) => this.rewrite(child, change, done);
+      const keys = order.map((key) => ({ ...key, value: one(key.value) }));
+      rebuilt = this.analytic(fn, args.map(one), size, partition.map(one), inner(when), keys);
     }
     const result = change(rebuilt);
     done.set(value, result);
@@ -221,7 +233,12 @@ export function childrenOf(value: Value): readonly Value[] {
     case 'aggregate':
       return value.filter === null ? value.args : [...value.args, value.filter];
     case 'analytic':
-      return [...value.args, ...value.partition, ...(value.when === null ? [] : [value.when])];
+      return [
+        ...value.args,
+        ...value.partition,
+        ...(value.when === null ? [] : [value.when]),
+        ...value.order.map((key) => key.value),
+      ];
     default:
       return [];
   }

@@ -2,7 +2,8 @@
 import { HaumeaError, inContext } from '../base/errors.js';
 import type { RuleJson } from '../meta/rule-definition.js';
 import type { Catalog, Engine } from '../model/engine.js';
-import { parseSelect } from '../sql/parser.js';
+import { parseQuery } from '../sql/parser.js';
+import { streamsIn } from '../sql/visit.js';
 
 export interface ScanTableOptions {
   readonly engine: Pick<Engine, 'state' | 'scanTables'>;
@@ -42,8 +43,7 @@ export class ScanTableService {
 
   #hasScanTable({ sql }: RuleJson): boolean {
     if (!sql) return false;
-    const { from, joins } = parseSelect(sql);
-    return [from, ...joins.map(({ table }) => table)].some(
+    return streamsIn(parseQuery(sql)).some(
       ({ name }) => this.#options.catalog.source(name)?.options.tableKind === 'scan',
     );
   }

@@ -58,9 +58,10 @@ export type Expr =
   | { kind: 'array'; items: Expr[]; span: Span }
   | { kind: 'call'; name: string; args: Expr[]; filter: Expr | null; over: Over | null; span: Span };
 
-/** `OVER (PARTITION BY … WHEN …)` of an analytic function or a window. */
+/** `OVER (PARTITION BY … ORDER BY … WHEN …)` of an analytic function or a window. */
 export interface Over {
   partitionBy: Expr[];
+  orderBy: OrderItem[];
   when: Expr | null;
 }
 
@@ -91,8 +92,11 @@ export interface WindowClause {
 }
 
 export interface TableRef {
+  /** Of a stream or table; of a derived table the name that it has in the statement. */
   name: string;
   alias: string | null;
+  /** `(SELECT …) AS name`, or what WITH says of the name; null for a stream or table. */
+  query: Query | null;
   span: Span;
 }
 
@@ -109,8 +113,18 @@ export interface OrderItem {
   descending: boolean;
 }
 
+/** What gives rows. */
+export type Query = Select | Union;
+
+/** The rows of several SELECTs: `UNION ALL`. */
+export interface Union {
+  kind: 'union';
+  selects: Select[];
+}
+
 export interface Select {
   kind: 'select';
+  distinct: boolean;
   items: SelectItem[];
   from: TableRef;
   joins: Join[];
@@ -119,6 +133,8 @@ export interface Select {
   groupBy: Expr[];
   window: WindowClause | null;
   having: Expr | null;
+  /** A condition on numbers of rows. */
+  qualify: Expr | null;
   orderBy: OrderItem[];
   limit: number | null;
 }
@@ -146,7 +162,7 @@ export interface CreateSource {
 }
 
 export type Statement =
-  | Select
+  | Query
   | CreateSource
   | { kind: 'show'; target: 'streams' | 'tables' }
   | { kind: 'describe' | 'explain' | 'drop'; target: 'stream' | 'table'; name: string };

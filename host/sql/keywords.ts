@@ -47,6 +47,8 @@ export const softWords: ReadonlySet<string> = new Set([
   'REPLACE',
   'EXCEPT',
   'INVISIBLE',
+  'UNION',
+  'QUALIFY',
   'DEFAULT',
   'DD',
   'HH',

@@ -2,7 +2,7 @@
  * Expressions, by operator precedence. Low to high: OR; AND; NOT; comparisons, IN, BETWEEN, LIKE, IS NULL; `+ - | ^`;
  * `* / % &`; unary minus; `[]`, `->` and `.`. All binary operators associate to the left; comparisons may be chained.
  */
-import type { BinaryOp, Expr, Over } from './ast.js';
+import type { BinaryOp, Expr, OrderItem, Over } from './ast.js';
 import type { Cursor } from './cursor.js';
 import { windowKinds } from './keywords.js';
 import type { Token } from './lexer.js';
@@ -316,7 +316,8 @@ function parseCall(cursor: Cursor, first: Token): Expr {
   cursor.expectSymbol(')', `"," or ")" after an argument of ${first.text}`);
   const { filter, over } = parseFilterAndOver(cursor);
   const span = cursor.spanFrom(first);
-  const operands = [...args, filter, ...(over?.partitionBy ?? []), over?.when ?? null];
+  const ordered = over?.orderBy.map(({ expr }) => expr) ?? [];
+  const operands = [...args, filter, ...(over?.partitionBy ?? []), ...ordered, over?.when ?? null];
   return cursor.built({ kind: 'call', name: first.text, args, filter, over, span }, operands);
 }
 
@@ -342,6 +343,7 @@ export function parseFilterAndOver(cursor: Cursor): { filter: Expr | null; over:
 
 function parseOver(cursor: Cursor): Over {
   let partitionBy: Expr[] = [];
+  let orderBy: OrderItem[] = [];
   let when: Expr | null = null;
   for (;;) {
     if (partitionBy.length === 0 && cursor.acceptWord('PARTITION')) {
@@ -349,10 +351,27 @@ function parseOver(cursor: Cursor): Over {
       partitionBy = parseExprList(cursor);
     } else if (when === null && cursor.acceptWord('WHEN')) {
       when = parseExpr(cursor);
-    } else if (partitionBy.length === 0 && when === null) {
-      throw cursor.unexpected('PARTITION BY or WHEN');
+    } else if (orderBy.length === 0 && cursor.atWord('ORDER')) {
+      orderBy = parseOrderBy(cursor);
+    } else if (partitionBy.length === 0 && orderBy.length === 0 && when === null) {
+      throw cursor.unexpected('PARTITION BY, ORDER BY or WHEN');
     } else {
-      return { partitionBy, when };
+      return { partitionBy, orderBy, when };
     }
   }
+}
+
+/** Reads `ORDER BY …` if it stands here. */
+export function parseOrderBy(cursor: Cursor): OrderItem[] {
+  const items: OrderItem[] = [];
+  if (cursor.acceptWord('ORDER')) {
+    cursor.expectWord('BY', 'BY after ORDER');
+    do {
+      const expr = parseExpr(cursor);
+      const descending = cursor.acceptWord('DESC');
+      if (!descending) cursor.acceptWord('ASC');
+      items.push({ expr, descending });
+    } while (cursor.acceptSymbol(','));
+  }
+  return items;
 }

@@ -1,9 +1,9 @@
 /**
  * SELECT and its clauses, in their fixed order.
  */
-import type { Expr, Join, JoinKind, OrderItem, Select, SelectItem, TableRef, WindowClause } from './ast.js';
+import type { Expr, Join, JoinKind, Query, Select, SelectItem, TableRef, WindowClause } from './ast.js';
 import type { Cursor } from './cursor.js';
-import { parseExpr } from './parse-expression.js';
+import { parseExpr, parseOrderBy } from './parse-expression.js';
 import { parseAlias, parseColumnAlias, parseExprOrStar } from './parse-star.js';
 import { atWindow, parseWindow } from './parse-window.js';
 
@@ -12,25 +12,140 @@ const joinKinds: readonly JoinKind[] = ['INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS
 /** Symbols that may stand inside a source name written without back-quotes, as in `factory/+/line#`. */
 const TOPIC_SYMBOLS = '/#+';
 
+/** SELECTs of one statement, each counted wherever it is used: names of WITH could multiply them without end. */
+const MAX_SELECTS = 100;
+
+/** Queries that WITH gives names to, with the number of SELECTs in them. */
+type Names = ReadonlyMap<string, { query: Query; size: number }>;
+
+/** Reads `[WITH name AS (…), …] SELECT … [UNION ALL SELECT …]`. */
+export function parseQueryBody(cursor: Cursor): Query {
+  return new QueryParser(cursor).parse(new Map());
+}
+
 /** Reads a SELECT up to the end of its last clause. */
 export function parseSelectBody(cursor: Cursor): Select {
-  cursor.expectWord('SELECT');
-  const items = [parseSelectItem(cursor)];
-  while (cursor.acceptSymbol(',')) items.push(parseSelectItem(cursor));
-  cursor.expectWord('FROM', 'FROM');
-  const from = parseTable(cursor);
-  const joins: Join[] = [];
-  for (let join = parseJoin(cursor); join !== null; join = parseJoin(cursor)) joins.push(join);
-  const where = cursor.acceptWord('WHERE') ? parseExpr(cursor) : null;
-  const { groupBy, window } = parseGroupBy(cursor);
-  const having = cursor.acceptWord('HAVING') ? parseExpr(cursor) : null;
-  const orderBy = parseOrderBy(cursor);
-  const limit = parseLimit(cursor);
-  return { kind: 'select', items, from, joins, where, groupBy, window, having, orderBy, limit };
+  return new QueryParser(cursor).select(new Map());
+}
+
+class QueryParser {
+  /** Number of SELECTs read so far, of those under a name again for each use. */
+  #selects = 0;
+
+  constructor(private readonly cursor: Cursor) {}
+
+  parse(outer: Names): Query {
+    const { cursor } = this;
+    const names = cursor.atWord('WITH') ? this.#with(outer) : outer;
+    const first = this.select(names);
+    if (!cursor.atWord('UNION')) return first;
+    const selects = [first];
+    refuseOrder(cursor, first);
+    while (cursor.acceptWord('UNION')) {
+      cursor.expectWord('ALL', 'ALL after UNION: without it all rows had to be remembered');
+      selects.push(this.select(names));
+      refuseOrder(cursor, selects.at(-1)!);
+    }
+    return { kind: 'union', selects };
+  }
+
+  select(names: Names): Select {
+    const { cursor } = this;
+    cursor.expectWord('SELECT');
+    this.#count(1);
+    const distinct = acceptDistinct(cursor);
+    const items = [parseSelectItem(cursor)];
+    while (cursor.acceptSymbol(',')) items.push(parseSelectItem(cursor));
+    cursor.expectWord('FROM', 'FROM');
+    const from = this.#table(names);
+    const joins: Join[] = [];
+    for (let join = this.#join(names); join !== null; join = this.#join(names)) joins.push(join);
+    const where = cursor.acceptWord('WHERE') ? parseExpr(cursor) : null;
+    const { groupBy, window } = parseGroupBy(cursor);
+    const having = cursor.acceptWord('HAVING') ? parseExpr(cursor) : null;
+    const qualify = cursor.acceptWord('QUALIFY') ? parseExpr(cursor) : null;
+    const orderBy = parseOrderBy(cursor);
+    const limit = parseLimit(cursor);
+    return { kind: 'select', distinct, items, from, joins, where, groupBy, window, having, qualify, orderBy, limit };
+  }
+
+  #count(selects: number): void {
+    this.#selects += selects;
+    if (this.#selects > MAX_SELECTS) {
+      throw this.cursor.errorAt(this.cursor.token, `the statement has more than ${MAX_SELECTS} SELECTs`);
+    }
+  }
+
+  /** Each name is known from its definition on. */
+  #with(outer: Names): Names {
+    const { cursor } = this;
+    const names = new Map(outer);
+    const own = new Set<string>();
+    cursor.expectWord('WITH');
+    do {
+      const { token } = cursor;
+      const name = cursor.expectName('a name after WITH');
+      if (own.has(name)) throw cursor.errorAt(token, `WITH has two queries named ${name}`);
+      own.add(name);
+      cursor.expectWord('AS', `AS after ${name}`);
+      const before = this.#selects;
+      const query = this.#inParentheses(names);
+      names.set(name, { query, size: this.#selects - before });
+      // It counts where it is used.
+      this.#selects = before;
+    } while (cursor.acceptSymbol(','));
+    return names;
+  }
+
+  #inParentheses(names: Names): Query {
+    const { cursor } = this;
+    cursor.expectSymbol('(', '"(" before SELECT');
+    const query = cursor.nested(() => this.parse(names));
+    cursor.expectSymbol(')', '")" behind the query');
+    return query;
+  }
+
+  #table(names: Names): TableRef {
+    const { cursor } = this;
+    const first = cursor.token;
+    if (cursor.atSymbol('(')) {
+      const query = this.#inParentheses(names);
+      const span = cursor.spanFrom(first);
+      const name = parseAlias(cursor);
+      if (name === null) throw cursor.unexpected('a name for the derived table, AS name');
+      return { name, alias: null, query, span };
+    }
+    const table = parseTable(cursor);
+    const known = names.get(table.name);
+    if (known === undefined) return table;
+    this.#count(known.size);
+    return { ...table, name: table.alias ?? table.name, alias: null, query: known.query };
+  }
+
+  #join(names: Names): Join | null {
+    const { cursor } = this;
+    const kind = parseJoinKind(cursor);
+    if (kind === null) return null;
+    const table = this.#table(names);
+    if (kind === 'CROSS' && cursor.atWord('ON')) throw cursor.unexpected('no condition: a CROSS JOIN pairs all rows');
+    return { kind, table, on: cursor.acceptWord('ON') ? parseExpr(cursor) : null };
+  }
+}
+
+function refuseOrder(cursor: Cursor, { orderBy, limit }: Select): void {
+  if (orderBy.length === 0 && limit === null) return;
+  const clause = orderBy.length > 0 ? 'ORDER BY' : 'LIMIT';
+  throw cursor.errorAt(
+    cursor.token,
+    `${clause} cannot be part of UNION ALL, whose rows come as they come: write SELECT * FROM (SELECT … ${clause} …) AS t for those of one SELECT`,
+  );
 }
 
 function parseSelectItem(cursor: Cursor): SelectItem {
-  refuseDistinct(cursor);
+  // Otherwise `SELECT a, DISTINCT b` would quietly be a column named DISTINCT with the alias b.
+  if (cursor.atWord('DISTINCT') && !isDistinctColumn(cursor)) {
+    throw cursor.errorAt(cursor.token, 'DISTINCT stands right behind SELECT');
+  }
   const expr = parseExprOrStar(cursor);
   if (expr.kind === 'star') {
     if (cursor.atWord('AS')) throw cursor.unexpected('"," or FROM: a star has no alias');
@@ -40,13 +155,17 @@ function parseSelectItem(cursor: Cursor): SelectItem {
   return { expr, alias, invisible: cursor.acceptWord('INVISIBLE') };
 }
 
-/** Without this, `SELECT DISTINCT a` would quietly be a column named DISTINCT with the alias a. */
-function refuseDistinct(cursor: Cursor): void {
-  if (!cursor.atWord('DISTINCT')) return;
+/** A column may be named DISTINCT, too: then AS, FROM, a comma or an operator follows with which no expression begins. */
+function acceptDistinct(cursor: Cursor): boolean {
+  if (!cursor.atWord('DISTINCT') || isDistinctColumn(cursor)) return false;
+  cursor.advance();
+  return true;
+}
+
+function isDistinctColumn(cursor: Cursor): boolean {
   const next = cursor.peek();
-  const isColumn =
-    next.kind === 'end' || next.kind === 'symbol' ? next.text !== '*' : next.upper === 'AS' || next.upper === 'FROM';
-  if (!isColumn) throw cursor.errorAt(cursor.token, 'SELECT DISTINCT is not supported');
+  if (next.kind === 'end') return true;
+  return next.kind === 'symbol' ? !'*([-'.includes(next.text) : next.upper === 'AS' || next.upper === 'FROM';
 }
 
 function parseTable(cursor: Cursor): TableRef {
@@ -60,23 +179,16 @@ function parseTable(cursor: Cursor): TableRef {
     name += cursor.advance().text;
   }
   const span = cursor.spanFrom(first);
-  return { name, alias: parseAlias(cursor), span };
+  return { name, alias: parseAlias(cursor), query: null, span };
 }
 
-function parseJoin(cursor: Cursor): Join | null {
-  let kind: JoinKind = 'INNER';
-  const written = joinKinds.find((candidate) => cursor.atWord(candidate));
-  if (written !== undefined) {
-    kind = written;
-    cursor.advance();
-    if (kind !== 'INNER' && kind !== 'CROSS') cursor.acceptWord('OUTER');
-    cursor.expectWord('JOIN', `JOIN after ${kind}`);
-  } else if (!cursor.acceptWord('JOIN')) {
-    return null;
-  }
-  const table = parseTable(cursor);
-  if (kind === 'CROSS' && cursor.atWord('ON')) throw cursor.unexpected('no condition: a CROSS JOIN pairs all rows');
-  return { kind, table, on: cursor.acceptWord('ON') ? parseExpr(cursor) : null };
+function parseJoinKind(cursor: Cursor): JoinKind | null {
+  const kind = joinKinds.find((candidate) => cursor.atWord(candidate));
+  if (kind === undefined) return cursor.acceptWord('JOIN') ? 'INNER' : null;
+  cursor.advance();
+  if (kind !== 'INNER' && kind !== 'CROSS') cursor.acceptWord('OUTER');
+  cursor.expectWord('JOIN', `JOIN after ${kind}`);
+  return kind;
 }
 
 function parseGroupBy(cursor: Cursor): { groupBy: Expr[]; window: WindowClause | null } {
@@ -91,20 +203,6 @@ function parseGroupBy(cursor: Cursor): { groupBy: Expr[]; window: WindowClause |
     } while (cursor.acceptSymbol(','));
   }
   return { groupBy, window };
-}
-
-function parseOrderBy(cursor: Cursor): OrderItem[] {
-  const items: OrderItem[] = [];
-  if (cursor.acceptWord('ORDER')) {
-    cursor.expectWord('BY', 'BY after ORDER');
-    do {
-      const expr = parseExpr(cursor);
-      const descending = cursor.acceptWord('DESC');
-      if (!descending) cursor.acceptWord('ASC');
-      items.push({ expr, descending });
-    } while (cursor.acceptSymbol(','));
-  }
-  return items;
 }
 
 function parseLimit(cursor: Cursor): number | null {

@@ -2,20 +2,25 @@
  * The doors of the SQL front: text in, syntax tree out. Every failure is a `HaumeaError` of kind `parse` that names line,
  * column, what was found and what was expected. Time is linear in the text; nesting is bounded.
  */
-import type { CreateSource, Expr, Select, Statement } from './ast.js';
+import type { CreateSource, Expr, Query, Select, Statement } from './ast.js';
 import { Cursor } from './cursor.js';
 import { parseCreateBody, parseSourceStatement } from './parse-ddl.js';
 import { parseExpr } from './parse-expression.js';
-import { parseSelectBody } from './parse-select.js';
+import { parseQueryBody, parseSelectBody } from './parse-select.js';
 
 /** Parses any statement. */
 export function parseStatement(text: string): Statement {
   return parseWhole(text, (cursor) =>
-    cursor.atWord('SELECT') ? parseSelectBody(cursor) : parseSourceStatement(cursor),
+    cursor.atWord('SELECT') || cursor.atWord('WITH') ? parseQueryBody(cursor) : parseSourceStatement(cursor),
   );
 }
 
-/** Parses a SELECT. */
+/** Parses the statement of a rule. */
+export function parseQuery(text: string): Query {
+  return parseWhole(text, parseQueryBody);
+}
+
+/** Parses a single SELECT. */
 export function parseSelect(text: string): Select {
   return parseWhole(text, parseSelectBody);
 }

@@ -10,6 +10,7 @@ import type {
   FieldType,
   Join,
   Over,
+  Query,
   Select,
   SelectItem,
   Statement,
@@ -51,7 +52,8 @@ const binaryPower: Readonly<Record<BinaryOp, number>> = {
 export function print(statement: Statement): string {
   switch (statement.kind) {
     case 'select':
-      return printSelect(statement);
+    case 'union':
+      return printQuery(statement);
     case 'create':
       return printCreate(statement);
     case 'show':
@@ -213,6 +215,7 @@ function printOver(over: Over | null): string {
   if (over === null) return '';
   const parts: string[] = [];
   if (over.partitionBy.length > 0) parts.push(`PARTITION BY ${printList(over.partitionBy)}`);
+  if (over.orderBy.length > 0) parts.push(`ORDER BY ${printOrder(over.orderBy)}`);
   if (over.when !== null) parts.push(`WHEN ${printExpr(over.when)}`);
   return ` OVER (${parts.join(' ')})`;
 }
@@ -223,24 +226,32 @@ function printWindow(window: WindowClause): string {
   return call + printFilter(window.filter) + printOver(window.over);
 }
 
-function printTable({ name, alias }: TableRef): string {
-  return printName(name) + printAlias(alias);
+function printTable({ name, alias, query }: TableRef): string {
+  return query === null ? printName(name) + printAlias(alias) : `(${printQuery(query)}) AS ${printName(name)}`;
 }
 
 function printJoin({ kind, table, on }: Join): string {
   return ` ${kind} JOIN ${printTable(table)}${on === null ? '' : ` ON ${printExpr(on)}`}`;
 }
 
+function printQuery(query: Query): string {
+  return query.kind === 'union' ? query.selects.map(printSelect).join(' UNION ALL ') : printSelect(query);
+}
+
+function printOrder(items: Select['orderBy']): string {
+  return items.map(({ expr, descending }) => `${printExpr(expr)}${descending ? ' DESC' : ''}`).join(', ');
+}
+
 function printSelect(select: Select): string {
-  let text = `SELECT ${select.items.map(printItem).join(', ')} FROM ${printTable(select.from)}`;
+  let text = `SELECT ${select.distinct ? 'DISTINCT ' : ''}${select.items.map(printItem).join(', ')} FROM ${printTable(select.from)}`;
   text += select.joins.map(printJoin).join('');
   if (select.where !== null) text += ` WHERE ${printExpr(select.where)}`;
   const groups = select.groupBy.map(printExpr);
   if (select.window !== null) groups.push(printWindow(select.window));
   if (groups.length > 0) text += ` GROUP BY ${groups.join(', ')}`;
   if (select.having !== null) text += ` HAVING ${printExpr(select.having)}`;
-  const orders = select.orderBy.map(({ expr, descending }) => `${printExpr(expr)}${descending ? ' DESC' : ''}`);
-  if (orders.length > 0) text += ` ORDER BY ${orders.join(', ')}`;
+  if (select.qualify !== null) text += ` QUALIFY ${printExpr(select.qualify)}`;
+  if (select.orderBy.length > 0) text += ` ORDER BY ${printOrder(select.orderBy)}`;
   return select.limit === null ? text : `${text} LIMIT ${select.limit}`;
 }
 

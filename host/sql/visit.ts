@@ -2,7 +2,7 @@
  * Ways through an expression tree for the passes of the planner. The parser bounds the height of trees, so recursion is
  * safe here.
  */
-import type { Expr, Over, Select, SelectItem } from './ast.js';
+import type { Expr, Over, Query, Select, SelectItem, TableRef } from './ast.js';
 
 /** Calls `visit` for every direct operand, in source order; `FILTER`, `OVER` and `REPLACE` parts included. */
 function forEachChild(expr: Expr, visit: (child: Expr) => void): void {
@@ -89,12 +89,36 @@ function rebuild(expr: Expr, one: (child: Expr) => Expr, maybe: (child: Expr | n
       const args = expr.args.map(one);
       const filter = maybe(expr.filter);
       const over: Over | null =
-        expr.over === null ? null : { partitionBy: expr.over.partitionBy.map(one), when: maybe(expr.over.when) };
+        expr.over === null
+          ? null
+          : {
+              partitionBy: expr.over.partitionBy.map(one),
+              orderBy: expr.over.orderBy.map((item) => ({ ...item, expr: one(item.expr) })),
+              when: maybe(expr.over.when),
+            };
       return { ...expr, args, filter, over };
     }
     default:
       return impossible(expr);
   }
+}
+
+/** All SELECTs of a query, those of its derived tables included. */
+export function selectsIn(query: Query): Select[] {
+  const own = query.kind === 'union' ? query.selects : [query];
+  const inner = own.flatMap(tableRefs).flatMap((table) => (table.query === null ? [] : selectsIn(table.query)));
+  return [...own, ...inner];
+}
+
+/** The streams and tables that a query reads, those of its derived tables included. */
+export function streamsIn(query: Query): TableRef[] {
+  return selectsIn(query)
+    .flatMap(tableRefs)
+    .filter((table) => table.query === null);
+}
+
+function tableRefs({ from, joins }: Select): TableRef[] {
+  return [from, ...joins.map(({ table }) => table)];
 }
 
 /** Calls `visit` for every expression that stands directly in a clause of a SELECT, in source order. */
@@ -111,6 +135,7 @@ export function forEachExpression(select: Select, visit: (expr: Expr) => void): 
     if (window.over?.when) visit(window.over.when);
   }
   if (select.having !== null) visit(select.having);
+  if (select.qualify !== null) visit(select.qualify);
   for (const item of select.orderBy) visit(item.expr);
 }
 

@@ -1,8 +1,8 @@
 /** What a rule needs, so that it can be exported together with it. */
-import type { Select } from '../../sql/ast.js';
-import { parseSelect } from '../../sql/parser.js';
+import type { Query } from '../../sql/ast.js';
+import { parseQuery } from '../../sql/parser.js';
 import type { StreamDefinition } from '../../sql/source-def.js';
-import { forEachExpression, walk } from '../../sql/visit.js';
+import { forEachExpression, selectsIn, streamsIn, walk } from '../../sql/visit.js';
 import type { RuleJson } from '../rule-definition.js';
 import type { Items, SectionName } from './document.js';
 
@@ -54,20 +54,22 @@ class Picker {
   }
 
   #query(sql: string): void {
-    let select: Select;
+    let query: Query;
     try {
-      select = parseSelect(sql);
+      query = parseQuery(sql);
     } catch {
       // A rule that can't be read is exported as it is.
       return;
     }
-    for (const { name } of [select.from, ...select.joins.map(({ table }) => table)]) this.#stream(name);
-    forEachExpression(select, (expr) => {
-      walk(expr, (part) => {
-        if (part.kind === 'call') this.#function(part.name);
-        return undefined;
+    for (const { name } of streamsIn(query)) this.#stream(name);
+    for (const select of selectsIn(query)) {
+      forEachExpression(select, (expr) => {
+        walk(expr, (part) => {
+          if (part.kind === 'call') this.#function(part.name);
+          return undefined;
+        });
       });
-    });
+    }
   }
 
   #stream(name: string): void {

@@ -1,12 +1,12 @@
 /** From a graph to the logical plan: a root for each way into a sink, operators that ways have in common only once. */
 import { HaumeaError } from '../../base/errors.js';
 import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
-import { checkWindow } from '../analyse.js';
 import { refuse } from '../errors.js';
 import { checkEventTime, definitionOf } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
 import type { Values } from '../value.js';
+import { checkWindow } from '../windows.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
 import { applied, inOrder } from './operators.js';
@@ -94,7 +94,7 @@ class GraphPlanner {
     const source = new Source(
       this.sources.length,
       definitionOf({ name }, catalog),
-      { name, alias, span: nowhere },
+      { name, alias, query: null, span: nowhere },
       values,
     );
     this.sources.push(source);

@@ -1,9 +1,9 @@
 /** Switch nodes: each output takes the rows of one case. */
 import type { GraphNode } from '../../model/engine.js';
-import { messageGroups } from '../analyse.js';
 import { refuse } from '../errors.js';
 import type { Logical } from '../logical.js';
 import { aggregatesIn, type Value } from '../value.js';
+import { messageGroups } from '../windows.js';
 import { passed } from './operators.js';
 import { binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';

@@ -7,10 +7,12 @@ import type {
   FieldType,
   Join,
   Over,
+  Query,
   Select,
   SelectItem,
   Span,
   Statement,
+  TableRef,
   WindowClause,
 } from '../../../host/sql/ast.js';
 
@@ -184,8 +186,12 @@ const trees = fc.letrec<{ expr: Expr; call: Expr; star: Expr; over: Over; replac
         span: fc.constant(span),
       }),
       over: fc
-        .record({ partitionBy: fc.array(expr, { maxLength: 2 }), when: maybe(expr) })
-        .filter(({ partitionBy, when: condition }) => partitionBy.length > 0 || condition !== null),
+        .record({
+          partitionBy: fc.array(expr, { maxLength: 2 }),
+          orderBy: fc.array(fc.record({ expr, descending: fc.boolean() }), { maxLength: 2 }),
+          when: maybe(expr),
+        })
+        .filter((over) => over.partitionBy.length > 0 || over.orderBy.length > 0 || over.when !== null),
       replacement: fc.record({ expr, alias: name, invisible: fc.boolean() }),
       item: fc.oneof(
         fc.record({ expr, alias: maybe(name), invisible: fc.boolean() }),
@@ -231,23 +237,34 @@ const windows: fc.Arbitrary<WindowClause> = fc
   .tuple(windowCall, maybe(exprs), maybe(trees.over))
   .map(([call, filter, over]) => ({ ...call, filter, over, span }));
 
-const tables = fc.record({ name, alias: maybe(name), span: fc.constant(span) });
+const tables = fc.record({ name, alias: maybe(name), query: fc.constant(null), span: fc.constant(span) });
 const joins: fc.Arbitrary<Join> = fc
   .record({ kind: fc.constantFrom('INNER', 'LEFT', 'RIGHT', 'FULL', 'CROSS'), table: tables, on: maybe(exprs) })
   .map((join) => (join.kind === 'CROSS' ? { ...join, on: null } : join));
 
-export const selects: fc.Arbitrary<Select> = fc.record({
-  kind: fc.constant('select' as const),
-  items: fc.array(trees.item, { minLength: 1, maxLength: 3 }),
-  from: tables,
-  joins: fc.array(joins, { maxLength: 2 }),
-  where: maybe(exprs),
-  groupBy: fc.array(exprs, { maxLength: 2 }),
-  window: maybe(windows),
-  having: maybe(exprs),
-  orderBy: fc.array(fc.record({ expr: exprs, descending: fc.boolean() }), { maxLength: 2 }),
-  limit: maybe(fc.nat()),
-});
+const derived = (query: fc.Arbitrary<Query>): fc.Arbitrary<TableRef> =>
+  fc.record({ name, alias: fc.constant(null), query, span: fc.constant(span) });
+const selectOver = (from: fc.Arbitrary<TableRef>): fc.Arbitrary<Select> =>
+  fc.record({
+    kind: fc.constant('select' as const),
+    distinct: fc.boolean(),
+    items: fc.array(trees.item, { minLength: 1, maxLength: 3 }),
+    from,
+    joins: fc.array(joins, { maxLength: 2 }),
+    where: maybe(exprs),
+    groupBy: fc.array(exprs, { maxLength: 2 }),
+    window: maybe(windows),
+    having: maybe(exprs),
+    orderBy: fc.array(fc.record({ expr: exprs, descending: fc.boolean() }), { maxLength: 2 }),
+    limit: maybe(fc.nat()),
+    qualify: maybe(exprs),
+  });
+const plainSelects = selectOver(tables);
+const unions = fc
+  .array(plainSelects, { minLength: 2, maxLength: 3 })
+  .map((selects): Query => ({ kind: 'union', selects: selects.map((one) => ({ ...one, orderBy: [], limit: null })) }));
+
+export const selects = fc.oneof(plainSelects, selectOver(derived(fc.oneof(plainSelects, unions))));
 
 const columns = fc.letrec<{ fieldType: FieldType; field: FieldDef }>((tie) => ({
   fieldType: fc.oneof(
@@ -271,6 +288,7 @@ const creates: fc.Arbitrary<CreateSource> = fc.record({
 
 export const statements: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 4, arbitrary: selects },
+  { weight: 1, arbitrary: unions },
   { weight: 2, arbitrary: creates },
   fc.record({ kind: fc.constant('show' as const), target: fc.constantFrom('streams' as const, 'tables' as const) }),
   fc.record({

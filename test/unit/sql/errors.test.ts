@@ -20,7 +20,19 @@ const complaints: [string, string][] = [
   ['SELECT 1e999 FROM s', 'line 1 column 8: the number 1e999 is out of range'],
   ['SELECT "\\d" FROM s', 'line 1 column 9: found the unknown escape "\\d", write \\\\ for a backslash'],
   ['SELECT "\\xff" FROM s', 'line 1 column 9: found byte escapes that are no valid UTF-8'],
-  ['SELECT DISTINCT a FROM s', 'line 1 column 8: SELECT DISTINCT is not supported'],
+  ['SELECT a, DISTINCT b FROM s', 'line 1 column 11: DISTINCT stands right behind SELECT'],
+  [
+    'SELECT a FROM (SELECT a FROM s)',
+    'line 1 column 32: found the end of the statement, expected a name for the derived table, AS name',
+  ],
+  [
+    'SELECT a FROM s UNION SELECT a FROM t',
+    'line 1 column 23: found "SELECT", expected ALL after UNION: without it all rows had to be remembered',
+  ],
+  [
+    'WITH a AS (SELECT a FROM s), a AS (SELECT b FROM s) SELECT a FROM a',
+    'line 1 column 30: WITH has two queries named a',
+  ],
   ['SELECT * AS x FROM s', 'line 1 column 10: found "AS", expected "," or FROM: a star has no alias'],
   ['SELECT a IS 1 FROM s', 'line 1 column 13: found "1", expected NULL or NOT NULL'],
   ['SELECT a[2:1] FROM s', 'line 1 column 10: the slice [2:1] is empty, its end must be greater than its start'],

@@ -58,6 +58,7 @@ const plannersRefusals: Readonly<Record<string, readonly string[]>> = {
     'sink.omit.6',
   ],
   'grouping needs a window': ['errors.sql.68'],
+  'SELECT DISTINCT needs a window': ['operators.syntax.15'],
   'names of the output columns': [
     ...numbered('errors.sql', 138, 140),
     ...numbered('jsonpath.alias', 3, 11, 12, 13, 20, 21),

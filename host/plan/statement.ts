@@ -1,0 +1,267 @@
+/** The clauses of one SELECT as operators, from where the rows come in up to LIMIT. */
+import { findFunction } from '../functions/registry.js';
+import type { Expr, Select, TableRef, WindowClause } from '../sql/ast.js';
+import { some } from '../sql/visit.js';
+import type { Binder, Clause } from './bind.js';
+import { notSupported, refuse } from './errors.js';
+import { bindJoins } from './join.js';
+import { type Logical, levelOf, type OutputRow } from './logical.js';
+import { bindLookup, isByKey, type Lookup } from './lookup.js';
+import { wholeObject } from './output.js';
+import { isRowMaker } from './scope.js';
+import type { SelectList } from './select-list.js';
+import type { Source } from './source.js';
+import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
+import { messageGroups, noTime, specOf, windowTimes } from './windows.js';
+
+const rowClause = (name: string): Clause => ({ name, place: 'row', hasAggregates: false, hasAnalytics: true });
+export const resultClause = (name: string): Clause => ({
+  name,
+  place: 'window',
+  hasAggregates: true,
+  hasAnalytics: true,
+});
+
+/** Where the rows come from, with the time they are ordered by; null: none, or each of several streams has its own. */
+export interface Input {
+  readonly root: Logical;
+  readonly timestamp: Value | null;
+  /** The rows are those of messages: of the windows of a derived table. */
+  readonly isOfMessages: boolean;
+}
+
+/** The clauses between FROM and LIMIT, in the order in which they work. */
+export class Statement {
+  constructor(
+    private readonly select: Select,
+    private readonly sources: Source[],
+    private readonly values: Values,
+    private readonly binder: Binder,
+    private readonly isGrouped: boolean,
+    private readonly isEventTime: boolean,
+    private readonly remarks: string[],
+  ) {}
+
+  /** The rows of the result: joined, filtered and grouped. */
+  rows(input: Input): Logical {
+    const { select, binder } = this;
+    const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
+    if (this.sources.length > 1) return this.#joined(input, where);
+    if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
+    if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
+    return filtered(input.root, where, 'where');
+  }
+
+  /** The rows after QUALIFY. */
+  qualified(input: Logical): Logical {
+    const { qualify } = this.select;
+    if (qualify === null) return input;
+    const condition = this.binder.bind(qualify, resultClause('QUALIFY'));
+    return { kind: 'filter', input, condition, clause: 'qualify' };
+  }
+
+  /** The rows after ORDER BY. */
+  ordered(input: Logical): Logical {
+    const { items, orderBy } = this.select;
+    if (orderBy.length === 0) return input;
+    const made = items.find(({ expr }) => isRowMaker(expr))?.alias ?? null;
+    for (const { expr } of orderBy) {
+      if (made !== null && some(expr, (part) => part.kind === 'column' && part.name === made))
+        throw refuse(`ORDER BY cannot use ${made}: the rows are made of those that it has ordered`, expr.span);
+    }
+    const keys = orderBy.map(({ expr, descending }) => ({
+      value: this.binder.bind(expr, resultClause('ORDER BY')),
+      descending,
+    }));
+    if (input.kind === 'window' && input.isDistinct === true) {
+      const other = orderBy.find((_item, i) => !isMadeOf(keys[i]!.value, input.keys));
+      if (other !== undefined) throw refuse('ORDER BY of SELECT DISTINCT may only use its columns', other.expr.span);
+    }
+    return { kind: 'sort', input, keys };
+  }
+
+  /** Rows made of each row. Without a window they are of one message only here, where LIMIT counts them. */
+  expanded(input: Logical, { list, of }: NonNullable<SelectList['expand']>): Logical {
+    const { limit, window } = this.select;
+    return { kind: 'expand', input, list, of, most: window === null ? limit : null };
+  }
+
+  /** The rows after LIMIT. */
+  limited(input: Logical): Logical {
+    const { limit } = this.select;
+    return limit === null ? input : { kind: 'limit', input, count: limit };
+  }
+
+  /** The window gathers rows of all streams, the join pairs them; pairs are grouped message by message. */
+  #joined({ root, timestamp }: Input, where: Value | null): Logical {
+    const { select, binder, values, sources } = this;
+    const single = (condition: Expr, name: string) =>
+      binder.bind(condition, { name, place: 'single', hasAggregates: false, hasAnalytics: true });
+    const filter = select.window?.filter ?? null;
+    const gathered: Logical = {
+      kind: 'window',
+      input: filtered(root, filter === null ? null : single(filter, 'FILTER'), 'filter'),
+      window: specOf(select.window, values, (condition) => single(condition, 'a condition of the window')),
+      timestamp,
+      where: null,
+      keys: [],
+      isGrouped: false,
+      sendEmpty: false,
+    };
+    const onClause = { ...rowClause('ON'), hasAnalytics: false };
+    const lookups = this.#lookups(onClause);
+    const isJoined = (i: number): boolean => sources[i + 1]?.isLookup !== true;
+    const joins = select.joins.filter((_join, i) => isJoined(i));
+    const isAlone = joins.length === 0;
+    const others = sources.filter(({ isLookup }) => !isLookup);
+    const steps = bindJoins(joins, others, binder, onClause);
+    const isRowByRow = isAlone && this.#isRowByRow(lookups);
+    const rows: Logical = isAlone
+      ? isRowByRow
+        ? root
+        : gathered
+      : { kind: 'join', input: gathered, sources: others, steps };
+    const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
+    const pairs = filtered(looked, where, 'where');
+    if (isRowByRow) return pairs;
+    const keys = this.#groupKeys();
+    const shown = this.#shown();
+    if (!this.isGrouped && shown.length === 0) return this.#having(pairs, keys);
+    const messages = messageGroups(pairs, keys, values);
+    return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
+  }
+
+  #lookups(clause: Clause): Lookup[] {
+    const { select, sources, binder, values } = this;
+    return select.joins.flatMap((join, i) => {
+      const source = sources[i + 1];
+      if (source?.isLookup !== true) return [];
+      return [bindLookup(join, source, binder, clause, values, (text) => this.remarks.push(text))];
+    });
+  }
+
+  /** True where each row becomes one at most and is a message of its own from one end to the other. */
+  #isRowByRow(lookups: readonly Lookup[]): boolean {
+    const { window, having, orderBy } = this.select;
+    return window === null && having === null && orderBy.length === 0 && !this.isGrouped && lookups.every(isByKey);
+  }
+
+  #windowed({ root, timestamp, isOfMessages }: Input, where: Value | null): Logical {
+    const { select, binder, values, isGrouped } = this;
+    const { window } = select;
+    if (window === null && isOfMessages) {
+      const keys = this.#groupKeys();
+      return this.#having(messageGroups(filtered(root, where, 'where'), keys, values, noTime(values)), keys);
+    }
+    const filter = window?.filter ? binder.bind(window.filter, rowClause('FILTER')) : null;
+    const isFirst = window === null || this.#isFilteredFirst(window);
+    const input = filtered(filtered(root, filter, 'filter'), isFirst ? where : null, 'where');
+    const keys = this.#groupKeys();
+    const groups: Logical = {
+      kind: 'window',
+      input,
+      window: specOf(window, values, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
+      timestamp,
+      where: isFirst ? null : where,
+      keys,
+      isGrouped,
+      shown: this.#shown(),
+      sendEmpty: window !== null && (where === null || isFirst) && keys.length === 0,
+    };
+    return this.#having(groups, keys);
+  }
+
+  /**
+   * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of them, and
+   * windows of event time are what WHERE works on. Without a window each message is grouped by itself.
+   */
+  #isFilteredFirst({ kind }: WindowClause): boolean {
+    return !this.isEventTime && kind !== 'count' && kind !== 'sliding';
+  }
+
+  /** Aggregates that only HAVING and ORDER BY use: the rows of the window stay rows, and each shows them. */
+  #shown(): AggregateValue[] {
+    if (this.isGrouped) return [];
+    const { having, orderBy } = this.select;
+    const values = orderBy.map(({ expr }) => this.binder.bind(expr, resultClause('ORDER BY')));
+    if (having !== null) values.push(this.binder.bind(having, resultClause('HAVING')));
+    return aggregatesIn(...values);
+  }
+
+  #groupKeys(): Value[] {
+    return this.select.groupBy.map((key) => this.binder.bind(key, rowClause('GROUP BY')));
+  }
+
+  #having(input: Logical, keys: readonly Value[]): Logical {
+    const { having } = this.select;
+    if (having === null) return input;
+    const condition = this.binder.bind(having, resultClause('HAVING'));
+    checkHaving(condition, keys, having);
+    // What is true of all rows of a message is decided on once.
+    return { kind: 'filter', input, condition, clause: 'having', ...(this.isGrouped ? {} : { isWhole: true }) };
+  }
+}
+
+/** SELECT DISTINCT: the rows of each message, equal ones once, in the order in which they come first. */
+export function distinctRows(
+  input: Logical,
+  row: OutputRow,
+  makesRows: boolean,
+  isOfMessages: boolean,
+  { span }: TableRef,
+  values: Values,
+): Logical {
+  if (!isOfMessages) {
+    throw refuse(
+      'SELECT DISTINCT needs a window in GROUP BY: without one all rows had to be remembered for ever',
+      span,
+    );
+  }
+  if (makesRows) throw notSupported('SELECT DISTINCT with a function that makes rows', span);
+  const keys = row.star === null ? row.entries.map(({ value }) => value) : [wholeObject(row, values)];
+  const hasWindow = levelOf(input).some(({ kind }) => kind === 'window');
+  const times = hasWindow ? windowTimes(values) : noTime(values);
+  return { ...messageGroups(input, keys, values, times), isDistinct: true };
+}
+
+function filtered(input: Logical, condition: Value | null, clause: 'where' | 'filter'): Logical {
+  return condition === null ? input : { kind: 'filter', input, condition, clause };
+}
+
+/** Whether the node itself, not what is below it, is a call of an aggregate. */
+export function isAggregateCall(expr: Expr): boolean {
+  if (expr.kind !== 'call') return false;
+  const definition = findFunction(expr.name);
+  if (definition === undefined) return false;
+  const { implementation } = definition;
+  const special = 'special' in implementation ? implementation.special : null;
+  return 'aggregate' in implementation || special === 'windowHitCount' || special === 'windowHitTime';
+}
+
+/** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */
+export function makesGroups({ items, orderBy, having, qualify, groupBy, window }: Select): boolean {
+  const roots = items.map(({ expr }) => expr);
+  if (qualify !== null) roots.push(qualify);
+  if (window === null) roots.push(...orderBy.map(({ expr }) => expr), ...(having === null ? [] : [having]));
+  return groupBy.length > 0 || roots.some((root) => some(root, isAggregateCall));
+}
+
+/** True for a value that can be computed of these and nothing else of a row. */
+function isMadeOf(value: Value, values: readonly Value[]): boolean {
+  if (value.kind === 'const' || values.includes(value)) return true;
+  const children = childrenOf(value);
+  return children.length > 0 && children.every((child) => isMadeOf(child, values));
+}
+
+/** A condition on results may use aggregates, grouping expressions and the window, but no columns of single rows. */
+function checkHaving(condition: Value, keys: readonly Value[], having: Expr): void {
+  const seen = new Set<Value>();
+  const isOfRow = (value: Value): boolean => {
+    if (seen.has(value) || keys.includes(value) || value.kind === 'aggregate') return false;
+    seen.add(value);
+    return value.kind === 'column' || childrenOf(value).some(isOfRow);
+  };
+  if (isOfRow(condition)) {
+    throw refuse('HAVING may only use aggregates, grouping expressions and the window', having.span);
+  }
+}

@@ -1,0 +1,96 @@
+/** Windows of a statement: what is written of them, and how messages are grouped. */
+import type { RuleDefinition } from '../model/engine.js';
+import type { Expr, Select, WindowClause } from '../sql/ast.js';
+import { timeUnitMs } from '../sql/keywords.js';
+import { notSupported, refuse } from './errors.js';
+import type { Logical, WindowNode, WindowSpec } from './logical.js';
+import type { Value, Values } from './value.js';
+
+/** Groups the rows of each message by themselves: behind a window, whose messages they are. */
+export function messageGroups(
+  input: Logical,
+  keys: Value[],
+  values: Values,
+  times: Pick<Extract<WindowSpec, { kind: 'message' }>, 'start' | 'end' | 'trigger'> = windowTimes(values),
+): WindowNode {
+  return {
+    kind: 'window',
+    input,
+    window: { kind: 'message', ...times },
+    timestamp: null,
+    where: null,
+    keys,
+    isGrouped: true,
+    sendEmpty: false,
+  };
+}
+
+export function windowTimes(values: Values): { start: Value; end: Value; trigger: Value } {
+  return { start: values.window('start'), end: values.window('end'), trigger: values.window('trigger') };
+}
+
+/** The times of messages whose windows belong to the SELECT below. */
+export function noTime(values: Values): { start: Value; end: Value; trigger: Value } {
+  const none = values.constant({ tag: 'i64', value: 0n });
+  return { start: none, end: none, trigger: none };
+}
+
+/** What windows and options don't go with. */
+export function checkWindow(
+  { window, groupBy }: Pick<Select, 'window' | 'groupBy'>,
+  rule: RuleDefinition,
+  isOfMessages = false,
+): void {
+  if (window === null) {
+    const [first] = groupBy;
+    if (first !== undefined && !isOfMessages) throw refuse('GROUP BY needs a window', first.span);
+    if (rule.options.sendMetaToSink) throw notSupported('option sendMetaToSink');
+    return;
+  }
+  if (rule.options.sendMetaToSink) throw refuse('option sendMetaToSink cannot be used with a window');
+  if (window.kind === 'count' && rule.options.isEventTime) {
+    throw refuse('COUNTWINDOW cannot be used with event time', window.span);
+  }
+  if (window.over === null) return;
+  const { partitionBy, orderBy, when } = window.over;
+  if (orderBy.length > 0) throw refuse('ORDER BY cannot be used with a window', window.span);
+  if (when !== null && window.kind !== 'sliding')
+    throw refuse('OVER (WHEN) belongs to SLIDINGWINDOW only', window.span);
+  if (partitionBy.length > 0 && window.kind !== 'state') {
+    throw refuse('PARTITION BY of a window belongs to STATEWINDOW only', window.span);
+  }
+}
+
+/** Without a window every row is one. */
+export function specOf(clause: WindowClause | null, values: Values, bind: (expr: Expr) => Value): WindowSpec {
+  if (clause === null) return { kind: 'row' };
+  const { kind, unit, args, conditions, over, span } = clause;
+  const unitMs = unit === null ? 1 : timeUnitMs[unit];
+  const [first = 0, second] = args;
+  switch (kind) {
+    case 'tumbling':
+      return { kind, unitMs, lengthMs: first * unitMs };
+    case 'hopping':
+      return { kind, unitMs, lengthMs: first * unitMs, hopMs: (second ?? first) * unitMs };
+    case 'sliding':
+      return {
+        kind,
+        lengthMs: first * unitMs,
+        delayMs: (second ?? 0) * unitMs,
+        trigger: over?.when ? bind(over.when) : null,
+      };
+    case 'session':
+      return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };
+    case 'count':
+      return { kind, length: first, step: second ?? first };
+    case 'state': {
+      const [begin, emit] = conditions.map(bind);
+      if (begin === undefined) throw refuse('STATEWINDOW needs a condition', span);
+      const parts = over?.partitionBy.map(bind) ?? [];
+      const partition = parts.length > 1 ? values.op('nested.arrayOf', [], parts) : (parts[0] ?? null);
+      return { kind, begin, emit: emit ?? null, partition };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
