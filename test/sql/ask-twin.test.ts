@@ -157,6 +157,7 @@ test('each row goes on once and in its place, whatever becomes of the answers', 
           const state = rule.save();
           open = [];
           rule.close();
+          assert.is(bytesOf(rule), emptyBytes, 'memory is left over of what waited');
           rule = make();
           assert.equal(rule.load(state).failed, []);
         }
