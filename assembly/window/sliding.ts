@@ -13,7 +13,7 @@ import { rowsDropBefore } from '../rows/store';
 import { resume } from './frame';
 import { sendRange, takeIn } from './content';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
-import { stacksDropBefore, stacksSend } from './stacks';
+import { stacksDropBefore, stacksSend, stacksTake } from './stacks';
 import { timeOfRow } from './times';
 import { W_ROWS, W_STACKS } from './state';
 
@@ -39,7 +39,8 @@ export function slidingPush(node: usize, spec: usize, state: usize): void {
     if (load<u32>(state, W_STACKS)) stacksDropBefore(state, oldest - length, accountOf(node));
     else rowsDropBefore(state + W_ROWS, oldest - length);
     if (isExhausted(node)) return;
-    if (!takeIn(spec, state, at, 1)) {
+    const isSent = isTrigger && delay == 0 && load<u32>(state, W_STACKS) != 0;
+    if (!takeIn(spec, state, at, 1) || (isSent && !stacksTake(spec, state, at))) {
       exhaust(node);
       return;
     }

@@ -50,7 +50,7 @@ const FAILED_ROW: usize = TAKEN + 20;
 const STACKS_SIZE: u32 = FRONT_SIZE + 2 * SET_SIZE + 24;
 
 /** So many rows are taken in anew with less work than it is to make a front of them. */
-const FEW: u32 = 64;
+const FEW: u32 = 16;
 /** A row that is in so many counting windows is taken in anew for each with less work. */
 const FEW_WINDOWS: u32 = 4;
 
@@ -143,6 +143,20 @@ function noteFailed(stacks: usize, page: usize, row: u32, place: u32): void {
     store<u32>(stacks, row, FAILED_ROW);
   }
   store<u32>(stacks, place, FAILED);
+}
+
+/**
+ * Takes the bound row at `at`, which may have been kept as the last one, into the back if that has all rows before it: the
+ * batch that it came with is read with less work than the page that it is kept in. False when memory is exhausted.
+ */
+export function stacksTake(spec: usize, state: usize, at: usize): bool {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  const taken = load<u32>(stacks, TAKEN);
+  const done = frontCount(stacks) + taken;
+  if (done == 0 || load<u32>(state + W_ROWS, ROWS_COUNT) != done + 1 || judgeRow(spec, load<u32>(at)) <= 0) return true;
+  if (!accumulate(spec, state + W_SET, at, 1)) return false;
+  store<u32>(stacks, taken + 1, TAKEN);
+  return true;
 }
 
 /** Brings the stacks up to the rows that are kept; false when memory is exhausted. */
