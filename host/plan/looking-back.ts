@@ -27,11 +27,13 @@ export function lookingBack({ fn, args, size, partition, when, order }: Call, co
   if (scope.sources.length === 1 || plain.isAfterWindow || fn === 'rowNumber') return plain;
   const streams = scope.sources.filter(({ isTable }) => !isTable);
   const used = sourcesIn(plain);
-  const table = scope.sources.find((source) => !streams.includes(source) && used.includes(source.index));
+  const tables = scope.sources.filter((source) => !streams.includes(source) && used.includes(source.index));
+  const table = tables.find(({ isLookup }) => !isLookup);
   if (table !== undefined) {
     throw refuse(`${name} looks back at rows of streams; the table ${table.ownName} is joined later`, span);
   }
-  if (streams.length === 1 || place === 'single') return plain;
+  // What was looked up is there when rows are joined already: the function sees joined rows.
+  if (tables.length > 0 || streams.length === 1 || place === 'single') return plain;
   const [owner, other] = streams.filter(({ index }) => used.includes(index));
   if (owner === undefined || other !== undefined) {
     const inOrder = scope.order.filter((source) => streams.includes(source));
