@@ -227,6 +227,8 @@ export type NodePlan =
       isOrdered?: boolean;
       /** Rows further ahead of the clock are error rows; 0 or nothing: there is no bound. */
       maxFutureSkewMs?: number;
+      /** Of several streams one without rows for so long holds the watermark back no more; 0 or nothing: it always does. */
+      idleTimeoutMs?: number;
       columns: number;
       name: string;
     }

@@ -166,6 +166,7 @@ export function encodeEventTime(
     streams,
     tolerance: plan.lateToleranceMs,
     skew: plan.maxFutureSkewMs ?? 0,
+    idle: plan.idleTimeoutMs ?? 0,
   });
   for (let i = 0; i < plan.columns; i++) {
     view.setUint16(eventTimeSpec.size + 2 * i, col(columnMap?.[i] ?? i), true);

@@ -93,19 +93,21 @@ export const AGG_FILTER: usize = 8;
 export const AGG_STATE: usize = 12;
 export const AGG_SIZE_OF: u32 = 20;
 
-// eventTimeSpec, 24 bytes. Spec of an eventTime node. Behind it: operands u16[columns].
+// eventTimeSpec, 32 bytes. Spec of an eventTime node. Behind it: operands u16[columns].
 //
 //   0    timestamp u16   operand
 //   2    columns u16
 //   4    streams u32   branches of the merge above, 1 without one
 //   8    tolerance f64   lateness that is waited for, ms
 //   16   skew f64   how far a row may lie ahead of the clock, ms, 0 any
+//   24   idle f64   silence after which a stream holds none of the others back, ms, 0 any
 export const EVENT_TIME_TIMESTAMP: usize = 0;
 export const EVENT_TIME_COLUMNS: usize = 2;
 export const EVENT_TIME_STREAMS: usize = 4;
 export const EVENT_TIME_TOLERANCE: usize = 8;
 export const EVENT_TIME_SKEW: usize = 16;
-export const EVENT_TIME_SIZE_OF: u32 = 24;
+export const EVENT_TIME_IDLE: usize = 24;
+export const EVENT_TIME_SIZE_OF: u32 = 32;
 
 // sortSpec, 12 bytes. Spec of a sort node. Behind it: keys, operands u16[carried].
 //

@@ -2,7 +2,10 @@
 // streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted. Rows too far ahead of
 // the clock are errors: one of them would make all that follow late.
 //
-//   state   pending 96 (window/pending.ts) | 96 watermark f64 | dropped u64 | ahead u64 | newest f64[streams]
+//   state   pending 96 (window/pending.ts) | 96 watermark f64 | dropped u64 | ahead u64 | newest f64[streams] | heard f64[streams]
+//
+// `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it counts for the
+// watermark no more until it brings rows again. It is not saved: after a start all streams have their time again.
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
@@ -10,12 +13,13 @@
 import * as ctx from '../flow/context';
 import { emit, signalBelow } from '../flow/emit';
 import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
+  N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
   setTimesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
 import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
@@ -29,7 +33,7 @@ import { plainError, valueError } from '../value/error';
 import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
 import { microsOf } from '../value/time';
 import {
-  EVENT_TIME_COLUMNS, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
+  EVENT_TIME_COLUMNS, EVENT_TIME_IDLE, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
   EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
 import {
@@ -45,12 +49,16 @@ const ORDER_DROPPED: usize = PENDING_SIZE + 8;
 const ORDER_AHEAD: usize = PENDING_SIZE + 16;
 const ORDER_NEWEST: usize = PENDING_SIZE + 24;
 
+const SILENT: f64 = -1;
+const UNKNOWN: f64 = -2;
+
 const TIMES: usize = memory.data(8 * 1024, 16);
 
 export function eventTimeOperator(operator: Operator): void {
   operator.open = eventTimeOpen;
   operator.push = eventTimePush;
   operator.signal = eventTimeSignal;
+  operator.tick = eventTimeTick;
   operator.save = eventTimeSave;
   operator.load = eventTimeLoad;
   operator.free = eventTimeFree;
@@ -70,7 +78,7 @@ function eventTimeSignal(node: usize, signal: u32, value: u64): void {
   return load<u32>(spec, EVENT_TIME_STREAMS) == 0;
 }
 
-/** Time has come as far as `ms` on all inputs. Afterwards the current batch is another one. */
+/** Time has come as far as `ms` on all inputs that count. Afterwards the current batch is another one. */
 function follow(node: usize, ms: f64): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
@@ -83,14 +91,17 @@ function follow(node: usize, ms: f64): void {
 export function eventTimeOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const streams = load<u32>(spec, EVENT_TIME_STREAMS);
-  const size = <u32>ORDER_NEWEST + (streams << 3);
+  const size = <u32>ORDER_NEWEST + (streams << 4);
   const state = allocZeroed(size, accountOf(node));
   if (!state) return false;
   store<u32>(node, <u32>state, N_STATE);
   store<u32>(node, size, N_STATE_SIZE);
   pendingInit(state, load<u16>(spec, EVENT_TIME_COLUMNS), accountOf(node));
   store<f64>(state, -Infinity, ORDER_WATERMARK);
-  for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), -Infinity, ORDER_NEWEST);
+  for (let i: u32 = 0; i < streams; i++) {
+    store<f64>(state + (<usize>i << 3), -Infinity, ORDER_NEWEST);
+    store<f64>(heardAt(state, streams, i), UNKNOWN);
+  }
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
   if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
   setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
@@ -107,13 +118,60 @@ export function eventTimeAhead(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_AHEAD);
 }
 
+// @ts-ignore: decorator
+@inline function heardAt(state: usize, streams: u32, i: u32): usize {
+  return state + ORDER_NEWEST + (<usize>(streams + i) << 3);
+}
+
+/** Notes that a stream brings rows now, and asks for the time at which one may have been silent for too long. */
+function hear(node: usize, spec: usize, state: usize, stream: u32): void {
+  const streams = load<u32>(spec, EVENT_TIME_STREAMS);
+  const idle = load<f64>(spec, EVENT_TIME_IDLE);
+  if (idle <= 0 || streams < 2) return;
+  for (let i: u32 = 0; i < streams; i++) {
+    const at = heardAt(state, streams, i);
+    if (i == stream || load<f64>(at) == UNKNOWN) store<f64>(at, ctx.nowMs);
+  }
+  if (!load<u32>(node, N_HEAP)) setDeadline(node, ctx.nowMs + idle);
+}
+
+/** Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another. */
+function eventTimeTick(node: usize): void {
+  if (isExhausted(node)) return;
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const streams = load<u32>(spec, EVENT_TIME_STREAMS);
+  const idle = load<f64>(spec, EVENT_TIME_IDLE);
+  let next: f64 = Infinity;
+  let least: f64 = Infinity;
+  let newest: f64 = -Infinity;
+  for (let i: u32 = 0; i < streams; i++) {
+    const stamp = load<f64>(state + (<usize>i << 3), ORDER_NEWEST);
+    newest = max(newest, stamp);
+    const at = heardAt(state, streams, i);
+    let heard = load<f64>(at);
+    if (heard == SILENT) continue;
+    // Not known since the start, or the clock was set back.
+    if (heard == UNKNOWN || heard > ctx.nowMs) heard = ctx.nowMs;
+    const isSilent = ctx.nowMs - heard >= idle;
+    store<f64>(at, isSilent ? SILENT : heard);
+    if (isSilent) continue;
+    next = min(next, heard + idle);
+    least = min(least, stamp);
+  }
+  if (next < Infinity) setDeadline(node, next);
+  follow(node, (next < Infinity ? least : newest) - load<f64>(spec, EVENT_TIME_TOLERANCE));
+}
+
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
 function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
   const at = state + ORDER_NEWEST + (<usize>stream << 3);
   if (ms > load<f64>(at)) store<f64>(at, ms);
   const streams = load<u32>(spec, EVENT_TIME_STREAMS);
   let least: f64 = Infinity;
-  for (let i: u32 = 0; i < streams; i++) least = min(least, load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
+  for (let i: u32 = 0; i < streams; i++) {
+    if (load<f64>(heardAt(state, streams, i)) != SILENT) least = min(least, load<f64>(state + (<usize>i << 3), ORDER_NEWEST));
+  }
   return max(least - load<f64>(spec, EVENT_TIME_TOLERANCE), load<f64>(state, ORDER_WATERMARK));
 }
 
@@ -122,6 +180,7 @@ export function eventTimePush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const stream = load<u32>(spec, EVENT_TIME_STREAMS) > 1 ? ctx.branch : 0;
   const state = <usize>load<u32>(node, N_STATE);
+  hear(node, spec, state, stream);
   const told = isTold(spec);
   const program = <usize>load<u32>(node, N_PROGRAM);
   if (program) vmRun(program);
@@ -339,12 +398,15 @@ function eventTimeLoad(node: usize): bool {
   const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
   for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), ORDER_NEWEST);
   pendingLoad(state);
+  // Streams that bring nothing any more must not hold up what waits: time runs from the next look on.
+  if (streams > 1 && load<f64>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_IDLE) > 0) setDeadline(node, 0);
   return !readFails();
 }
 
 export function eventTimeFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
+  clearDeadline(node);
   pendingFree(state);
   free(state, load<u32>(node, N_STATE_SIZE), accountOf(node));
   store<u32>(node, 0, N_STATE);

@@ -38,6 +38,13 @@ export const ruleOptionSpec = {
   logFilename: field.string().default('').check(logFileReason).doc('File in the log folder for the lines of this rule'),
   isEventTime: field.bool().default(false).doc('Windows follow the time stamps of the data'),
   lateTolerance: field.duration().min(0).default(1000).doc('How late an event may come before it is dropped'),
+  idleTimeout: field
+    .duration()
+    .min(0)
+    .default(0)
+    .doc(
+      'Event time: when one of several streams brings nothing for so long, the others wait for it no more; 0 is for ever',
+    ),
   timezone: field
     .string()
     .default('')

@@ -160,6 +160,7 @@ function readOptions(
   return {
     isEventTime: options.isEventTime,
     lateToleranceMs: options.lateTolerance,
+    idleTimeoutMs: options.idleTimeout,
     timezone: options.timezone,
     maxFutureSkewMs: options.maxFutureSkew,
     maxStateBytes: options.maxStateBytes,

@@ -12,6 +12,8 @@ import type { TraceStrategy, Traces } from './traces.js';
 export interface RuleOptions {
   isEventTime: boolean;
   lateToleranceMs: number;
+  /** Silence after which a stream holds the watermark of the others back no more; 0: it always does. */
+  idleTimeoutMs: number;
   /** Time zone by its name, Local, or empty for that of the server. */
   timezone: string;
   /** How far ahead of the clock a time stamp may lie; 0 without bound. */

@@ -188,11 +188,12 @@ class Lowering {
     const builder = new ProgramBuilder(this.path);
     const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
     const program = builder.finishOrNull();
-    const { lateToleranceMs, maxFutureSkewMs } = this.rule.options;
+    const { lateToleranceMs, maxFutureSkewMs, idleTimeoutMs } = this.rule.options;
     const { input, columns, columnValues } = this.path;
     const plan = { kind: 'eventTime', input, timestamp, maxFutureSkewMs, columns, name: 'watermark' } as const;
     const bounds = node.isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs };
-    this.pushNew({ ...plan, ...bounds, ...(program === null ? {} : { program }) }, 'watermark', columnValues);
+    const idle = idleTimeoutMs > 0 ? { idleTimeoutMs } : {};
+    this.pushNew({ ...plan, ...bounds, ...idle, ...(program === null ? {} : { program }) }, 'watermark', columnValues);
   }
 
   private addFilter(node: Extract<Logical, { kind: 'filter' }>): void {

@@ -240,7 +240,7 @@ export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"s
 export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16"});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
-export const eventTimeSpec = layout(24, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64"});
+export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});
 
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
 export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
