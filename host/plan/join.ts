@@ -52,7 +52,9 @@ export function sourcesOf(
   }
   checkNames(tables);
   const scanned = definitions.some(({ options }) => options.tableKind === 'scan');
-  if (select.window === null && streams.length > 1 && !scanned) {
+  // In event time two streams can be joined by the time between their rows.
+  const mayBeInterval = options.isEventTime && streams.length === 2 && tables.length === 2;
+  if (select.window === null && streams.length > 1 && !scanned && !mayBeInterval) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
   const sources = tables.map((table, i) => new Source(numbers.next(definitions[i]!), definitions[i]!, table, values));

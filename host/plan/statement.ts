@@ -4,8 +4,9 @@ import type { Expr, Select, TableRef, WindowClause } from '../sql/ast.js';
 import { some } from '../sql/visit.js';
 import type { Binder, Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
+import { intervalOf, needsInterval, rowsAround } from './interval-join.js';
 import { bindJoins } from './join.js';
-import { type Logical, levelOf, type OutputRow } from './logical.js';
+import { type JoinSpec, type Logical, levelOf, type OutputRow } from './logical.js';
 import { bindLookup, isByKey, type Lookup } from './lookup.js';
 import { wholeObject } from './output.js';
 import { isRowMaker } from './scope.js';
@@ -120,7 +121,7 @@ export class Statement {
       ? isRowByRow
         ? root
         : gathered
-      : { kind: 'join', input: gathered, sources: others, steps };
+      : { kind: 'join', input: this.#interval(root, steps) ?? gathered, sources: others, steps };
     const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
     const pairs = filtered(looked, where, 'where');
     if (isRowByRow) return pairs;
@@ -129,6 +130,20 @@ export class Statement {
     if (!this.isGrouped && shown.length === 0) return this.#having(pairs, keys);
     const messages = messageGroups(pairs, keys, values);
     return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
+  }
+
+  /** The rows of two streams without a window, joined by the time between them; null in any other join. */
+  #interval(root: Logical, [step, other]: readonly JoinSpec[]): Logical | null {
+    const { select, sources, values } = this;
+    const [left, right] = sources;
+    if (select.window !== null || left === undefined || right === undefined || step === undefined) return null;
+    if (other !== undefined || left.isTable || right.isTable) return null;
+    if (step.type !== 'inner' && step.type !== 'left') {
+      throw notSupported(`a ${step.type} join of streams without a window`, select.joins[0]?.table.span);
+    }
+    const interval = intervalOf(step.condition, left, right);
+    if (interval === null) throw needsInterval(left, right);
+    return rowsAround(root, interval, left, values);
   }
 
   #lookups(clause: Clause): Lookup[] {

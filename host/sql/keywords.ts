@@ -49,6 +49,7 @@ export const softWords: ReadonlySet<string> = new Set([
   'INVISIBLE',
   'UNION',
   'QUALIFY',
+  'ASOF',
   'DEFAULT',
   'DD',
   'HH',

@@ -183,6 +183,7 @@ function parseTable(cursor: Cursor): TableRef {
 }
 
 function parseJoinKind(cursor: Cursor): JoinKind | null {
+  if (cursor.atWord('ASOF')) throw cursor.errorAt(cursor.token, 'ASOF JOIN is not supported yet');
   const kind = joinKinds.find((candidate) => cursor.atWord(candidate));
   if (kind === undefined) return cursor.acceptWord('JOIN') ? 'INNER' : null;
   cursor.advance();

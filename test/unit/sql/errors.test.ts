@@ -20,6 +20,7 @@ const complaints: [string, string][] = [
   ['SELECT 1e999 FROM s', 'line 1 column 8: the number 1e999 is out of range'],
   ['SELECT "\\d" FROM s', 'line 1 column 9: found the unknown escape "\\d", write \\\\ for a backslash'],
   ['SELECT "\\xff" FROM s', 'line 1 column 9: found byte escapes that are no valid UTF-8'],
+  ['SELECT a FROM s ASOF JOIN t ON s.a = t.a', 'line 1 column 17: ASOF JOIN is not supported yet'],
   ['SELECT a, DISTINCT b FROM s', 'line 1 column 11: DISTINCT stands right behind SELECT'],
   [
     'SELECT a FROM (SELECT a FROM s)',
