@@ -71,8 +71,8 @@ test('a table that outgrows the memory loses rows, which are counted with the re
   assert.match(lastException, /memory/);
   const held = kernel.tableRows(node('join'), 1, 2).length;
   assert.is(held + exceptions, 9000);
-  // The join has no room for a row more, whose error says so.
-  feed('s', [{ id: -1, v: 'a' }]);
+  // The join has no room for a long row more, whose error says so.
+  feed('s', [{ id: -1, v: 'y'.repeat(600_000) }]);
   assert.match(String(taken().at(-1)), /memory/);
 });
 
