@@ -14,7 +14,7 @@ export { answerEnd, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemov
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';
-export { eventTimeAhead, eventTimeDropped } from './window/event-time';
+export { eventTimeAhead, eventTimeDropped, eventTimeWaiting, eventTimeWatermark } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { beginWork, timeInWork } from './flow/longest';

@@ -15,6 +15,8 @@ export interface KernelExports {
   analyticPartitions(node: number): bigint;
   eventTimeDropped(node: number): bigint;
   eventTimeAhead(node: number): bigint;
+  eventTimeWatermark(node: number): number;
+  eventTimeWaiting(node: number): number;
   setValueLimit(bytes: number): void;
   setHashSeed(a: number, b: number, c: number, d: number, e: number, f: number): void;
   nodeAdd(

@@ -58,6 +58,18 @@ export interface OutputChunk {
   errors: ReadonlySet<number>;
 }
 
+/** What event time has done so far. */
+export interface Timeliness {
+  /** Rows dropped because they came too late. */
+  late: number;
+  /** Rows refused because they lay too far ahead. */
+  ahead: number;
+  /** How far time has come, epoch ms; 0 before the first row. */
+  watermark: number;
+  /** Rows that wait for time to reach them. */
+  waiting: number;
+}
+
 export interface HostCalls {
   /** Takes the output of the node; called while `feed` and `tick` run, must not call the kernel. */
   onOutput(chunk: OutputChunk): void;
@@ -279,8 +291,8 @@ export interface Kernel {
   beginWork(): void;
   /** What a node or stream took of the work; nothing where that was too little to be measured. */
   timeInWork(of: NodeHandle | StreamHandle): TimeInWork;
-  /** Of an eventTime node: rows dropped because they came too late, and refused because they lay too far ahead. */
-  timeliness(node: NodeHandle): { late: number; ahead: number };
+  /** Of an eventTime node. */
+  timeliness(node: NodeHandle): Timeliness;
   /** Of an analytic node: partitions that it keeps, and that it has forgotten since nothing came for them. */
   partitions(node: NodeHandle): { kept: number; forgotten: number };
   /** Times each piece of work took in a node or stream; null while nothing was measured. */

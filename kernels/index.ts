@@ -13,6 +13,7 @@ import type {
   StreamHandle,
   StreamSpec,
   TimeInWork,
+  Timeliness,
   Waiting,
 } from './api.js';
 import { Arena } from './arena.js';
@@ -383,11 +384,13 @@ class WasmKernel implements Kernel {
     return { us, hostUs: this.arena.u32(of + nodeAt.workHost), rows: this.arena.u32(of + nodeAt.workRows) };
   }
 
-  timeliness(node: NodeHandle): { late: number; ahead: number } {
+  timeliness(node: NodeHandle): Timeliness {
     this.node(node);
     return {
       late: Number(this.exports.eventTimeDropped(node)),
       ahead: Number(this.exports.eventTimeAhead(node)),
+      watermark: Math.round(this.exports.eventTimeWatermark(node)),
+      waiting: this.exports.eventTimeWaiting(node) >>> 0,
     };
   }
 

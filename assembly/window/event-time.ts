@@ -113,6 +113,16 @@ export function eventTimeDropped(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_DROPPED);
 }
 
+/** How far time has come, epoch ms; 0 before the first row. */
+export function eventTimeWatermark(node: usize): f64 {
+  return max(load<f64>(<usize>load<u32>(node, N_STATE), ORDER_WATERMARK), 0);
+}
+
+/** Rows that wait for time to reach them. */
+export function eventTimeWaiting(node: usize): u32 {
+  return pendingCount(<usize>load<u32>(node, N_STATE));
+}
+
 /** Rows refused because they lay too far ahead of the clock. */
 export function eventTimeAhead(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_AHEAD);

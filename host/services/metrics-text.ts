@@ -28,6 +28,8 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   records_out_total: { type: 'counter', help: 'Records that left' },
   records_late_total: { type: 'counter', help: 'Records dropped because they came too late, at' },
   records_ahead_total: { type: 'counter', help: 'Records refused because they lay too far ahead of the clock, at' },
+  records_waiting: { type: 'gauge', help: 'Records that wait for event time to reach them, at' },
+  watermark: { type: 'gauge', help: 'How far event time has come, epoch milliseconds, at' },
   partitions: { type: 'gauge', help: 'Partitions kept by functions that look back, at' },
   partitions_forgotten_total: { type: 'counter', help: 'Partitions forgotten since nothing came for them, at' },
   messages_processed_total: { type: 'counter', help: 'Messages processed by' },

@@ -112,4 +112,15 @@ test('rows that come too late are counted and told of, and are no errors', async
   assert.is(lines().filter(told).length, 1);
 });
 
+test('how far event time has come and what waits for it is shown', async () => {
+  const id = 'waiting';
+  await rule(id, { lateTolerance: '1m' });
+  await push(`/${id}`, now);
+  const operator = await figure(id, 'records_waiting', 1);
+  await figure(id, 'watermark', now - 60_000);
+  // What metrics show may be a moment old.
+  await eventually('the gauge', async () => (await metric('records_waiting', id, operator ?? '')) === '1');
+  await eventually('the time', async () => (await metric('watermark', id, operator ?? '')) === String(now - 60_000));
+});
+
 test.run();

@@ -1,5 +1,5 @@
 /** Turns the counters of a running rule into the figures of its status: totals first, then operator by operator. */
-import type { NodeCounters } from '../../../kernels/api.js';
+import type { NodeCounters, Timeliness } from '../../../kernels/api.js';
 import type { OperatorPlan } from '../../../kernels/ir.js';
 import type { Failure, Metrics } from '../../model/figures.js';
 import type { Connection } from './connection.js';
@@ -23,7 +23,7 @@ interface Figures {
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
   /** Of event time. */
-  timeliness?: { late: number; ahead: number };
+  timeliness?: Timeliness;
   /** Of functions that look back. */
   partitions?: { kept: number; forgotten: number };
   /** Of lookups that ask: values for which an answer was there or under way, and those asked for. */
@@ -334,6 +334,8 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   if (timeliness !== undefined) {
     metrics[`${prefix}records_late_total`] = timeliness.late;
     metrics[`${prefix}records_ahead_total`] = timeliness.ahead;
+    metrics[`${prefix}records_waiting`] = timeliness.waiting;
+    metrics[`${prefix}watermark`] = timeliness.watermark;
   }
   if (partitions !== undefined) {
     metrics[`${prefix}partitions`] = partitions.kept;

@@ -9,6 +9,7 @@ import type {
   StreamCounters,
   StreamHandle,
   StreamSpec,
+  Timeliness,
   Waiting,
 } from '../../../kernels/api.js';
 
@@ -161,8 +162,8 @@ export class FakeKernel implements Kernel {
   partitions(): { kept: number; forgotten: number } {
     return { kept: 0, forgotten: 0 };
   }
-  timeliness(): { late: number; ahead: number } {
-    return { late: 0, ahead: 0 };
+  timeliness(): Timeliness {
+    return { late: 0, ahead: 0, watermark: 0, waiting: 0 };
   }
 
   latencies(): null {
