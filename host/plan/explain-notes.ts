@@ -4,10 +4,10 @@ import { hostFunctionName } from '../functions/registry.js';
 import { chainOf, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
-/** Left out is what there is nothing to say of. */
+/** Left out is what there is nothing to say of: an operator works in the kernel and keeps nothing. */
 export interface Notes {
-  /** `kernel`, or `kernel, host: …` with the functions that the host computes, over whole columns. */
-  runs?: string;
+  /** Functions that the host computes, over whole columns. */
+  host?: string;
   /** What stays in memory between two rows or messages, and with what it grows. */
   keeps?: string;
   /** Rules with an equal operator on the stream use one for all. */
@@ -16,16 +16,22 @@ export interface Notes {
   waits?: string;
 }
 
-/** @param values what the operator computes; those of a root are what its outputs show */
-export function notesOf(node: Logical, values: readonly Value[], above: readonly Value[]): Notes {
+/**
+ * Null where there is nothing to say.
+ * @param values what the operator computes
+ * @param above what the operators above it compute
+ */
+export function notesOf(node: Logical, values: readonly Value[], above: readonly Value[]): Notes | null {
   const called = hostFunctionsIn(values);
-  const notes: Notes = { runs: called.length === 0 ? 'kernel' : `kernel, host: ${called.join(', ')}` };
   const keeps = keptBy(node, above);
-  if (keeps !== undefined) notes.keeps = keeps;
   const waits = waitsFor(node);
-  if (waits !== undefined) notes.waits = waits;
-  if (isShareable(node)) notes.shared = 'with rules that have the same here';
-  return notes;
+  const notes: Notes = {
+    ...(called.length === 0 ? {} : { host: called.join(', ') }),
+    ...(keeps === undefined ? {} : { keeps }),
+    ...(waits === undefined ? {} : { waits }),
+    ...(isShareable(node) ? { shared: 'with rules that have the same here' } : {}),
+  };
+  return Object.keys(notes).length === 0 ? null : notes;
 }
 
 /** Names of functions that the host computes. */

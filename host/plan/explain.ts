@@ -19,6 +19,7 @@ export function explainLines(
   columns: readonly (readonly ColumnValue[])[],
 ): string {
   const lines: string[] = [];
+  const notes: string[] = [];
   const names = new Map(
     operatorsOf([{ node: root, actions: [] }])
       .flatMap(sourcesOf)
@@ -31,8 +32,6 @@ export function explainLines(
     const shown = describe(node, columns, show);
     // Operators of a graph are called as in its topology; the first line is that of the last.
     const labels = node.labels?.toReversed() ?? [];
-    // Of an operator in several lines the last is the one that works; the others say what it does besides.
-    const notes = notesOf(node, valuesOf(node), above.get(node) ?? []);
     shown.forEach(([op, info], i) => {
       const tabs = '\t'.repeat(Math.max(0, 2 * (depth + i) - 1));
       const label = labels[i];
@@ -40,17 +39,25 @@ export function explainLines(
         tabs +
           JSON.stringify(
             label === undefined
-              ? { op: `${op}_${number + i}`, info, ...(i === shown.length - 1 ? notes : {}) }
-              : { op: `op_${label}`, info: `${op} ${info}`.trim(), ...(i === shown.length - 1 ? notes : {}) },
+              ? { op: `${op}_${number + i}`, info }
+              : { op: `op_${label}`, info: `${op} ${info}`.trim() },
           ),
       );
     });
+    // Of an operator in several lines the last is the one that works; the others say what it does besides.
+    const [last] = shown.at(-1) ?? [];
+    const told = notesOf(node, valuesOf(node), above.get(node) ?? []);
+    if (last !== undefined && told !== null) {
+      const of =
+        labels.length > 0 ? `op_${labels[shown.length - 1] ?? labels[0]}` : `${last}_${number + shown.length - 1}`;
+      notes.push(JSON.stringify({ op: 'Note', of, ...told }));
+    }
     let width = 0;
     for (const input of readBy(node)) width += print(input, number + shown.length + width, depth + shown.length);
     return shown.length > 0 ? 1 : width;
   };
   print(root, 0, 0);
-  return lines.join('\n');
+  return [...lines, ...notes].join('\n');
 }
 
 function sourcesOf(node: Logical): readonly Relation[] {

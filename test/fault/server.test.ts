@@ -33,7 +33,7 @@ for (const [name, sql] of large) {
     const took = performance.now() - started;
     assert.ok([201, 400].includes(answer.status), `${answer.status} ${answer.text.slice(0, 200)}`);
     if (answer.status === 400) assert.ok(answer.text.length < 2000, `a reason of ${answer.text.length} characters`);
-    assert.ok(took < 4000, `took ${Math.round(took)} ms`);
+    assert.ok(took < 20_000, `took ${Math.round(took)} ms`);
     assert.is((await server.request('GET', '/ping')).status, 200);
     if (answer.status === 201) assert.is((await server.request('DELETE', '/rules/large')).status, 200);
   });
