@@ -156,11 +156,12 @@ test('event time: rows are in order before they are joined with a table, whose r
 test('an explanation names the operators as the graph does', () => {
   const nodes = { src: named('demo'), w: count, g: byA, s: sum, sink };
   const text = explainRule(ruleWith(nodes, { src: ['w'], w: ['g'], g: ['s'], s: ['sink'] }), streams, noFold);
-  const lines = text.split('\n').map((line) => JSON.parse(line.trim()) as { op: string });
+  const lines = text.split('\n').map((line) => JSON.parse(line.trim()) as { op: string; of?: string });
   assert.equal(
     lines.map(({ op }) => op),
-    ['ProjectPlan_0', 'op_s', 'op_g', 'op_w', 'DataSourcePlan_4'],
+    ['ProjectPlan_0', 'op_s', 'op_g', 'op_w', 'DataSourcePlan_4', 'Note'],
   );
+  assert.is(lines.at(-1)?.of, 'op_w');
 });
 
 test.run();
