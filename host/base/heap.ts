@@ -1,22 +1,19 @@
 /**
- * How fast the heaps of the process may grow. V8 doubles the room for new objects whenever as much has outlived it, and lets
- * old objects double before it looks for garbage: a server that was given a thousand rules kept 30 MB for nothing else
- * (docs/decisions/0026).
+ * How fast the heaps of the process may grow. V8 doubles the room for new objects whenever as much has outlived it: a server that
+ * was given a thousand rules kept 30 MB for nothing else (docs/decisions/0026).
  */
 import { setFlagsFromString } from 'node:v8';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** Room for new objects stays as it is at the start, 1 MB twice. */
 const newObjects = '--semi-space-growth-factor=1';
-/** Old objects may grow by so many percent between two looks for garbage; V8 takes some MB at least. */
-const oldObjects = '--heap-growing-percent=30';
 
 let isKeptSmall = false;
 
 /** From now on memory counts for more than the time for finding garbage. */
 export function keepHeapsSmall(): void {
   isKeptSmall = true;
-  for (const flag of [newObjects, oldObjects]) setFlagsFromString(flag);
+  setFlagsFromString(newObjects);
 }
 
 /** Starts a thread. */
