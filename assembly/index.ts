@@ -7,7 +7,7 @@ export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
 export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
 export {
-  answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast,
+  answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
 } from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
 export { answerEnd, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';

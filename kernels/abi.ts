@@ -48,6 +48,7 @@ export interface KernelExports {
   waitingBatches(node: number): number;
   waitingFirst(node: number): number;
   waitingLast(node: number): number;
+  waitingRows(node: number): number;
   answersFound(node: number): bigint;
   answersAsked(node: number): bigint;
   gatheredBatch(node: number): number;

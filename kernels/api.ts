@@ -96,6 +96,8 @@ export interface HostCalls {
 export interface Waiting {
   /** Batches of rows. */
   batches: number;
+  /** Rows of these. */
+  rows: number;
   /** Numbers of what came first and last of all that waits, 0: nothing does. */
   first: number;
   last: number;

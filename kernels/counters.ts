@@ -48,6 +48,7 @@ export function streamCountersAt(exports: KernelExports, arena: Arena, stream: S
 export function waitingIn(exports: KernelExports, node: NodeHandle): Waiting {
   return {
     batches: exports.waitingBatches(node),
+    rows: exports.waitingRows(node) >>> 0,
     first: exports.waitingFirst(node) >>> 0,
     last: exports.waitingLast(node) >>> 0,
     found: Number(exports.answersFound(node)),

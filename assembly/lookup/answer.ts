@@ -9,7 +9,7 @@ import { poolAlloc } from '../mem/pool';
 import { plainError } from '../value/error';
 import { EntryState, answersShapes, askedIn, entryAdd, entryDone, entryFail, entryRows, entryState, foundIn } from './answers';
 import { answersOf, drain, hasFlag, queueOf, requestsOf, specOf } from './ask';
-import { itemNumber, queueBatches, queueFirst, queueNumber } from './queue';
+import { itemNumber, queueBatches, queueFirst, queueNumber, queueWaiting } from './queue';
 import { recordNew } from './record';
 import {
   requestCount, requestDeadline, requestDrop, requestEntry, requestOf, requestsFirst,
@@ -106,6 +106,11 @@ export function answerClose(): void {
 /** Batches of rows that wait in a node. */
 export function waitingBatches(asking: usize): u32 {
   return queueBatches(queueOf(asking));
+}
+
+/** Rows of these. */
+export function waitingRows(asking: usize): u32 {
+  return queueWaiting(queueOf(asking));
 }
 
 /** Number of the last thing that came to wait in the node, and of the first that still does, 0 none. */

@@ -5,7 +5,7 @@
 // Rows and signals keep their order. A message goes on as a whole: between two inputs none is open below (decision 0022).
 //
 //   state   as of a lookup (spec.ts); LOOK_INDEX -> asking
-//   asking  0   queue 16 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
+//   asking  0   queue 32 (queue.ts) | requests 16 (requests.ts) | answers 48 (answers.ts)
 import * as ctx from '../flow/context';
 import { signalBelow } from '../flow/emit';
 import { fail } from '../flow/failure';

@@ -2,6 +2,7 @@
 // its own, with the columns that go on and a mark of those that failed.
 //
 //   queue   0   first u32 | last u32 | batches u32 | number u32 (of the last item)
+//           16  rows u32 | 0 u32 | 0 u64
 //   item    0   next u32 | number u32 | signal u32 (0: rows) | count u32
 //           16  entries u32 -> u32[count] (0: nothing is asked) | ready u32 (so many at the front are) | text u32 | textLen u32
 //           32  value u64 (of the signal) | 0 u64
@@ -16,7 +17,8 @@ const FIRST: usize = 0;
 const LAST: usize = 4;
 const BATCHES: usize = 8;
 const NUMBER: usize = 12;
-export const QUEUE_SIZE: u32 = 16;
+const ROWS: usize = 16;
+export const QUEUE_SIZE: u32 = 32;
 
 const ITEM_NUMBER: usize = 4;
 const ITEM_SIGNAL: usize = 8;
@@ -38,6 +40,12 @@ const ITEM_SIZE: u32 = ITEM_ROWS + ROWS_SIZE;
 // @ts-ignore: decorator
 @inline export function queueBatches(queue: usize): u32 {
   return load<u32>(queue, BATCHES);
+}
+
+/** Rows that wait. */
+// @ts-ignore: decorator
+@inline export function queueWaiting(queue: usize): u32 {
+  return load<u32>(queue, ROWS);
 }
 
 /** Number of the last item that came in; items have numbers in their order. */
@@ -110,6 +118,7 @@ export function queueRows(queue: usize, count: u32, columns: u32, acct: usize): 
   rowsInit(itemRows(item), columns, 0, acct);
   append(queue, item);
   store<u32>(queue, queueBatches(queue) + 1, BATCHES);
+  store<u32>(queue, queueWaiting(queue) + count, ROWS);
   return item;
 }
 
@@ -158,6 +167,7 @@ export function queueDrop(queue: usize, answers: usize, keeps: bool, acct: usize
   if (!itemSignal(item)) {
     store<u32>(queue, queueBatches(queue) - 1, BATCHES);
     const count = itemCount(item);
+    store<u32>(queue, queueWaiting(queue) - count, ROWS);
     for (let i: u32 = 0; i < count; i++) if (itemEntry(item, i)) entryLeave(answers, itemEntry(item, i), keeps, acct);
     free(itemEntries(item), max<u32>(count, 1) << 2, acct);
   }

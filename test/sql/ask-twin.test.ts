@@ -176,7 +176,8 @@ test('each row goes on once and in its place, whatever becomes of the answers', 
         return rows.length > 0 ? rows : undefined;
       });
       assert.ok(fits(wanted, output), `${JSON.stringify(output)} is not made of ${JSON.stringify(wanted)}`);
-      assert.equal(rule.kernel.waiting(rule.node('ask')).first, 0);
+      const { first, batches, rows } = rule.kernel.waiting(rule.node('ask'));
+      assert.equal({ first, batches, rows }, { first: 0, batches: 0, rows: 0 });
       rule.close();
       assert.is(bytesOf(rule), emptyBytes, 'memory is left over');
     }),

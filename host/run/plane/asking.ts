@@ -13,7 +13,7 @@ import type { AskedPart } from '../../connectors/define.js';
 import type { Lookup } from '../../connectors/running.js';
 import type { LookupSpec } from '../link/protocol.js';
 import type { Barrier } from './barrier.js';
-import type { RunningRule } from './running.js';
+import type { RunningAsking, RunningRule } from './running.js';
 
 export interface AskedTablesHost {
   readonly log: Logger;
@@ -82,7 +82,7 @@ export interface AskingHost {
 }
 
 /** A node that asks, and its table. */
-export class Asking {
+export class Asking implements RunningAsking {
   readonly #names: readonly string[];
   readonly #fields: readonly string[] | null;
   /** Columns whose numbers are whole, by their declared type. */
@@ -91,6 +91,7 @@ export class Asking {
   #barriers: { barrier: Barrier; last: number }[] = [];
   #isFull = false;
   #fullSince = 0;
+  lost: RunningAsking['lost'] = { rows: 0, reason: '', at: 0 };
 
   constructor(
     readonly node: NodeHandle,
@@ -180,6 +181,16 @@ export class Asking {
     if (!this.#isFull || Date.now() - this.#fullSince < 1000) return '';
     const { batches } = this.host.kernel.waiting(this.node);
     return `${batches} batches of rows wait for answers of the lookup table ${this.spec.name}`;
+  }
+
+  /** Counts the rows that wait as lost, since the rule ends; says so, undefined when there are none. */
+  loseWaiting(): string | undefined {
+    const { rows } = this.host.kernel.waiting(this.node);
+    if (rows === 0) return undefined;
+    const { name } = this.spec;
+    this.lost = { rows, reason: `the rule ended before the lookup table ${name} had answered`, at: Date.now() };
+    const waited = rows === 1 ? '1 row waits' : `${rows.toLocaleString('en')} rows wait`;
+    return `the rule ends while ${waited} for answers of the lookup table ${name}: ${rows === 1 ? 'it is' : 'they are'} lost`;
   }
 
   /** Nobody waits any more; to be called before the node goes. */

@@ -7,6 +7,7 @@ import { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { loadEncoder } from '../../codecs/index.js';
+import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { Heartbeat } from '../link/heartbeat.js';
@@ -58,6 +59,8 @@ export interface PlaneOptions {
   maxReconnectMs?: number;
   /** Files that connectors may open; any without it. */
   paths?: AllowedPaths;
+  /** Finds what is asked for the rows of tables of a type; the connectors' without it. */
+  askedPart?: (type: string) => AskedPart;
   /** The kernel broke: nothing in it can be trusted any more. */
   broken: (error: unknown) => void;
 }
@@ -91,10 +94,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly askedTables = new AskedTables(this);
+  readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
 
   private constructor(readonly options: PlaneOptions) {
     this.paths = options.paths ?? AllowedPaths.any();
+    this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
     this.#work = new KernelWork({
       kernel: () => this.kernel,
@@ -139,7 +144,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
-      const lookups = (start.lookups ?? []).map(({ type }) => askedPart(type).load());
+      const lookups = (start.lookups ?? []).map(({ type }) => this.askedPart(type).load());
       await Promise.all([...sinks, ...lookups, ...start.sources.map(({ type }) => loadConnector('source', type))]);
       this.#starting.delete(start.run);
       if (entry.isStopped) this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
@@ -391,6 +396,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
     rule.isEnding = true;
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
+    const unanswered = this.#work.isBroken ? [] : rule.askings.flatMap((asking) => asking.loseWaiting() ?? []);
+    for (const loss of unanswered) rule.log.warn(loss);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
@@ -415,6 +422,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#rules.delete(rule.run);
     this.#all.delete(rule);
     refreshSinks(metrics, rule);
-    return { ...end, metrics };
+    return { ...end, losses: [...unanswered, ...end.losses], metrics };
   }
 }

@@ -61,6 +61,12 @@ function figuresOf(rule: RunningRule): RuleFigures {
       const { batches, found, asked } = kernel.waiting(node.handle);
       figures.waiting = batches;
       figures.answers = { found, asked };
+      const lost = rule.askings.find((asking) => asking.node === node.handle)?.lost;
+      if (lost !== undefined && lost.rows > 0) {
+        figures.exceptions += lost.rows;
+        figures.lastException = lost.reason;
+        figures.lastExceptionAt = lost.at;
+      }
     }
     return { node, figures };
   });

@@ -6,7 +6,8 @@ import { sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
 import { allOf, type Redact } from '../../base/redact.js';
-import { askedPart, connectorFor } from '../../connectors/index.js';
+import type { AskedPart } from '../../connectors/define.js';
+import { connectorFor } from '../../connectors/index.js';
 import type { TableRow } from '../../model/figures.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
@@ -37,6 +38,7 @@ export interface RuleHost extends RunningHost {
   logOf(run: number): Logger;
   readonly paths: AllowedPaths;
   readonly askedTables: AskedTables;
+  askedPart(type: string): AskedPart;
   addAsking(asking: Asking): void;
   removeAsking(asking: Asking): void;
   /** Runs work of the kernel that is for the rule alone. */
@@ -164,7 +166,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   #asks(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' }>, spec: LookupSpec): void {
     const { host } = this;
-    const lookup = host.askedTables.use(spec, askedPart(spec.type));
+    const lookup = host.askedTables.use(spec, host.askedPart(spec.type));
     const asking = new Asking(node, plan, spec, lookup, {
       rule: this,
       kernel: host.kernel,

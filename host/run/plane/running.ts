@@ -131,6 +131,9 @@ export interface RunningNode {
 
 /** A node in which rows wait for the answers of a lookup table. */
 export interface RunningAsking {
+  readonly node: NodeHandle;
+  /** Rows that got no answer before the end of the rule. */
+  readonly lost: { readonly rows: number; readonly reason: string; readonly at: number };
   /** What a person is told when they wait for long; empty otherwise. */
   readonly trouble: string;
 }

@@ -7,21 +7,21 @@ import type { AskedPart } from '../../../host/connectors/define.js';
 import type { Lookup, LookupRequest } from '../../../host/connectors/running.js';
 import { AskedTables, Asking } from '../../../host/run/plane/asking.js';
 import { Barrier } from '../../../host/run/plane/barrier.js';
-import type { LookupAnswer } from '../../../kernels/api.js';
+import type { LookupAnswer, Waiting } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { FakeKernel } from './fake-kernel.js';
 
 /** Says what waits, and keeps the answers that it gets. */
 class WaitingKernel extends FakeKernel {
   given: { request: number; answer: LookupAnswer }[] = [];
-  state = { batches: 0, first: 0, last: 0, found: 0, asked: 0 };
+  state = { batches: 0, rows: 0, first: 0, last: 0, found: 0, asked: 0 };
 
   override answer(_node?: unknown, request = 0, answer: LookupAnswer = { of: [], columns: {} }): boolean {
     this.given.push({ request, answer });
     return true;
   }
 
-  override waiting(): { batches: number; first: number; last: number; found: number; asked: number } {
+  override waiting(): Waiting {
     return this.state;
   }
 }

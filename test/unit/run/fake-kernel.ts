@@ -138,7 +138,7 @@ export class FakeKernel implements Kernel {
   }
 
   waiting(): Waiting {
-    return { batches: 0, first: 0, last: 0, found: 0, asked: 0 };
+    return { batches: 0, rows: 0, first: 0, last: 0, found: 0, asked: 0 };
   }
 
   gatheredBatch(_node: NodeHandle): number {
