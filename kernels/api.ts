@@ -60,7 +60,7 @@ export interface OutputChunk {
 
 /** What event time has done so far. */
 export interface Timeliness {
-  /** Rows dropped because they came too late. */
+  /** Rows that came too late; they are dropped unless a node takes them. */
   late: number;
   /** Rows refused because they lay too far ahead. */
   ahead: number;

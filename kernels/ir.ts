@@ -212,7 +212,7 @@ export type NodePlan =
     }
   /**
    * Orders rows by timestamp and releases them once the watermark (newest timestamp less the tolerance) has reached them;
-   * older rows are dropped and counted. `columns`: how many columns of the batch to keep (column i of the output is
+   * older rows are counted, and dropped unless a node `late` below takes them. `columns`: how many columns of the batch to keep (column i of the output is
    * column i of the input). Column `columns` is added: the time of the row, epoch ms as I64, whatever the timestamp column
    * holds. Rows with a missing or unreadable timestamp become error rows. Registers of nodes above don't reach below.
    * `program` computes a timestamp that is no column.
@@ -232,6 +232,11 @@ export type NodePlan =
       columns: number;
       name: string;
     }
+  /**
+   * Takes what comes too late for the eventTime node that is its input, of one of several branches of a merge above that.
+   * Columns as that node's, time included; one more follows: how much earlier that time is than the watermark was, ms as I64.
+   */
+  | { kind: 'late'; input: NodeInput; branch: number; name: string }
   /**
    * Collects rows. Output columns: with `grouped`, a row for each group: `keep` (values of the group's first row), then
    * `aggs`; otherwise all rows of the window with `keep`, then `aggs` over all of them in each row (of a `message` only).

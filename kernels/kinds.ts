@@ -22,6 +22,7 @@ const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = 
   limit: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false },
   expand: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   eventTime: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
+  late: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: false },
   analytic: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false },
   hits: { passesColumns: true, passesRows: true, keepsRows: false, worksOnMany: false },
   merge: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },

@@ -2,7 +2,7 @@
 
 import { encodeAnalytic } from './analytic-spec.js';
 import type { LinkedNode } from './api.js';
-import { expandSpec, FilterFlag, filterSpec, hitsSpec, limitSpec, NodeKind } from './gen/layouts.js';
+import { expandSpec, FilterFlag, filterSpec, hitsSpec, lateSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
@@ -95,6 +95,14 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
           columnMap,
           plan.isOrdered === true ? 0 : branches,
         ),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'late':
+      return {
+        kind: NodeKind.late,
+        program: null,
+        spec: block(lateSpec, { branch: plan.branch }),
         sendsErrors,
         isShareable: false,
       };

@@ -145,6 +145,7 @@ The same is served for forms: \`GET /metadata/sources/NAME\`, \`GET /metadata/si
 | \`fields\`, \`excludeFields\` | Only these columns, or all but these |
 | \`dataField\` | Column that is sent in the place of the row |
 ${encodeRows()}| \`omitIfEmpty\` | Results without rows are not sent |
+| \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its result |
 | \`batchSize\`, \`lingerInterval\` | Rows are gathered: so many, or for so long |
 
 ## Formats

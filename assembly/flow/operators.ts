@@ -14,6 +14,7 @@ import { askOperator } from '../lookup/ask';
 import { keyedOperator } from '../lookup/keyed';
 import { lookupOperator } from '../lookup/lookup';
 import { eventTimeOperator } from '../window/event-time';
+import { lateOperator } from '../window/late';
 import { sortOperator } from '../window/sort';
 import { windowOperator } from '../window/window';
 
@@ -33,4 +34,5 @@ export function operatorsInit(): void {
   lookupOperator(operatorOf(NodeKind.LOOKUP));
   hitsOperator(operatorOf(NodeKind.HITS));
   askOperator(operatorOf(NodeKind.ASK));
+  lateOperator(operatorOf(NodeKind.LATE));
 }

@@ -31,6 +31,7 @@ export namespace NodeKind {
   export const LOOKUP: u32 = 14;
   export const HITS: u32 = 15;
   export const ASK: u32 = 16;
+  export const LATE: u32 = 17;
 }
 
 /** Flags of nodes; the host gives the first. */
@@ -47,6 +48,8 @@ export namespace NodeFlag {
   export const COUNTS: u32 = 16;
   /** There are filters below it that may be chosen among (flow/choice.ts). */
   export const CHOOSES: u32 = 32;
+  /** There are nodes below it that take the rows which came too late for it (window/late.ts). */
+  export const LATE: u32 = 64;
 }
 
 /** Flags of a filter. */

@@ -109,6 +109,12 @@ export const EVENT_TIME_SKEW: usize = 16;
 export const EVENT_TIME_IDLE: usize = 24;
 export const EVENT_TIME_SIZE_OF: u32 = 32;
 
+// lateSpec, 4 bytes. Spec of a late node.
+//
+//   0    branch u32   of the merge above the eventTime node, 0 without one
+export const LATE_BRANCH: usize = 0;
+export const LATE_SIZE_OF: u32 = 4;
+
 // sortSpec, 12 bytes. Spec of a sort node. Behind it: keys, operands u16[carried].
 //
 //   0    keys u32   count

@@ -1,6 +1,6 @@
 // Event time: rows are released in the order of their timestamps once the watermark (the smallest newest timestamp of the
-// streams, less the tolerance) has reached them. Rows older than the watermark are dropped and counted. Rows too far ahead of
-// the clock are errors: one of them would make all that follow late.
+// streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a node below takes
+// them (window/late.ts). Rows too far ahead of the clock are errors: one of them would make all that follow late.
 //
 //   state   pending 96 (window/pending.ts) | 96 watermark f64 | dropped u64 | ahead u64 | newest f64[streams] | heard f64[streams]
 //
@@ -11,10 +11,10 @@
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
-import { emit, signalBelow } from '../flow/emit';
+import { give, signalBelow } from '../flow/emit';
 import {
   N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
-  setTimesColumn,
+  setCurrent, setTimesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -36,6 +36,7 @@ import {
   EVENT_TIME_COLUMNS, EVENT_TIME_IDLE, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
   EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
+import { emitInTime, lateBelow } from './late';
 import {
   ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty,
   pendingLoad, pendingSave, pendingTake,
@@ -53,6 +54,8 @@ const SILENT: f64 = -1;
 const UNKNOWN: f64 = -2;
 
 const TIMES: usize = memory.data(8 * 1024, 16);
+/** Of late rows: how much earlier they are than the watermark was. */
+const LATE_BY: usize = memory.data(8 * 1024, 16);
 
 export function eventTimeOperator(operator: Operator): void {
   operator.open = eventTimeOpen;
@@ -108,7 +111,7 @@ export function eventTimeOpen(node: usize): bool {
   return true;
 }
 
-/** Rows dropped because they came too late. */
+/** Rows that came too late. */
 export function eventTimeDropped(node: usize): u64 {
   return load<u64>(<usize>load<u32>(node, N_STATE), ORDER_DROPPED);
 }
@@ -200,11 +203,14 @@ export function eventTimePush(node: usize): void {
   const sel = ctx.sel;
   const n = ctx.selLen;
   const errors = ctx.rowErrors;
+  const taker = lateBelow(node, stream);
   const accepted = selectionPush();
-  // The kept columns and room for the column of the times.
-  const blocks = poolAlloc(ctx.scratch, (columns + 1) << 2);
-  if (!accepted || !blocks) {
+  const late = taker ? selectionPush() : 0;
+  // The kept columns and room for those that are added: the times, of late rows also how late they are.
+  const blocks = poolAlloc(ctx.scratch, (columns + 2) << 2);
+  if (!accepted || !blocks || (taker && !late)) {
     exhaust(node);
+    if (late) selectionPop();
     if (accepted) selectionPop();
     return;
   }
@@ -215,6 +221,7 @@ export function eventTimePush(node: usize): void {
   const skew = load<f64>(spec, EVENT_TIME_SKEW);
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = 0;
+  let lateCount: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
@@ -223,6 +230,8 @@ export function eventTimePush(node: usize): void {
     if (isAhead) failure = aheadError(load<f64>(TIMES + (<usize>row << 3)), skew);
     if (failure) {
       // What came before the failure goes out before it.
+      sendLate(node, taker, blocks, columns, rows, late, lateCount);
+      lateCount = 0;
       release(node, spec, state, blocks, rows, accepted, count);
       count = 0;
       // What failed above is counted there.
@@ -234,15 +243,45 @@ export function eventTimePush(node: usize): void {
     const ms = load<f64>(TIMES + (<usize>row << 3));
     if (!told && ms < load<f64>(state, ORDER_WATERMARK)) {
       store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
-      noteLoss();
+      if (taker) {
+        store<f64>(LATE_BY + (<usize>row << 3), load<f64>(state, ORDER_WATERMARK) - ms);
+        store<u32>(late + (<usize>lateCount << 2), row);
+        lateCount++;
+      } else noteLoss();
       continue;
     }
     if (!told) store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
     store<u32>(accepted + (<usize>count << 2), row);
     count++;
   }
+  sendLate(node, taker, blocks, columns, rows, late, lateCount);
   release(node, spec, state, blocks, rows, accepted, count);
+  if (late) selectionPop();
   selectionPop();
+}
+
+/** Hands rows of the arriving batch to the node that takes late ones: before rows in time go on, for TIMES may be others then. */
+function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: u32, sel: usize, n: u32): void {
+  if (n == 0) return;
+  const stage = stageAcquire(2);
+  if (!stage) {
+    exhaust(node);
+    return;
+  }
+  for (let c: u32 = 0; c < 2; c++) {
+    const block = <usize>load<u32>(stage + (<usize>c << 2));
+    const from = c ? LATE_BY : TIMES;
+    for (let i: u32 = 0; i < n; i++) {
+      const row = load<u32>(sel + (<usize>i << 2));
+      setAt(block, row, Tag.I64, <u64>(<i64>load<f64>(from + (<usize>row << 3))));
+    }
+    store<u8>(block, Tag.I64, COL_UNIFORM);
+    store<u32>(blocks + (<usize>(columns + c) << 2), <u32>block);
+  }
+  ctx.setBatch(blocks, rows, sel, n, 0);
+  give(taker, n);
+  setCurrent(node);
+  stageRelease(2);
 }
 
 function aheadError(ms: f64, skew: f64): u64 {
@@ -286,7 +325,7 @@ function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
   const errors = <usize>load<u32>(stage);
   setAt(errors, 0, Tag.ERROR, failure);
   ctx.setBatch(stage, 1, identity, 1, errors);
-  emit(node);
+  emitInTime(node);
   stageRelease(1);
 }
 
@@ -350,7 +389,7 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
   store<u8>(times, Tag.I64, COL_UNIFORM);
   store<u32>(blocks + (<usize>load<u16>(spec, EVENT_TIME_COLUMNS) << 2), <u32>times);
   ctx.setBatch(blocks, rows, sel, n, 0);
-  emit(node);
+  emitInTime(node);
   stageRelease(1);
 }
 
@@ -377,7 +416,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
       for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(taken + i * ENTRY_SIZE)));
       store<u8>(times, Tag.I64, COL_UNIFORM);
       ctx.setBatch(stage, n, identity, n, 0);
-      emit(node);
+      emitInTime(node);
       stageRelease(columns + 1);
     }
     for (let i: u32 = 0; i < n; i++) pendingDone(state, taken + i * ENTRY_SIZE);

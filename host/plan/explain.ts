@@ -125,6 +125,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
     }
     case 'watermark':
       return [['WatermarkPlan', node.timestamp === null ? '' : `Timestamp:${show(node.timestamp)}`]];
+    case 'late':
+      return [['LateRowsPlan', `StreamName: ${node.source.name}`]];
     case 'join': {
       const joins = node.steps.map(({ type, condition }) => {
         const on = condition === null ? '' : `, ${show(condition)}`;

@@ -9,6 +9,7 @@ import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
 import { growthWarnings } from './growth.js';
+import { withLateRows } from './late-rows.js';
 import type { Root } from './logical.js';
 import { planTable } from './lookup.js';
 import { lower } from './physical.js';
@@ -31,6 +32,7 @@ export type { Fold } from './rules/fold-constants.js';
 interface Planned {
   sources: Source[];
   roots: Root[];
+  outputFields: readonly string[];
   remarks: readonly string[];
   physical: Physical;
 }
@@ -41,7 +43,7 @@ interface Planned {
  * @param fold evaluates constant expressions; see Kernel.evaluate
  */
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
-  const { sources, roots, remarks, physical } = plan(rule, catalog, fold);
+  const { sources, roots, outputFields, remarks, physical } = plan(rule, catalog, fold);
   const { graph } = rule;
   return {
     sources: sources
@@ -54,7 +56,7 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
     ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map(({ name }) => ({ table: name })) }),
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
-    outputFields: [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))],
+    outputFields: [...outputFields],
     warnings: [...remarks, ...warningsOf(roots)],
   };
 }
@@ -101,13 +103,19 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
     graph === undefined
       ? planStatement(rule, catalog, values)
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
-  const single = splitFilters(groupInWindows(pushFilters(foldConstants(roots, values, fold))));
+  const all = withLateRows(roots, rule, values);
+  const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
   const better = filterBeforeJoin(filterBeforeLookup(streamFirst(single)));
-  return { sources, roots: better, remarks, physical: lower(better, rule, values, sources) };
+  const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];
+  return { sources, roots: better, outputFields, remarks, physical: lower(better, rule, values, sources) };
 }
 
 /** Each SELECT is a root for all of the actions. */
-function planStatement(rule: RuleDefinition, catalog: Catalog, values: Values): Omit<Planned, 'physical'> {
+function planStatement(
+  rule: RuleDefinition,
+  catalog: Catalog,
+  values: Values,
+): Omit<Planned, 'physical' | 'outputFields'> {
   const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values);
   const actions = rule.actions.map((_action, i) => i);
   return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };

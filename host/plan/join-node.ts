@@ -6,6 +6,10 @@ import { chainOf, type Logical } from './logical.js';
 import { type Path, ProgramBuilder } from './program.js';
 import type { ColumnValue, Value } from './value.js';
 
+/** Columns that a merge node puts before those of its branches. */
+export const mergeBranch = 0;
+export const mergeTime = 1;
+
 interface Place {
   /** Number of the node that is made. */
   readonly index: number;

@@ -101,6 +101,8 @@ export type Logical = Labelled &
      * `isOrdered`: the rows of each source come in their order, none has to be waited for.
      */
     | { kind: 'watermark'; input: Logical; timestamp: Value | null; isOrdered?: boolean }
+    /** The rows of a stream that come too late for the watermark below; `branch`: its place among those of a merge. */
+    | { kind: 'late'; input: Logical; source: Relation; branch: number }
     /** Makes the columns of a derived table of what the SELECT below gives. */
     | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
@@ -264,6 +266,7 @@ function withInputs(node: Logical, inputs: Logical[]): Logical {
 export function valuesOf(node: Logical): Value[] {
   switch (node.kind) {
     case 'source':
+    case 'late':
       return [];
     case 'merge':
       return node.timestamps;
@@ -314,6 +317,7 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
     case 'source':
     case 'merge':
     case 'watermark':
+    case 'late':
     case 'limit':
       return node;
     case 'join':

@@ -7,6 +7,7 @@ import type { ColumnValue, Value } from './value.js';
 export interface Step {
   kind:
     | 'watermark'
+    | 'late'
     | 'analytic'
     | 'windowFilter'
     | 'filter'
@@ -32,6 +33,10 @@ export interface Chain {
   /** Streams and scan tables; none where a union is the first step. */
   sources: Source[];
   steps: Step[];
+  /** The node of another chain from which the rows branch off. */
+  from?: number;
+  /** Whose sinks get the rows at the end, by their position in the rule; without it all. */
+  actions?: readonly number[];
 }
 
 export interface Physical {

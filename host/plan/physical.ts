@@ -6,7 +6,7 @@ import { analyticNode, hitsNode } from './analytic-node.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { readBy } from './join.js';
-import { joinNode, portNode } from './join-node.js';
+import { joinNode, mergeBranch, mergeTime, portNode } from './join-node.js';
 import {
   chainOf,
   hasWatermark,
@@ -26,14 +26,11 @@ import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Relation, Source } from './source.js';
 import { type AggregateValue, type ColumnValue, type Value, type Values, withoutItem } from './value.js';
+import { watermarkNode } from './watermark-node.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
 /** Name of the filters behind the outputs of a switch. */
 export const caseName = 'case';
-
-/** Columns that a merge node puts before those of its branches. */
-const mergeBranch = 0;
-const mergeTime = 1;
 
 /** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
 export function lower(
@@ -46,8 +43,8 @@ export function lower(
   const outputValues = new Map(roots.map(({ node }, i) => [node, outputs[i]!.flatMap(shapeValues)]));
   const columns = neededColumns(operatorsOf(roots), [...outputValues.values()].flat(), sources.length);
   const lowering = new Lowering(rule, columns, values, new Readers(roots, outputValues));
-  roots.forEach(({ node }, i) => {
-    lowering.addRoot(node, outputs[i]!);
+  roots.forEach((root, i) => {
+    lowering.addRoot(root, outputs[i]!);
   });
   return {
     columns,
@@ -91,9 +88,11 @@ class Lowering {
   }
 
   /** Adds what gives the rows of a root, and an encode node for each of its outputs. */
-  addRoot(root: Root['node'], outputs: readonly Output[]): void {
+  addRoot({ node: root, actions }: Root, outputs: readonly Output[]): void {
     this.steps = [];
-    this.chains.push({ sources: readBy(root), steps: this.steps });
+    const from = this.branchingOff(root.input);
+    const chain = { steps: this.steps, actions };
+    this.chains.push(from === undefined ? { ...chain, sources: readBy(root) } : { ...chain, sources: [], from });
     this.place(root.input);
     const encoders: number[] = [];
     for (const output of outputs) {
@@ -112,6 +111,12 @@ class Lowering {
     }
     const kind = root.row.set === undefined ? 'project' : 'projectset';
     this.steps.push({ kind, nodes: encoders.slice(0, 1) });
+  }
+
+  /** The node behind which late rows leave a way that is there already. */
+  private branchingOff(node: Logical): number | undefined {
+    const input = node.kind === 'late' ? this.places.get(node.input)?.input : undefined;
+    return input !== undefined && 'node' in input ? input.node : undefined;
   }
 
   /** Adds the nodes of an operator and of those below it, unless they are there, and goes to the place of its rows. */
@@ -141,6 +146,9 @@ class Lowering {
         return;
       case 'watermark':
         this.addWatermark(node);
+        return;
+      case 'late':
+        this.addLate(node);
         return;
       case 'filter':
         this.addFilter(node);
@@ -185,15 +193,14 @@ class Lowering {
   }
 
   private addWatermark(node: Extract<Logical, { kind: 'watermark' }>): void {
-    const builder = new ProgramBuilder(this.path);
-    const timestamp = node.timestamp === null ? col(mergeTime) : builder.operand(node.timestamp);
-    const program = builder.finishOrNull();
-    const { lateToleranceMs, maxFutureSkewMs, idleTimeoutMs } = this.rule.options;
-    const { input, columns, columnValues } = this.path;
-    const plan = { kind: 'eventTime', input, timestamp, maxFutureSkewMs, columns, name: 'watermark' } as const;
-    const bounds = node.isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs };
-    const idle = idleTimeoutMs > 0 ? { idleTimeoutMs } : {};
-    this.pushNew({ ...plan, ...bounds, ...idle, ...(program === null ? {} : { program }) }, 'watermark', columnValues);
+    this.pushNew(watermarkNode(node, this.path, this.rule.options), 'watermark', this.path.columnValues);
+  }
+
+  /** What the watermark below hands on has two columns more. */
+  private addLate({ branch }: Extract<Logical, { kind: 'late' }>): void {
+    const { input, columnValues } = this.path;
+    const columns = [...columnValues, this.values.late('time'), this.values.late('by')];
+    this.pushNew({ kind: 'late', input, branch, name: 'late' }, 'late', columns);
   }
 
   private addFilter(node: Extract<Logical, { kind: 'filter' }>): void {

@@ -61,6 +61,8 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
       return showAnalytic(value, show);
     case 'hit':
       return `${value.isAfterWindow ? 'last_agg_hit' : 'last_hit'}_${value.part}()`;
+    case 'late':
+      return value.part === 'time' ? 'the time of the row' : 'how late it is';
     case 'window':
       return `window_${value.part}()`;
     case 'item':

@@ -39,6 +39,8 @@ function showNode(node: NodePlan): string[] {
         ...showOps(node.program ?? null),
         `by ${shower(node.program ?? null)(node.timestamp)} ${node.isOrdered === true ? 'in order' : `late ${node.lateToleranceMs}ms`} columns ${node.columns}`,
       ];
+    case 'late':
+      return [`too late of branch ${node.branch}`];
     case 'window': {
       const show = shower(node.program);
       const aggs = node.aggs.map(({ fn, args, filter }) => {

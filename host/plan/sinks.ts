@@ -45,6 +45,7 @@ export const sinkWishNames: readonly string[] = [
   'excludeFields',
   'dataField',
   'tableDataField',
+  'lateRows',
 ];
 
 /** Properties of all sinks of eKuiper that change nothing here. */
@@ -74,7 +75,20 @@ export function sinkWishes(action: RuleDefinition['actions'][number], options: R
   try {
     return readWishes(action, options);
   } catch (error) {
-    throw error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+    throw asSinkError(error);
+  }
+}
+
+function asSinkError(error: unknown): unknown {
+  return error instanceof HaumeaError ? new HaumeaError('sink', error.message, { cause: error }) : error;
+}
+
+/** The action gets the rows that come too late in place of the result. Throws a `sink` error where that is not said clearly. */
+export function getsLateRows({ props }: RuleDefinition['actions'][number]): boolean {
+  try {
+    return flag(props, 'lateRows');
+  } catch (error) {
+    throw asSinkError(error);
   }
 }
 

@@ -33,8 +33,10 @@ export function topologyOf(
   // Without a word of it an operator follows the one before it in the list.
   const isChain = physical.chains.length === 1 && physical.chains[0]?.steps.every(({ inputs }) => inputs === undefined);
   const after = (from: readonly string[]) => (isChain ? {} : { after: [...from] });
-  const addChain = ({ sources: own, steps }: Chain): string[] => {
-    let ends = streamsOf(own).map(addSource);
+  const byNode = new Map<number, string>();
+  const addChain = ({ sources: own, steps, from }: Chain): string[] => {
+    const start = from === undefined ? undefined : byNode.get(from);
+    let ends = start === undefined ? streamsOf(own).map(addSource) : [start];
     for (const { kind, nodes, table, inputs } of steps) {
       if (kind === 'join_aligner') ends.push(...tablesOf(own).map(addSource));
       if (inputs !== undefined) ends = inputs.flatMap(addChain);
@@ -43,14 +45,15 @@ export function topologyOf(
       // The filter of a window is a part of it and has its number.
       if (kind !== 'windowFilter') number++;
       operators.push({ name, part: 'operator', nodes, ...after(ends) });
+      for (const node of nodes) byNode.set(node, name);
       connect(ends, name);
       ends = [name];
     }
     return ends;
   };
-  const ends = physical.chains.flatMap(addChain);
+  const ways = physical.chains.map((chain) => ({ ...chain, ends: addChain(chain) }));
   rule.actions.forEach(({ type }, action) => {
-    let from = ends;
+    let from = ways.flatMap(({ ends, actions }) => (actions?.includes(action) === false ? [] : ends));
     for (const operator of sinkOperators(type, `${type}_${action}`, action, physical)) {
       operators.push({ ...operator, ...after(from) });
       connect(from, operator.name);

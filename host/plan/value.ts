@@ -64,6 +64,8 @@ export type AnalyticValue = Common & {
  * after all clauses are counted apart.
  */
 export type HitValue = Common & { readonly kind: 'hit'; readonly part: 'count' | 'time'; readonly clause: string };
+/** Of a row that came too late: its time, and how much earlier that is than the watermark was; milliseconds. */
+export type LateValue = Common & { readonly kind: 'late'; readonly part: 'time' | 'by' };
 export type WindowValue = Common & { readonly kind: 'window'; readonly part: WindowPart };
 
 /** The element of a list that a row was made of (unnest), or the object whose members the row gets (extract). */
@@ -76,6 +78,7 @@ export type Value =
   | AggregateValue
   | AnalyticValue
   | HitValue
+  | LateValue
   | WindowValue
   | ItemValue;
 
@@ -160,6 +163,10 @@ export class Values {
 
   hit(part: HitValue['part'], clause: string, isAfterWindow: boolean): HitValue {
     return this.intern(`h${part};${clause}`, [], isAfterWindow, (common) => ({ ...common, kind: 'hit', part, clause }));
+  }
+
+  late(part: LateValue['part']): LateValue {
+    return this.intern(`t${part}`, [], false, (common) => ({ ...common, kind: 'late', part }));
   }
 
   window(part: WindowPart): WindowValue {

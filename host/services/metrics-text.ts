@@ -26,7 +26,7 @@ const kinds: Readonly<Record<string, string>> = { source: 'a source', op: 'an op
 const operatorFigures: Readonly<Record<string, { type: Family['type']; help: string }>> = {
   records_in_total: { type: 'counter', help: 'Records that came to' },
   records_out_total: { type: 'counter', help: 'Records that left' },
-  records_late_total: { type: 'counter', help: 'Records dropped because they came too late, at' },
+  records_late_total: { type: 'counter', help: 'Records that came too late, at' },
   records_ahead_total: { type: 'counter', help: 'Records refused because they lay too far ahead of the clock, at' },
   records_waiting: { type: 'gauge', help: 'Records that wait for event time to reach them, at' },
   watermark: { type: 'gauge', help: 'How far event time has come, epoch milliseconds, at' },

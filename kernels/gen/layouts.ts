@@ -33,10 +33,10 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17} as const;
 
 /** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32} as const;
+export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64} as const;
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
@@ -241,6 +241,9 @@ export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"st
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
 export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});
+
+/** Spec of a late node. */
+export const lateSpec = layout(4, {"branch":0}, {"branch":"u32"});
 
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
 export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});

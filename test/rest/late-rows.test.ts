@@ -21,13 +21,13 @@ async function push(path: string, t: number): Promise<void> {
 }
 
 /** Makes a stream and a rule of event time, both with the name. */
-async function rule(name: string, options: object): Promise<void> {
+async function rule(name: string, options: object, actions: object[] = [{ nop: {} }]): Promise<void> {
   const sql = `CREATE STREAM ${name} () WITH (TYPE="httppush", DATASOURCE="/${name}", FORMAT="json", TIMESTAMP="t")`;
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
   const created = await server.request('POST', '/rules', {
     id: name,
     sql: `SELECT count(*) AS n FROM ${name} GROUP BY TUMBLINGWINDOW(ss, 10)`,
-    actions: [{ nop: {} }],
+    actions,
     options: { isEventTime: true, lateTolerance: 0, ...options },
   });
   assert.is(created.status, 201, created.text);
@@ -110,6 +110,51 @@ test('rows that come too late are counted and told of, and are no errors', async
     lines().some((text) => text.includes('late') && /failed: .*the timestamp/.test(text)),
   );
   assert.is(lines().filter(told).length, 1);
+});
+
+test('late rows go to a sink of their own, which counts them; they are no loss', async () => {
+  const id = 'rescued';
+  const path = join(server.data, 'rescued.txt');
+  await rule(id, {}, [{ nop: {} }, { file: { path, lateRows: true, sendSingle: true } }]);
+  for (const t of [now, now - 60_000, now - 1, now + 1]) await push(`/${id}`, t);
+  await figure(id, 'records_late_total', 2);
+  await eventually('the sink', async () => (await status(id)).sink_file_1_0_records_out_total === 2);
+  const rows = [60_000, 1].map((by) => ({ t: now - by, __late: { stream: id, time: now - by, lateBy: by } }));
+  await eventually('the file', () => readFileSync(path, 'utf8').split('\n').length > 2);
+  assert.equal(
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+    rows,
+  );
+  const { edges } = (await server.request('GET', `/rules/${id}/topo`)).json;
+  assert.equal(edges.op_3_watermark, ['op_4_window', 'op_6_late']);
+  assert.is((await status(id)).op_6_late_0_records_in_total, 2);
+  // A line of a row that comes later is there: nothing is on its way.
+  await push(`/${id}`, year2100);
+  await eventually('the line', () =>
+    lines().some((line) => line.includes(id) && line.includes(`the timestamp ${year2100}`)),
+  );
+  assert.not.ok(lines().some((line) => line.includes(id) && line.includes('came too late')));
+});
+
+test('a sink of late rows that cannot be is refused by its property, at creation and by validation', async () => {
+  const stream = 'CREATE STREAM refused () WITH (TYPE="memory", DATASOURCE="r", FORMAT="json", TIMESTAMP="t")';
+  assert.is((await server.request('POST', '/streams', { sql: stream })).status, 201);
+  const sql = 'SELECT * FROM refused';
+  for (const [lateRows, options, reason] of [
+    [true, {}, 'sink property lateRows needs the rule option isEventTime'],
+    ['always', { isEventTime: true }, 'sink property lateRows must be true or false'],
+  ] as const) {
+    const body = { id: 'refused', sql, actions: [{ nop: { lateRows } }], options };
+    const created = await server.request('POST', '/rules', body);
+    assert.is(created.status, 400);
+    assert.match(created.json.message, reason);
+    const validated = await server.request('POST', '/rules/validate', body);
+    assert.is(validated.status, 422);
+    assert.match(validated.text, reason);
+  }
 });
 
 test('how far event time has come and what waits for it is shown', async () => {

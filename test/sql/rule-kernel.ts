@@ -22,6 +22,8 @@ export interface KernelRule {
   node(kind: NodePlan['kind']): NodeHandle;
   /** Messages since the last call: rows, or the text of an error. */
   taken(): (object[] | string)[];
+  /** Messages with rows that came too late since the last call, where `lateProps` ask for them. */
+  takenLate(): object[][];
   /** As `taken`, the text as it was written. */
   written(): string[];
   /** Everything that streams and nodes keep. */
@@ -46,6 +48,8 @@ export interface RuleWishes {
   options?: Partial<RuleOptions>;
   /** Properties of the sink. */
   props?: Record<string, unknown>;
+  /** Properties of a second sink, which gets late rows. */
+  lateProps?: Record<string, unknown>;
   limits?: KernelOptions;
   /** Takes what nodes ask for. */
   onAsk?: HostCalls['onAsk'];
@@ -61,14 +65,21 @@ export interface RuleWishes {
 export function openRule(
   statements: readonly string[],
   sql: string,
-  { options = {}, props = {}, limits = {}, kernel: given, declared, onAsk, waiting }: RuleWishes = {},
+  { options = {}, props = {}, lateProps, limits = {}, kernel: given, declared, onAsk, waiting }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
+  let late: string[] = [];
+  const nodes: NodeHandle[] = [];
+  const takesLate = (handle: NodeHandle): boolean => {
+    const node = plan.nodes[nodes.indexOf(handle)];
+    return node?.kind === 'encode' && node.actions.includes(1);
+  };
   const kernel =
     given ??
     createKernel(
       {
-        onOutput: ({ bytes }) => output.push(...Buffer.from(bytes).toString().trimEnd().split('\n')),
+        onOutput: ({ node, bytes }) =>
+          (takesLate(node) ? late : output).push(...Buffer.from(bytes).toString().trimEnd().split('\n')),
         onPacket: () => {},
         onAcknowledge: () => {},
         call: callHost,
@@ -79,12 +90,14 @@ export function openRule(
       limits,
     );
   const plan = planRule(
-    ruleOf(sql, { sendError: true, ...options }, [{ type: 'file', props }]),
+    ruleOf(sql, { sendError: true, ...options }, [
+      { type: 'file', props },
+      ...(lateProps === undefined ? [] : [{ type: 'file', props: { ...lateProps, lateRows: true } }]),
+    ]),
     catalogOf(...statements),
     noFold,
   );
   const sources = openSources(plan, kernel, declared);
-  const nodes: NodeHandle[] = [];
   for (const planned of plan.nodes) {
     const node = planned.kind === 'ask' && waiting !== undefined ? { ...planned, waiting } : planned;
     nodes.push(addNode(node, plan, sources, nodes, kernel, options.timezone));
@@ -113,6 +126,11 @@ export function openRule(
     end: (name) => kernel.endInput(streamOf(name), 0),
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
     taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
+    takenLate: () => {
+      const messages = late;
+      late = [];
+      return messages.map((message) => JSON.parse(message));
+    },
     written,
     save: () => {
       const slices: Uint8Array[] = [];

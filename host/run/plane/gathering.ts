@@ -53,9 +53,11 @@ export class Gathering {
 export function gathersMessages(plan: NodePlan, nodes: readonly NodePlan[]): boolean {
   if (plan.kind !== 'encode' || plan.output.format === 'none' || plan.output.sendSingle) return false;
   if (plan.output.batchSize <= 1 && plan.output.lingerMs <= 0) return false;
-  for (let at: NodePlan | undefined = plan; at !== undefined; ) {
+  const above = ({ input }: NodePlan) => (input !== null && 'node' in input ? nodes[input.node] : undefined);
+  for (let at: NodePlan | undefined = plan; at !== undefined; at = above(at)) {
     if (keepsRows(at)) return false;
-    at = at.input !== null && 'node' in at.input ? nodes[at.input.node] : undefined;
+    // Rows that come too late do not stay in the node that orders the others.
+    if (at.kind === 'late') at = above(at) ?? at;
   }
   return true;
 }

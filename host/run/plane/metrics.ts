@@ -140,6 +140,7 @@ const lateText = 'a row came too late, the watermark had passed its timestamp (l
 /** Lists the operators of a rule that is linked which failed at rows, dropped some as late or lost messages. */
 export function rowFailuresOf(rule: RunningRule): RowFailures[] {
   const found = figuresOf(rule);
+  const sendsLate = rule.nodes.some(({ kind }) => kind === 'late');
   return rule.operators.flatMap((operator) => {
     const { part, name } = operator;
     if (
@@ -151,7 +152,7 @@ export function rowFailuresOf(rule: RunningRule): RowFailures[] {
     const source = part === 'source' ? rule.sources[operator.source ?? -1] : undefined;
     const sink = part === 'sink' ? rule.sinks[operator.action ?? -1] : undefined;
     const count = sink === undefined ? figures.exceptions - (source?.exceptions ?? 0) : sink.messagesFailed;
-    const late = figures.timeliness?.late ?? 0;
+    const late = sendsLate ? 0 : (figures.timeliness?.late ?? 0);
     return [
       ...(late > 0 ? [{ operator: name, isLate: true, count: late, last: lateText }] : []),
       ...(count > 0 ? [{ operator: name, isLate: false, count, last: figures.lastException, source }] : []),
