@@ -1,4 +1,5 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
+
 import type { KernelExports } from './abi.js';
 import { checkAnswer, giveAnswer, keysAt } from './answer.js';
 import type {
@@ -35,8 +36,9 @@ import { hostCallImport } from './host-call.js';
 import { Identity } from './identity.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
-import { type NodeImage, nodeImage } from './node-image.js';
+import { nodeImage } from './node-image.js';
 import { chunkAt } from './output.js';
+import { sharingKey } from './sharing.js';
 import { type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
@@ -488,11 +490,4 @@ function isStackOverflow(error: unknown): error is RangeError {
 
 function noMemory(): KernelError {
   return new KernelError('the memory of the kernel is exhausted', false);
-}
-
-/** Equal keys: the same work on the same input. One character per byte, so that the key costs what the bytes cost. */
-function sharingKey(parent: number, image: NodeImage): string {
-  const text = (bytes: Uint8Array | null): string => (bytes === null ? '' : Buffer.from(bytes).toString('latin1'));
-  const head = `${parent}:${image.kind}:${image.sendsErrors ? 1 : 0}:${image.program?.length ?? 0}:`;
-  return head + text(image.program) + text(image.spec);
 }

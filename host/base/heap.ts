@@ -1,19 +1,59 @@
 /**
  * How fast the heaps of the process may grow. V8 doubles the room for new objects whenever as much has outlived it: a server that
- * was given a thousand rules kept 30 MB for nothing else (docs/decisions/0026).
+ * was given a thousand rules kept 30 MB for nothing else. It also keeps the pages of old objects that making the rules took
+ * (docs/decisions/0026).
  */
-import { setFlagsFromString } from 'node:v8';
+import { PerformanceObserver } from 'node:perf_hooks';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** Room for new objects stays as it is at the start, 1 MB twice. */
 const newObjects = '--semi-space-growth-factor=1';
 
+/** So long no garbage was found any more: what made it is over. */
+const quietMs = 1000;
+/** A heap that has grown by less since it was tidied is left alone. */
+const growthShare = 0.25;
+const growthBytes = 4 * 1024 * 1024;
+
 let isKeptSmall = false;
 
-/** From now on memory counts for more than the time for finding garbage. */
+/** From now on memory counts for more than the time for finding garbage. To be called once, in the main thread. */
 export function keepHeapsSmall(): void {
   isKeptSmall = true;
   setFlagsFromString(newObjects);
+  tidyWhenQuiet();
+}
+
+/** Finds the garbage of this thread and gives its pages back each time the heap has grown and nothing goes on in it any more. */
+function tidyWhenQuiet(): void {
+  let collect: (() => void) | undefined;
+  const committed = (): number => getHeapStatistics().total_heap_size;
+  let kept = committed();
+  const timer = setTimeout(() => {
+    const now = committed();
+    if (now > kept * (1 + growthShare) + growthBytes) {
+      collect ??= collector();
+      collect();
+    }
+    kept = Math.min(now, committed());
+  }, quietMs);
+  timer.unref();
+  new PerformanceObserver(() => timer.refresh()).observe({ entryTypes: ['gc'] });
+}
+
+/** V8 gives its collector to contexts that are made while the flag is set. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  setFlagsFromString('--no-expose-gc');
+  return () => {
+    // Without it pages that are half empty stay.
+    setFlagsFromString('--compact-on-every-full-gc');
+    collect();
+    setFlagsFromString('--no-compact-on-every-full-gc');
+  };
 }
 
 /** Starts a thread. */
@@ -21,7 +61,7 @@ export function startThread(entry: URL, options: WorkerOptions): Worker {
   const worker = new Worker(entry, options);
   // V8 sets its flags to rights when it makes a heap: no factor below 2 is left.
   worker.once('online', () => {
-    if (isKeptSmall) keepHeapsSmall();
+    if (isKeptSmall) setFlagsFromString(newObjects);
   });
   return worker;
 }

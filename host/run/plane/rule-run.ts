@@ -24,7 +24,7 @@ import type {
 } from './running.js';
 import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
-import { joinedTables, keptSources, rowsOf } from './tables.js';
+import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
 
 /** What a rule needs from the data plane. */
@@ -57,8 +57,6 @@ export interface RuleHost extends RunningHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
-const none: ReadonlySet<RunningSource> = new Set();
-
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
   readonly run: number;
@@ -82,7 +80,7 @@ export class RuleRun implements SinkHost, RunningRule {
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
   /** Sources of lookup tables, which others have as well. */
-  #kept: ReadonlySet<RunningSource> = none;
+  #kept: ReadonlySet<RunningSource> = noSources;
   /** See `RuleStart`. */
   readonly #isTable: boolean;
   #isReleased = false;

@@ -18,13 +18,16 @@ export function joinedTables(
   });
 }
 
+/** What most rules have instead of lookup tables: a set of its own for each would be a tenth of a rule. */
+export const noSources: ReadonlySet<RunningSource> = new Set();
+
 /** Sources of the lookup tables of a rule. */
 export function keptSources({ nodes }: RulePlan, running: readonly RunningSource[]): ReadonlySet<RunningSource> {
-  const kept = new Set<RunningSource>();
+  const kept: RunningSource[] = [];
   for (const { kind, input } of nodes) {
-    if (kind === 'keyedTable' && input !== null && 'source' in input) kept.add(running[input.source]!);
+    if (kind === 'keyedTable' && input !== null && 'source' in input) kept.push(running[input.source]!);
   }
-  return kept;
+  return kept.length === 0 ? noSources : new Set(kept);
 }
 
 /** Reads what a table holds now, oldest first. */
