@@ -92,7 +92,7 @@ export interface HostCalls {
   call(fn: number, args: HostColumns): void;
 }
 
-/** What waits for answers. */
+/** What waits for answers, or for a time. */
 export interface Waiting {
   /** Batches of rows. */
   batches: number;

@@ -359,8 +359,8 @@ export type NodePlan =
   | {
       kind: 'ask';
       input: NodeInput;
-      /** Index among the lookups of the rule. */
-      lookup: number;
+      /** Index among the lookups of the rule; null: nobody is asked, rows wait until the time (epoch ms) that is the only key. */
+      lookup: number | null;
       type: 'inner' | 'left';
       program: Program | null;
       columns: Operand[];

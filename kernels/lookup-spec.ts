@@ -78,11 +78,13 @@ export function encodeLookup(plan: LookupPlan, table: number, operand: (value: O
 const waitsNever = { flags: 0, mostWaiting: 0, timeout: 0, ttl: 0, mostKept: 0 };
 
 function waitingOf({
+  lookup,
   isSingle,
   waiting: { timeoutMs, batches, cache },
 }: Extract<NodePlan, { kind: 'ask' }>): typeof waitsNever {
   const flags =
     (isSingle ? LookupFlag.isSingle : 0) |
+    (lookup === null ? LookupFlag.isDelay : 0) |
     (cache === null ? 0 : LookupFlag.keeps) |
     (cache?.hasMisses === true ? LookupFlag.keepsMisses : 0);
   return { flags, mostWaiting: batches, timeout: timeoutMs, ttl: cache?.ttlMs ?? 0, mostKept: cache?.rows ?? 0 };

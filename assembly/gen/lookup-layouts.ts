@@ -9,6 +9,8 @@ export namespace LookupFlag {
   export const KEEPS: u32 = 2;
   /** Those without rows, too. */
   export const KEEPS_MISSES: u32 = 4;
+  /** Nobody is asked: the only key is the time (epoch ms) until which a row waits. */
+  export const IS_DELAY: u32 = 8;
 }
 
 /** What a lookup gives of a row of the table. */

@@ -2,6 +2,7 @@
 export namespace Op {
   export const MOVE_MOVE: u32 = 1;
   export const MOVE_RULE_START: u32 = 2;
+  export const MOVE_DUE: u32 = 3;
   export const COMPARE_EQ: u32 = 16;
   export const COMPARE_NE: u32 = 17;
   export const COMPARE_LT: u32 = 18;

@@ -33,9 +33,10 @@ import {
   readBool, readBytes, readFail, readFails, readLength, readU64, readUpTo, readValue, readVersion, valueRead,
 } from '../state/reader';
 import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } from '../state/writer';
+import { toF64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake } from '../value/text';
 import {
-  ANSWERS_SIZE, EntryState, answersFree, answersInit, entryFail, entryFailure, entryFirst, entryJoin, entryLeave, entryNew, entryOf,
+  ANSWERS_SIZE, EntryState, answersFree, answersInit, entryDone, entryFail, entryFailure, entryFirst, entryJoin, entryLeave, entryNew, entryOf,
   entryState, entryTag, entryVal,
 } from './answers';
 import { KeyOutcome, keyFailure, readKeys, setKey } from './find';
@@ -49,7 +50,8 @@ import {
 import { isKey } from './names-index';
 import { recordNext } from './record';
 import {
-  REQUESTS_SIZE, requestCount, requestDeadline, requestDrop, requestEntry, requestNew, requestsFirst, requestsFree,
+  REQUESTS_SIZE, requestCount, requestDeadline, requestDrop, requestEntry, requestNew, requestSend, requestSetDeadline, requestsFirst,
+  requestsFree,
 } from './requests';
 import { sendSingles, setRecord } from './singles';
 import {
@@ -202,11 +204,25 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
 /** Asks for the entries in FRESH. */
 function ask(node: usize, count: u32): bool {
   const spec = specOf(node);
-  const deadline = ctx.nowMs + load<f64>(spec, LOOKUP_TIMEOUT);
   const requests = requestsOf(node);
   const isFirst = !requestsFirst(requests);
-  if (!requestNew(requests, node, FRESH, count, load<u32>(spec, LOOKUP_KEYS), deadline, accountOf(node))) return false;
+  const request = requestNew(requests, FRESH, count, accountOf(node));
+  if (!request) return false;
+  let deadline = ctx.nowMs + load<f64>(spec, LOOKUP_TIMEOUT);
+  if (hasFlag(spec, LookupFlag.IS_DELAY)) deadline = lastDue(count);
+  else if (!requestSend(request, node, load<u32>(spec, LOOKUP_KEYS))) return false;
+  requestSetDeadline(request, deadline);
   return !isFirst || setDeadline(node, deadline);
+}
+
+/** The latest of the times that are the keys of the entries in FRESH: rows keep their order, those behind wait for it as well. */
+function lastDue(count: u32): f64 {
+  let last: f64 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const entry = <usize>load<u32>(FRESH + (<usize>i << 2));
+    last = max(last, toF64(entryTag(entry, 1, 0), entryVal(entry, 0)));
+  }
+  return last;
 }
 
 /** Sends a batch whose answers are all there. */
@@ -392,28 +408,35 @@ function sendItemRows(node: usize, state: usize, item: usize): void {
   poolReturn(ctx.scratch, chunk, filled);
 }
 
-/** Gives up what was asked for too long ago. */
+/** Gives up what was asked for too long ago; a delay is over then. */
 function askTick(node: usize): void {
   const requests = requestsOf(node);
   const acct = accountOf(node);
+  const isDelay = hasFlag(specOf(node), LookupFlag.IS_DELAY);
   for (let request = requestsFirst(requests); request; request = requestsFirst(requests)) {
     const deadline = requestDeadline(request);
     if (deadline > ctx.nowMs) {
       if (!setDeadline(node, deadline)) exhaust(node);
       break;
     }
-    textBegin();
-    textLiteral('no answer within ');
-    textI64(<i64>load<f64>(specOf(node), LOOKUP_TIMEOUT));
-    textLiteral(' ms');
-    const text = textTake();
+    const text: u64 = isDelay ? 0 : timeoutText(node);
     const count = requestCount(request);
     for (let i: u32 = 0; i < count; i++) {
-      entryFail(answersOf(node), requestEntry(request, i), offOf(text), lenOf(text), acct);
+      const entry = requestEntry(request, i);
+      if (isDelay) entryDone(answersOf(node), entry, false, false, 0, acct);
+      else entryFail(answersOf(node), entry, offOf(text), lenOf(text), acct);
     }
     requestDrop(requests, request, acct);
   }
   drain(node);
+}
+
+function timeoutText(node: usize): u64 {
+  textBegin();
+  textLiteral('no answer within ');
+  textI64(<i64>load<f64>(specOf(node), LOOKUP_TIMEOUT));
+  textLiteral(' ms');
+  return textTake();
 }
 
 // ---- saved state -------------------------------------------------------------------------------------------------

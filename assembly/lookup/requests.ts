@@ -27,29 +27,31 @@ const REQUEST_ENTRIES: u32 = 24;
 @external("host", "ask")
 declare function hostAsk(node: usize, number: u32, count: u32, keys: usize, keyCount: u32): void;
 
-/** Asks for the entries at u32 `entries[0 … count)`; false when memory is exhausted. */
-export function requestNew(
-  requests: usize, node: usize, entries: usize, count: u32, keys: u32, deadline: f64, acct: usize,
-): bool {
+/** Makes a request for the entries at u32 `entries[0 … count)`; 0 when memory is exhausted. */
+export function requestNew(requests: usize, entries: usize, count: u32, acct: usize): usize {
   const request = alloc(REQUEST_ENTRIES + (count << 2), acct);
-  const table = poolAlloc(ctx.scratch, keys << 3);
-  const vals = poolAlloc(ctx.scratch, (keys * count) << 3);
-  const tags = poolAlloc(ctx.scratch, keys * count);
-  if (!request || !table || !vals || !tags) {
-    free(request, REQUEST_ENTRIES + (count << 2), acct);
-    return false;
-  }
+  if (!request) return 0;
   const number = load<u32>(requests, NUMBER) + 1;
   store<u32>(requests, number, NUMBER);
   store<u32>(request, 0);
   store<u32>(request, number, REQUEST_NUMBER);
   store<u32>(request, count, REQUEST_COUNT);
-  store<f64>(request, deadline, REQUEST_DEADLINE);
+  store<f64>(request, 0, REQUEST_DEADLINE);
   memory.copy(request + REQUEST_ENTRIES, entries, count << 2);
   const last = <usize>load<u32>(requests, LAST);
   if (last) store<u32>(last, <u32>request);
   else store<u32>(requests, <u32>request, FIRST);
   store<u32>(requests, <u32>request, LAST);
+  return request;
+}
+
+/** Gives the host the request of the node, lists of `keys` values; false when memory is exhausted. */
+export function requestSend(request: usize, node: usize, keys: u32): bool {
+  const count = requestCount(request);
+  const table = poolAlloc(ctx.scratch, keys << 3);
+  const vals = poolAlloc(ctx.scratch, (keys * count) << 3);
+  const tags = poolAlloc(ctx.scratch, keys * count);
+  if (!table || !vals || !tags) return false;
   for (let k: u32 = 0; k < keys; k++) {
     const toVals = vals + (<usize>(k * count) << 3);
     const toTags = tags + <usize>(k * count);
@@ -61,7 +63,7 @@ export function requestNew(
       store<u8>(toTags + i, entryTag(entry, keys, k));
     }
   }
-  hostAsk(node, number, count, table, keys);
+  hostAsk(node, load<u32>(request, REQUEST_NUMBER), count, table, keys);
   return true;
 }
 
@@ -73,6 +75,11 @@ export function requestNew(
 // @ts-ignore: decorator
 @inline export function requestDeadline(request: usize): f64 {
   return load<f64>(request, REQUEST_DEADLINE);
+}
+
+// @ts-ignore: decorator
+@inline export function requestSetDeadline(request: usize, deadline: f64): void {
+  store<f64>(request, deadline, REQUEST_DEADLINE);
 }
 
 // @ts-ignore: decorator

@@ -38,6 +38,7 @@ export type Special =
   | 'windowHitTime'
   | 'ruleStart'
   | 'arrayMap'
+  | 'delay'
   | 'incLastValue';
 
 /** How the function gets its value: exactly one of these. */

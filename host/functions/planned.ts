@@ -5,5 +5,4 @@
 export const plannedFunctions: Readonly<Record<string, readonly [min: number, max: number | null]>> = {
   // misc
   dedup_trigger: [4, 4],
-  delay: [2, 2],
 };

@@ -108,6 +108,7 @@ function spanOf(window: WindowNode['window']): string {
 
 function waitsFor(node: Logical): string | undefined {
   if (node.kind === 'watermark') return 'for the watermark';
+  if (node.kind === 'delay') return 'until their time has come';
   if (node.kind === 'window') {
     if (node.window.kind === 'row' || node.window.kind === 'message') return undefined;
     return 'for the end of the window';

@@ -151,6 +151,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
         ],
       ];
     }
+    case 'delay':
+      return [['DelayPlan', `Until:{ ${show(node.until)} }`]];
     case 'merge':
       return [];
     case 'source': {

@@ -5,6 +5,7 @@ import { parseQuery } from '../sql/parser.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { streamsIn } from '../sql/visit.js';
 import { analyse, outputFieldsOf } from './analyse.js';
+import { withDelays } from './delay.js';
 import { explainLines } from './explain.js';
 import { planGraph } from './graph/plan.js';
 import { graphTopology } from './graph/topology.js';
@@ -103,7 +104,7 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
     graph === undefined
       ? planStatement(rule, catalog, values)
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
-  const all = withLateRows(roots, rule, values);
+  const all = withDelays(withLateRows(roots, rule, values), values);
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
   const better = filterBeforeJoin(filterBeforeLookup(streamFirst(single)));
   const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];

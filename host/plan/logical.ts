@@ -116,6 +116,8 @@ export type Logical = Labelled &
         keys: LookupKey[];
         condition: Value | null;
       }
+    /** Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order. */
+    | { kind: 'delay'; input: Logical; until: Value }
     /** Computes values once for all that stands above it. */
     | { kind: 'compute'; input: Logical; values: Value[] }
     /** Computes functions that look back at the rows before, for all that stands above it. */
@@ -278,6 +280,8 @@ export function valuesOf(node: Logical): Value[] {
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'lookup':
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
+    case 'delay':
+      return [node.until];
     case 'hits':
       return node.condition === null ? [node.time] : [node.condition, node.time];
     case 'compute':
@@ -330,6 +334,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       };
     case 'derive':
       return { ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) };
+    case 'delay':
+      return { ...node, until: map(node.until) };
     case 'compute':
       return { ...node, values: node.values.map(map) };
     case 'expand':

@@ -15,6 +15,7 @@ export interface Step {
     | 'join_aligner'
     | 'join'
     | 'lookup'
+    | 'delay'
     | 'aggregate'
     | 'having'
     | 'order'

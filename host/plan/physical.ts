@@ -3,6 +3,7 @@ import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitsNode } from './analytic-node.js';
+import { delayNode } from './delay.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { readBy } from './join.js';
@@ -173,6 +174,9 @@ class Lowering {
         return;
       case 'lookup':
         this.addLookup(node);
+        return;
+      case 'delay':
+        this.addDelay(node);
         return;
       case 'window':
         if (this.readers.isJoined(node)) this.addCollectingWindow(node);
@@ -410,6 +414,16 @@ class Lowering {
     this.record(plan, null);
     this.steps.push({ kind: 'lookup', nodes: [index], table: source.ownName });
     this.path = path;
+  }
+
+  /** Rows wait in a node of their own; what stands above has their columns, and what was computed of them. */
+  private addDelay(node: Extract<Logical, { kind: 'delay' }>): void {
+    const above = this.readers.valuesAbove(node);
+    const { keep, start, end, trigger } = windowNeeds(above, isNone, (value) => this.isHeld(value));
+    const kept = [...keep, start, end, trigger].filter((value) => value !== null);
+    const carried = kept.filter((value) => this.path.find(value) !== undefined);
+    const { path } = this;
+    this.pushNew(delayNode(node.until, path, carried), 'delay', carried);
   }
 
   /** The node of a lookup table; of one that is asked its place among these. */

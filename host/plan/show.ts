@@ -108,6 +108,7 @@ function showNode(node: NodePlan): string[] {
     }
     case 'lookup':
     case 'ask': {
+      if (node.kind === 'ask' && node.lookup === null) return showDelay(node);
       const show = shower(node.program);
       const keys = node.keys.map(({ name, operand }) => `${name}=${show(operand)}`).join(' ');
       const { condition } = node;
@@ -125,6 +126,12 @@ function showNode(node: NodePlan): string[] {
     default:
       return node satisfies never;
   }
+}
+
+function showDelay({ program, keys, columns }: Extract<NodePlan, { kind: 'ask' }>): string[] {
+  const show = shower(program);
+  const given = columns.map((column, i) => `c${i}=${show(column)}`).join(' ');
+  return [...showOps(program), `wait until ${keys.map(({ operand }) => show(operand)).join()}`, `give ${given}`];
 }
 
 function showJoin({ type, branch, program, condition, keys }: JoinStep): string[] {

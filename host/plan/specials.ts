@@ -86,6 +86,8 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return bindIncLastValue(call, context, bind);
     case 'arrayMap':
       return bindMap(call, context, bind);
+    case 'delay':
+      return bindDelay(call, context, bind);
     default:
       return special satisfies never;
   }
@@ -99,6 +101,13 @@ function bindIncLastValue(call: Call, { values }: SpecialContext, bind: (arg: Ex
   const isAbsent = (one: Value) => values.op('logic.isNull', [one]);
   const branches = [isAbsent(value), values.null(), isAbsent(ignoreNull), values.null(), isTrue, value, value];
   return values.op('logic.case', [], branches);
+}
+
+/** `delay(ms, value)`: the value, null where there is no time; rows wait below the operator that reads it (delay.ts). */
+function bindDelay(call: Call, { values }: SpecialContext, bind: (arg: Expr) => Value): Value {
+  const [ms, value] = call.args.map(bind);
+  if (ms === undefined || value === undefined) throw refuse('delay needs a time and a value', call.span);
+  return values.delayed(ms, value);
 }
 
 /** `array_map('name', list)`: the name, which may come with the row, is looked up in a constant of operations. */

@@ -85,6 +85,8 @@ export type Value =
 /** Makes the values of one rule. */
 export class Values {
   private readonly known = new Map<string, Value>();
+  /** What `delayed` made, with the time until which a row waits for it. */
+  readonly delays = new Map<Value, OpValue>();
   private count = 0;
 
   constant(value: ConstValue): ConstantValue {
@@ -159,6 +161,13 @@ export class Values {
       when,
       order,
     }));
+  }
+
+  /** The value as rows have it that have waited so many milliseconds; null where `ms` is. */
+  delayed(ms: Value, value: Value): Value {
+    const result = this.op('logic.case', [], [this.op('logic.isNull', [ms]), this.null(), value]);
+    if (!this.delays.has(result)) this.delays.set(result, this.op('move.due', [ms, value], [], 0, true));
+    return result;
   }
 
   hit(part: HitValue['part'], clause: string, isAfterWindow: boolean): HitValue {

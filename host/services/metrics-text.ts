@@ -28,7 +28,10 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   records_out_total: { type: 'counter', help: 'Records that left' },
   records_late_total: { type: 'counter', help: 'Records that came too late, at' },
   records_ahead_total: { type: 'counter', help: 'Records refused because they lay too far ahead of the clock, at' },
-  records_waiting: { type: 'gauge', help: 'Records that wait for event time to reach them, at' },
+  records_waiting: {
+    type: 'gauge',
+    help: 'Records that wait, for event time to reach them, for answers or for a time of their own, at',
+  },
   watermark: { type: 'gauge', help: 'How far event time has come, epoch milliseconds, at' },
   partitions: { type: 'gauge', help: 'Partitions kept by functions that look back, at' },
   partitions_forgotten_total: { type: 'counter', help: 'Partitions forgotten since nothing came for them, at' },

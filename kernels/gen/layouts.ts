@@ -123,7 +123,7 @@ export const joinStep = layout(40, {"type":0,"branch":4,"program":8,"programLen"
 export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":12}, {"leftBranch":"u32","left":"u32","right":"u32","isPlain":"u32"});
 
 /** How a table is asked. */
-export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4} as const;
+export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8} as const;
 
 /** What a lookup gives of a row of the table. */
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;

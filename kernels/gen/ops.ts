@@ -4,6 +4,7 @@
 export const ops = {
   'move.move': { code: 1, operands: ["a"], implemented: true, doc: "The value of a." },
   'move.ruleStart': { code: 2, operands: ["a"], implemented: true, doc: "When the rule started, epoch milliseconds: the constant a that the link to the stream sets (kernels/node-image.ts)." },
+  'move.due': { code: 3, operands: ["a","b"], implemented: true, doc: "Until when a row waits that is delayed by a ms, epoch milliseconds; null where it does not wait: a is not above 0, or a or the value b is null." },
   'compare.eq': { code: 16, operands: ["a","b"], implemented: true, doc: "a = b" },
   'compare.ne': { code: 17, operands: ["a","b"], implemented: true, doc: "a != b" },
   'compare.lt': { code: 18, operands: ["a","b"], implemented: true, doc: "a < b" },

@@ -2,7 +2,9 @@
 import * as ctx from '../../flow/context';
 import { COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS } from '../../mem/layout';
 import { OP_A, OP_DST, blockOf, constOf, isConst, program } from '../operand';
-import { setUniform } from '../row-loops';
+import { toF64 } from '../../value/number';
+import { giveRefusal, isAbsent, isNumeric } from '../numeric';
+import { giveI64, giveNull, map2, setUniform } from '../row-loops';
 
 /** dst := a with its tags as they are; the source text of numbers comes along. */
 export function moveMove(op: usize): void {
@@ -27,4 +29,19 @@ export function moveMove(op: usize): void {
 
 export function moveRuleStart(op: usize): void {
   moveMove(op);
+}
+
+/** Longest delay, ms: sums with the clock stay whole numbers that a double has, too. */
+const MOST_MS: f64 = 4503599627370496;
+
+export function moveDue(op: usize): void {
+  map2(op, (tagA, a, tagB, b) => {
+    if (isAbsent(tagA, a) || isAbsent(tagB, b)) giveNull();
+    else if (!isNumeric(tagA)) giveRefusal(tagA, a, 'int');
+    else {
+      const ms = min(toF64(tagA, a), MOST_MS);
+      if (ms >= 1) giveI64(<i64>ctx.nowMs + <i64>ms);
+      else giveNull();
+    }
+  });
 }

@@ -123,6 +123,7 @@ import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
 import metaRuleStart from '../meta/rule-start.js';
 import miscBypass from '../misc/bypass.js';
+import miscDelay from '../misc/delay.js';
 import miscGetKeyedState from '../misc/get-keyed-state.js';
 import miscIncLastValue from '../misc/inc-last-value.js';
 import miscLastHitCount from '../misc/last-hit-count.js';
@@ -320,6 +321,7 @@ export const definitions: readonly FunctionDefinition[] = [
   metaRuleId,
   metaRuleStart,
   miscBypass,
+  miscDelay,
   miscGetKeyedState,
   miscIncLastValue,
   miscLastHitCount,

@@ -2,7 +2,7 @@
  * The lookup tables that are asked: one for all nodes with equal properties, and what lies between a node of the kernel and its
  * table. Rows wait in the kernel; here are the questions under way.
  */
-import type { Kernel, LookupAnswer, NodeHandle } from '../../../kernels/api.js';
+import type { LookupAnswer, NodeHandle } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import type { Value } from '../../../kernels/value.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
@@ -12,8 +12,7 @@ import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Lookup } from '../../connectors/running.js';
 import type { LookupSpec } from '../link/protocol.js';
-import type { Barrier } from './barrier.js';
-import type { RunningAsking, RunningRule } from './running.js';
+import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost {
   readonly log: Logger;
@@ -63,43 +62,22 @@ function keyOf(spec: LookupSpec): string {
 
 type AskPlan = Extract<NodePlan, { kind: 'ask' }>;
 
-/** A sink of the rule, that gets what the rows become. */
-interface Holder {
-  hold(barrier: Barrier): void;
-}
-
-export interface AskingHost {
-  readonly rule: RunningRule;
-  readonly kernel: Kernel;
-  readonly sinks: readonly Holder[];
-  now(): number;
-  /** Runs work of the kernel that is for the rule. */
-  work(call: () => void): void;
-  /** Too many batches wait, or no longer. */
-  hold(isFull: boolean): void;
-  /** Nothing waits any more. */
-  idle(): void;
-}
-
 /** A node that asks, and its table. */
-export class Asking implements RunningAsking {
+export class Asking extends Waiting {
   readonly #names: readonly string[];
   readonly #fields: readonly string[] | null;
   /** Columns whose numbers are whole, by their declared type. */
   readonly #whole: ReadonlySet<string>;
   readonly #ending = new AbortController();
-  #barriers: { barrier: Barrier; last: number }[] = [];
-  #isFull = false;
-  #fullSince = 0;
-  lost: RunningAsking['lost'] = { rows: 0, reason: '', at: 0 };
 
   constructor(
-    readonly node: NodeHandle,
+    node: NodeHandle,
     plan: AskPlan,
     readonly spec: LookupSpec,
     private readonly lookup: Lookup,
-    private readonly host: AskingHost,
+    host: WaitingHost,
   ) {
+    super(node, spec.waiting.batches, `answers of the lookup table ${spec.name}`, host);
     this.#names = plan.keys.map(({ name }) => name);
     const isWhole = plan.fields.some(({ kind }) => kind === 'row');
     const fields = plan.fields.flatMap((use) => (use.kind === 'field' ? [use] : []));
@@ -108,16 +86,12 @@ export class Asking implements RunningAsking {
     this.#whole = new Set(fields.filter(({ type }) => type.type === 'bigint').map(({ name }) => name));
   }
 
-  get rule(): RunningRule {
-    return this.host.rule;
-  }
-
   get redact(): Redact {
     return redactOf(this.spec.secrets);
   }
 
   /** Called by the kernel, which must not be called then. */
-  ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
+  override ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
     const asked = { names: this.#names, keys, count, fields: this.#fields };
     const fail = (error: unknown) => this.#deliver(request, failed(count, this.redact(reasonOf(error))), count);
     let answer: Promise<LookupAnswer>;
@@ -136,7 +110,6 @@ export class Asking implements RunningAsking {
       const { host } = this;
       const given = this.#checked(answer, count);
       host.work(() => void host.kernel.answer(this.node, request, given, host.now()));
-      if (!this.#ending.signal.aborted && host.kernel.waiting(this.node).first === 0) host.idle();
     });
   }
 
@@ -152,52 +125,9 @@ export class Asking implements RunningAsking {
     return { ...answer, columns: Object.fromEntries(columns) };
   }
 
-  /** Looks at what waits; to be called after work of the kernel. */
-  settle(): void {
-    const { batches, first } = this.host.kernel.waiting(this.node);
-    const most = this.spec.waiting.batches;
-    if (this.#isFull ? batches <= most / 2 : batches >= most) {
-      this.#isFull = !this.#isFull;
-      this.#fullSince = Date.now();
-      this.host.hold(this.#isFull);
-    }
-    while (this.#barriers[0] !== undefined && (first === 0 || this.#barriers[0].last < first)) {
-      const { barrier } = this.#barriers.shift()!;
-      for (const sink of this.host.sinks) sink.hold(barrier);
-      barrier.passed(false);
-    }
-  }
-
-  /** Holds the barrier of input of which rows wait now; to be called after `settle`. */
-  holdBarrier(barrier: Barrier): void {
-    const { first, last } = this.host.kernel.waiting(this.node);
-    if (first === 0) return;
-    barrier.left++;
-    this.#barriers.push({ barrier, last });
-  }
-
-  /** What a person is told when rows wait for long; empty otherwise. */
-  get trouble(): string {
-    if (!this.#isFull || Date.now() - this.#fullSince < 1000) return '';
-    const { batches } = this.host.kernel.waiting(this.node);
-    return `${batches} batches of rows wait for answers of the lookup table ${this.spec.name}`;
-  }
-
-  /** Counts the rows that wait as lost, since the rule ends; says so, undefined when there are none. */
-  loseWaiting(): string | undefined {
-    const { rows } = this.host.kernel.waiting(this.node);
-    if (rows === 0) return undefined;
-    const { name } = this.spec;
-    this.lost = { rows, reason: `the rule ended before the lookup table ${name} had answered`, at: Date.now() };
-    const waited = rows === 1 ? '1 row waits' : `${rows.toLocaleString('en')} rows wait`;
-    return `the rule ends while ${waited} for answers of the lookup table ${name}: ${rows === 1 ? 'it is' : 'they are'} lost`;
-  }
-
-  /** Nobody waits any more; to be called before the node goes. */
-  close(): void {
+  override close(): void {
     this.#ending.abort();
-    if (this.#isFull) this.host.hold(false);
-    for (const { barrier } of this.#barriers.splice(0)) barrier.passed(true);
+    super.close();
   }
 }
 

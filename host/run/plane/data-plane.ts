@@ -13,7 +13,7 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Notice, RuleStart, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
-import { AskedTables, type Asking } from './asking.js';
+import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
 import { CpuTimes } from './cpu-times.js';
 import { ErrorLog } from './error-log.js';
@@ -37,6 +37,7 @@ import { type Starvation, StarvationWatch } from './starvation.js';
 import { StateBounds } from './state-bounds.js';
 import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
+import type { Waiting } from './waiting.js';
 
 export interface PlaneOptions {
   /** Makes the kernel, which hands its output to `calls`. */
@@ -243,15 +244,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
-    for (const asking of this.#work.asking) if (rules.has(asking.rule)) asking.holdBarrier(barrier);
+    for (const waiting of this.#work.waitings) if (rules.has(waiting.rule)) waiting.holdBarrier(barrier);
   }
 
-  addAsking(asking: Asking): void {
-    this.#work.asking.add(asking);
+  addWaiting(waiting: Waiting): void {
+    this.#work.waitings.add(waiting);
   }
 
-  removeAsking(asking: Asking): void {
-    this.#work.asking.delete(asking);
+  removeWaiting(waiting: Waiting): void {
+    this.#work.waitings.delete(waiting);
   }
 
   workFor(rule: RuleRun, call: () => void): void {
@@ -342,7 +343,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   onAsk(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void {
-    for (const asking of this.#work.asking) if (asking.node === node) asking.ask(request, keys, count);
+    for (const waiting of this.#work.waitings) if (waiting.node === node) waiting.ask(request, keys, count);
   }
 
   /** A node that asks for a time is that of one rule. */
@@ -396,7 +397,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
     rule.isEnding = true;
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
-    const unanswered = this.#work.isBroken ? [] : rule.askings.flatMap((asking) => asking.loseWaiting() ?? []);
+    const unanswered = this.#work.isBroken ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);
     for (const loss of unanswered) rule.log.warn(loss);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));

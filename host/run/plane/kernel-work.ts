@@ -4,7 +4,7 @@ import { KernelError } from '../../../kernels/error.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
-import type { Asking } from './asking.js';
+
 import type { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
@@ -13,6 +13,7 @@ import type { RunningRule } from './running.js';
 import type { SourceRun } from './source-run.js';
 import type { StateBounds } from './state-bounds.js';
 import type { TraceRecorder } from './trace-recorder.js';
+import type { Waiting } from './waiting.js';
 
 /** A call during which sinks may have got no chance to go on, ms. */
 const busyMs = 100;
@@ -47,8 +48,8 @@ export class KernelWork {
   #failures = 0;
   /** Nodes that keep messages unacknowledged. */
   readonly #gathering = new Set<Gathering>();
-  /** Nodes in which rows wait for answers. */
-  readonly asking = new Set<Asking>();
+  /** Nodes in which rows wait. */
+  readonly waitings = new Set<Waiting>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -97,7 +98,7 @@ export class KernelWork {
       gathering.settle();
       if (!gathering.isHolding) this.#gathering.delete(gathering);
     }
-    for (const asking of this.asking) asking.settle();
+    for (const waiting of this.waitings) waiting.settle();
     const failures = kernel.failureCount();
     if (failures !== this.#failures) {
       this.#failures = failures;

@@ -28,6 +28,8 @@ interface Figures {
   partitions?: { kept: number; forgotten: number };
   /** Of lookups that ask: values for which an answer was there or under way, and those asked for. */
   answers?: { found: number; asked: number };
+  /** Rows that wait for answers, or for a time. */
+  rowsWaiting?: number;
 }
 
 const nothing: Figures = {
@@ -58,10 +60,11 @@ function figuresOf(rule: RunningRule): RuleFigures {
     if (node.kind === 'eventTime') figures.timeliness = kernel.timeliness(node.handle);
     if (node.kind === 'analytic') figures.partitions = kernel.partitions(node.handle);
     if (node.kind === 'ask') {
-      const { batches, found, asked } = kernel.waiting(node.handle);
+      const { batches, rows, found, asked } = kernel.waiting(node.handle);
       figures.waiting = batches;
-      figures.answers = { found, asked };
-      const lost = rule.askings.find((asking) => asking.node === node.handle)?.lost;
+      figures.rowsWaiting = rows;
+      if (node.asksTable === true) figures.answers = { found, asked };
+      const lost = rule.waitings.find((waiting) => waiting.node === node.handle)?.lost;
       if (lost !== undefined && lost.rows > 0) {
         figures.exceptions += lost.rows;
         figures.lastException = lost.reason;
@@ -333,11 +336,12 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection, timeliness, partitions, answers } = figures;
+  const { connection, timeliness, partitions, answers, rowsWaiting } = figures;
   if (answers !== undefined) {
     metrics[`${prefix}lookup_hits_total`] = answers.found;
     metrics[`${prefix}lookup_asked_total`] = answers.asked;
   }
+  if (rowsWaiting !== undefined) metrics[`${prefix}records_waiting`] = rowsWaiting;
   if (timeliness !== undefined) {
     metrics[`${prefix}records_late_total`] = timeliness.late;
     metrics[`${prefix}records_ahead_total`] = timeliness.ahead;

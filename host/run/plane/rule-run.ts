@@ -26,6 +26,7 @@ import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
+import { Waiting, type WaitingHost } from './waiting.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost extends RunningHost {
@@ -39,8 +40,8 @@ export interface RuleHost extends RunningHost {
   readonly paths: AllowedPaths;
   readonly askedTables: AskedTables;
   askedPart(type: string): AskedPart;
-  addAsking(asking: Asking): void;
-  removeAsking(asking: Asking): void;
+  addWaiting(waiting: Waiting): void;
+  removeWaiting(waiting: Waiting): void;
   /** Runs work of the kernel that is for the rule alone. */
   workFor(rule: RuleRun, call: () => void): void;
   /** Nothing of the rule waits for answers any more. */
@@ -70,7 +71,7 @@ export class RuleRun implements SinkHost, RunningRule {
   sinks: readonly SinkRun[] = [];
   nodes: readonly RunningNode[] = [];
   gatherings: readonly Gathering[] = [];
-  askings: readonly Asking[] = [];
+  waitings: readonly Waiting[] = [];
   /** Counters of each source when the rule came. */
   sourceBases: readonly StreamCounters[] = [];
   /** Times measured in each source when the rule came. */
@@ -131,7 +132,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
-    if (this.askings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
+    if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
     return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
@@ -162,10 +163,10 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
   }
 
-  #asks(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' }>, spec: LookupSpec): void {
+  /** Rows wait in the node: for answers of the table, without one until their time has come. */
+  #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' }>, spec: LookupSpec | undefined): void {
     const { host } = this;
-    const lookup = host.askedTables.use(spec, host.askedPart(spec.type));
-    const asking = new Asking(node, plan, spec, lookup, {
+    const own: WaitingHost = {
       rule: this,
       kernel: host.kernel,
       sinks: this.sinks,
@@ -173,17 +174,21 @@ export class RuleRun implements SinkHost, RunningRule {
       work: (call) => host.workFor(this, call),
       hold: (isFull) => this.sinkIsFull(isFull),
       idle: () => host.idle(this),
-    });
-    this.askings = [...this.askings, asking];
-    host.addAsking(asking);
+    };
+    const waiting =
+      spec === undefined
+        ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
+        : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart(spec.type)), own);
+    this.waitings = [...this.waitings, waiting];
+    host.addWaiting(waiting);
   }
 
   /** Gives back all that the rule holds in the kernel and leaves its sources. */
   release(): void {
-    for (const asking of this.askings) {
-      asking.close();
-      this.host.removeAsking(asking);
-      this.host.askedTables.leave(asking.spec);
+    for (const waiting of this.waitings) {
+      waiting.close();
+      this.host.removeWaiting(waiting);
+      if (waiting instanceof Asking) this.host.askedTables.leave(waiting.spec);
     }
     const { kernel } = this.host;
     this.#isReleased = true;
@@ -217,7 +222,8 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
-    if (plan.kind === 'ask') linked.plan = { ...plan, waiting: lookups[plan.lookup]!.waiting };
+    const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
+    if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };
     if (plan.kind === 'lookup') linked.target = this.nodes[plan.table]!.handle;
     const parent =
       input === null
@@ -226,7 +232,7 @@ export class RuleRun implements SinkHost, RunningRule {
           ? { stream: this.#columns[input.source]!.source.stream }
           : { node: this.nodes[input.node]!.handle };
     const handle = kernel.addNode(parent, linked);
-    if (plan.kind === 'ask') this.#asks(handle, plan, lookups[plan.lookup]!);
+    if (plan.kind === 'ask') this.#waits(handle, plan, table);
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
@@ -237,7 +243,7 @@ export class RuleRun implements SinkHost, RunningRule {
     }
     const base = counters.recordsIn > 0 ? counters : null;
     const latencyBase = base === null ? null : kernel.latencies(handle);
-    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase };
+    return { kind: plan.kind, sinks, isSilent, handle, base, latencyBase, asksTable: table !== undefined };
   }
 
   // What sinks call

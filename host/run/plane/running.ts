@@ -125,14 +125,16 @@ export interface RunningNode {
   readonly handle: NodeHandle;
   /** What a shared node had counted before this rule came; null for a fresh node. */
   readonly base: NodeCounters | null;
+  /** Its rows wait for the answers of a table. */
+  readonly asksTable?: boolean;
   /** Times that were measured in it before. */
   readonly latencyBase: Histogram | null;
 }
 
-/** A node in which rows wait for the answers of a lookup table. */
-export interface RunningAsking {
+/** A node in which rows wait, for answers or for a time. */
+export interface RunningWaiting {
   readonly node: NodeHandle;
-  /** Rows that got no answer before the end of the rule. */
+  /** Rows that still waited at the end of the rule. */
   readonly lost: { readonly rows: number; readonly reason: string; readonly at: number };
   /** What a person is told when they wait for long; empty otherwise. */
   readonly trouble: string;
@@ -166,7 +168,7 @@ export interface RunningRule {
   readonly tables: readonly JoinedTable[];
   readonly sinks: readonly RunningSink[];
   /** Nodes in which rows wait for answers. */
-  readonly askings: readonly RunningAsking[];
+  readonly waitings: readonly RunningWaiting[];
   /** As the plan lists them. */
   readonly nodes: readonly RunningNode[];
   /** Counters of each source when the rule came. */

@@ -22,7 +22,7 @@ export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
   return [
     ...sourceTroubles(rule),
     ...sinkTroubles(rule),
-    ...rule.askings.map(({ trouble }) => trouble).filter((text) => text !== ''),
+    ...rule.waitings.map(({ trouble }) => trouble).filter((text) => text !== ''),
     ...(hold === '' ? [] : [hold]),
     ...(recent.count === 0
       ? []

@@ -78,6 +78,11 @@ test('a table gets the keys in columns and names what it found, numbers as they 
   await settled();
   assert.equal(seen.requests, [{ names: ['id'], keys: [[10, 'x']], count: 2, fields: ['name', 'count'] }]);
   assert.equal(kernel.given, [{ request: 7, answer: { of: [1, 0], columns: { name: ['b', 'a'], count: [2n, 1.5] } } }]);
+  for (const first of [1, 1, 0, 0]) {
+    kernel.state = { ...kernel.state, first };
+    asking.settle();
+  }
+  await settled();
   assert.is(seen.idle, 1);
 });
 

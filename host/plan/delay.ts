@@ -1,0 +1,100 @@
+/**
+ * delay(): rows wait in an operator of their own, below the lowest one that reads the result: WHERE has decided on them before,
+ * unless it asks for the result itself. Several delays follow one another.
+ */
+import type { NodePlan } from '../../kernels/ir.js';
+import { inputsOf, type Logical, levelOf, mapOperators, type Root, valuesOf } from './logical.js';
+import { type Path, ProgramBuilder } from './program.js';
+import { childrenOf, sourcesIn, type Value, type Values } from './value.js';
+
+/** Batches that wait before the sources of the rule pause. */
+const maxBatches = 1024;
+
+/** The plan with the operators in which rows wait. */
+export function withDelays(roots: readonly Root[], values: Values): Root[] {
+  const { delays } = values;
+  if (delays.size === 0) return [...roots];
+  const aggregated = delaysIn(
+    roots.flatMap(({ node }) => [...operators(node)].flatMap(valuesOf)),
+    delays,
+    true,
+  );
+  /** What rows have waited for that an operator gives. */
+  const waited = new Map<Logical, ReadonlySet<Value>>();
+  return mapOperators(roots, (node) => {
+    const inputs = inputsOf(node);
+    const done = new Set(inputs.flatMap((input) => [...(waited.get(input) ?? [])]));
+    const [input] = inputs;
+    if (input === undefined || node.kind === 'merge' || node.kind === 'source') {
+      waited.set(node, done);
+      return node;
+    }
+    const read = delaysIn(valuesOf(node), delays, false);
+    // A window has the arguments of the aggregates that others read.
+    const ofWindow = node.kind === 'window' ? [...aggregated].filter((value) => isKnownIn(input, value)) : [];
+    let below = input;
+    for (const value of new Set([...read, ...ofWindow])) {
+      const until = delays.get(value);
+      if (until === undefined || done.has(value)) continue;
+      done.add(value);
+      below = { kind: 'delay', input: below, until };
+    }
+    const result = below === input ? node : { ...node, input: below };
+    waited.set(result, done);
+    return result;
+  });
+}
+
+function operators(root: Logical, found = new Set<Logical>()): Set<Logical> {
+  if (!found.has(root)) {
+    found.add(root);
+    for (const input of inputsOf(root)) operators(input, found);
+  }
+  return found;
+}
+
+/** Delays that values are computed of: those inside aggregates, or the others. */
+function delaysIn(roots: readonly Value[], delays: ReadonlyMap<Value, Value>, ofAggregates: boolean): Set<Value> {
+  const found = new Set<Value>();
+  const seen: [Set<Value>, Set<Value>] = [new Set(), new Set()];
+  const visit = (value: Value, isInside: boolean): void => {
+    const known = seen[isInside ? 1 : 0];
+    if (known.has(value)) return;
+    known.add(value);
+    if (isInside === ofAggregates && delays.has(value)) found.add(value);
+    // What stands in an argument is waited for first.
+    for (const child of childrenOf(value)) visit(child, isInside || value.kind === 'aggregate');
+  };
+  for (const root of roots) visit(root, false);
+  return new Set([...found].sort((a, b) => a.id - b.id));
+}
+
+/** True where the rows have all columns that the value is computed of. */
+function isKnownIn(node: Logical, value: Value): boolean {
+  const [bottom] = levelOf(node);
+  if (bottom === undefined) return false;
+  const sources = bottom.kind === 'merge' ? bottom.sources : bottom.kind === 'source' ? [bottom.source] : [];
+  const known = bottom.kind === 'derive' ? [bottom.table] : sources;
+  return sourcesIn(value).every((source) => known.some(({ index }) => index === source));
+}
+
+/** The node in which rows wait, with the columns that go on. */
+export function delayNode(until: Value, path: Path, carried: readonly Value[]): NodePlan {
+  const builder = new ProgramBuilder(path);
+  const keys = [{ name: 'until', operand: builder.operand(until) }];
+  const columns = carried.map((value) => builder.operand(value));
+  return {
+    kind: 'ask',
+    lookup: null,
+    input: path.input,
+    type: 'left',
+    program: builder.finishOrNull(),
+    columns,
+    fields: [],
+    keys,
+    condition: null,
+    isSingle: true,
+    waiting: { timeoutMs: 0, batches: maxBatches, cache: null },
+    name: 'delay',
+  };
+}
