@@ -34,7 +34,7 @@ const statements: Record<string, [sql: string, reason: RegExp][]> = {
     ['SELECT nofunc(a) FROM demo', /unknown function nofunc/],
     ['SELECT cuont(a) FROM demo', /did you mean count\?/],
     ['SELECT __proto__(a) FROM demo', /unknown function __proto__/],
-    ['SELECT delay(a, 1) FROM demo', /function delay is not supported yet/],
+    ['SELECT delay("soon", a) FROM demo', /function delay: argument 1 \(milliseconds\) must be a number/],
     ['SELECT sum(a, b) FROM demo', /sum takes 1 argument, not 2/],
     ['SELECT window_start(1) FROM demo', /window_start takes 0 arguments, not 1/],
     ['SELECT coalesce() FROM demo', /coalesce takes at least 1 argument, not 0/],
