@@ -6,6 +6,7 @@ import type { NodePlan } from '../../kernels/ir.js';
 import { inputsOf, type Logical, levelOf, mapOperators, type Root, valuesOf } from './logical.js';
 import { type Path, ProgramBuilder } from './program.js';
 import { childrenOf, sourcesIn, type Value, type Values } from './value.js';
+import { windowNeeds } from './window-needs.js';
 
 /** Batches that wait before the sources of the rule pause. */
 const maxBatches = 1024;
@@ -78,12 +79,24 @@ function isKnownIn(node: Logical, value: Value): boolean {
   return sourcesIn(value).every((source) => known.some(({ index }) => index === source));
 }
 
-/** The node in which rows wait, with the columns that go on. */
-export function delayNode(until: Value, path: Path, carried: readonly Value[]): NodePlan {
+/**
+ * The node in which rows wait, and the columns that go on.
+ * @param above values that are computed above
+ * @param isHeld true for values that operators below have computed
+ */
+export function delayNode(
+  until: Value,
+  path: Path,
+  above: readonly Value[],
+  isHeld: (value: Value) => boolean,
+): { plan: NodePlan; carried: readonly Value[] } {
+  const { keep, start, end, trigger } = windowNeeds(above, () => false, isHeld);
+  const kept = [...keep, start, end, trigger].filter((value) => value !== null);
+  const carried = kept.filter((value) => path.find(value) !== undefined);
   const builder = new ProgramBuilder(path);
   const keys = [{ name: 'until', operand: builder.operand(until) }];
   const columns = carried.map((value) => builder.operand(value));
-  return {
+  const plan: NodePlan = {
     kind: 'ask',
     lookup: null,
     input: path.input,
@@ -97,4 +110,5 @@ export function delayNode(until: Value, path: Path, carried: readonly Value[]): 
     waiting: { timeoutMs: 0, batches: maxBatches, cache: null },
     name: 'delay',
   };
+  return { plan, carried };
 }

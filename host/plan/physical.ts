@@ -418,12 +418,9 @@ class Lowering {
 
   /** Rows wait in a node of their own; what stands above has their columns, and what was computed of them. */
   private addDelay(node: Extract<Logical, { kind: 'delay' }>): void {
-    const above = this.readers.valuesAbove(node);
-    const { keep, start, end, trigger } = windowNeeds(above, isNone, (value) => this.isHeld(value));
-    const kept = [...keep, start, end, trigger].filter((value) => value !== null);
-    const carried = kept.filter((value) => this.path.find(value) !== undefined);
-    const { path } = this;
-    this.pushNew(delayNode(node.until, path, carried), 'delay', carried);
+    const isHeld = (value: Value): boolean => this.isHeld(value);
+    const { plan, carried } = delayNode(node.until, this.path, this.readers.valuesAbove(node), isHeld);
+    this.pushNew(plan, 'delay', carried);
   }
 
   /** The node of a lookup table; of one that is asked its place among these. */

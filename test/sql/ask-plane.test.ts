@@ -28,7 +28,10 @@ test('rows that wait for answers at the end of their rule are counted as lost, l
   assert.ok(rule.warnings.includes(loss), rule.warnings.join('\n'));
   assert.is(metrics.exceptionsTotal, 3);
   assert.is(metrics.op_t_0_exceptions_total, 3);
-  assert.match(String(metrics.op_t_0_last_exception), /the rule ended while rows waited for answers of the lookup table t/);
+  assert.match(
+    String(metrics.op_t_0_last_exception),
+    /the rule ended while rows waited for answers of the lookup table t/,
+  );
   assert.equal(rule.written(), []);
   await rule.close();
 });
