@@ -6,6 +6,7 @@ import { analyticNode, hitsNode } from './analytic-node.js';
 import { delayNode } from './delay.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
+import { expandNode } from './expand-node.js';
 import { readBy } from './join.js';
 import { joinNode, mergeBranch, mergeTime, portNode } from './join-node.js';
 import {
@@ -26,7 +27,7 @@ import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import type { Relation, Source } from './source.js';
-import { type AggregateValue, type ColumnValue, type Value, type Values, withoutItem } from './value.js';
+import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
 import { watermarkNode } from './watermark-node.js';
 import { windowNeeds, windowPlan } from './window-needs.js';
 
@@ -280,17 +281,9 @@ class Lowering {
     return this.held.has(value) && this.path.find(value) !== undefined;
   }
 
-  /** What is the same for all rows that are made of one is computed before. */
   private addExpand(node: Extract<Logical, { kind: 'expand' }>): void {
-    const kept = withoutItem(...this.readers.valuesAbove(node));
-    const builder = new ProgramBuilder(this.path);
-    const list = builder.operand(node.list);
-    const columns = kept.map((value) => builder.operand(value));
-    const { input } = this.path;
-    const program = builder.finishOrNull();
-    const most = node.most ?? Number.MAX_SAFE_INTEGER;
-    const plan: NodePlan = { kind: 'expand', input, program, list, of: node.of, most, columns, name: 'expand' };
-    this.pushNew(plan, 'project', [...kept, this.values.item()]);
+    const { plan, columns } = expandNode(node, this.path, this.readers.valuesAbove(node));
+    this.pushNew(plan, 'project', [...columns, this.values.item()]);
   }
 
   private addMerge(node: Extract<Logical, { kind: 'merge' }>): void {
