@@ -10,7 +10,9 @@ export {
   answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
 } from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
-export { answerEnd, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, registerAt, tick } from './flow/tree';
+export {
+  answerEnd, clockSetBack, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, nodeSetBack, registerAt, tick,
+} from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
 export { analyticForgotten, analyticPartitions } from './analytic/analytic';

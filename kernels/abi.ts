@@ -38,6 +38,8 @@ export interface KernelExports {
   recordsIn(node: number): bigint;
   lastInvocation(node: number): number;
   tick(now: number): void;
+  clockSetBack(ms: number, now: number): void;
+  nodeSetBack(node: number, ms: number): void;
   flush(node: number, now: number): void;
   /** Answers to what nodes ask for: see assembly/lookup/answer.ts. */
   answerBegin(node: number, request: number, now: number): number;

@@ -242,6 +242,11 @@ export interface Kernel {
   /** Earliest time that a window, a lateness or a linger is due, epoch ms; Infinity when none. */
   nextDeadline(): number;
   tick(now: number): void;
+  /**
+   * The clock is set back by `ms`, from `now` (epoch ms): what is kept stays as old as it is. Windows that are open go on as those
+   * that are open by the new time. To be called after a tick at `now`.
+   */
+  setClockBack(ms: number, now: number): void;
   /** Sends what encode nodes gathered for batches (rule stopped, input ended). */
   flush(node: NodeHandle): void;
   /**

@@ -1,6 +1,6 @@
 /** Reads what a node counts; the root of a stream counts as one. */
 import type { KernelExports } from './abi.js';
-import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Waiting } from './api.js';
+import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Timeliness, Waiting } from './api.js';
 import type { Arena } from './arena.js';
 import { histogram, node as nodeLayout } from './gen/layouts.js';
 import { type Histogram, latencyBounds } from './histogram.js';
@@ -41,6 +41,16 @@ export function streamCountersAt(exports: KernelExports, arena: Arena, stream: S
     bytes: Number(exports.sourceBytes(stream)),
     decodeErrors: Number(exports.sourceDecodeErrors(stream)),
     oversized: Number(exports.sourceOversized(stream)),
+  };
+}
+
+/** How an eventTime node kept time. */
+export function timelinessOf(exports: KernelExports, node: NodeHandle): Timeliness {
+  return {
+    late: Number(exports.eventTimeDropped(node)),
+    ahead: Number(exports.eventTimeAhead(node)),
+    watermark: Math.round(exports.eventTimeWatermark(node)),
+    waiting: exports.eventTimeWaiting(node) >>> 0,
   };
 }
 

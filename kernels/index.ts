@@ -18,7 +18,7 @@ import type {
   Waiting,
 } from './api.js';
 import { Arena } from './arena.js';
-import { countersAt, latenciesAt, streamCountersAt, waitingIn } from './counters.js';
+import { countersAt, latenciesAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
@@ -318,6 +318,14 @@ class WasmKernel implements Kernel {
     if (this.exports.nextDeadline() <= now) this.run('run timers', () => this.exports.tick(now));
   }
 
+  setClockBack(ms: number, now: number): void {
+    this.run('set the clock back', () => {
+      this.exports.clockSetBack(ms, now);
+      // Nodes were added after those above them.
+      for (const node of this.nodes.keys()) this.exports.nodeSetBack(node, ms);
+    });
+  }
+
   flush(node: NodeHandle): void {
     this.node(node);
     this.run('flush', () => this.exports.flush(node, Date.now()));
@@ -388,12 +396,7 @@ class WasmKernel implements Kernel {
 
   timeliness(node: NodeHandle): Timeliness {
     this.node(node);
-    return {
-      late: Number(this.exports.eventTimeDropped(node)),
-      ahead: Number(this.exports.eventTimeAhead(node)),
-      watermark: Math.round(this.exports.eventTimeWatermark(node)),
-      waiting: this.exports.eventTimeWaiting(node) >>> 0,
-    };
+    return timelinessOf(this.exports, node);
   }
 
   partitions(node: NodeHandle): { kept: number; forgotten: number } {

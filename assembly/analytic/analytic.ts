@@ -53,6 +53,7 @@ export function analyticOperator(operator: Operator): void {
   operator.save = analyticSave;
   operator.load = analyticLoad;
   operator.free = analyticFree;
+  operator.setBack = analyticSetBack;
 }
 
 function analyticOpen(node: usize): bool {
@@ -255,6 +256,19 @@ function awaitIdle(node: usize, state: usize): void {
     if (entry && load<u32>(partitionAt(spec, i), PARTITION_KEYS)) oldest = min(oldest, load<f64>(entry, ENTRY_SEEN));
   }
   if (oldest < Infinity && !setDeadline(node, oldest + ttl)) exhaust(node);
+}
+
+/** When partitions had their last row is told by the clock. */
+function analyticSetBack(node: usize, ms: f64): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  if (!(load<f64>(spec, ANALYTIC_TTL) > 0)) return;
+  const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
+  for (let i: u32 = 0; i < partitions; i++) {
+    const table = tableAt(<usize>load<u32>(node, N_STATE), i);
+    for (let entry = <usize>load<u32>(table, TABLE_FIRST); entry; entry = <usize>load<u32>(entry, ENTRY_NEXT)) {
+      store<f64>(entry, load<f64>(entry, ENTRY_SEEN) - ms, ENTRY_SEEN);
+    }
+  }
 }
 
 function analyticTick(node: usize): void {

@@ -2,7 +2,7 @@
 // there, called by their number in the function table. A function that a kind leaves out has the meaning that stands with
 // it. The records are filled in by flow/operators.ts when the kernel starts.
 //
-//   record (32 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | 0 u32
+//   record (32 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32
 import { N_KIND } from './node';
 
 /** What travels to a node besides rows, with a value of 64 bits. */
@@ -25,6 +25,7 @@ const TICK: usize = 12;
 const SAVE: usize = 16;
 const LOAD: usize = 20;
 const FREE: usize = 24;
+const SET_BACK: usize = 28;
 
 /** Records of the kinds 0 … 31. */
 const RECORDS: usize = memory.data(32 * 32, 16);
@@ -67,6 +68,14 @@ export class Operator {
   set free(f: (node: usize) => void) {
     store<u32>(changetype<usize>(this), f.index, FREE);
   }
+
+  /**
+   * The clock is set back by so many ms, from ctx.nowMs: times by the clock that the node keeps go along, as its deadline has
+   * done. Nothing is sent. Left out: it keeps none.
+   */
+  set setBack(f: (node: usize, ms: f64) => void) {
+    store<u32>(changetype<usize>(this), f.index, SET_BACK);
+  }
 }
 
 /** The record of the kind with that number. */
@@ -107,6 +116,12 @@ export function tickOf(node: usize): void {
 export function freeOf(node: usize): void {
   const free = entry(node, FREE);
   if (free) call_indirect<void>(free, node);
+}
+
+/** Tells the node that the clock is set back by so many ms. */
+export function setBackOf(node: usize, ms: f64): void {
+  const setBack = entry(node, SET_BACK);
+  if (setBack) call_indirect<void>(setBack, node, ms);
 }
 
 /** True for kinds that keep something from one input to the next. */

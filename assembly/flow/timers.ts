@@ -109,6 +109,11 @@ export function clearDeadline(node: usize): void {
   else siftDown(i, last);
 }
 
+/** The clock is set back by so many ms: so are all deadlines. */
+export function deadlinesSetBack(ms: f64): void {
+  for (let i: u32 = 0; i < count; i++) store<f64>(nodeAt(i), load<f64>(nodeAt(i), N_DEADLINE) - ms, N_DEADLINE);
+}
+
 /** Earliest deadline, epoch ms; Infinity when there is none. */
 export function nextDeadline(): f64 {
   return count ? load<f64>(nodeAt(0), N_DEADLINE) : Infinity;

@@ -5,7 +5,7 @@ import {
   N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust,
   nodeNew, nodeRelease, setCurrent,
 } from './node';
-import { Signal, freeOf, openOf, tickOf } from './operator';
+import { Signal, freeOf, openOf, setBackOf, tickOf } from './operator';
 import { operatorsInit } from './operators';
 import { beginTick, endTick, nextSample } from './timing';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
@@ -18,7 +18,7 @@ import { identity, stageInit, stageTrim } from './stage';
 import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
-import { clearDeadline, takeDue } from './timers';
+import { clearDeadline, deadlinesSetBack, takeDue } from './timers';
 import { answerClose } from '../lookup/answer';
 import { runIsUnderWay } from '../join/run';
 import { frameIsFree } from '../window/frame';
@@ -139,6 +139,19 @@ export function tick(now: f64): void {
   setCurrent(0);
   outFlush();
   trim();
+}
+
+/** Begins to set the clock back by so many ms, from `now`: deadlines go along. Then each node is told by `nodeSetBack`. */
+export function clockSetBack(ms: f64, now: f64): void {
+  setNow(now);
+  deadlinesSetBack(ms);
+}
+
+/** Tells a node that the clock was set back by so many ms; those above it must have been told. */
+export function nodeSetBack(node: usize, ms: f64): void {
+  setCurrent(node);
+  setBackOf(node, ms);
+  setCurrent(0);
 }
 
 /** Sends what the node gathered. */

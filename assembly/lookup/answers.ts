@@ -71,6 +71,14 @@ export function answersFree(answers: usize, acct: usize): void {
   free(<usize>load<u32>(answers, BUCKETS), (load<u32>(answers, MASK) + 1) << 2, acct);
 }
 
+/** All answers expire so many ms earlier. */
+export function answersSetBack(answers: usize, ms: f64): void {
+  for (let entry = <usize>load<u32>(answers, OLDEST); entry; entry = <usize>load<u32>(entry, NEWER)) {
+    // At 0 it would never.
+    if (load<f64>(entry, EXPIRES) > 0) store<f64>(entry, max(load<f64>(entry, EXPIRES) - ms, 1), EXPIRES);
+  }
+}
+
 // @ts-ignore: decorator
 @inline export function answersShapes(answers: usize): usize {
   return <usize>load<u32>(answers);

@@ -36,8 +36,8 @@ import { writeBool, writeBytes, writeU32, writeU64, writeValue, writeVersion } f
 import { toF64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake } from '../value/text';
 import {
-  ANSWERS_SIZE, EntryState, answersFree, answersInit, entryDone, entryFail, entryFailure, entryFirst, entryJoin, entryLeave, entryNew, entryOf,
-  entryState, entryTag, entryVal,
+  ANSWERS_SIZE, EntryState, answersFree, answersInit, answersSetBack, entryDone, entryFail, entryFailure, entryFirst, entryJoin, entryLeave,
+  entryNew, entryOf, entryState, entryTag, entryVal,
 } from './answers';
 import { KeyOutcome, keyFailure, readKeys, setKey } from './find';
 import { lookupOpen } from './lookup';
@@ -51,7 +51,7 @@ import { isKey } from './names-index';
 import { recordNext } from './record';
 import {
   REQUESTS_SIZE, requestCount, requestDeadline, requestDrop, requestEntry, requestNew, requestSend, requestSetDeadline, requestsFirst,
-  requestsFree,
+  requestsFree, requestsSetBack,
 } from './requests';
 import { sendSingles, setRecord } from './singles';
 import {
@@ -68,6 +68,7 @@ export function askOperator(operator: Operator): void {
   operator.save = askSave;
   operator.load = askLoad;
   operator.free = askFree;
+  operator.setBack = askSetBack;
 }
 
 // @ts-ignore: decorator
@@ -406,6 +407,12 @@ function sendItemRows(node: usize, state: usize, item: usize): void {
   } else exhaust(node);
   if (own) stageRelease(columns + 1);
   poolReturn(ctx.scratch, chunk, filled);
+}
+
+/** The clock is set back: requests have as long as before, answers are remembered no longer. */
+function askSetBack(node: usize, ms: f64): void {
+  requestsSetBack(requestsOf(node), ms);
+  answersSetBack(answersOf(node), ms);
 }
 
 /** Gives up what was asked for too long ago; a delay is over then. */

@@ -110,6 +110,13 @@ export function requestDrop(requests: usize, request: usize, acct: usize): void 
   free(request, REQUEST_ENTRIES + (requestCount(request) << 2), acct);
 }
 
+/** All are given up so many ms earlier. */
+export function requestsSetBack(requests: usize, ms: f64): void {
+  for (let request = requestsFirst(requests); request; request = <usize>load<u32>(request)) {
+    store<f64>(request, load<f64>(request, REQUEST_DEADLINE) - ms, REQUEST_DEADLINE);
+  }
+}
+
 export function requestsFree(requests: usize, acct: usize): void {
   while (requestsFirst(requests)) requestDrop(requests, requestsFirst(requests), acct);
 }

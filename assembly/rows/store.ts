@@ -224,6 +224,16 @@ export function rowsDropBefore(rows: usize, ms: f64): void {
   }
 }
 
+/** The times of all rows become so many ms earlier. */
+export function rowsSetBack(rows: usize, ms: f64): void {
+  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const to = load<u32>(page, PAGE_TO);
+    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
+      store<f64>(page + (<usize>row << 3), timeAt(page, row) - ms, PAGE_TIMES);
+    }
+  }
+}
+
 /** Drops the first `n` rows. */
 export function rowsDrop(rows: usize, n: u32): void {
   while (n > 0) {

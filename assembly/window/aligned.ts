@@ -1,14 +1,15 @@
 // Tumbling and hopping windows: [end - length, end), ends aligned to natural time (window/align.ts).
 import * as ctx from '../flow/context';
 import { exhaust, isExhausted } from '../flow/node';
-import { rowsDropBefore } from '../rows/store';
+import { setDeadline } from '../flow/timers';
+import { rowsDropBefore, rowsSetBack } from '../rows/store';
 import { resume, rowTimes } from './frame';
 import {
   WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
 } from '../agg/spec';
 import { alignedEnd, endAfter, startBefore } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
-import { panesEnd, panesSend } from './panes';
+import { panesEnd, panesSend, panesSetBack } from './panes';
 import { timeOfRow } from './times';
 import { W_END, W_ROWS, W_STACKS, W_START } from './state';
 
@@ -40,6 +41,21 @@ export function alignedStart(spec: usize, state: usize, ms: f64): void {
   // window_start() of the first window is when it began to listen, a hop's overlap before that for hopping windows.
   const start = ms - (load<f64>(spec, WINDOW_LENGTH) - stepOf(spec));
   store<f64>(state, start > 0 ? start : startOf(spec, load<f64>(state, W_END)), W_START);
+}
+
+/**
+ * The clock is set back: the open windows are from here on those that are open by the new time, with what they hold. Ends stay
+ * aligned, so what is kept moves by as much as the end does.
+ */
+export function alignedSetBack(node: usize, spec: usize, state: usize, ms: f64): void {
+  const before = load<f64>(state, W_END);
+  if (before == 0) return;
+  const end = alignedEnd(floor(ctx.nowMs - ms), load<f64>(spec, WINDOW_UNIT), stepOf(spec), load<u32>(spec, WINDOW_ZONE));
+  store<f64>(state, end, W_END);
+  store<f64>(state, startOf(spec, end), W_START);
+  rowsSetBack(state + W_ROWS, before - end);
+  if (isInPanes(spec, state)) panesSetBack(state, before - end);
+  setDeadline(node, end);
 }
 
 /** Takes the selected rows in, sending the windows that end before them. */

@@ -65,6 +65,7 @@ export function eventTimeOperator(operator: Operator): void {
   operator.save = eventTimeSave;
   operator.load = eventTimeLoad;
   operator.free = eventTimeFree;
+  operator.setBack = eventTimeSetBack;
 }
 
 /**
@@ -164,7 +165,7 @@ function eventTimeTick(node: usize): void {
     const at = heardAt(state, streams, i);
     let heard = load<f64>(at);
     if (heard == SILENT) continue;
-    // Not known since the start, or the clock was set back.
+    // Not known since the start.
     if (heard == UNKNOWN || heard > ctx.nowMs) heard = ctx.nowMs;
     const isSilent = ctx.nowMs - heard >= idle;
     store<f64>(at, isSilent ? SILENT : heard);
@@ -174,6 +175,16 @@ function eventTimeTick(node: usize): void {
   }
   if (next < Infinity) setDeadline(node, next);
   follow(node, (next < Infinity ? least : newest) - load<f64>(spec, EVENT_TIME_TOLERANCE));
+}
+
+/** When streams were heard of last is told by the clock. */
+function eventTimeSetBack(node: usize, ms: f64): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const streams = load<u32>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_STREAMS);
+  for (let i: u32 = 0; i < streams; i++) {
+    const at = heardAt(state, streams, i);
+    if (load<f64>(at) > 0) store<f64>(at, max(load<f64>(at) - ms, 0));
+  }
 }
 
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */

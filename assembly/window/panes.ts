@@ -122,6 +122,14 @@ export function panesLoad(node: usize, spec: usize, state: usize): void {
   store<u32>(panes, inBack, IN_BACK);
 }
 
+/** All panes end so many ms earlier. */
+export function panesSetBack(state: usize, ms: f64): void {
+  const panes = <usize>load<u32>(state, W_STACKS);
+  const to = load<u32>(panes, TO);
+  for (let i = load<u32>(panes, FIRST); i < to; i++) store<f64>(paneAt(panes, i), load<f64>(paneAt(panes, i)) - ms);
+  if (load<f64>(panes, BEGUN)) store<f64>(panes, load<f64>(panes, BEGUN) - ms, BEGUN);
+}
+
 // @ts-ignore: decorator
 @inline function paneAt(panes: usize, i: u32): usize {
   return <usize>load<u32>(panes, LIST) + <usize>(i * PANE_SIZE);

@@ -129,6 +129,14 @@ function remove(table: usize, at: usize): void {
   free(partition, PARTITION_SIZE, acct);
 }
 
+/** Tells each partition that the clock is set back by so many ms. */
+export function partitionsSetBack(table: usize, ms: f64, setBack: (state: usize, ms: f64) => void): void {
+  const mask = load<u32>(table, MASK);
+  for (let i: u32 = 0; i <= mask; i++) {
+    for (let at = <usize>load<u32>(headAt(table, i)); at; at = <usize>load<u32>(at, NEXT)) setBack(at, ms);
+  }
+}
+
 /** Saves the partitions with their keys, each window by `save`. */
 export function partitionsSave(table: usize, spec: usize, save: (spec: usize, state: usize) => void): void {
   writeU32(load<u32>(table, COUNT));

@@ -44,6 +44,15 @@ export function queuePush(state: usize, ms: f64, acct: usize): bool {
   return true;
 }
 
+/** All times become so many ms earlier. */
+export function queueSetBack(state: usize, ms: f64): void {
+  const to = load<u32>(state, W_QUEUE_TO);
+  for (let i = load<u32>(state, W_QUEUE_FROM); i < to; i++) {
+    const at = <usize>load<u32>(state, W_QUEUE) + (<usize>i << 3);
+    store<f64>(at, load<f64>(at) - ms);
+  }
+}
+
 export function queueSave(state: usize): void {
   const from = load<u32>(state, W_QUEUE_FROM);
   const to = load<u32>(state, W_QUEUE_TO);

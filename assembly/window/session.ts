@@ -89,6 +89,17 @@ export function sessionTick(node: usize, spec: usize, state: usize): void {
   else if (tick <= ctx.nowMs) close(node, spec, state, tick, tick);
 }
 
+/** The clock is set back: the session goes on, and is cut by the new time. */
+export function sessionSetBack(spec: usize, state: usize, ms: f64): void {
+  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
+  if (load<f64>(state, W_END)) store<f64>(state, load<f64>(state, W_END) - ms, W_END);
+  if (!load<u32>(state, W_OPEN)) return;
+  const start = load<f64>(state, W_START) - ms;
+  const length = load<f64>(spec, WINDOW_LENGTH);
+  store<f64>(state, start, W_START);
+  store<f64>(state, alignedEnd(start, load<f64>(spec, WINDOW_UNIT), length, load<u32>(spec, WINDOW_ZONE)) + length, W_TICK);
+}
+
 /** Sets the deadline to when the session may end, unless an earlier one is set: its tick looks again. */
 export function sessionDeadline(node: usize, spec: usize, state: usize, isPending: bool, pending: f64): void {
   if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.EVENT_TIME || !load<u32>(state, W_OPEN)) return;

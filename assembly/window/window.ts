@@ -15,22 +15,22 @@ import {
   NO_INPUT, WINDOW_FLAGS, WINDOW_KIND, WINDOW_PARTITION, WINDOW_TIMESTAMP, WindowFlag, WindowKind, specPrepare,
 } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
-import { rowsFree } from '../rows/store';
+import { rowsFree, rowsSetBack } from '../rows/store';
 import { frameEnter, frameLeave, hold } from './frame';
-import { alignedFire, alignedPush, alignedStart } from './aligned';
+import { alignedFire, alignedPush, alignedSetBack, alignedStart } from './aligned';
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { keptInit } from './kept';
 import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
-import { partitionsFree, partitionsNew } from './partitions';
-import { queueFree } from './queue';
-import { sessionDeadline, sessionPush, sessionTick, sessionWatermark } from './session';
+import { partitionsFree, partitionsNew, partitionsSetBack } from './partitions';
+import { queueFree, queueSetBack } from './queue';
+import { sessionDeadline, sessionPush, sessionSetBack, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
 import { windowLoad, windowSave } from './save';
 import { canStack, stacksFree, stacksOpen } from './stacks';
 import { readTimes } from './times';
-import { W_END, W_PARTITIONS, W_ROWS, W_SET, W_SIZE } from './state';
+import { W_END, W_LAST, W_PARTITIONS, W_ROWS, W_SET, W_SIZE, W_START } from './state';
 
 export function windowOperator(operator: Operator): void {
   operator.open = windowOpen;
@@ -40,6 +40,7 @@ export function windowOperator(operator: Operator): void {
   operator.save = windowSave;
   operator.load = windowLoad;
   operator.free = windowFree;
+  operator.setBack = windowSetBack;
 }
 
 // @ts-ignore: decorator
@@ -252,6 +253,39 @@ function windowWatermark(node: usize, ms: f64): void {
     default: break;
   }
   frameLeave();
+}
+
+/** The clock is set back by so many ms: what windows of processing time hold stays as old as it is. */
+function windowSetBack(node: usize, ms: f64): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  if (isEventTime(spec) || isExhausted(node)) return;
+  const state = <usize>load<u32>(node, N_STATE);
+  switch (load<u32>(spec, WINDOW_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.HOPPING:
+      alignedSetBack(node, spec, state, ms);
+      break;
+    case WindowKind.SLIDING:
+      rowsSetBack(state + W_ROWS, ms);
+      queueSetBack(state, ms);
+      break;
+    case WindowKind.SESSION:
+      sessionSetBack(spec, state, ms);
+      askForTick(node, spec, state);
+      break;
+    case WindowKind.COUNT: timesSetBack(state, ms); break;
+    case WindowKind.STATE:
+      if (load<u32>(state, W_PARTITIONS)) partitionsSetBack(<usize>load<u32>(state, W_PARTITIONS), ms, timesSetBack);
+      else timesSetBack(state, ms);
+      break;
+    default: break;
+  }
+}
+
+/** Of a window that ends with a row: when it began, and its last row; 0 none. */
+function timesSetBack(state: usize, ms: f64): void {
+  if (load<f64>(state, W_START)) store<f64>(state, load<f64>(state, W_START) - ms, W_START);
+  if (load<f64>(state, W_LAST)) store<f64>(state, load<f64>(state, W_LAST) - ms, W_LAST);
 }
 
 /** Frees everything that the window holds. */

@@ -37,18 +37,18 @@ export const systemClock: Clock = {
 const smallStepMs = 1000;
 
 /**
- * Epoch milliseconds that never go back. When the system's clock is set back by more than a second the time goes on from
- * where it was, until the clock has reached it: what waits for a moment would otherwise wait for as long as the clock was
- * ahead.
+ * Epoch milliseconds that go back when their user is ready for that, and never else. When the system's clock is set back by
+ * more than a second the time goes on from where it was until `follow` is called: what waits for a moment would otherwise
+ * wait for as long as the clock was ahead.
  */
 export class SteadyTime {
   #last = Number.NEGATIVE_INFINITY;
   /** Where the time went on from, and what `elapsed` said then; undefined while it is the clock's. */
   #from: { readonly time: number; readonly elapsed: number } | undefined;
 
-  /** `setBack` is told by how many milliseconds the clock was set back. `elapsed` counts milliseconds from anywhere. */
+  /** `setBack` is told that the clock was set back; it must not ask for the time. `elapsed` counts milliseconds from anywhere. */
   constructor(
-    private readonly setBack: (ms: number) => void,
+    private readonly setBack: () => void,
     private readonly clock: () => number = Date.now,
     private readonly elapsed: () => number = () => performance.now(),
   ) {}
@@ -62,9 +62,17 @@ export class SteadyTime {
       this.#last = Math.floor(this.#from.time + this.elapsed() - this.#from.elapsed);
     } else if (this.#last - time > smallStepMs) {
       this.#from = { time: this.#last, elapsed: this.elapsed() };
-      this.setBack(this.#last - time);
+      this.setBack();
     }
     return this.#last;
+  }
+
+  /** Goes by the clock again; returns by how many milliseconds the time is set back. */
+  follow(): number {
+    const before = this.now();
+    this.#from = undefined;
+    this.#last = this.clock();
+    return before - this.#last;
   }
 }
 

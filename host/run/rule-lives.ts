@@ -222,6 +222,8 @@ export class RuleLives {
     const delay = Math.min(this.#options.patrolMs, (change ?? Number.POSITIVE_INFINITY) - now + 1);
     entry.patrol = systemClock.after(delay, () => this.#follow(entry, schedule));
     const isStopped = entry.state.startsWith('stopped');
+    // The clock was set back since: what a run has had of its time is to come once more.
+    if (now < entry.stoppedAt) entry.skipUntil = 0;
     if (schedule.isActive(now)) {
       const isRestarting = entry.nextStartAt > 0;
       if (isStopped && !isRestarting && now >= entry.skipUntil) this.#startAgain(entry);

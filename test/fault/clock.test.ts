@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { eventually, startServer, temporaryFolder } from '../harness.js';
 
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 const windows = {
   tumbling: 'TUMBLINGWINDOW(ms, 100)',
   hopping: 'HOPPINGWINDOW(ms, 200, 100)',
@@ -34,7 +35,7 @@ test('a clock that is set back or forth does not stop windows, nor lets them gro
   const folder = temporaryFolder();
   const lines = (id: string) => readFileSync(join(folder, id), 'utf8').trim().split('\n');
   for (const [id, window] of Object.entries(windows)) {
-    const sql = `SELECT count(*) AS n FROM s GROUP BY ${window}`;
+    const sql = `SELECT count(*) AS n, window_end() AS e FROM s GROUP BY ${window}`;
     const actions = [{ file: { path: join(folder, id) } }];
     assert.is((await server.request('POST', '/rules', { id, sql, actions })).status, 201);
   }
@@ -53,7 +54,18 @@ test('a clock that is set back or forth does not stop windows, nor lets them gro
     }
     const last = JSON.parse(lines('sliding').at(-1) ?? '')[0].n;
     assert.ok(last <= 60, `${what}: the sliding window of 100 ms holds ${last} rows`);
+    for (const id of Object.keys(windows)) {
+      const off = JSON.parse(lines(id).at(-1) ?? '')[0].e - (Date.now() + ms);
+      assert.ok(Math.abs(off) < hourMs, `${what}: the ${id} window ends ${off} ms from the time of the clock`);
+    }
   }
+  // Files of the log turn with the clock, and old ones go.
+  const folderOfLog = join(server.data, 'log');
+  const log = readdirSync(folderOfLog).flatMap((name) => readFileSync(join(folderOfLog, name), 'utf8').split('\n'));
+  const said = log.filter((line) =>
+    /clock of the system was set back by \d+ s: open windows go on as those/.test(line),
+  );
+  assert.ok(said.length > 0, 'it is said in the log');
   assert.is(await server.stop(), 0);
 });
 

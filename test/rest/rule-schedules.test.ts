@@ -115,6 +115,35 @@ test('cron times count only in the period', async () => {
   assert.is((await server.request('DELETE', '/rules/always')).status, 200);
 });
 
+test('a clock that is set back or forth starts and ends rules by the new time', async () => {
+  const minuteBegin = Math.ceil(now() / minute) * minute;
+  moveTo(minuteBegin + 2000);
+  await create('moved', { cron: '@every 1m', duration: '30s' });
+  await reach('moved', 'Running');
+  moveTo(minuteBegin - 20_000);
+  await reach('moved', waiting);
+  moveTo(minuteBegin + 3600_000 + 5000);
+  await reach('moved', 'Running');
+  assert.is((await server.request('DELETE', '/rules/moved')).status, 200);
+});
+
+test('a run that ended by itself comes once more when the clock is set back before it', async () => {
+  const key = { data: [{ a: 1 }], interval: 1, loop: false };
+  assert.is((await server.request('PUT', '/metadata/sources/simulator/confKeys/short', key)).status, 200);
+  const sql = 'CREATE STREAM short (a BIGINT) WITH (TYPE="simulator", CONF_KEY="short")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const minuteBegin = Math.ceil(now() / minute) * minute;
+  moveTo(minuteBegin + 2000);
+  await create('ended', { cron: '@every 1m', duration: '50s' }, { sql: 'SELECT a FROM short' });
+  const first = await reach('ended', 'Stopped', 'done');
+  moveTo(minuteBegin - 24 * 3600_000 + 2000);
+  await eventually('the next run', async () => {
+    const { lastStartTimestamp, message } = await status('ended');
+    return message === 'done' && lastStartTimestamp < first.lastStartTimestamp;
+  });
+  assert.is((await server.request('DELETE', '/rules/ended')).status, 200);
+});
+
 test('before its period a rule knows the first cron time in it', async () => {
   const later = period(hour, 3 * hour);
   await create('later', { cron: '*/10 * * * *', duration: '1m', cronDatetimeRange: [later] });

@@ -83,12 +83,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   );
   readonly #cpuTimes = new CpuTimes();
   readonly #errors = new ErrorLog(this.#all);
-  readonly #time = new SteadyTime((ms) =>
-    this.log.warn(
-      `the clock of the system was set back by ${Math.round(ms / 1000)} s: windows go on by the time before, ` +
-        'until the clock has reached it or the server is started again',
-    ),
-  );
+  // The kernel may be in the middle of a call.
+  readonly #time = new SteadyTime(() => setImmediate(() => this.#work.followClock()));
   readonly #holdWatch = new HoldWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   readonly #stateBounds = new StateBounds(this.#all, () => this.kernel);
@@ -110,7 +106,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       errors: this.#errors,
       stateBounds: this.#stateBounds,
       log: options.log,
-      now: () => this.now(),
+      time: this.#time,
       broken: options.broken,
     });
   }

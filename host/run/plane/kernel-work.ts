@@ -1,6 +1,7 @@
 /** Calls of the kernel that make rows flow, one at a time: input of a source, timers that are due; and what follows each. */
 import type { Kernel } from '../../../kernels/api.js';
 import { KernelError } from '../../../kernels/error.js';
+import type { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
@@ -17,8 +18,8 @@ import type { Waiting } from './waiting.js';
 
 /** A call during which sinks may have got no chance to go on, ms. */
 const busyMs = 100;
-/** Longest delay a timer takes. */
-const maxTimerMs = 2 ** 31 - 1;
+/** A timer does not see that the clock was set forth: so late at most is done what is due then. */
+const maxTimerMs = 5000;
 
 export interface WorkOptions {
   readonly kernel: () => Kernel;
@@ -29,8 +30,8 @@ export interface WorkOptions {
   readonly errors: ErrorLog;
   readonly stateBounds: StateBounds;
   readonly log: Logger;
-  /** Time of rows and windows: epoch ms that never go back. */
-  now(): number;
+  /** Time of rows and windows. */
+  readonly time: SteadyTime;
   /** The kernel broke: nothing in it can be trusted any more. */
   broken(error: unknown): void;
 }
@@ -119,7 +120,7 @@ export class KernelWork {
     if (due >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = due;
-    const delay = Math.min(maxTimerMs, Math.max(0, due - this.options.now()));
+    const delay = Math.min(maxTimerMs, Math.max(0, due - this.options.time.now()));
     this.#timer = setTimeout(() => this.#tick(), delay);
   }
 
@@ -127,9 +128,29 @@ export class KernelWork {
     clearTimeout(this.#timer);
   }
 
+  /** The clock was set back: what the kernel keeps follows it, so that nothing waits for a time that has been. */
+  followClock(): void {
+    const { rules, time, log } = this.options;
+    let ms = 0;
+    this.do(rules, () => {
+      const now = time.now();
+      const kernel = this.options.kernel();
+      kernel.tick(now);
+      ms = time.follow();
+      if (ms > 0) kernel.setClockBack(ms, now);
+    });
+    if (ms <= 0) return;
+    log.warn(
+      `the clock of the system was set back by ${Math.round(ms / 1000)} s: open windows go on as those of the new time, with what they hold`,
+    );
+    clearTimeout(this.#timer);
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    if (!this.isBroken) this.arm();
+  }
+
   #tick(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = this.options.now();
+    const now = this.options.time.now();
     const kernel = this.options.kernel();
     if (kernel.nextDeadline() > now) {
       this.arm();

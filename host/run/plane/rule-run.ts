@@ -30,7 +30,7 @@ import { Waiting, type WaitingHost } from './waiting.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost extends RunningHost {
-  /** Time of rows and windows: epoch ms that never go back. */
+  /** Time of rows and windows, epoch ms. */
   now(): number;
   /** Times are measured for histograms. */
   readonly measuresAll: boolean;

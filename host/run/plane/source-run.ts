@@ -29,7 +29,7 @@ export interface SourceHost {
   readonly log: Logger;
   readonly coalesceMs: number;
   readonly reconnects: Reconnects;
-  /** Time of rows and windows: epoch ms that never go back. */
+  /** Time of rows and windows, epoch ms. */
   now(): number;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;

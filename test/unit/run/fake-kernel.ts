@@ -130,6 +130,7 @@ export class FakeKernel implements Kernel {
   }
 
   tick(): void {}
+  setClockBack(): void {}
 
   flush(): void {}
 
