@@ -21,6 +21,8 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['kernels', ['host/base']],
   ['host/codecs', ['kernels', 'host/base']],
   ['host/connectors', ['host/codecs', 'kernels', 'host/base']],
+  // Code of users.
+  ['host/plugins', ['kernels', 'host/base']],
   // Definitions of streams are checked by the manifests of connectors and formats.
   ['host/sql', ['host/connectors', 'host/codecs', 'host/base']],
   ['host/functions', ['kernels', 'host/base']],

@@ -1,0 +1,18 @@
+/** What is wrong with the bytes of a module, or what of it is not supported or more than allowed. */
+import { HaumeaError } from '../../../base/errors.js';
+
+/** A module that is refused; `offset` is the place in the module, bytes, where there is one. */
+export class WasmError extends HaumeaError {
+  constructor(
+    reason: string,
+    readonly offset?: number,
+  ) {
+    super('general', offset === undefined ? reason : `${reason} (at byte ${offset})`);
+    this.name = 'WasmError';
+  }
+}
+
+/** A module that uses a proposal of WebAssembly that is not supported. */
+export function unsupported(feature: string, offset: number): WasmError {
+  return new WasmError(`the module uses ${feature}, which is not supported`, offset);
+}

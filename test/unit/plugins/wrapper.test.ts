@@ -1,0 +1,269 @@
+/** A function of numbers called for each row of a batch, from Wasm to Wasm. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
+import type { Signature, ValueType } from '../../../host/plugins/wasm/binary/types.js';
+import {
+  Misfit,
+  markOf,
+  reasonAgainst,
+  type WrapperExports,
+  wrapperFor,
+} from '../../../host/plugins/wasm/binary/wrapper.js';
+import { argument, Tag } from '../../../kernels/gen/layouts.js';
+import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
+import { instanceOf, int64Global } from './modules.js';
+
+const rowsAtMost = 64;
+const selAt = 1024;
+const tableAt = 2048;
+const columnsAt = 4096;
+const columnBytes = rowsAtMost * 9;
+const scratchAt = 32_768;
+
+/** Columns in a memory as the kernel lends them, and a wrapper over them. */
+class Batch {
+  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  readonly fuel = int64Global();
+  readonly access: ValueAccess;
+  readonly wrapper: WrapperExports;
+  #scratch = scratchAt;
+
+  /** `call` stands for the guest. */
+  constructor(
+    readonly signature: Signature,
+    call: (...args: never[]) => unknown,
+  ) {
+    this.access = new ValueAccess(this.memory, (size) => {
+      const at = this.#scratch;
+      this.#scratch += (size + 15) & ~15;
+      return at;
+    });
+    const imports = { kernel: { memory: this.memory }, guest: { call, fuel: this.fuel } };
+    this.wrapper = instanceOf(wrapperFor(signature), imports).exports as unknown as WrapperExports;
+    this.wrapper.callFuel.value = 1000n;
+    this.wrapper.batchFuel.value = 1_000_000n;
+  }
+
+  get results(): number {
+    return columnsAt + this.signature.params.length * columnBytes;
+  }
+
+  get resultTags(): number {
+    return this.results + rowsAtMost * 8;
+  }
+
+  /** Writes a column of arguments; one with a single value is a constant. */
+  fill(i: number, values: readonly Value[], isConstant = false): void {
+    const view = this.access.view();
+    const vals = columnsAt + i * columnBytes;
+    const tags = vals + rowsAtMost * 8;
+    const entry = tableAt + i * argument.size;
+    view.setUint32(entry + argument.at.vals, vals, true);
+    view.setUint32(entry + argument.at.tags, tags, true);
+    view.setUint32(entry + argument.at.stride, isConstant ? 0 : 1, true);
+    values.forEach((value, row) => {
+      this.access.view().setUint8(tags + row, this.access.write(vals + row * 8, value));
+    });
+  }
+
+  select(rows: readonly number[]): void {
+    rows.forEach((row, k) => {
+      this.access.view().setUint32(selAt + k * 4, row, true);
+    });
+  }
+
+  run(count: number, from = 0): number {
+    return this.wrapper.run(from, count, selAt, tableAt, this.results, this.resultTags);
+  }
+
+  result(row: number): unknown {
+    const at = this.results + row * 8;
+    const tag = this.access.view().getUint8(this.resultTags + row);
+    const mark = tag === Tag.error ? markOf(this.access.view().getUint32(at, true)) : undefined;
+    if (mark !== undefined && this.access.view().getUint32(at + 4, true) === 0) return mark;
+    return this.access.read(tag, at);
+  }
+}
+
+function calls(
+  signature: Signature,
+  call: (...args: never[]) => unknown,
+  columns: readonly (readonly Value[])[],
+): unknown[] {
+  const batch = new Batch(signature, call);
+  const rows = columns[0]?.length ?? 0;
+  batch.select(Array.from({ length: rows }, (_, row) => row));
+  columns.forEach((values, i) => {
+    batch.fill(i, values);
+  });
+  const marked = batch.run(rows);
+  const results = Array.from({ length: rows }, (_, row) => batch.result(row));
+  assert.is(results.filter((one) => typeof one === 'object' && one !== null && 'misfit' in one).length, marked);
+  return results;
+}
+
+const one = (param: ValueType, result: ValueType): Signature => ({ params: [param], results: [result] });
+const misfit = (reason: keyof typeof Misfit, i = 0) => ({ argument: i, misfit: Misfit[reason] });
+const same = ((x: unknown) => x) as never;
+
+test('a double takes doubles and whole numbers', () => {
+  const results = calls(one('f64', 'f64'), same, [[1.5, -3n, 2n ** 53n + 1n, Number.NaN, Number.POSITIVE_INFINITY]]);
+  assert.equal(results, [1.5, -3, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]);
+});
+
+test('a float takes the nearest number that it has', () => {
+  assert.equal(calls(one('f32', 'f32'), same, [[0.1, 16_777_217n, -1e300]]), [
+    Math.fround(0.1),
+    16_777_216,
+    Number.NEGATIVE_INFINITY,
+  ]);
+});
+
+test('i32 takes whole numbers of its range alone', () => {
+  const values = [
+    7n,
+    -(2n ** 31n),
+    2n ** 31n - 1n,
+    2n ** 31n,
+    -(2n ** 31n) - 1n,
+    2n ** 40n,
+    3,
+    -2.5,
+    2 ** 31,
+    Number.NaN,
+    1e300,
+    true,
+  ];
+  assert.equal(calls(one('i32', 'i32'), same, [values]), [
+    7n,
+    -(2n ** 31n),
+    2n ** 31n - 1n,
+    misfit('range'),
+    misfit('range'),
+    misfit('range'),
+    3n,
+    misfit('fraction'),
+    misfit('range'),
+    misfit('fraction'),
+    misfit('range'),
+    1n,
+  ]);
+});
+
+test('i64 takes all whole numbers, doubles only where they are in its range', () => {
+  const values = [2n ** 63n - 1n, -(2n ** 63n), -(2 ** 63), 2 ** 63, 1e18, 0.5, Number.NEGATIVE_INFINITY, false];
+  assert.equal(calls(one('i64', 'i64'), same, [values]), [
+    2n ** 63n - 1n,
+    -(2n ** 63n),
+    -(2n ** 63n),
+    misfit('range'),
+    10n ** 18n,
+    misfit('fraction'),
+    misfit('range'),
+    0n,
+  ]);
+});
+
+test('what is no number is marked for its error', () => {
+  const odd: Value[] = ['7', new Uint8Array(2), [1n], { a: 1n }, new Instant(5n)];
+  for (const type of ['i32', 'i64', 'f32', 'f64'] as const) {
+    assert.equal(
+      calls(one(type, 'i32'), (() => 0) as never, [odd]),
+      odd.map(() => misfit('type')),
+    );
+  }
+  assert.equal(calls(one('f64', 'f64'), same, [[true]]), [misfit('type')]);
+});
+
+test('NULL and missing arguments give NULL, errors stay themselves, without a call', () => {
+  let count = 0;
+  const add = ((a: number, b: bigint) => {
+    count++;
+    return a + Number(b);
+  }) as never;
+  const broken = new ValueError('broken');
+  const results = calls({ params: ['f64', 'i64'], results: ['f64'] }, add, [
+    [1, null, 2, undefined, null, 3, 'text', 4],
+    [1n, 1n, null, 'text', broken, 'text', null, 2n],
+  ]);
+  assert.equal(results, [2, null, null, null, broken, misfit('type', 1), null, 6]);
+  assert.is(count, 2);
+});
+
+test('rows are those selected, constants have one value for all', () => {
+  const batch = new Batch({ params: ['i64', 'i64'], results: ['i64'] }, ((a: bigint, b: bigint) => a * b) as never);
+  batch.fill(0, [1n, 2n, 3n, 4n]);
+  batch.fill(1, [10n], true);
+  batch.select([3, 1]);
+  assert.is(batch.run(2), 0);
+  assert.equal([batch.result(0), batch.result(1), batch.result(2), batch.result(3)], [undefined, 20n, undefined, 40n]);
+});
+
+test('a function without parameters is called for each row', () => {
+  let count = 0;
+  const batch = new Batch({ params: [], results: ['i32'] }, (() => ++count) as never);
+  batch.select([0, 1, 2]);
+  batch.run(3);
+  assert.equal(
+    [0, 1, 2].map((row) => batch.result(row)),
+    [1n, 2n, 3n],
+  );
+});
+
+test('a trap says its row, and the batch goes on behind it', () => {
+  const batch = new Batch(one('i64', 'i64'), ((x: bigint) => {
+    if (x === 2n) throw new Error('trapped');
+    return x;
+  }) as never);
+  batch.fill(0, [5n, 1n, 2n, 3n]);
+  batch.select([1, 2, 3]);
+  assert.throws(() => batch.run(3), 'trapped');
+  assert.is(batch.wrapper.at.value, 1);
+  assert.is(batch.run(3, 2), 0);
+  assert.equal([batch.result(1), batch.result(3)], [1n, 3n]);
+});
+
+test('each call has its fuel, all together that of the batch', () => {
+  const given: bigint[] = [];
+  const batch = new Batch(one('i64', 'i64'), ((x: bigint) => {
+    given.push(batch.fuel.value);
+    if (x < 0n) throw new Error('trapped');
+    batch.fuel.value = batch.fuel.value - x;
+    return x;
+  }) as never);
+  batch.wrapper.callFuel.value = 100n;
+  batch.wrapper.batchFuel.value = 250n;
+  batch.fill(0, [40n, 100n, -1n, 9n]);
+  batch.select([0, 1, 2, 3]);
+  assert.throws(() => batch.run(4), 'trapped');
+  assert.is(batch.wrapper.batchFuel.value, 10n);
+  batch.run(4, 3);
+  assert.equal(given, [100n, 100n, 100n, 10n]);
+  assert.is(batch.wrapper.batchFuel.value, 1n);
+});
+
+test('what is no function of numbers with one result is refused with the reason', () => {
+  assert.is(reasonAgainst(one('f64', 'i32')), undefined);
+  assert.throws(() => wrapperFor(one('v128', 'i32')), "(v128) -> i32 can't be called for each row: v128 is no number");
+  assert.throws(
+    () => wrapperFor({ params: [], results: [] }),
+    "() -> nothing can't be called for each row: it gives no result",
+  );
+  assert.throws(() => wrapperFor({ params: ['i32'], results: ['i32', 'f64'] }), 'it gives 2 results');
+  assert.throws(() => wrapperFor({ params: new Array(65).fill('i32'), results: ['i32'] }), 'it has 65 parameters');
+});
+
+test('a wrapper needs the memory, the function and its fuel alone', () => {
+  const { imports, exports } = inspect(wrapperFor({ params: ['i32', 'f32'], results: ['f64'] }));
+  assert.equal(
+    imports.map(({ module, name }) => `${module}.${name}`),
+    ['kernel.memory', 'guest.call', 'guest.fuel'],
+  );
+  assert.equal(
+    exports.map(({ name }) => name),
+    ['run', 'at', 'callFuel', 'batchFuel'],
+  );
+});
+
+test.run();
