@@ -24,6 +24,12 @@ const argumentsOf: Readonly<Record<Exclude<WindowKind, 'state'>, readonly Argume
   count: [{ name: 'count' }, { name: 'interval', isOptional: true }],
 };
 
+/** Longest window, ms: a thousand years. Its begin and end are times that clocks know, wherever it lies. */
+const longestMs = 365_250 * 86_400_000;
+/** Most rows of a counting window, and most windows that a row may be in: each of them is sent by itself. */
+const mostRows = 0xffff_ffff;
+const mostWindows = 1_000_000;
+
 /** Tells whether a window begins at the current token. */
 export function atWindow(cursor: Cursor): boolean {
   if (cursor.token.kind !== 'word' || !windowKinds.has(cursor.token.upper)) return false;
@@ -60,7 +66,7 @@ function parseUnit(cursor: Cursor, window: string): TimeUnit {
 }
 
 function parseNumbers(cursor: Cursor, kind: Exclude<WindowKind, 'state'>, unit: TimeUnit | null): number[] {
-  const largest = Math.floor(Number.MAX_SAFE_INTEGER / (unit === null ? 1 : timeUnitMs[unit]));
+  const largest = unit === null ? mostRows : longestMs / timeUnitMs[unit];
   const args: number[] = [];
   for (const argument of argumentsOf[kind]) {
     if (args.length > 0) {
@@ -76,6 +82,11 @@ function parseNumbers(cursor: Cursor, kind: Exclude<WindowKind, 'state'>, unit: 
     const previous = args[0];
     if (kind === 'count' && previous !== undefined && value > previous) {
       throw cursor.unexpected(`an interval of at most the count ${previous}`);
+    }
+    if (kind === 'hopping' && previous !== undefined && previous / value > mostWindows) {
+      throw cursor.unexpected(
+        `a hop of at least ${Math.ceil(previous / mostWindows)}: a row may be in ${mostWindows} windows at most`,
+      );
     }
     cursor.advance();
     args.push(value);

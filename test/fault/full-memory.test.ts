@@ -51,7 +51,22 @@ for (const [what, sql, options] of growing) {
   });
 }
 
-for (const [what, sql, options] of growing) {
+/** What statements take that no memory holds: a new partition with each row for ever, windows of years and of 10^9 rows. */
+const endless: typeof growing = [
+  ['a partition of each row', 'SELECT lag(id) OVER (PARTITION BY newuuid()) AS before FROM flood'],
+  [
+    'an open window of each row',
+    'SELECT count(*) AS n FROM flood GROUP BY STATEWINDOW(id >= 0, id < 0) OVER (PARTITION BY newuuid())',
+  ],
+  ['a hopping window of years', 'SELECT count(*) AS n FROM flood GROUP BY newuuid(), HOPPINGWINDOW(dd, 7300, 365)'],
+  ['a sliding window of years', 'SELECT id, text FROM flood GROUP BY SLIDINGWINDOW(dd, 36500) OVER (WHEN id = 99)'],
+  ['a delay of years', 'SELECT text FROM flood GROUP BY SLIDINGWINDOW(ss, 1, 100000000)'],
+  ['a session of years', 'SELECT text FROM flood GROUP BY SESSIONWINDOW(dd, 3650, 3650)'],
+  ['10^9 rows', 'SELECT text FROM flood GROUP BY COUNTWINDOW(1000000000)'],
+  ['each 10th of 10^9 rows', 'SELECT collect(text) AS t FROM flood GROUP BY COUNTWINDOW(1000000000, 10)'],
+];
+
+for (const [what, sql, options] of [...growing, ...endless]) {
   test(`${what} that reaches the bound of its rule ends it, and harms no other`, async () => {
     const opened = openEngine();
     opened.stream('CREATE STREAM flood () WITH (TYPE="simulator", CONF_KEY="flood", SHARED="true", TIMESTAMP="id")', {

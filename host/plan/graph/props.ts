@@ -1,4 +1,5 @@
 /** Reads the properties of operators. Errors name the property; who reads adds the node. */
+import { reasonOf } from '../../base/errors.js';
 import type { GraphNode } from '../../model/engine.js';
 import type { Expr, Join, Select, SelectItem, Span, TableRef } from '../../sql/ast.js';
 import { parseExpression, parseSelect } from '../../sql/parser.js';
@@ -77,9 +78,18 @@ export function windowOf(node: GraphNode): NonNullable<Select['window']> {
   }
   const numbers = takesInterval && hasInterval ? [size, interval] : [size];
   const parameters = type === 'countwindow' ? numbers : [unitOf(node), ...numbers];
-  const { window } = parseSelect(`SELECT * FROM s GROUP BY ${type}(${parameters.join(', ')})`);
+  const { window } = parsed(`SELECT * FROM s GROUP BY ${type}(${parameters.join(', ')})`);
   if (window === null) throw new Error(`${type} is no window`);
   return window;
+}
+
+/** A statement that the user has not written: where in it a number is wrong says nothing. */
+function parsed(text: string): Select {
+  try {
+    return parseSelect(text);
+  } catch (error) {
+    throw refuse(reasonOf(error).replace(/^line \d+ column \d+: /, ''));
+  }
 }
 
 const windowTypes = ['tumblingwindow', 'hoppingwindow', 'slidingwindow', 'sessionwindow', 'countwindow'];

@@ -153,6 +153,30 @@ test('event time: rows are in order before they are joined with a table, whose r
   assert.equal(plan.topology.edges.source_places, ['op_j', 'op_also']);
 });
 
+test('lengths of windows that cannot be are refused with the node and the bound', () => {
+  const reasonOf = (props: object): string => {
+    const nodes = { src: named('demo'), w: operator('window', props), sink };
+    try {
+      planOf(nodes, { src: ['w'], w: ['sink'] });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'planned';
+  };
+  assert.is(
+    reasonOf({ type: 'countwindow', size: 2 ** 32 }),
+    'node w (window): found "4294967296", expected the count, a whole number from 1 to 4294967295',
+  );
+  assert.is(
+    reasonOf({ type: 'hoppingwindow', unit: 'ms', size: 10_000_000, interval: 1 }),
+    'node w (window): found "1", expected a hop of at least 10: a row may be in 1000000 windows at most',
+  );
+  assert.is(
+    reasonOf({ type: 'slidingwindow', unit: 'dd', size: 1_000_000 }),
+    'node w (window): found "1000000", expected the length, a whole number from 0 to 365250',
+  );
+});
+
 test('an explanation names the operators as the graph does', () => {
   const nodes = { src: named('demo'), w: count, g: byA, s: sum, sink };
   const text = explainRule(ruleWith(nodes, { src: ['w'], w: ['g'], g: ['s'], s: ['sink'] }), streams, noFold);

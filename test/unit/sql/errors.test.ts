@@ -57,6 +57,30 @@ const complaints: [string, string][] = [
     'SELECT a FROM s GROUP BY COUNTWINDOW(2, 5)',
     'line 1 column 41: found "5", expected an interval of at most the count 2',
   ],
+  [
+    'SELECT a FROM s GROUP BY COUNTWINDOW(4294967296)',
+    'line 1 column 38: found "4294967296", expected the count, a whole number from 1 to 4294967295',
+  ],
+  [
+    'SELECT a FROM s GROUP BY TUMBLINGWINDOW(dd, 365251)',
+    'line 1 column 45: found "365251", expected the length, a whole number from 1 to 365250',
+  ],
+  [
+    'SELECT a FROM s GROUP BY SESSIONWINDOW(hh, 1, 8766001)',
+    'line 1 column 47: found "8766001", expected the timeout, a whole number from 1 to 8766000',
+  ],
+  [
+    'SELECT a FROM s GROUP BY SLIDINGWINDOW(ss, 1, 99999999999999999999)',
+    'line 1 column 47: found "99999999999999999999", expected the delay, a whole number from 0 to 31557600000',
+  ],
+  [
+    'SELECT a FROM s GROUP BY HOPPINGWINDOW(ms, 1000000000, 1)',
+    'line 1 column 56: found "1", expected a hop of at least 1000: a row may be in 1000000 windows at most',
+  ],
+  [
+    'SELECT a FROM s GROUP BY TUMBLINGWINDOW(ms, -5)',
+    'line 1 column 45: found "-", expected the length, a whole number from 1 to 31557600000000',
+  ],
   ['SELECT a FROM s LEFT t', 'line 1 column 22: found "t", expected JOIN after LEFT'],
   [
     'SELECT a FROM s CROSS JOIN t ON x = y',
