@@ -349,6 +349,8 @@ export type NodePlan =
       count: number;
       time: number;
       when: Operand;
+      /** Register that takes what the condition gives for each row: all rows pass then. */
+      judged: number | null;
       name: string;
     }
   /**

@@ -142,6 +142,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
           count: plan.count,
           time: plan.time,
           when: operand(plan.when),
+          judged: plan.judged ?? NONE,
         }),
         sendsErrors,
         isShareable: false,

@@ -4,6 +4,8 @@
 // Below a window the messages are counted of which a row passes, all rows of one are judged with the same count; without a
 // condition the rows.
 //
+// With a register for what the condition gives all rows pass, as they do to a window that the condition decides to send.
+//
 //   state   count u64 | time i64 (epoch ms, 0 none) | begun u32 | failOff u32 | failLen u32 | 0 u32 | time of the message i64
 import * as ctx from '../flow/context';
 import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
@@ -14,7 +16,7 @@ import {
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
-import { HITS_CONDITION, HITS_COUNT, HITS_TIME, HITS_WHEN } from '../gen/analytic-layouts';
+import { HITS_CONDITION, HITS_COUNT, HITS_JUDGED, HITS_TIME, HITS_WHEN } from '../gen/analytic-layouts';
 import { allocZeroed, free } from '../mem/alloc';
 import { COL_HAS_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf, setAt, span, tagAt, valAt } from '../mem/layout';
 import { blockOf, strideOf, tagsOf, valsOf } from '../ops/operand';
@@ -96,6 +98,8 @@ function hitsPush(node: usize): void {
   const count = blockOf(load<u16>(spec, HITS_COUNT));
   const time = blockOf(load<u16>(spec, HITS_TIME));
   const when = <u32>load<u16>(spec, HITS_WHEN);
+  const judgedTo = <u32>load<u16>(spec, HITS_JUDGED);
+  const judged: usize = judgedTo == OPERAND_NONE ? 0 : blockOf(judgedTo);
   const outer = ctx.sel;
   const n = ctx.selLen;
   const before = ctx.rowErrors;
@@ -117,12 +121,14 @@ function hitsPush(node: usize): void {
     // Behind the last row that passed there is room for this one, which the program then sees alone.
     store<u32>(kept + (<usize>passed << 2), row);
     if (before && tagAt(before, row) == Tag.ERROR) {
+      if (judged) setAt(judged, row, Tag.NULL, 0);
       setAt(errors, row, Tag.ERROR, valAt(before, row));
       passed++;
       failed++;
       continue;
     }
     setAt(errors, row, Tag.NULL, 0);
+    if (judged) setAt(judged, row, Tag.NULL, 0);
     setAt(count, row, Tag.I64, load<u64>(state, COUNT));
     setAt(time, row, Tag.I64, load<u64>(state, TIME));
     mark(count);
@@ -132,7 +138,13 @@ function hitsPush(node: usize): void {
     if (condition != OPERAND_NONE) {
       const tag = load<u8>(tagsOf(program, condition) + row * strideOf(condition));
       const val = load<u64>(valsOf(program, condition) + (<usize>(row * strideOf(condition)) << 3));
-      if (tag <= Tag.NULL || (tag == Tag.BOOL && !val)) continue;
+      if (judged && (tag != Tag.BOOL || !val)) {
+        setAt(judged, row, tag, val);
+        passed++;
+        continue;
+      }
+      if (judged) setAt(judged, row, tag, val);
+      else if (tag <= Tag.NULL || (tag == Tag.BOOL && !val)) continue;
       if (tag != Tag.BOOL) {
         if (tag == Tag.ERROR) fail(offOf(val), lenOf(val));
         else failNotBoolean();
@@ -158,6 +170,10 @@ function hitsPush(node: usize): void {
       store<u64>(state, load<u64>(state, COUNT) + 1, COUNT);
       store<i64>(state, timeOf(program, when, row), TIME);
     } else if (hits == 1) store<i64>(state, timeOf(program, when, row), MESSAGE_TIME);
+  }
+  if (judged) {
+    store<u8>(judged, 0, COL_UNIFORM);
+    store<u8>(judged, 0, COL_HAS_RAW);
   }
   if (passed) {
     if (isOfMessage && condition != OPERAND_NONE && !load<u32>(state, BEGUN)) {

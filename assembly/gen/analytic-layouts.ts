@@ -73,14 +73,16 @@ export const FUNCTION_SIZE: usize = 16;
 export const FUNCTION_STATE: usize = 20;
 export const FUNCTION_SIZE_OF: u32 = 24;
 
-// hitsSpec, 8 bytes. Spec of a hits node.
+// hitsSpec, 10 bytes. Spec of a hits node.
 //
 //   0    condition u16   operand, 0xffff none: all rows pass
 //   2    count u16   register: rows that passed before
 //   4    time u16   register: time of the newest of them, epoch ms
 //   6    when u16   operand: time of a row, 0xffff the clock
+//   8    judged u16   register that takes what the condition gives for each row, all of which pass; 0xffff none: rows pass for which it holds
 export const HITS_CONDITION: usize = 0;
 export const HITS_COUNT: usize = 2;
 export const HITS_TIME: usize = 4;
 export const HITS_WHEN: usize = 6;
-export const HITS_SIZE_OF: u32 = 8;
+export const HITS_JUDGED: usize = 8;
+export const HITS_SIZE_OF: u32 = 10;

@@ -95,9 +95,7 @@ class Analyser {
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
     const ordered = statement.ordered(distinct);
     const rows = expand === null ? ordered : statement.expanded(ordered, expand);
-    const [first] = relations;
-    const timeOfHit = (isOfWindow: boolean): Value =>
-      first === undefined ? values.null() : timeOfHits(first, isEventTime, isOfWindow, values);
+    const timeOfHit = (isOfWindow: boolean): Value => timeOfHits(relations, isEventTime, isOfWindow, values);
     const root = withAnalytics(withHits({ kind: 'project', input: statement.limited(rows), row }, timeOfHit));
     return { root, row, isOfMessages, ...timesOf(select, relations, isEventTime, values) };
   }

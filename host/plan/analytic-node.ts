@@ -29,7 +29,7 @@ export function analyticNode(
 
 /** The node that counts hits; the path knows the counts before it judges. */
 export function hitsNode(
-  { hits, condition, time }: Extract<Logical, { kind: 'hits' }>,
+  { hits, condition, clause, time }: Extract<Logical, { kind: 'hits' }>,
   path: Path,
   name: string,
 ): NodePlan {
@@ -39,5 +39,7 @@ export function hitsNode(
   const when = time.kind === 'const' ? NONE : builder.operand(time);
   const judged = condition === null ? NONE : builder.operand(condition);
   const program = builder.finishOrNull();
-  return { kind: 'hits', input: path.input, program, condition: judged, ...registers, when, name };
+  const result = condition !== null && clause === 'over' ? path.takeRegister() : null;
+  if (condition !== null && result !== null) path.keep(condition, reg(result));
+  return { kind: 'hits', input: path.input, program, condition: judged, ...registers, when, judged: result, name };
 }

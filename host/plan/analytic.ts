@@ -1,7 +1,7 @@
 /**
  * Where functions that look back are computed: by operators of their own, which pass all rows on. On rows as they come, before
- * anything is left out of them; what is made of aggregates, of a window or of rows that were looked up, when these are there; numbers of rows
- * after HAVING; columns that changed last of all.
+ * anything is left out of them; what is made of aggregates, of a window or of rows that were looked up, when these are there; numbers of rows,
+ * and what takes in the rows of the result alone, after HAVING; columns that changed last of all.
  */
 import { refuse } from './errors.js';
 import { chainOf, type Logical, levelOf, valuesOf } from './logical.js';
@@ -31,7 +31,7 @@ export function withAnalytics(root: Project): Project {
   const found = analyticsIn([...valuesOf(root), ...own.flatMap(valuesOf).toReversed()]);
   if (found.length === 0) return root;
   const lookedUp = new Set(chain.flatMap((node) => (node.kind === 'lookup' ? [node.source.index] : [])));
-  const placeOf = placing(lookedUp);
+  const placeOf = placing(lookedUp, new Set(analyticsIn(beforeResult([root, ...own]))));
   for (const node of chain) {
     if (node.kind !== 'filter' || node.clause !== 'having') continue;
     const late = analyticsIn(valuesOf(node)).some((value) => placeOf(value) === 'having');
@@ -54,13 +54,24 @@ export function withAnalytics(root: Project): Project {
   return input === undefined ? root : { ...root, input };
 }
 
-/** Says for each function where it is computed: no earlier than those that it is computed of. */
-function placing(lookedUp: ReadonlySet<number>): (value: AnalyticValue) => Place {
+/** Values that are asked for before it is known which rows the result is made of. */
+function beforeResult(nodes: readonly Logical[]): Value[] {
+  const isLate = (node: Logical): boolean => node.kind === 'project' || isAfterNumbers(node);
+  const early = nodes.filter((node) => !isLate(node)).flatMap(valuesOf);
+  return [...early, ...aggregatesIn(nodes.filter(isLate).flatMap(valuesOf))];
+}
+
+/**
+ * Says for each function where it is computed: no earlier than those that it is computed of.
+ * @param early functions that are asked for before the rows of the result are known
+ */
+function placing(lookedUp: ReadonlySet<number>, early: ReadonlySet<AnalyticValue>): (value: AnalyticValue) => Place {
   const known = new Map<AnalyticValue, number>();
   const visit = (value: AnalyticValue): number => {
     const before = known.get(value);
     if (before !== undefined) return before;
-    const own = value.fn === 'changedItem' || value.fn === 'changedColumns' ? 'output' : ownPlace(value, lookedUp);
+    const own =
+      value.fn === 'changedItem' || value.fn === 'changedColumns' ? 'output' : ownPlace(value, lookedUp, early);
     const place = Math.max(places.indexOf(own), ...analyticsIn(childrenOf(value)).map(visit));
     known.set(value, place);
     return place;
@@ -68,8 +79,8 @@ function placing(lookedUp: ReadonlySet<number>): (value: AnalyticValue) => Place
   return (value) => places[visit(value)] ?? 'output';
 }
 
-function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>): Place {
-  if (value.fn === 'rowNumber') return 'having';
+function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>, early: ReadonlySet<AnalyticValue>): Place {
+  if (value.fn === 'rowNumber' || (value.isOfResult && !early.has(value))) return 'having';
   const isLater = value.isAfterWindow || sourcesIn(value).some((source) => lookedUp.has(source));
   return isLater ? 'window' : 'rows';
 }
@@ -120,4 +131,16 @@ function analyticsIn(values: readonly Value[]): AnalyticValue[] {
   };
   values.forEach(visit);
   return found;
+}
+
+/** Aggregates that the values are computed of. */
+function aggregatesIn(values: readonly Value[]): Value[] {
+  const seen = new Set<Value>();
+  const visit = (value: Value): void => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    childrenOf(value).forEach(visit);
+  };
+  values.forEach(visit);
+  return [...seen].filter(({ kind }) => kind === 'aggregate');
 }

@@ -43,6 +43,9 @@ export interface Clause {
   hasAnalytics: boolean;
 }
 
+/** Functions that take in the rows of the result, beside those of `present`. */
+const ofResult: ReadonlySet<AnalyticName> = new Set(['incCollect', 'incMergeAgg']);
+
 export class Binder {
   constructor(
     private readonly values: Values,
@@ -166,7 +169,9 @@ export class Binder {
     const { implementation } = definition;
     if ('analytic' in implementation) {
       const { analytic, present } = implementation;
-      return present ? this.bindPresent(expr, analytic, clause) : this.bindAnalytic(expr, analytic, clause);
+      return present
+        ? this.bindPresent(expr, analytic, clause)
+        : this.bindAnalytic(expr, analytic, clause, ofResult.has(analytic));
     }
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
@@ -245,7 +250,7 @@ export class Binder {
     const isSum = fn === 'accSum' || fn === 'accAvg';
     const isExtreme = fn === 'accMaxBy' || fn === 'accMinBy';
     let isAbsent: Value = values.null();
-    const accumulated = this.bindAnalytic(expr, fn, clause, ([value = values.null()]) => {
+    const accumulated = this.bindAnalytic(expr, fn, clause, true, ([value = values.null()]) => {
       isAbsent = values.op('logic.isNull', [value]);
       if (isExtreme) return [value, value];
       return [isSum ? values.op('cast.toFloat', [value]) : value];
@@ -253,11 +258,15 @@ export class Binder {
     return values.op('logic.case', [], [isAbsent, values.null(), accumulated]);
   }
 
-  /** @param argsOf what the function gets for the arguments of the call */
+  /**
+   * @param isOfResult it takes in the rows that the result is made of
+   * @param argsOf what the function gets for the arguments of the call
+   */
   private bindAnalytic(
     expr: Extract<Expr, { kind: 'call' }>,
     fn: AnalyticName,
     clause: Clause,
+    isOfResult: boolean,
     argsOf: (args: readonly Value[]) => readonly Value[] = (args) => args,
   ): Value {
     const { values, scope } = this;
@@ -279,7 +288,7 @@ export class Binder {
     const keys = order.map(({ expr: key, descending }) => ({ value: this.bind(key, inner), descending }));
     const make = (args: readonly Value[], size = 0, own: AnalyticName = fn) =>
       lookingBack(
-        { fn: own, args, size, partition, when, order: keys },
+        { fn: own, args, size, partition, when, order: keys, isOfResult },
         { scope, values, place: clause.place, name, span },
       );
     const [first, second] = expr.args;

@@ -107,6 +107,7 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       return [['AnalyticFuncsPlan', `Funcs:[ ${all(node.values)} ]`]];
     case 'hits': {
       if (node.condition === null) return [];
+      if (node.clause === 'over') return [];
       const op = node.clause === 'having' ? 'HavingPlan' : 'FilterPlan';
       return [[op, `Condition:{ ${show(node.condition)} }, StateFuncs:[ ${all(node.hits)} ]`]];
     }

@@ -17,14 +17,16 @@ export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value):
   const own = (nodes: readonly Logical[]) => nodes.filter(({ kind }) => kind !== 'derive').flatMap(valuesOf);
   if (hitsIn(own([...chain, root])).length === 0) return root;
   const judged = new Set<HitValue>();
-  const replaced = chain.map((node): Logical => {
-    if (node.kind !== 'filter' || (node.clause !== 'where' && node.clause !== 'having')) return node;
-    const hits = hitsIn([node.condition]);
+  const replaced = chain.flatMap((node): Logical[] => {
+    const asked = askedBy(node);
+    if (asked === null) return [node];
+    const { input, condition, clause } = asked;
+    const hits = hitsIn([condition]);
     for (const hit of hits) judged.add(hit);
-    const { input, condition, clause } = node;
-    return hits.length === 0
-      ? node
-      : { kind: 'hits', input, condition, clause, hits, time: timeOf(clause === 'having') };
+    if (hits.length === 0) return [node];
+    const counting: Logical = { kind: 'hits', input, condition, clause, hits, time: timeOf(clause === 'having') };
+    // The window gets all rows, with what the condition gave for them.
+    return clause === 'over' ? [counting, node] : [counting];
   });
   const isLeft = (hit: HitValue): boolean => !judged.has(hit);
   const sorted = replaced.findIndex((node) => node.kind === 'sort' && hitsIn(valuesOf(node)).some(isLeft));
@@ -47,6 +49,17 @@ export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value):
     const time = timeOf(left.some(({ isAfterWindow }) => isAfterWindow));
     input = { kind: 'hits', input, condition: null, clause: null, hits: left, time };
   }
+}
+
+/** The condition of the node that may depend on hits. */
+function askedBy(
+  node: Logical,
+): (Pick<Extract<Logical, { kind: 'hits' }>, 'input' | 'clause'> & { condition: Value }) | null {
+  if (node.kind === 'filter' && node.clause !== 'qualify' && node.clause !== 'case') {
+    return { input: node.input, condition: node.condition, clause: node.clause };
+  }
+  if (node.kind !== 'window' || node.window.kind !== 'sliding' || node.window.trigger === null) return null;
+  return { input: node.input, condition: node.window.trigger, clause: 'over' };
 }
 
 /** Hits that the values are computed of, each once. */

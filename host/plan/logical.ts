@@ -122,12 +122,15 @@ export type Logical = Labelled &
     | { kind: 'compute'; input: Logical; values: Value[] }
     /** Computes functions that look back at the rows before, for all that stands above it. */
     | { kind: 'analytic'; input: Logical; values: AnalyticValue[] }
-    /** Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a row. */
+    /**
+     * Counts the rows, or messages, that get past a condition which may depend on that; null: all of them. `time`: of a row.
+     * Of OVER (WHEN …) all rows go on, with what the condition gives.
+     */
     | {
         kind: 'hits';
         input: Logical;
         condition: Value | null;
-        clause: 'where' | 'having' | null;
+        clause: 'where' | 'filter' | 'having' | 'over' | null;
         hits: HitValue[];
         time: Value;
       }

@@ -5,7 +5,7 @@ import { ofPresent } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
 import { type AnalyticValue, childrenOf, sourcesIn, type Value, type Values } from './value.js';
 
-type Call = Pick<AnalyticValue, 'fn' | 'args' | 'size' | 'partition' | 'when' | 'order'>;
+type Call = Pick<AnalyticValue, 'fn' | 'args' | 'size' | 'partition' | 'when' | 'order' | 'isOfResult'>;
 
 interface Context {
   readonly scope: Scope;
@@ -21,9 +21,10 @@ interface Context {
  * The value of the call. It looks at rows as they come, before they are joined: at those of the stream whose columns it names, else
  * at those of all streams. A joined row has what it gave for the row of that stream, else for the first one that is there.
  */
-export function lookingBack({ fn, args, size, partition, when, order }: Call, context: Context): Value {
+export function lookingBack({ fn, args, size, partition, when, order, isOfResult }: Call, context: Context): Value {
   const { scope, values, place, name, span } = context;
-  const plain = values.analytic(fn, args, size, partition, when, order);
+  const isLate = isOfResult && scope.sources.length === 1;
+  const plain = values.analytic(fn, args, size, partition, when, order, isLate);
   if (scope.sources.length === 1 || plain.isAfterWindow || fn === 'rowNumber') return plain;
   const streams = scope.sources.filter(({ isTable }) => !isTable);
   const used = sourcesIn(plain);

@@ -60,6 +60,9 @@ export function lower(
   };
 }
 
+/** What the operators are called that count hits for a clause; the one before a window is no step of its own. */
+const hitSteps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
+
 class Lowering {
   readonly nodes: NodePlan[] = [];
   readonly chains: Chain[] = [];
@@ -272,7 +275,8 @@ class Lowering {
   /** Passes rows as a filter does, and leaves what stood before each of them in two registers. */
   private addHits(node: Extract<Logical, { kind: 'hits' }>): void {
     for (const hit of node.hits) this.held.add(hit);
-    const step = node.clause === null ? null : node.clause === 'having' ? 'having' : 'filter';
+    if (node.clause === 'over' && node.condition !== null) this.held.add(node.condition);
+    const step = node.clause === null ? null : hitSteps[node.clause];
     this.push(hitsNode(node, this.path, step ?? 'hits'), step);
   }
 

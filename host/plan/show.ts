@@ -82,7 +82,7 @@ function showNode(node: NodePlan): string[] {
       return [
         ...showOps(node.program),
         `r${node.count}, r${node.time} = rows that passed and time ${show(node.when)} of the newest`,
-        `keep ${show(node.condition)}`,
+        node.judged === null ? `keep ${show(node.condition)}` : `r${node.judged} = ${show(node.condition)}`,
       ];
     }
     case 'limit':

@@ -6,7 +6,7 @@ import { functionDefinitions, hostNumber, resolveFunction } from '../functions/r
 import { isUtc } from '../functions/time-zone.js';
 import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
-import { firstPresent } from './joined-row.js';
+import { firstPresent, ofPresent } from './joined-row.js';
 import type { Place, Scope } from './scope.js';
 import type { Relation } from './source.js';
 import type { HitValue, Value, Values, WindowPart } from './value.js';
@@ -154,24 +154,38 @@ function windowPart(part: WindowPart, call: Call, context: SpecialContext): Valu
 }
 
 /** Clauses in which hits are told, each with its own count. */
-const hitClauses: ReadonlySet<string> = new Set(['SELECT', 'WHERE', 'HAVING', 'ORDER BY']);
+const hitClauses: ReadonlySet<string> = new Set(['SELECT', 'WHERE', 'HAVING', 'ORDER BY', 'FILTER', 'OVER (WHEN …)']);
 
 function bindHit(part: HitValue['part'], isOfWindow: boolean, call: Call, context: SpecialContext): Value {
   const name = call.name.toLowerCase();
   const { clause, place, window, isGrouped, values, scope } = context;
   if (!hitClauses.has(clause))
     throw refuse(`${name} tells of rows that were sent, which ${clause} does not know`, call.span);
-  if (scope.sources.length > 1) throw notSupported(`${name}() in a join`, call.span);
+  const isBeforeWindow = clause === 'OVER (WHEN …)' || clause === 'FILTER';
+  if (scope.sources.length > 1 && !isOfWindow && !isBeforeWindow) throw notSupported(`${name}() in a join`, call.span);
   if (isOfWindow && place !== 'window') throw refuse(`the aggregate ${name} is not allowed in ${clause}`, call.span);
-  if (!isOfWindow && (window !== null || isGrouped)) {
+  if (!isOfWindow && !isBeforeWindow && (window !== null || isGrouped)) {
     throw refuse(`${name} is not allowed in an aggregate query, use last_agg_hit_${part}`, call.span);
   }
   return values.hit(part, clause === 'ORDER BY' ? 'SELECT' : clause, isOfWindow);
 }
 
 /** Time of a row, or of what a window gave, for hits. */
-export function timeOfHits(source: Relation, isEventTime: boolean, isOfWindow: boolean, values: Values): Value {
-  return isOfWindow ? values.window('end') : source.rowTime(isEventTime);
+export function timeOfHits(
+  relations: readonly Relation[],
+  isEventTime: boolean,
+  isOfWindow: boolean,
+  values: Values,
+): Value {
+  if (isOfWindow) return values.window('end');
+  const streams = relations.filter(({ isTable }) => !isTable);
+  const [only, other] = streams;
+  if (only !== undefined && other === undefined) return only.rowTime(isEventTime);
+  // Before they are joined, each row is of one stream.
+  return firstPresent(
+    values,
+    streams.map((stream) => ofPresent(values, stream, stream.rowTime(isEventTime))),
+  );
 }
 
 /** The row's own timestamp as epoch milliseconds. */

@@ -102,7 +102,7 @@ export class Statement {
     const gathered: Logical = {
       kind: 'window',
       input: filtered(root, filter === null ? null : single(filter, 'FILTER'), 'filter'),
-      window: specOf(select.window, values, (condition) => single(condition, 'a condition of the window')),
+      window: specOf(select.window, values, single),
       timestamp,
       where: null,
       keys: [],
@@ -175,7 +175,7 @@ export class Statement {
     const groups: Logical = {
       kind: 'window',
       input,
-      window: specOf(window, values, (condition) => binder.bind(condition, rowClause('a condition of the window'))),
+      window: specOf(window, values, (condition, name) => binder.bind(condition, rowClause(name))),
       timestamp,
       where: isFirst ? null : where,
       keys,

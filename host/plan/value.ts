@@ -58,6 +58,8 @@ export type AnalyticValue = Common & {
   readonly when: Value | null;
   /** ORDER BY of row_number: the order in which rows are numbered. */
   readonly order: readonly SortKey[];
+  /** It sees the rows of the result, unless something before them asks for it. */
+  readonly isOfResult: boolean;
 };
 /**
  * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what comes
@@ -146,10 +148,11 @@ export class Values {
     partition: readonly Value[] = [],
     when: Value | null = null,
     order: readonly SortKey[] = [],
+    isOfResult = false,
   ): AnalyticValue {
     const ids = (some: readonly Value[]) => some.map(({ id }) => id).join();
     const orders = order.map(({ value, descending }) => `${value.id}${descending ? 'd' : ''}`).join();
-    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders})`;
+    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders}${isOfResult ? ';result' : ''})`;
     const children = [...args, ...partition, ...(when === null ? [] : [when]), ...order.map(({ value }) => value)];
     return this.intern(key, children, false, (common) => ({
       ...common,
@@ -160,6 +163,7 @@ export class Values {
       partition,
       when,
       order,
+      isOfResult,
     }));
   }
 
@@ -209,10 +213,10 @@ export class Values {
       );
     }
     if (value.kind === 'analytic') {
-      const { fn, args, size, partition, when, order } = value;
+      const { fn, args, size, partition, when, order, isOfResult } = value;
       const one = (child: Value) => this.rewrite(child, change, done);
       const keys = order.map((key) => ({ ...key, value: one(key.value) }));
-      rebuilt = this.analytic(fn, args.map(one), size, partition.map(one), inner(when), keys);
+      rebuilt = this.analytic(fn, args.map(one), size, partition.map(one), inner(when), keys, isOfResult);
     }
     const result = change(rebuilt);
     done.set(value, result);

@@ -62,11 +62,16 @@ export function checkWindow(
 }
 
 /** Without a window every row is one. */
-export function specOf(clause: WindowClause | null, values: Values, bind: (expr: Expr) => Value): WindowSpec {
+export function specOf(
+  clause: WindowClause | null,
+  values: Values,
+  bindIn: (expr: Expr, clause: string) => Value,
+): WindowSpec {
   if (clause === null) return { kind: 'row' };
   const { kind, unit, args, conditions, over, span } = clause;
   const unitMs = unit === null ? 1 : timeUnitMs[unit];
   const [first = 0, second] = args;
+  const bind = (condition: Expr) => bindIn(condition, 'a condition of the window');
   switch (kind) {
     case 'tumbling':
       return { kind, unitMs, lengthMs: first * unitMs };
@@ -77,7 +82,7 @@ export function specOf(clause: WindowClause | null, values: Values, bind: (expr:
         kind,
         lengthMs: first * unitMs,
         delayMs: (second ?? 0) * unitMs,
-        trigger: over?.when ? bind(over.when) : null,
+        trigger: over?.when ? bindIn(over.when, 'OVER (WHEN …)') : null,
       };
     case 'session':
       return { kind, unitMs, maxMs: first * unitMs, timeoutMs: (second ?? 0) * unitMs };

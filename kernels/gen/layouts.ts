@@ -18,7 +18,7 @@ export const partitionSpec = layout(12, {"keys":0,"keysAt":4,"entrySize":8}, {"k
 export const functionSpec = layout(24, {"fn":0,"dst":2,"partition":4,"when":6,"args":8,"argsAt":12,"size":16,"state":20}, {"fn":"u16","dst":"u16","partition":"u16","when":"u16","args":"u32","argsAt":"u32","size":"u32"});
 
 /** Spec of a hits node. */
-export const hitsSpec = layout(8, {"condition":0,"count":2,"time":4,"when":6}, {"condition":"u16","count":"u16","time":"u16","when":"u16"});
+export const hitsSpec = layout(10, {"condition":0,"count":2,"time":4,"when":6,"judged":8}, {"condition":"u16","count":"u16","time":"u16","when":"u16","judged":"u16"});
 
 /** Bit in the end of a message that is the text of an error in the place of a result. */
 export const errorBit = 2147483648;

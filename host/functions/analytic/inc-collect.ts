@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'array',
   nulls: 'handles',
-  doc: 'List of the values so far; null where the value is null. It grows with the rows.',
+  doc: 'List of the values so far in rows of the result; null where the value is null. It grows with the rows.',
   example: 'inc_collect(power)',
   analytic: 'incCollect',
 });

@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'bigint',
   nulls: 'handles',
-  doc: 'Count of the values so far; null where the value is null.',
+  doc: 'Count of the values so far in rows of the result; null where the value is null.',
   example: 'inc_count(power)',
   analytic: 'accCount',
   present: true,

@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'any',
   nulls: 'handles',
-  doc: 'Largest of the numbers, texts or datetimes so far; null where the value is null.',
+  doc: 'Largest of the numbers, texts or datetimes so far in rows of the result; null where the value is null.',
   example: 'inc_max(power)',
   analytic: 'accMaxBy',
   present: true,

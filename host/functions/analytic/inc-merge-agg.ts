@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'struct',
   nulls: 'handles',
-  doc: 'The objects so far as one, of equal members the last; null where the value is null.',
+  doc: 'The objects so far in rows of the result as one, of equal members the last; null where the value is null.',
   example: 'inc_merge_agg(object)',
   analytic: 'incMergeAgg',
 });

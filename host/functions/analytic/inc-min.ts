@@ -6,7 +6,7 @@ export default defineFunction({
   args: [{ name: 'value', type: 'any' }],
   returns: 'any',
   nulls: 'handles',
-  doc: 'Smallest of the numbers, texts or datetimes so far; null where the value is null.',
+  doc: 'Smallest of the numbers, texts or datetimes so far in rows of the result; null where the value is null.',
   example: 'inc_min(power)',
   analytic: 'accMinBy',
   present: true,
