@@ -75,7 +75,10 @@ export function resolveFunction(
   for (const [i, value] of args.entries()) {
     const spec = definition.args[Math.min(i, definition.args.length - 1)];
     if (spec === undefined || matches(spec.type, value)) continue;
-    throw new HaumeaError('plan', `function ${key}: argument ${i + 1} (${spec.name}) must be a ${spec.type}`);
+    throw new HaumeaError(
+      'plan',
+      `function ${key}: argument ${i + 1} (${spec.name}) must be ${/^[aeiou]/.test(spec.type) ? 'an' : 'a'} ${spec.type}`,
+    );
   }
   const reason = definition.check?.(args);
   if (reason !== undefined) throw new HaumeaError('plan', `function ${key}: ${reason}`);

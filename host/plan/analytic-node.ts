@@ -27,6 +27,14 @@ export function analyticNode(
   return { kind: 'analytic', input: path.input, program: builder.finishOrNull(), functions, ttlMs, name: 'analytic' };
 }
 
+/** What the operators are called that count hits for a clause; the one before a window is no step of its own. */
+export const hitSteps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
+
+/** What those above know of the node that counts hits. */
+export function toldBy({ hits, condition, clause }: Extract<Logical, { kind: 'hits' }>): Value[] {
+  return clause === 'over' && condition !== null ? [...hits, condition] : [...hits];
+}
+
 /** The node that counts hits; the path knows the counts before it judges. */
 export function hitsNode(
   { hits, condition, clause, time }: Extract<Logical, { kind: 'hits' }>,

@@ -1,7 +1,8 @@
 /** Resolves the names of an expression and replaces operators and functions by what computes them. */
 import { aggregates, ops } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
-import type { LiteralArg } from '../functions/define.js';
+import { HaumeaError } from '../base/errors.js';
+import type { FunctionDefinition, LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
@@ -155,7 +156,7 @@ export class Binder {
   /** What a call that makes rows makes them of; null for any other expression. */
   rowsOf(expr: Expr, clause: Clause): { list: Value; of: 'elements' | 'members' } | null {
     if (expr.kind !== 'call' || !isRowMaker(expr)) return null;
-    const { name, implementation } = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
+    const { name, implementation } = this.resolve(expr);
     if (expr.over !== null) throw refuse(`OVER cannot follow ${name}, which is no analytic function`, expr.span);
     if (expr.filter !== null) throw refuse(`FILTER cannot follow ${name}, which is no aggregate`, expr.span);
     const [arg] = expr.args;
@@ -163,9 +164,18 @@ export class Binder {
     return { list: this.bindArgument(arg, clause), of: implementation.rows };
   }
 
+  /** The function that is called; a wrong call is refused with its place. */
+  private resolve({ name, args, span }: Extract<Expr, { kind: 'call' }>): FunctionDefinition {
+    try {
+      return resolveFunction(name, args.map(literalOf), this.context.functionOwner);
+    } catch (error) {
+      throw error instanceof HaumeaError && error.kind === 'plan' ? refuse(error.message, span) : error;
+    }
+  }
+
   private bindCall(expr: Extract<Expr, { kind: 'call' }>, clause: Clause): Value {
     const { span } = expr;
-    const definition = resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
+    const definition = this.resolve(expr);
     const { implementation } = definition;
     if ('analytic' in implementation) {
       const { analytic, present } = implementation;
@@ -232,7 +242,7 @@ export class Binder {
     clause: Clause,
   ): { prefix: string; ignoreNull: Value; values: Expr[] } {
     const { span } = expr;
-    resolveFunction(expr.name, expr.args.map(literalOf), this.context.functionOwner);
+    this.resolve(expr);
     if (!clause.hasAnalytics) throw refuse(`changed_cols looks back at other rows, which ${clause.name} cannot`, span);
     if (expr.over !== null) throw refuse('OVER cannot follow changed_cols, which gives several columns', span);
     if (expr.filter !== null) throw refuse('FILTER cannot follow changed_cols', span);

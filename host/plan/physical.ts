@@ -2,7 +2,7 @@
 import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
-import { analyticNode, hitsNode } from './analytic-node.js';
+import { analyticNode, hitSteps, hitsNode, toldBy } from './analytic-node.js';
 import { delayNode } from './delay.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
@@ -59,9 +59,6 @@ export function lower(
     rows: lowering.rows,
   };
 }
-
-/** What the operators are called that count hits for a clause; the one before a window is no step of its own. */
-const hitSteps = { where: 'filter', filter: 'windowFilter', having: 'having', over: null } as const;
 
 class Lowering {
   readonly nodes: NodePlan[] = [];
@@ -274,8 +271,7 @@ class Lowering {
 
   /** Passes rows as a filter does, and leaves what stood before each of them in two registers. */
   private addHits(node: Extract<Logical, { kind: 'hits' }>): void {
-    for (const hit of node.hits) this.held.add(hit);
-    if (node.clause === 'over' && node.condition !== null) this.held.add(node.condition);
+    for (const value of toldBy(node)) this.held.add(value);
     const step = node.clause === null ? null : hitSteps[node.clause];
     this.push(hitsNode(node, this.path, step ?? 'hits'), step);
   }
