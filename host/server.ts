@@ -151,7 +151,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     confKeyLayers: (source, key) => confKeys.layers(source, key),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
-    functionOwner: (name) => functions.ownerOf(name),
+    brought: (name) => functions.find(name),
     access,
   };
   const logs = new LogTree(log, folders.log);

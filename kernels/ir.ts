@@ -463,6 +463,8 @@ export interface RulePlan {
   operators: OperatorPlan[];
   /** Output columns of the rule in the order of the SELECT, for /rules/{id}/schema. */
   outputFields: string[];
+  /** Functions of users that the programs call, by number, with the name that each was called by. */
+  brought?: [number: number, name: string][];
   /** What the user should know of the statement although it runs, a sentence each. */
   warnings?: string[];
 }

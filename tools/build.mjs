@@ -19,7 +19,14 @@ const entries = {
 
 /** Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at once. */
 const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const external = [...Object.keys(optionalDependencies), 'bufferutil', 'utf-8-validate', 're2js'];
+const external = [
+  ...Object.keys(optionalDependencies),
+  'bufferutil',
+  'utf-8-validate',
+  're2js',
+  'quickjs-emscripten-core',
+  '@jitl/quickjs-ng-wasmfile-release-sync',
+];
 
 /** A chunk stays this long after it fell out of use: a running server may still load it. */
 const oldChunkMs = 3_600_000;

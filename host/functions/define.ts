@@ -6,6 +6,7 @@ import type { HostColumns } from '../../kernels/api.js';
 import { type AggregateName, aggregates, type OpName } from '../../kernels/gen/ops.js';
 import type { AnalyticName } from '../../kernels/ir.js';
 import { Instant, ValueError } from '../../kernels/value.js';
+import type { UserFunction } from '../plugins/define.js';
 
 /** What a literal argument must be; arguments that are not literals are checked when rows arrive. */
 export type ArgType = 'any' | 'number' | 'int' | 'string' | 'boolean' | 'datetime';
@@ -52,7 +53,9 @@ export type Implementation =
   /** A function that looks back at the rows before; of `present` the result is null in rows without a value. */
   | { analytic: AnalyticName; present?: true }
   /** The planner replaces the call. */
-  | { special: Special };
+  | { special: Special }
+  /** Code that a user brought. */
+  | { user: UserFunction };
 
 export interface FunctionDetails {
   name: string;
@@ -94,6 +97,7 @@ export function defineFunction(details: FunctionDetails & Implementation): Funct
   const shared = { name, aliases, category, args, returns, nulls, doc, example, isVolatile, isZoned, check };
   if ('op' in details) return { ...shared, implementation: { op: details.op, imm: details.imm } };
   if ('call' in details) return { ...shared, implementation: { call: details.call } };
+  if ('user' in details) return { ...shared, implementation: { user: details.user } };
   if ('rows' in details) return { ...shared, implementation: { rows: details.rows } };
   if ('analytic' in details) {
     return { ...shared, implementation: { analytic: details.analytic, present: details.present } };

@@ -3,10 +3,19 @@ import type { HostColumns } from '../../kernels/api.js';
 import type { OpName } from '../../kernels/gen/ops.js';
 import { HaumeaError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
+import type { FindBrought, UserFunction } from '../plugins/define.js';
+import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
 import { definitions } from './gen/index.js';
 import { plannedFunctions } from './planned.js';
 import { beginWork } from './regexp-work.js';
+
+/** What somebody brought under a name; without `run` nothing runs it yet. */
+export interface Brought {
+  /** `service shop` */
+  readonly owner: string;
+  readonly run?: UserFunction | undefined;
+}
 
 const byName = new Map<string, FunctionDefinition>();
 const hostCalls: ((columns: HostColumns) => void)[] = [];
@@ -48,12 +57,12 @@ export function functionNames(): string[] {
 /**
  * Checks a call's name, number of arguments and literal arguments and returns the function.
  * Throws a `plan` error that names the function: unknown, not supported yet, or wrongly called.
- * @param ownerOf says who brings a function that is not built in
+ * @param brought finds a function that is not built in
  */
 export function resolveFunction(
   name: string,
   args: readonly LiteralArg[],
-  ownerOf: (name: string) => string | undefined = () => undefined,
+  brought: FindBrought = () => undefined,
 ): FunctionDefinition {
   const key = name.toLowerCase();
   const definition = byName.get(key);
@@ -63,8 +72,10 @@ export function resolveFunction(
       checkCount(key, args.length, planned[0], planned[1]);
       throw new HaumeaError('plan', `function ${key} is not supported yet`);
     }
-    const owner = ownerOf(name);
-    if (owner !== undefined) {
+    const found = brought(name);
+    if (found?.run !== undefined) return broughtDefinition(found.run, args.length);
+    if (found !== undefined) {
+      const { owner } = found;
       throw new HaumeaError('plan', `function ${name} (${owner}) can't be called in rules, which is not supported yet`);
     }
     const meant = nearest(key, functionNames());
@@ -85,6 +96,23 @@ export function resolveFunction(
   return definition;
 }
 
+function broughtDefinition(user: UserFunction, count: number): FunctionDefinition {
+  const { name, owner, args } = user;
+  checkCount(name, count, args.min, args.max);
+  return {
+    name,
+    category: owner,
+    args: [{ name: 'values', type: 'any', optional: true, variadic: true }],
+    returns: 'any',
+    nulls: 'handles',
+    doc: '',
+    example: '',
+    // Nobody knows what it keeps from one call to the next.
+    isVolatile: true,
+    implementation: { user },
+  };
+}
+
 /** Number under which the kernel calls a host function. */
 export function hostNumber(definition: FunctionDefinition): number {
   const number = hostNumbers.get(definition);
@@ -94,7 +122,7 @@ export function hostNumber(definition: FunctionDefinition): number {
 
 /** Name of the function that has this number. */
 export function hostFunctionName(number: number): string {
-  return hostNames[number] ?? `host#${number}`;
+  return userFunctionName(number) ?? hostNames[number] ?? `host#${number}`;
 }
 
 /** Name of the function that the operation is, undefined when it is none, or one of several. */

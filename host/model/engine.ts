@@ -4,6 +4,7 @@
  */
 import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { SecretSources } from '../base/secret-ref.js';
+import type { FindBrought, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow } from './figures.js';
 import type { TraceStrategy, Traces } from './traces.js';
@@ -132,8 +133,8 @@ export interface Catalog {
   /** Names of the configuration keys of a source. */
   confKeyNames?(source: string): readonly string[];
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
-  /** Who brings a function that is not built in: `service shop`. */
-  functionOwner?(name: string): string | undefined;
+  /** What users brought under the name of a function. */
+  readonly brought?: FindBrought;
   /** What connectors may reach; any file without it. */
   readonly access?: Access;
 }
@@ -219,6 +220,8 @@ export interface Engine {
    * not to be waited for.
    */
   sourceChanged?(name: string): Promise<void>;
+  /** The code of a user's functions was replaced for running rules as well, or taken away (null). */
+  functionsChanged?(owner: string, functions: readonly UserFunction[] | null): void;
   /** Connections of all rules that are not stopped. */
   connectionUses(): ConnectionUse[];
   /** Traces a running rule from now on, or no longer with null. Throws HaumeaError `state` when it does not run. */

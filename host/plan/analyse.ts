@@ -74,7 +74,7 @@ class Analyser {
     const isGrouped = makesGroups(select);
     const scope = new Scope(relations, inRowOrder(joins, relations), values, select);
     const window = select.window?.kind ?? null;
-    const { functionOwner } = catalog;
+    const { brought } = catalog;
     const ruleId = rule.id;
     const { timezone: zone } = rule.options;
     const binder = new Binder(values, scope, {
@@ -82,7 +82,7 @@ class Analyser {
       scope,
       ruleId,
       zone,
-      functionOwner,
+      brought,
       isEventTime,
       window,
       isGrouped,

@@ -5,6 +5,7 @@ import { HaumeaError } from '../base/errors.js';
 import type { FunctionDefinition, LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
+import type { UserFunction } from '../plugins/define.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
 import { refuse } from './errors.js';
@@ -167,7 +168,7 @@ export class Binder {
   /** The function that is called; a wrong call is refused with its place. */
   private resolve({ name, args, span }: Extract<Expr, { kind: 'call' }>): FunctionDefinition {
     try {
-      return resolveFunction(name, args.map(literalOf), this.context.functionOwner);
+      return resolveFunction(name, args.map(literalOf), this.context.brought);
     } catch (error) {
       throw error instanceof HaumeaError && error.kind === 'plan' ? refuse(error.message, span) : error;
     }
@@ -185,7 +186,9 @@ export class Binder {
     }
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
-    if (expr.filter !== null) throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
+    const isUserAggregate = 'user' in implementation && implementation.user.isAggregate;
+    if (expr.filter !== null && !isUserAggregate)
+      throw refuse(`FILTER cannot follow ${definition.name}, which is no aggregate`, span);
     if ('rows' in implementation) {
       throw refuse(`${definition.name} makes rows: it stands alone in the SELECT list, outside of expressions`, span);
     }
@@ -197,6 +200,7 @@ export class Binder {
         (arg) => this.bind(arg, clause),
       );
     }
+    if ('user' in implementation) return this.bindUser(expr, implementation.user, clause);
     const args = expr.args.map((arg) => this.bindArgument(arg, clause));
     const isVolatile = definition.isVolatile ?? false;
     if ('call' in implementation) {
@@ -234,6 +238,15 @@ export class Binder {
     const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (takesRow) args.push(this.rowOf(null, expr, inner));
     return this.values.aggregate(fn, args, filter);
+  }
+
+  /** A function that a user brought. Nobody knows what it keeps from one call to the next: each call stays one of its own. */
+  private bindUser(expr: Extract<Expr, { kind: 'call' }>, user: UserFunction, clause: Clause): Value {
+    this.values.brought.set(user.number, user.name);
+    const args = user.isAggregate
+      ? expr.args.map((arg) => this.bindAggregate({ ...expr, args: [arg] }, 'collect', clause))
+      : expr.args.map((arg) => this.bindArgument(arg, clause));
+    return this.values.op('call.host', [], args, user.number, true);
   }
 
   /** Arguments of changed_cols: prefix of the names, whether nulls are no change, the values. */

@@ -36,6 +36,7 @@ interface Planned {
   outputFields: readonly string[];
   remarks: readonly string[];
   physical: Physical;
+  brought: ReadonlyMap<number, string>;
 }
 
 /**
@@ -44,7 +45,7 @@ interface Planned {
  * @param fold evaluates constant expressions; see Kernel.evaluate
  */
 export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): RulePlan {
-  const { sources, roots, outputFields, remarks, physical } = plan(rule, catalog, fold);
+  const { sources, roots, outputFields, remarks, physical, brought } = plan(rule, catalog, fold);
   const { graph } = rule;
   return {
     sources: sources
@@ -58,6 +59,7 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...outputFields],
+    ...(brought.size === 0 ? {} : { brought: [...brought] }),
     warnings: [...remarks, ...warningsOf(roots)],
   };
 }
@@ -108,7 +110,14 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
   const better = filterBeforeJoin(filterBeforeLookup(streamFirst(single)));
   const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];
-  return { sources, roots: better, outputFields, remarks, physical: lower(better, rule, values, sources) };
+  return {
+    sources,
+    roots: better,
+    outputFields,
+    remarks,
+    physical: lower(better, rule, values, sources),
+    brought: values.brought,
+  };
 }
 
 /** Each SELECT is a root for all of the actions. */
@@ -116,7 +125,7 @@ function planStatement(
   rule: RuleDefinition,
   catalog: Catalog,
   values: Values,
-): Omit<Planned, 'physical' | 'outputFields'> {
+): Pick<Planned, 'sources' | 'roots' | 'remarks'> {
   const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values);
   const actions = rule.actions.map((_action, i) => i);
   return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };

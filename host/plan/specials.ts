@@ -4,6 +4,7 @@ import type { ConstValue } from '../../kernels/ir.js';
 import { arity, type FunctionDefinition, type Special } from '../functions/define.js';
 import { functionDefinitions, hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
+import type { FindBrought } from '../plugins/define.js';
 import type { Expr, WindowKind } from '../sql/ast.js';
 import { notSupported, refuse } from './errors.js';
 import { firstPresent, ofPresent } from './joined-row.js';
@@ -20,8 +21,8 @@ export interface SpecialContext {
   ruleId: string;
   /** Time zone of the rule, by its name. */
   zone: string;
-  /** Who brings a function that is not built in. */
-  functionOwner: ((name: string) => string | undefined) | undefined;
+  /** Finds what users brought. */
+  brought: FindBrought | undefined;
   isEventTime: boolean;
   /** Kind of the rule's window, null without one. */
   window: WindowKind | null;

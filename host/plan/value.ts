@@ -86,6 +86,8 @@ export type Value =
 
 /** Makes the values of one rule. */
 export class Values {
+  /** Functions of users that are called, by number, with the names they are called by. */
+  readonly brought = new Map<number, string>();
   private readonly known = new Map<string, Value>();
   /** What `delayed` made, with the time until which a row waits for it. */
   readonly delays = new Map<Value, OpValue>();

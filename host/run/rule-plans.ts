@@ -83,8 +83,11 @@ export class RulePlans {
   ): { start: RuleStart; redact: Redact } {
     const catalog = catalogFor(rule, this.catalog);
     const isCurrent =
-      kept !== undefined && streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]);
+      kept !== undefined &&
+      streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]) &&
+      (kept.plan.brought ?? []).every(([number, name]) => catalog.brought?.(name)?.run?.number === number);
     const plan = isCurrent ? kept.plan : this.make(rule).plan;
+    const functions = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     const { sources, lookups, sinks, redact } = connectorSpecs(rule, plan, catalog);
     const { bufferLength, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
@@ -93,7 +96,8 @@ export class RulePlans {
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
-    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...limits, zone }, redact };
+    const more = { ...limits, ...(functions.length === 0 ? {} : { functions }) };
+    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone }, redact };
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

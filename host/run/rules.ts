@@ -17,6 +17,7 @@ import type {
 } from '../model/engine.js';
 import { failureIn, type RuleLatencies, type TableRow } from '../model/figures.js';
 import type { TraceStrategy } from '../model/traces.js';
+import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import { usesOf } from './connection-uses.js';
 import type { AtWork } from './link/heartbeat.js';
@@ -240,6 +241,12 @@ export class Rules implements Engine, PlaneListener {
 
   sourceChanged(name: string): Promise<void> {
     return this.#tables.follow(name);
+  }
+
+  functionsChanged(owner: string, functions: readonly UserFunction[] | null): void {
+    for (const plane of this.planes.all) {
+      plane.command({ kind: 'replace', owner, functions: functions === null ? null : [...functions] });
+    }
   }
 
   setTrace(id: string, strategy: TraceStrategy | null): void {

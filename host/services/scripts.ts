@@ -3,6 +3,8 @@ import { Script } from 'node:vm';
 import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
 import type { RecordShape } from '../meta/records.js';
+import type { ScriptCode, UserFunction } from '../plugins/define.js';
+import { newUserNumber } from '../plugins/numbers.js';
 import { type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
 
@@ -22,6 +24,9 @@ export interface DescribedScript {
 }
 
 export class ScriptService extends InstalledService<ScriptRecord> {
+  readonly #runnable = new Map<string, UserFunction & { readonly code: ScriptCode }>();
+  #versions = 0;
+
   describe(id: string): DescribedScript {
     return inContext('describe javascript function error', () => {
       if (!this.records.has(id)) throw new HaumeaError('general', `${this.kind} ${id} is not found`);
@@ -38,6 +43,24 @@ export class ScriptService extends InstalledService<ScriptRecord> {
     if (script === '') throw new HaumeaError('general', `javascript function ${id}: script is required`);
     checkScript(id, script);
     return { description: textOf(body, 'description'), script, isAgg, folder: '' };
+  }
+
+  /** Each text of a script has a number of its own: rules that run keep what they started with. */
+  runnable(id: string): UserFunction {
+    const { script, isAgg } = this.get(id);
+    const known = this.#runnable.get(id);
+    if (known !== undefined && known.code.script === script && known.isAggregate === isAgg) return known;
+    const made = {
+      name: id,
+      owner: `${this.kind} ${id}`,
+      number: newUserNumber(id),
+      code: { kind: 'javascript', name: id, version: ++this.#versions, script },
+      entry: id,
+      isAggregate: isAgg,
+      args: { min: 0, max: null },
+    } as const;
+    this.#runnable.set(id, made);
+    return made;
   }
 
   protected override functionsOf(id: string): readonly string[] {

@@ -9,7 +9,7 @@ import type { Items, SectionName } from './document.js';
 export interface DependencyLookup {
   source(name: string): StreamDefinition | undefined;
   /** Who brings a function: `javascript function area`. */
-  functionOwner?(name: string): string | undefined;
+  brought?(name: string): { readonly owner: string } | undefined;
 }
 
 /** Sections of what brings functions, by the kind that leads the name of an owner. */
@@ -107,7 +107,7 @@ class Picker {
   }
 
   #function(name: string): void {
-    const owner = this.#lookup.functionOwner?.(name);
+    const owner = this.#lookup.brought?.(name)?.owner;
     if (owner === undefined) return;
     for (const [kind, section, prefix] of ownerSections) {
       if (owner.startsWith(`${kind} `)) this.#pick(section, prefix + owner.slice(kind.length + 1));

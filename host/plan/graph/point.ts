@@ -57,7 +57,7 @@ export function binderAt(point: Point, { rule, catalog, values }: Context, items
     scope,
     ruleId: rule.id,
     zone: rule.options.timezone,
-    functionOwner: catalog.functionOwner,
+    brought: catalog.brought,
     isEventTime: rule.options.isEventTime,
     window: point.window,
     isGrouped: point.flow === 'groups',

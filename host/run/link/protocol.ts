@@ -8,6 +8,7 @@ import type { Details, Level } from '../../base/log.js';
 import type { Decode } from '../../codecs/define.js';
 import type { Metrics } from '../../model/figures.js';
 import type { TraceRecord, TraceStrategy } from '../../model/traces.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { Answer, Ask } from './questions.js';
 
 /** A stream as the data plane needs it: connector, properties, decoding. */
@@ -57,6 +58,8 @@ export interface RuleStart {
   /** In the order of `plan.lookups`. */
   lookups?: LookupSpec[];
   sinks: SinkSpec[];
+  /** Those of users that its programs call. */
+  functions?: UserFunction[];
   /** Errors go to the sinks in the place of data. */
   sendError: boolean;
   /** Bytes a sink may have waiting before the sources are stopped. */
@@ -87,6 +90,8 @@ export type Command =
   | { kind: 'stop'; run: number }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
+  /** What rules have of the code that had the name is replaced between two batches; with null each call is an error. */
+  | { kind: 'replace'; owner: string; functions: UserFunction[] | null }
   /** Ends all rules and then the thread. */
   | { kind: 'close' };
 

@@ -10,11 +10,14 @@ import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { UserFunction } from '../../plugins/define.js';
+import { isUserNumber } from '../../plugins/numbers.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { Notice, RuleStart, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
+import { CodeWatch } from './code-watch.js';
 import { CpuTimes } from './cpu-times.js';
 import { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
@@ -37,6 +40,7 @@ import { type Starvation, StarvationWatch } from './starvation.js';
 import { StateBounds } from './state-bounds.js';
 import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
+import { UserCalls } from './user-calls.js';
 import type { Waiting } from './waiting.js';
 
 export interface PlaneOptions {
@@ -77,6 +81,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
+  readonly #userCalls: UserCalls;
   readonly #traces = new TraceRecorder(
     () => this.kernel,
     (trace) => this.options.tell({ kind: 'trace', trace }),
@@ -98,6 +103,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.paths = options.paths ?? AllowedPaths.any();
     this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
+    const codeWatch = new CodeWatch(options.log, (owner, reason) => {
+      for (const rule of this.#all) if (rule.functions.some((one) => one.owner === owner)) this.failed(rule, reason);
+    });
+    this.#userCalls = new UserCalls((owner) => codeWatch.hostOf(owner));
     this.#work = new KernelWork({
       kernel: () => this.kernel,
       rules: this.#all,
@@ -138,16 +147,23 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** Starts a rule; tells of `started` or `failed`. */
   async start(start: RuleStart): Promise<void> {
     const entry = { isStopped: false, start };
+    const { functions = [] } = start;
+    let isUsing = false;
     this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
       const lookups = (start.lookups ?? []).map(({ type }) => this.askedPart(type).load());
       await Promise.all([...sinks, ...lookups, ...start.sources.map(({ type }) => loadConnector('source', type))]);
+      await this.#userCalls.use(functions);
+      isUsing = true;
       this.#starting.delete(start.run);
-      if (entry.isStopped) this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
-      else this.#link(start);
+      if (entry.isStopped) {
+        this.#userCalls.release(functions);
+        this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
+      } else this.#link(start);
     } catch (error) {
       this.#starting.delete(start.run);
+      if (isUsing) this.#userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
     }
   }
@@ -160,6 +176,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true);
     this.options.tell({ kind: 'stopped', run, metrics, losses });
+  }
+
+  /** Gives rules the code that took the place of what they call. */
+  async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
+    try {
+      await this.#userCalls.replace(owner, functions);
+    } catch (error) {
+      this.log.error(`${owner} was replaced, but the new one does not load: ${reasonOf(error)}`);
+    }
   }
 
   /** Follows the input of a run from now on, or no longer. */
@@ -352,7 +377,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   call(fn: number, args: HostColumns): void {
-    this.options.call(fn, args);
+    if (isUserNumber(fn)) this.#userCalls.call(fn, args);
+    else this.options.call(fn, args);
   }
 
   /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */
@@ -406,6 +432,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       this.#errors.end(rule);
       this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
       rule.release();
+      this.#userCalls.release(rule.functions);
     }
     const end = await endParts(rule, {
       isGraceful,

@@ -9,6 +9,7 @@ import { allOf, type Redact } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { connectorFor } from '../../connectors/index.js';
 import type { TableRow } from '../../model/figures.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
 import { Gathering, gathersMessages } from './gathering.js';
@@ -58,6 +59,8 @@ export interface RuleHost extends RunningHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
+const noFunctions: readonly UserFunction[] = [];
+
 export class RuleRun implements SinkHost, RunningRule {
   readonly id: string;
   readonly run: number;
@@ -66,6 +69,8 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly flushTimeoutMs: number | undefined;
   readonly isDebug: boolean;
   readonly maxStateBytes: number;
+  /** See `RuleStart`. */
+  readonly functions: readonly UserFunction[];
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
@@ -98,6 +103,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.isDebug = start.isDebug === true;
     this.#isTable = start.isTable === true;
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
+    this.functions = start.functions ?? noFunctions;
     this.operators = host.sameOperators(start.plan.operators);
   }
 

@@ -91,6 +91,8 @@ async function take(message: ToPlane): Promise<void> {
       return running.stop(message.run);
     case 'trace':
       return running.trace(message.run, message.order);
+    case 'replace':
+      return running.replace(message.owner, message.functions);
     case 'close':
       await running.close();
       // After what still waits to be sent.

@@ -1,0 +1,58 @@
+/**
+ * Functions that users bring, as plugins or scripts: what a rule knows of one, and the form in which a data plane runs their
+ * code. The code is plain data that goes from thread to thread.
+ */
+import type { HostColumns } from '../../kernels/api.js';
+
+/** A script with a function of the same name. */
+export interface ScriptCode {
+  readonly kind: 'javascript';
+  readonly name: string;
+  /** Tells it from what had the name before; never used twice. */
+  readonly version: number;
+  readonly script: string;
+}
+
+export type UserCode = ScriptCode;
+
+/** A function that somebody brought. */
+export interface UserFunction {
+  /** As rules call it. */
+  readonly name: string;
+  /** Who brings it, as errors have it: `wasm plugin scale`. */
+  readonly owner: string;
+  /** Under which the kernel calls it. */
+  readonly number: number;
+  readonly code: UserCode;
+  /** What it is called in the code. */
+  readonly entry: string;
+  /** It gets a list for each argument: the values of the rows of a group. */
+  readonly isAggregate: boolean;
+  /** Smallest and largest number of arguments; null: any number. */
+  readonly args: { readonly min: number; readonly max: number | null };
+}
+
+/** What somebody brought under a name; without `run` nothing runs it yet. */
+export interface Brought {
+  /** `service shop` */
+  readonly owner: string;
+  readonly run?: UserFunction | undefined;
+}
+
+/** Finds what users brought, by its name in any letter case. */
+export type FindBrought = (name: string) => Brought | undefined;
+
+/** What loaded code tells. */
+export interface CodeHost {
+  /** A line for the log. */
+  log(line: string): void;
+  /** A call had to be ended: by time, memory, a trap. */
+  fault(reason: string): void;
+}
+
+/** Code that a data plane has loaded. */
+export interface LoadedCode {
+  /** Runs one of its functions over the rows of a batch; each row gets a result or an error. */
+  call(entry: string, columns: HostColumns): void;
+  close(): void;
+}

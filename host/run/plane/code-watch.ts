@@ -1,0 +1,42 @@
+/** Looks after the code of users in a data plane: takes its log lines, and ends rules whose code has to be ended again and again. */
+import type { Logger } from '../../base/log.js';
+import type { CodeHost } from '../../plugins/define.js';
+
+/** So many faults within `faultMs`, and nothing else than a stop helps. */
+const maxFaults = 10;
+const faultMs = 10_000;
+/** Lines of one owner within a second; what comes faster is left out and counted. */
+const maxLines = 100;
+
+export class CodeWatch {
+  /** @param stop ends all rules that use code of the owner */
+  constructor(
+    private readonly log: Logger,
+    private readonly stop: (owner: string, reason: string) => void,
+  ) {}
+
+  /** What the code of an owner is to tell. */
+  hostOf(owner: string): CodeHost {
+    let faults: number[] = [];
+    let second = 0;
+    let lines = 0;
+    return {
+      log: (line) => {
+        const now = Math.floor(Date.now() / 1000);
+        if (now !== second) {
+          if (lines > maxLines) this.log.warn(`${owner}: ${lines - maxLines} lines were left out`);
+          second = now;
+          lines = 0;
+        }
+        if (lines++ < maxLines) this.log.info(`${owner}: ${line}`);
+      },
+      fault: (reason) => {
+        const now = Date.now();
+        faults = [...faults.filter((at) => now - at < faultMs), now];
+        if (faults.length < maxFaults) return;
+        faults = [];
+        this.stop(owner, `${owner} had to be ended ${maxFaults} times within ${faultMs / 1000} s, at last: ${reason}`);
+      },
+    };
+  }
+}
