@@ -1,7 +1,7 @@
 // Double to shortest text that reads back as the same double (Raffaello Giulietti's Schubfach), in three layouts.
 import { POW10, POW10_LOWEST } from '../gen/pow10';
-import { mulHigh, pow10F64 } from './wide';
-import { digitCount, pairOf, putDigits } from './i64';
+import { POW10_U64, mulHigh, pow10F64 } from './wide';
+import { digitCount, pairOf, printU64, putDigits } from './i64';
 
 /** Longest text of printF64 and printF64General, bytes (with slack for block stores). */
 export const MAX_F64_TEXT: u32 = 32;
@@ -12,12 +12,10 @@ export const MAX_F64_PLAIN_TEXT: u32 = 352;
 let digits: u64 = 0;
 let power: i32 = 0;
 
+/** The middle and the high word of the three of a product, of which the lower ones only say whether anything is left. */
 // @ts-ignore: decorator
-@inline function roundToOdd(gh: u64, gl: u64, c: u64): u64 {
-  const x = mulHigh(gl, c);
-  const y = gh * c;
-  const s = y + x;
-  return (mulHigh(gh, c) + <u64>(s < y)) | <u64>(s > 1);
+@inline function roundToOdd(high: u64, middle: u64): u64 {
+  return high | <u64>(middle > 1);
 }
 
 /** Finds the shortest decimal of a finite value > 0, the closest of the shortest ones. */
@@ -42,29 +40,42 @@ function schubfach(bits: u64): void {
   const at = POW10 + (<usize>(-k - POW10_LOWEST) << 4);
   const gh = load<u64>(at);
   const gl = load<u64>(at, 8) + <u64>(<u32>(-k) > 55);
-  const low = roundToOdd(gh, gl, (4 * c - 2 + <u64>narrow) << h) + odd;
-  const value = roundToOdd(gh, gl, (4 * c) << h);
-  const high = roundToOdd(gh, gl, (4 * c + 2) << h) - odd;
+  // The product g * 4c * 2^h in three words. Those of both neighbours, 2 more and 2 (1) less than 4c, differ by g shifted.
+  const scaled = (4 * c) << h;
+  const low0 = gl * scaled;
+  const highOfLow = mulHigh(gl, scaled);
+  const lowOfHigh = gh * scaled;
+  const low1 = lowOfHigh + highOfLow;
+  const low2 = mulHigh(gh, scaled) + <u64>(low1 < highOfLow);
+  const value = roundToOdd(low2, low1);
+  const up = h + 1;
+  const step0 = gl << up;
+  const step1 = (gh << up) | (gl >> (64 - up));
+  const step2 = gh >> (64 - up);
+  const sum0 = low0 + step0;
+  const sum1a = low1 + step1;
+  const sum1 = sum1a + <u64>(sum0 < low0);
+  const high = roundToOdd(low2 + step2 + (<u64>(sum1a < low1) | <u64>(sum1 < sum1a)), sum1) - odd;
+  const down = up - <u64>narrow;
+  const less0 = gl << down;
+  const less1 = (gh << down) | (gl >> (64 - down));
+  const less2 = gh >> (64 - down);
+  const borrow = <u64>(low0 < less0);
+  const rest1 = low1 - less1;
+  const low = roundToOdd(low2 - less2 - (<u64>(low1 < less1) | <u64>(rest1 < borrow)), rest1 - borrow) + odd;
+  // Of a tenth of the candidates one is often enough. Without jumps: nobody can tell which numbers these are.
   const s = value >> 2;
-  if (s >= 10) {
-    const tens = s / 10;
-    const below = low <= 40 * tens;
-    const above = 40 * tens + 40 <= high;
-    if (below != above) {
-      digits = tens + <u64>above;
-      power = k + 1;
-      return;
-    }
-  }
+  const tens = s / 10;
+  const tensBelow = low <= 40 * tens;
+  const tensAbove = 40 * tens + 40 <= high;
+  const isTens = (<u32>(s >= 10) & <u32>(tensBelow != tensAbove)) != 0;
   const below = low <= 4 * s;
   const above = 4 * s + 4 <= high;
-  power = k;
-  if (below != above) {
-    digits = s + <u64>above;
-    return;
-  }
   const middle = 4 * s + 2;
-  digits = s + <u64>(value > middle || (value == middle && (s & 1) != 0));
+  const nearer = <u64>(value > middle) | (<u64>(value == middle) & s & 1);
+  const ones = s + select<u64>(<u64>above, nearer, below != above);
+  digits = select<u64>(tens + <u64>tensAbove, ones, isTens);
+  power = k + <i32>isTens;
 }
 
 // @ts-ignore: decorator
@@ -176,21 +187,17 @@ function printExponent(out: usize, n: u32, minExponentDigits: u32): usize {
   return at;
 }
 
-/** Largest whole part that printShort writes. */
-const SHORT_WHOLE: f64 = 9999;
+/** Decimals at most two of a number below this are written by printShort, in hundredths. */
+const SHORT_HUNDREDS: f64 = 1000000;
+/** Hundredths below this are exact. */
+const EXACT_HUNDREDS: f64 = 1e15;
 
 /**
  * Writes a double of at most two decimals and four digits before them, as most measured ones are, and returns the end of the
- * text; 0 for others. Without jumps: how long such numbers are changes from one to the next.
+ * text. Without jumps: how long such numbers are changes from one to the next.
  */
 // @ts-ignore: decorator
-@inline function printShort(out: usize, v: f64): usize {
-  const a = abs(v);
-  const hundreds = nearest(a * 100);
-  if (!(hundreds >= 1 && hundreds < (SHORT_WHOLE + 1) * 100 && hundreds / 100 == a)) return 0;
-  store<u8>(out, 0x2d);
-  const at = out + <usize>(v < 0);
-  const all = <u32>hundreds;
+@inline function printShort(at: usize, all: u32): usize {
   const whole = all / 100;
   const decimals = all - whole * 100;
   const thousands = whole / 100;
@@ -200,19 +207,86 @@ const SHORT_WHOLE: f64 = 9999;
   return at + count + select<u32>(0, select<u32>(2, 3, decimals % 10 == 0), decimals == 0);
 }
 
+/** Digits of a double at most, with zeros behind them. */
+const ALL_DIGITS: u32 = 17;
+/** How 16 digits are moved to leave room for the point behind so many of them: 17 rows of 16 bytes. */
+const ROOM_FOR_POINT: usize = memory.data(17 * 16, 16);
+for (let row: usize = 0; row <= 16; row++) {
+  for (let i: usize = 0; i < 16; i++) store<u8>(ROOM_FOR_POINT + (row << 4) + i, <u8>(i < row ? i : max<isize>(i - 1, 0)));
+}
+
+/** Eight digits of a number below 10^8, the first one in the lowest byte; as numbers, not letters. */
+// @ts-ignore: decorator
+@inline function eightDigits(v: u64): u64 {
+  const high = (v * 109951163) >> 40; // v / 10^4
+  const fours = high | ((v - high * 10000) << 32);
+  const hundreds = ((fours * 10486) >> 20) & 0x7f0000007f;
+  const pairs = hundreds | ((fours - hundreds * 100) << 16);
+  const tens = ((pairs * 103) >> 10) & 0x000f000f000f000f;
+  return tens | ((pairs - tens * 10) << 8);
+}
+
+/**
+ * Writes digits * 10^power without exponent, `n` digits of which the point stands behind digit `point`, from -5 to 17. Without
+ * jumps, as above.
+ */
+// @ts-ignore: decorator
+@inline function printPlain(out: usize, n: u32, point: i32): usize {
+  const all = digits * load<u64>(POW10_U64 + (<usize>(ALL_DIGITS - n) << 3));
+  const upper = <u32>(all / 100000000);
+  const lower = all - <u64>upper * 100000000;
+  const first = upper / 100000000;
+  const others = v128.or(
+    i64x2.replace_lane(i64x2.splat(eightDigits(<u64>(upper - first * 100000000))), 1, eightDigits(lower)),
+    i8x16.splat(0x30),
+  );
+  const zeros = <u32>i8x16.bitmask(i8x16.eq(others, i8x16.splat(0x30)));
+  // Digits up to the last one that is not zero.
+  const used = <i32>(ALL_DIGITS - <u32>clz(~(zeros << 16)));
+  if (point <= 0) {
+    store<u64>(out, 0x3030303030302e30);
+    const at = out + <usize>(2 - point);
+    store<u8>(at, 0x30 + <u8>first);
+    v128.store(at, others, 1);
+    return at + used;
+  }
+  store<u8>(out, 0x30 + <u8>first);
+  store<u8>(out, i8x16.extract_lane_u(others, 15), 17);
+  v128.store(out, i8x16.swizzle(others, v128.load(ROOM_FOR_POINT + (<usize>(point - 1) << 4))), 1);
+  store<u8>(out + point, 0x2e);
+  return out + select<i32>(used + 1, point, used > point);
+}
+
 /**
  * Writes a double as JSON: shortest digits, no point in whole numbers, exponent from 1e21 on and below 1e-6 (`1e+21`,
  * `1e-7`), -0 as `-0`. NaN and infinities, which JSON does not have, come out as text; callers check before.
  */
 export function printF64(out: usize, v: f64): usize {
-  const short = printShort(out, v);
-  if (short) return short;
-  if (isSpecial(v)) return printSpecial(out, v);
-  const at = begin(out, v);
+  const a = abs(v);
+  store<u8>(out, 0x2d);
+  const at = out + <usize>(reinterpret<u64>(v) >> 63);
+  // Values with at most two decimals, the bulk of measured data: the candidate is right when dividing gives it back.
+  const hundreds = nearest(a * 100);
+  if (hundreds < EXACT_HUNDREDS && hundreds >= 1 && hundreds / 100 == a) {
+    if (hundreds < SHORT_HUNDREDS) return printShort(at, <u32>hundreds);
+    if (nearest(a) == a) return printU64(at, <u64>a);
+    digits = <u64>hundreds;
+    power = -2;
+  } else {
+    if (isSpecial(v)) return printSpecial(out, v);
+    if (v == 0) {
+      store<u8>(at, 0x30);
+      return at + 1;
+    }
+    schubfach(reinterpret<u64>(a));
+  }
   const n = digitCount(digits);
   const point = <i32>n + power;
-  if (point <= 21 && point > -6) return printFixed(at, n);
-  return printExponent(at, n, 1);
+  if (point <= <i32>ALL_DIGITS && point > -6) return printPlain(at, n, point);
+  if (power != 0) stripZeros();
+  const left = digitCount(digits);
+  if (point <= 21 && point > -6) return printFixed(at, left);
+  return printExponent(at, left, 1);
 }
 
 /** Writes a double as Go's `%v` does: exponent of at least two digits from 1e6 on and below 1e-4 (`1e+06`, `1e-05`). */

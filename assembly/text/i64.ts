@@ -49,7 +49,7 @@ export const MAX_I64_TEXT: u32 = 20;
 }
 
 /** Writes an unsigned integer and returns the end of the text (at most 20 bytes). */
-function printU64(out: usize, v: u64): usize {
+export function printU64(out: usize, v: u64): usize {
   const n = digitCount(v);
   putDigits(out, v, n);
   return out + n;
