@@ -294,7 +294,8 @@ export function readMember(after: usize, isFirst: bool, p0: usize, end: usize, r
 
 /** Hashes of literals seen once, of all sources: a key that never comes again takes no step. */
 const SEEN: usize = memory.data(4 * 256, 4);
-let seenCount: u32 = 0;
+/** Pseudo-random: its highest bit says which of its two places a literal takes. */
+let seenRandom: u32 = 0;
 
 /**
  * Makes the literal [from, to) the step after `after`: finds or adds the step and the way to it, once the literal has been
@@ -342,7 +343,10 @@ function findStep(state: usize, from: usize, len: u32): usize {
   return 0;
 }
 
-/** Whether the literal has been seen before; notes it. Two places each, so that two literals do not displace each other. */
+/**
+ * Whether the literal has been seen before; notes it. Two places each, by chance one or the other: of two literals that share a
+ * place, taken in turn, each message would displace both.
+ */
 function isSeen(from: usize, len: u32): bool {
   let h: u64 = len;
   for (let i: u32 = 0; i < len; i++) h = (h ^ load<u8>(from + i)) * 0x100000001b3;
@@ -350,8 +354,8 @@ function isSeen(from: usize, len: u32): bool {
   const one = SEEN + ((hash >> 24) << 2);
   const other = SEEN + (((hash >> 16) & 0xff) << 2);
   if (load<u32>(one) == hash || load<u32>(other) == hash) return true;
-  seenCount++;
-  store<u32>(seenCount & 1 ? one : other, hash);
+  seenRandom = seenRandom * 1664525 + 1013904223;
+  store<u32>(<i32>seenRandom < 0 ? one : other, hash);
   return false;
 }
 

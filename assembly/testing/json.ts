@@ -1,4 +1,6 @@
 // What tests and micro-benchmarks of the text, JSON and source kernels call.
+import { SOURCE_STEP_COUNT, stateOf } from '../source/state';
+
 export { contextInit, scratch, scratchReset, setNow } from '../flow/context';
 export { alloc, allocZeroed, free, bytesInUse } from '../mem/alloc';
 export { nodeNew, nodeRelease } from '../flow/node';
@@ -13,3 +15,7 @@ export { faultMessage } from '../json/fault';
 export { messageOff, messageLen } from '../text/message';
 export { rowsRead, rowsSize, rowsWrite, rowsTag, rowsPayload } from '../json/binary-form';
 export { jsonSizeBound, jsonWriteValue } from '../json/write';
+/** Steps that a source has, START, UNKNOWN and MISS among them. */
+export function stepCount(node: usize): u32 {
+  return load<u32>(stateOf(node), SOURCE_STEP_COUNT);
+}

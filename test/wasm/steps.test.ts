@@ -356,6 +356,18 @@ test('forgets what was learnt when the columns in use change', () => {
   source.close();
 });
 
+test('learns all keys of messages with many of them, whichever names they have', () => {
+  const keys = 24;
+  for (let names = 0; names < 100; names++) {
+    const text = `{${Array.from({ length: keys }, (_, i) => `"${names}-${i}":${i}`).join(',')}}`;
+    const source = new TestSource(kernel, { framing: 'mqtt' }, [field(`${names}-0`)]);
+    source.feed(Buffer.concat(Array.from({ length: 50 }, () => publish('t', text))));
+    // Three that every source has, one for each key, the end.
+    assert.is(kernel.stepCount(source.node), 3 + keys + 1, text);
+    source.close();
+  }
+});
+
 test('gives the memory of the steps back with the source', () => {
   const once = () => {
     const source = new TestSource(kernel, {}, [field('a')]);
