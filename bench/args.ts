@@ -8,12 +8,16 @@ import { workloadNames, workloadTitles } from './workloads/index.js';
 const defaultRules = 1000;
 
 const control = 'control';
+/** Statements beside plain JavaScript programs, in a process of their own (bench/pairs). */
+export const micro = 'micro';
 
 export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
 Workloads (default: w1 to w5):
 
 ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules, default 100 and 10000)
+  ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
+  ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
 
 Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
 allows.

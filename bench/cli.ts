@@ -1,9 +1,10 @@
 /** `haumea bench`: named workloads or the user's own, a table on the terminal, JSON and an HTML page with plots. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type BenchArgs, HELP, type Job, readArgs } from './args.js';
+import { type BenchArgs, HELP, type Job, micro, readArgs } from './args.js';
 import { type ControlFigures, controlFigures, controlTable } from './control.js';
 import { runSender } from './gen/sender.js';
+import { runMicro } from './micro.js';
 import { htmlReport } from './report/html.js';
 import { machineLine, tableReport } from './report/table.js';
 import type { RunResult } from './result.js';
@@ -21,6 +22,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 export async function main(argv: string[]): Promise<number> {
   const program = [...process.execArgv, process.argv[1] as string];
   if (argv[0] === '--role') return play(argv[1] ?? '', argv.slice(2));
+  if (argv[0] === micro) return runMicro(argv.slice(1));
   let args: BenchArgs;
   try {
     args = readArgs(argv, program);
