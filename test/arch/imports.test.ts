@@ -78,7 +78,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['host/rest', ['host/services', 'host/meta', 'host/connectors', 'host/base']],
   ['host/demo', ['host/base']],
   // Micro benches drive kernels and rules as tests do.
-  ['bench', ['host/base', 'kernels']],
+  ['bench', ['host/plugins', 'host/base', 'kernels']],
 ];
 
 /** What benches share with tests. */

@@ -10,7 +10,7 @@ type BlockType = { readonly results: readonly ValueType[] } | { readonly type: n
 const noResults: BlockType = { results: [] };
 
 /** `next` goes to the following instruction; what it is stands in the fields until then. */
-class Instructions {
+export class Instructions {
   /** One of `Op`. */
   op: number = Op.nop;
   /** Where it begins. */

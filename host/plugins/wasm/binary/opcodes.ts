@@ -63,6 +63,7 @@ export const Op = {
   localTee: 0x22,
   globalGet: 0x23,
   globalSet: 0x24,
+  tableSet: 0x26,
   i32Load: 0x28,
   i64Load: 0x29,
   f64Load: 0x2b,

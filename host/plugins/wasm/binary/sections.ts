@@ -22,7 +22,7 @@ const tagSection = 13;
 const stringSection = 14;
 
 /** The order that sections come in. */
-const sectionOrder: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11];
+export const sectionOrder: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 10, 11];
 
 const names = [
   'custom',

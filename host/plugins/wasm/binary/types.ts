@@ -59,7 +59,7 @@ export interface GlobalType {
   readonly isMutable: boolean;
 }
 
-const maxPages = 65_536;
+export const maxPages = 65_536;
 const functionForm = 0x60;
 
 /** The type that a byte stands for, or undefined when it is none; a type of an unsupported proposal is an error. */

@@ -1,0 +1,243 @@
+/**
+ * What functions cost, in instructions. Code between two heads (the entry of a function, the beginning of a loop) only goes
+ * forward, so the longest way through it bounds what runs until the next head is passed: that is what the head charges.
+ */
+import { Instructions } from './instructions.js';
+import type { WasmModule } from './module.js';
+import { Op } from './opcodes.js';
+import { ByteReader } from './reader.js';
+
+/** What a function that charges nothing may cost: its callers charge for it. */
+const maxFree = 64;
+
+/** Costs of what takes longer than other instructions; those below come on top. */
+const weights = new Map<number, number>([
+  ...[0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82].map((division): [number, number] => [division, 16]),
+  ...[0x91, 0x95, 0x9f, 0xa3].map((rootOrQuotient): [number, number] => [rootOrQuotient, 16]),
+  [Op.tableSet, 256],
+  ...[Op.call, Op.callIndirect, Op.returnCall, Op.returnCallIndirect].map((call): [number, number] => [call, 4]),
+  ...[Op.memoryFill, Op.memoryCopy, Op.memoryInit].map((bulk): [number, number] => [bulk, 64]),
+  ...[Op.tableFill, Op.tableCopy, Op.tableInit].map((bulk): [number, number] => [bulk, 64]),
+]);
+/** What a head costs besides: without, a loop of nothing would be cheaper than what it does. */
+const entryCost = 4;
+const loopCost = 4;
+
+/** A call that the callee charges for, or whose callee is not known. */
+const unknown = -1;
+
+export interface FunctionCost {
+  /** What callers charge: it has no loop, calls nothing that charges and is short. Undefined when it charges itself. */
+  readonly free: number | undefined;
+  readonly hasLoops: boolean;
+  /** What the entry charges, then each loop in the order they stand in. */
+  readonly heads: readonly number[];
+}
+
+/** Costs of the functions that a module defines; its code must be valid. */
+export function costsOf(module: WasmModule): FunctionCost[] {
+  return new Costs(module).all();
+}
+
+export function instructionsOf(module: WasmModule, i: number): Instructions {
+  const body = module.bodies[i] as WasmModule['bodies'][number];
+  const index = module.functions.length - module.bodies.length + i;
+  return new Instructions(new ByteReader(module.bytes, body.code, body.to, `function ${index}`));
+}
+
+/** Those that charge for more than what they are: by their length, or because what they call does. */
+const charging: ReadonlySet<number> = new Set([
+  Op.loop,
+  Op.callIndirect,
+  Op.returnCallIndirect,
+  Op.memoryGrow,
+  Op.memoryInit,
+  Op.memoryCopy,
+  Op.memoryFill,
+  Op.tableInit,
+  Op.tableCopy,
+  Op.tableGrow,
+  Op.tableFill,
+]);
+
+/** What stands in the code for the reader alone, and does nothing. */
+const marks: ReadonlySet<number> = new Set([Op.nop, Op.block, Op.loop, Op.else, Op.end]);
+
+class Costs {
+  readonly #imported: number;
+  /** Of each function: what a call of it adds for the callee. */
+  readonly #free: number[];
+  #mostFree = 0;
+
+  constructor(private readonly module: WasmModule) {
+    this.#imported = module.functions.length - module.bodies.length;
+    this.#free = new Array(module.bodies.length).fill(unknown);
+  }
+
+  all(): FunctionCost[] {
+    const loops = this.#findFree();
+    this.#mostFree = this.#free.reduce((most, cost) => Math.max(most, cost), 0);
+    return this.module.bodies.map((_body, i) => {
+      const free = this.#free[i] as number;
+      if (free !== unknown) return { free, hasLoops: false, heads: [] };
+      return { free: undefined, hasLoops: loops[i] === true, heads: this.#heads(i) };
+    });
+  }
+
+  /** Finds the functions that charge nothing, callees before callers; what calls itself is never reached. Says which have loops. */
+  #findFree(): boolean[] {
+    const loops: boolean[] = [];
+    const callers: number[][] = this.module.bodies.map(() => []);
+    /** Calls of each function whose cost is not known yet. */
+    const open: number[] = [];
+    const ready: number[] = [];
+    this.module.bodies.forEach((_body, i) => {
+      const { hasLoops, isCharging, callees } = this.#look(i);
+      loops.push(hasLoops);
+      open.push(isCharging ? Number.POSITIVE_INFINITY : callees.size);
+      for (const callee of callees) callers[callee]?.push(i);
+      if (open[i] === 0) ready.push(i);
+    });
+    for (let i = ready.pop(); i !== undefined; i = ready.pop()) {
+      const cost = (this.#heads(i)[0] as number) - entryCost;
+      if (cost > maxFree) continue;
+      this.#free[i] = cost;
+      for (const caller of callers[i] as number[]) {
+        open[caller] = (open[caller] as number) - 1;
+        if (open[caller] === 0) ready.push(caller);
+      }
+    }
+    return loops;
+  }
+
+  #look(i: number): { hasLoops: boolean; isCharging: boolean; callees: ReadonlySet<number> } {
+    const instructions = instructionsOf(this.module, i);
+    const callees = new Set<number>();
+    let hasLoops = false;
+    let isCharging = false;
+    while (instructions.next()) {
+      const { op, index } = instructions;
+      if (op === Op.loop) hasLoops = true;
+      if (charging.has(op)) isCharging = true;
+      if (op !== Op.call && op !== Op.returnCall) continue;
+      // The host charges for its own.
+      if (index < this.#imported) isCharging = true;
+      else callees.add(index - this.#imported);
+    }
+    return { hasLoops, isCharging, callees };
+  }
+
+  #heads(i: number): number[] {
+    const instructions = instructionsOf(this.module, i);
+    const ways = new Ways();
+    while (instructions.next()) {
+      const { op } = instructions;
+      if (!marks.has(op)) ways.add(this.#costOf(op, instructions.index));
+      ways.control(instructions);
+    }
+    // No loop that is run costs nothing: it has a jump.
+    return ways.heads.map((cost, head) => (head === 0 ? cost + entryCost : cost > 0 ? cost + loopCost : 0));
+  }
+
+  #costOf(op: number, index: number): number {
+    const own = weights.get(op) ?? 1;
+    if (op === Op.call || op === Op.returnCall) return own + Math.max(0, this.#free[index - this.#imported] ?? 0);
+    if (op === Op.callIndirect || op === Op.returnCallIndirect) return own + this.#mostFree;
+    return own;
+  }
+}
+
+/** No way leads here. */
+const nowhere = -1;
+
+interface Frame {
+  readonly op: number;
+  /** Of `heads`: what the code around it is charged by. */
+  readonly head: number;
+  /** Cost of the way up to it. */
+  readonly before: number;
+  /** Cost of the longest way that jumps behind it. */
+  after: number;
+}
+
+/** Follows the ways through a function, each counted from its last head. */
+class Ways {
+  readonly heads: number[] = [0];
+  #head = 0;
+  #cost = 0;
+  readonly #frames: Frame[] = [{ op: Op.block, head: 0, before: 0, after: nowhere }];
+  /** For the heads around: cost of the way to the loop that is inside. */
+  readonly #outer: number[] = [];
+
+  add(cost: number): void {
+    if (this.#cost === nowhere) return;
+    this.#cost += cost;
+    if (this.#cost > (this.heads[this.#head] as number)) this.heads[this.#head] = this.#cost;
+  }
+
+  control(instruction: Instructions): void {
+    switch (instruction.op) {
+      case Op.block:
+      case Op.if:
+        this.#enter(instruction.op);
+        return;
+      case Op.loop:
+        this.#enter(Op.loop);
+        this.#outer[this.#head] = this.#cost;
+        this.#head = this.heads.push(0) - 1;
+        if (this.#cost !== nowhere) this.#cost = 0;
+        return;
+      case Op.else:
+        this.#else();
+        return;
+      case Op.end:
+        this.#leave();
+        return;
+      case Op.brIf:
+        this.#jump(instruction.index);
+        return;
+      case Op.br:
+        this.#jump(instruction.index);
+        this.#cost = nowhere;
+        return;
+      case Op.brTable:
+        for (const label of instruction.labels) this.#jump(label);
+        this.#cost = nowhere;
+        return;
+      case Op.return:
+      case Op.returnCall:
+      case Op.returnCallIndirect:
+      case Op.unreachable:
+        this.#cost = nowhere;
+    }
+  }
+
+  #enter(op: number): void {
+    this.#frames.push({ op, head: this.#head, before: this.#cost, after: nowhere });
+  }
+
+  /** A jump back to a loop is no way forward. */
+  #jump(label: number): void {
+    const frame = this.#frames[this.#frames.length - 1 - label];
+    if (frame === undefined || frame.op === Op.loop || this.#cost === nowhere) return;
+    const cost = frame.head === this.#head ? this.#cost : (this.#outer[frame.head] as number);
+    frame.after = Math.max(frame.after, cost);
+  }
+
+  #else(): void {
+    const frame = this.#frames.pop() as Frame;
+    this.#frames.push({ ...frame, op: Op.else, after: Math.max(frame.after, this.#cost) });
+    this.#cost = frame.before;
+  }
+
+  #leave(): void {
+    const frame = this.#frames.pop() as Frame;
+    if (frame.op === Op.loop) {
+      this.#head = frame.head;
+      if (this.#cost !== nowhere) this.#cost = frame.before;
+      return;
+    }
+    this.#cost = Math.max(this.#cost, frame.after);
+    if (frame.op === Op.if) this.#cost = Math.max(this.#cost, frame.before);
+  }
+}
