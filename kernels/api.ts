@@ -50,7 +50,11 @@ export interface OutputChunk {
   host: number;
   /** The bytes; a view into Wasm memory, valid only during the callback. */
   bytes: Uint8Array;
-  /** With framing `messages`: end offset of each message within `bytes`; a view, too. */
+  /**
+   * With framing `messages`: end offset of each message within `bytes`; a view, too. With `head` in the plan each message has a
+   * head before it, which has an end of its own and counts as a message: its rows as JSON, an array but for `sendSingle`; the
+   * text of an error before one.
+   */
   ends: Uint32Array | null;
   messages: number;
   rows: number;

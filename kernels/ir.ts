@@ -419,6 +419,8 @@ export interface OutputPlan {
   /** delimited: what stands between values, and whether the first row of a message of several has the names before it. */
   delimiter?: string;
   header?: boolean;
+  /** The row as an object: it is written as JSON before its message, see `OutputChunk`. Only with framing `messages`. */
+  head?: Operand;
   /** One message for each row instead of an array. */
   sendSingle: boolean;
   /** Computed nulls are sent as null instead of being left out. */

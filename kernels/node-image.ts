@@ -226,10 +226,11 @@ function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand):
 }
 
 function linkOutput(output: OutputPlan, operand: (value: Operand) => Operand): OutputPlan {
-  const { shape } = output;
-  if (shape.kind === 'object') return { ...output, shape: { kind: 'object', operand: operand(shape.operand) } };
+  const { shape, head } = output;
+  const linked = head === undefined ? output : { ...output, head: operand(head) };
+  if (shape.kind === 'object') return { ...linked, shape: { kind: 'object', operand: operand(shape.operand) } };
   const fields = shape.fields.map((field) => ({ ...field, operand: operand(field.operand) }));
-  return { ...output, shape: { kind: 'fields', fields } };
+  return { ...linked, shape: { kind: 'fields', fields } };
 }
 
 function limitCount(count: number): number {

@@ -7,6 +7,7 @@ import {
   OutputFormat,
   OutputFraming,
   OutputShape,
+  operandNone,
 } from './gen/layouts.js';
 import type { OutputPlan } from './ir.js';
 import { put } from './layout.js';
@@ -16,6 +17,7 @@ const padding = 16;
 
 /** Writes the spec of an encode node. Throws RangeError when a number does not fit its field. */
 export function encodeOutput(output: OutputPlan): Uint8Array {
+  if (output.head !== undefined && output.framing === 'lines') throw new RangeError('lines have no heads');
   const fields = output.shape.kind === 'fields' ? output.shape.fields : [];
   const names = fields.map((field) => Buffer.from(output.format === 'json' ? `,${jsonText(field.name)}:` : field.name));
   const namesLen = names.reduce((sum, name) => sum + name.length, 0);
@@ -40,6 +42,7 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
     linger: counted(output.lingerMs, 'lingerMs'),
     operand: output.shape.kind === 'object' ? output.shape.operand : 0,
     delimiter: delimiterAt,
+    head: output.head ?? operandNone,
   });
 
   view.setUint32(delimiterAt, delimiter.length, true);

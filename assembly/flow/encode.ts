@@ -11,15 +11,16 @@ import {
   rowIsEmpty, rowWrite, rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
-  STATE_SIZE, gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherLoad, gatherRows, gatherSave, isLost, loseMessage,
-  namesDrop, placeNames,
+  STATE_SIZE, gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherRows, isLost, loseMessage, namesDrop, placeNames,
 } from './gather';
+import { gatherLoad, gatherSave } from './gather-save';
 import { keepsNames } from './encode-text';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { selectionPop, selectionPush, withoutErrors } from './selection';
 import { ONE_END, isLines, sendFailure } from './send';
 import { fail, failLen, failNoMemory, failOff } from './failure';
+import { TWO_ENDS, hasHead, headBound, headPrepare, headWrite } from './head';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
@@ -91,6 +92,7 @@ function encodePush(node: usize): void {
     else sendFailure(node, spec);
     return;
   }
+  headPrepare(spec, <usize>load<u32>(node, N_PROGRAM));
   if (state && gathers(node, spec)) gatherRows(node, spec, state, isMessage);
   else writeRows(node, spec);
 }
@@ -168,7 +170,7 @@ function writeRows(node: usize, spec: usize): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
-      outClose(p, rows, rows);
+      outClose(p, messagesOf(rows), rows);
       total += rows;
       rows = 0;
       const text = valAt(rowErrors, row);
@@ -178,9 +180,10 @@ function writeRows(node: usize, spec: usize): void {
       continue;
     }
     if (state) placeNames(node, state, row, true);
-    const need = rowBound(row) + 16;
-    if (p + need > <u64>outLimit || (hasEnds && outEndsFull(1))) {
-      outClose(p, rows, rows);
+    let need = rowBound(row) + 16;
+    if (hasHead) need += headBound(row);
+    if (p + need > <u64>outLimit || (hasEnds && outEndsFull(2))) {
+      outClose(p, messagesOf(rows), rows);
       total += rows;
       rows = 0;
       outFlush();
@@ -191,9 +194,10 @@ function writeRows(node: usize, spec: usize): void {
       }
       p = outOpen(node, hasEnds);
     }
-    const end = writeMessage(p, row, isSingle, isJson);
+    const from = hasHead ? writeHead(p, row, isSingle) : p;
+    const end = from ? writeMessage(from, row, isSingle, isJson) : 0;
     if (!end) {
-      outClose(p, rows, rows);
+      outClose(p, messagesOf(rows), rows);
       total += rows;
       rows = 0;
       addException(node, failOff, failLen, 1);
@@ -201,14 +205,31 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
       continue;
     }
-    if (omitsEmpty && rowIsEmpty(p, end)) continue;
+    if (omitsEmpty && rowIsEmpty(from, end)) continue;
+    if (hasHead) outEnd(from);
     p = end;
     rows++;
     if (hasEnds) outEnd(p);
     else store<u8>(p++, 0x0a);
   }
-  outClose(p, rows, rows);
+  outClose(p, messagesOf(rows), rows);
   store<u64>(node, load<u64>(node, N_OUT) + total + rows, N_OUT);
+}
+
+/** Messages that so many rows are, heads counted. */
+// @ts-ignore: decorator
+@inline function messagesOf(rows: u32): u32 {
+  return hasHead ? rows << 1 : rows;
+}
+
+/** Writes the head of a row that is a message; returns its end or 0 when the row fails. */
+function writeHead(to: usize, row: u32, isSingle: bool): usize {
+  if (isSingle) return headWrite(to, row);
+  store<u8>(to, 0x5b);
+  const end = headWrite(to + 1, row);
+  if (!end) return 0;
+  store<u8>(end, 0x5d);
+  return end + 1;
 }
 
 /** Writes one row as a message, without line feed; returns its end or 0 when the row fails. */
@@ -231,24 +252,31 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
   const aside = need < 0x7fffffff ? alloc(<u32>need, 0) : 0;
+  let from = aside;
   let end: usize = 0;
-  if (aside) end = writeMessage(aside, row, isSingle, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
-  else failNoMemory();
+  if (aside) {
+    if (hasHead) from = writeHead(aside, row, isSingle);
+    if (from) end = writeMessage(from, row, isSingle, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
+  } else failNoMemory();
   let sent: u32 = 0;
   if (!end) {
     addException(node, failOff, failLen, 1);
     sendFailure(node, spec);
-  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(aside, end))) {
-    handOut(node, spec, aside, end);
+  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end))) {
+    handOut(node, spec, aside, from, end);
     sent = 1;
   }
   free(aside, <u32>need, 0);
   return sent;
 }
 
-/** Hands out one message that stands outside the region. */
-function handOut(node: usize, spec: usize, from: usize, end: usize): void {
-  if (isLines(spec)) {
+/** Hands out one message that stands outside the region, behind its head. */
+function handOut(node: usize, spec: usize, from: usize, headEnd: usize, end: usize): void {
+  if (hasHead) {
+    store<u32>(TWO_ENDS, <u32>(headEnd - from));
+    store<u32>(TWO_ENDS, <u32>(end - from), 4);
+    outDirect(node, from, <u32>(end - from), TWO_ENDS, 2, 1);
+  } else if (isLines(spec)) {
     store<u8>(end, 0x0a);
     outDirect(node, from, <u32>(end + 1 - from), 0, 1, 1);
   } else {

@@ -3,7 +3,7 @@
 // an error is sent in their place; and the nodes below one window get its rows batch by batch in turn, so that their messages
 // would mix in the output.
 //
-//   state (only of nodes that gather or keep the names of columns, 64 bytes)
+//   state (only of nodes that gather or keep the names of columns, 80 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
 //                                           separator before it
 //   12   rows u32
@@ -14,6 +14,8 @@
 //   52   place u32           address of the word that names the node, 0 while it is in no list
 //   56   next u32            the node after it there
 //   60   names u32           columns of delimited rows (flow/encode-text.ts), 0 none
+//   64   heads u32, 68 headsCap u32, 72 headsLen u32, 76 markHeads u32   without sendSingle: the rows as JSON, a comma before
+//                            each (flow/head.ts)
 //
 // Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
 import * as ctx from './context';
@@ -22,25 +24,23 @@ import {
   ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowIsEmpty,
   rowWrite, rowWriteHead,
 } from './encode-row';
-import { areNames, isTextFormat, keepsNames, namesFree, namesNew, namesOfRow, textPlace } from './encode-text';
+import { isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
 import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { alloc, free, roundedSize } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
-import { LoadFault } from '../gen/state-layouts';
-import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
-import { writeBytes, writeU32, writeVersion } from '../state/writer';
 
-export const STATE_SIZE: u32 = 64;
-const GATHER_BUF: usize = 0;
+export const STATE_SIZE: u32 = 80;
+export const GATHER_BUF: usize = 0;
 const GATHER_CAP: usize = 4;
-const GATHER_LEN: usize = 8;
-const GATHER_ROWS: usize = 12;
-const GATHER_ENDS: usize = 16;
+export const GATHER_LEN: usize = 8;
+export const GATHER_ROWS: usize = 12;
+export const GATHER_ENDS: usize = 16;
 const GATHER_ENDS_CAP: usize = 20;
-const GATHER_ENDS_LEN: usize = 24;
+export const GATHER_ENDS_LEN: usize = 24;
 const GATHER_FAIL_OFF: usize = 28;
 const GATHER_FAIL_LEN: usize = 32;
 const GATHER_MARK_LEN: usize = 36;
@@ -49,7 +49,11 @@ const GATHER_MARK_ENDS: usize = 44;
 const GATHER_SENT: usize = 48;
 const GATHER_PLACE: usize = 52;
 const GATHER_NEXT: usize = 56;
-const GATHER_NAMES: usize = 60;
+export const GATHER_NAMES: usize = 60;
+export const GATHER_HEADS: usize = 64;
+const GATHER_HEADS_CAP: usize = 68;
+export const GATHER_HEADS_LEN: usize = 72;
+const GATHER_MARK_HEADS: usize = 76;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */
@@ -75,12 +79,14 @@ function mark(state: usize): void {
   store<u32>(state, load<u32>(state, GATHER_LEN), GATHER_MARK_LEN);
   store<u32>(state, load<u32>(state, GATHER_ROWS), GATHER_MARK_ROWS);
   store<u32>(state, load<u32>(state, GATHER_ENDS_LEN), GATHER_MARK_ENDS);
+  store<u32>(state, load<u32>(state, GATHER_HEADS_LEN), GATHER_MARK_HEADS);
 }
 
 function rewind(state: usize): void {
   store<u32>(state, load<u32>(state, GATHER_MARK_LEN), GATHER_LEN);
   store<u32>(state, load<u32>(state, GATHER_MARK_ROWS), GATHER_ROWS);
   store<u32>(state, load<u32>(state, GATHER_MARK_ENDS), GATHER_ENDS_LEN);
+  store<u32>(state, load<u32>(state, GATHER_MARK_HEADS), GATHER_HEADS_LEN);
 }
 
 /** The message under way is replaced by the reason in flow/failure.ts. */
@@ -131,7 +137,7 @@ function batchBegins(node: usize, spec: usize, state: usize): void {
 }
 
 /** Puts the node into the list of its root, if it isn't there. */
-function enlist(node: usize, state: usize): void {
+export function enlist(node: usize, state: usize): void {
   if (load<u32>(state, GATHER_PLACE)) return;
   let root = node;
   for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) root = above;
@@ -168,15 +174,22 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const isFirst = (flags & EncodeFlag.SINGLE) != 0 || load<u32>(state, GATHER_ROWS) == 0;
   if (isText) placeNames(node, state, row, isFirst);
-  const need = rowBound(row) + 16;
+  let need = rowBound(row) + 16;
+  if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
     failNoMemory();
     return false;
   }
   const len = load<u32>(state, GATHER_LEN);
+  const ends = load<u32>(state, GATHER_ENDS_LEN);
   const at = <usize>load<u32>(state, GATHER_BUF) + len;
   let from = at;
-  if (!(flags & EncodeFlag.SINGLE)) {
+  if (flags & EncodeFlag.SINGLE) {
+    if (hasHead) {
+      from = headWrite(at, row);
+      if (!from) return false;
+    }
+  } else {
     if (isText) {
       if (!isFirst) store<u8>(from++, 0x0a);
     } else if (isJson) store<u8>(from++, 0x2c);
@@ -187,11 +200,15 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   if (flags & EncodeFlag.SINGLE) {
     if (flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end)) return true;
     if (isLines(spec)) store<u8>(end++, 0x0a);
-    else if (!addEnd(node, state, <u32>end - load<u32>(state, GATHER_BUF))) {
-      failNoMemory();
-      return false;
+    else {
+      const buf = load<u32>(state, GATHER_BUF);
+      if ((hasHead && !addEnd(node, state, <u32>from - buf)) || !addEnd(node, state, <u32>end - buf)) {
+        store<u32>(state, ends, GATHER_ENDS_LEN);
+        failNoMemory();
+        return false;
+      }
     }
-  }
+  } else if (hasHead && !addHead(node, state, row)) return false;
   store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
   store<u32>(state, load<u32>(state, GATHER_ROWS) + 1, GATHER_ROWS);
   return true;
@@ -216,8 +233,23 @@ export function namesDrop(node: usize, state: usize): void {
   store<u32>(state, 0, GATHER_NAMES);
 }
 
-/** Makes room for `more` bytes and the end of the message behind what the buffer holds. */
-function reserve(node: usize, state: usize, more: u64): bool {
+/** Appends the row to the heads; false when it fails. */
+function addHead(node: usize, state: usize, row: u32): bool {
+  if (!reserve(node, state + GATHER_HEADS, headBound(row) + 1)) {
+    failNoMemory();
+    return false;
+  }
+  const heads = <usize>load<u32>(state, GATHER_HEADS);
+  const at = heads + load<u32>(state, GATHER_HEADS_LEN);
+  store<u8>(at, 0x2c);
+  const end = headWrite(at + 1, row);
+  if (!end) return false;
+  store<u32>(state, <u32>(end - heads), GATHER_HEADS_LEN);
+  return true;
+}
+
+/** Makes room for `more` bytes and the end of the message behind what the buffer at {buf, cap, len} holds. */
+export function reserve(node: usize, state: usize, more: u64): bool {
   const len = load<u32>(state, GATHER_LEN);
   const cap = load<u32>(state, GATHER_CAP);
   const need = more + len + TAIL;
@@ -234,7 +266,7 @@ function reserve(node: usize, state: usize, more: u64): bool {
   return true;
 }
 
-function addEnd(node: usize, state: usize, end: u32): bool {
+export function addEnd(node: usize, state: usize, end: u32): bool {
   const n = load<u32>(state, GATHER_ENDS_LEN);
   const cap = load<u32>(state, GATHER_ENDS_CAP);
   if (n == cap) {
@@ -281,76 +313,6 @@ export function gatherFlush(node: usize): void {
   if (state && load<u32>(state, GATHER_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
 }
 
-const VERSION: u32 = 2;
-
-/** Saves what was gathered, and the names of the columns. */
-export function gatherSave(node: usize): void {
-  const state = <usize>load<u32>(node, N_STATE);
-  writeVersion(VERSION);
-  writeU32(load<u32>(state, GATHER_ROWS));
-  writeBytes(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_LEN));
-  const ends = load<u32>(state, GATHER_ENDS_LEN);
-  writeU32(ends);
-  let before: u32 = 0;
-  for (let i: u32 = 0; i < ends; i++) {
-    const end = load<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>i << 2));
-    writeU32(end - before);
-    before = end;
-  }
-  const names = <usize>load<u32>(state, GATHER_NAMES);
-  writeBytes(names, names ? load<u32>(names) : 0);
-}
-
-/** Fills a node that was just made. */
-export function gatherLoad(node: usize): bool {
-  if (!readVersion(VERSION)) return false;
-  const state = <usize>load<u32>(node, N_STATE);
-  const spec = <usize>load<u32>(node, N_SPEC);
-  const rows = readU32();
-  const len = readLength();
-  if (readFails()) return false;
-  if (!reserve(node, state, len)) {
-    readFail(LoadFault.MEMORY);
-    return false;
-  }
-  readRaw(<usize>load<u32>(state, GATHER_BUF), len);
-  const ends = readLength();
-  let end: u64 = 0;
-  for (let i: u32 = 0; i < ends && !readFails(); i++) {
-    end += readU32();
-    if (!addEnd(node, state, <u32>end)) readFail(LoadFault.MEMORY);
-  }
-  // Each row of these is a message, which ends somewhere in the bytes.
-  const hasEnds = !isLines(spec) && (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (end > len || ends != (hasEnds ? rows : 0) || (rows && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
-    readFail(LoadFault.DAMAGED);
-  }
-  if (readFails() || !loadNames(node, spec, state)) return false;
-  store<u32>(state, len, GATHER_LEN);
-  store<u32>(state, rows, GATHER_ROWS);
-  if (rows) enlist(node, state);
-  return true;
-}
-
-function loadNames(node: usize, spec: usize, state: usize): bool {
-  const size = readLength();
-  if (readFails() || !size) return !readFails();
-  const names = namesNew(size, 0, accountOf(node));
-  if (!names) {
-    readFail(LoadFault.MEMORY);
-    return false;
-  }
-  store<u32>(state, <u32>names, GATHER_NAMES);
-  readRaw(names, size);
-  if (readFails() || !keepsNames(spec) || !areNames(names, size)) {
-    store<u32>(names, size);
-    namesDrop(node, state);
-    readFail(LoadFault.DAMAGED);
-    return false;
-  }
-  return true;
-}
-
 /** Number of the batch that the node gathers, from 1; 0 while it holds no rows. */
 export function gatheredBatch(node: usize): u32 {
   const state = <usize>load<u32>(node, N_STATE);
@@ -364,7 +326,8 @@ function commit(node: usize, spec: usize, state: usize): void {
   const rows = load<u32>(state, GATHER_ROWS);
   const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
   if (isSingle && !rows) return;
-  if (!isSingle && !close(node, spec, state)) {
+  const isJoined = !isSingle && headsOf(spec);
+  if (!isSingle && (!close(node, spec, state) || (isJoined && !joinHead(node, state)))) {
     failNoMemory();
     addException(node, failOff, failLen, max(rows, 1));
     dropBuffers(node, state);
@@ -372,21 +335,23 @@ function commit(node: usize, spec: usize, state: usize): void {
     sendFailure(node, spec);
     return;
   }
-  const buf = <usize>load<u32>(state, GATHER_BUF);
-  const len = load<u32>(state, GATHER_LEN);
+  const place = isJoined ? state + GATHER_HEADS : state;
+  const buf = <usize>load<u32>(place, GATHER_BUF);
+  const len = load<u32>(place, GATHER_LEN);
   const hasEnds = !isLines(spec);
-  const ends = <usize>load<u32>(state, GATHER_ENDS);
-  const messages = isSingle ? rows : 1;
+  const ends: usize = isSingle ? <usize>load<u32>(state, GATHER_ENDS) : isJoined ? TWO_ENDS : 0;
+  const messages: u32 = isSingle ? (headsOf(spec) ? rows << 1 : rows) : isJoined ? 2 : 1;
   if (len > COPY_MAX || (hasEnds && messages > 1024)) {
     store<u32>(ONE_END, len);
-    outDirect(node, buf, len, hasEnds ? (isSingle ? ends : ONE_END) : 0, messages, rows);
-  } else copyOut(node, buf, len, hasEnds, isSingle ? ends : 0, messages, rows);
+    outDirect(node, buf, len, hasEnds ? (ends ? ends : ONE_END) : 0, messages, rows);
+  } else copyOut(node, buf, len, hasEnds, ends, messages, rows);
   store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
   store<u32>(state, 0, GATHER_LEN);
   store<u32>(state, 0, GATHER_ROWS);
   store<u32>(state, 0, GATHER_ENDS_LEN);
+  store<u32>(state, 0, GATHER_HEADS_LEN);
   store<u32>(state, load<u32>(state, GATHER_SENT) + 1, GATHER_SENT);
-  if (load<u32>(state, GATHER_CAP) > KEEP_BUFFER) dropBuffers(node, state);
+  if (max(load<u32>(state, GATHER_CAP), load<u32>(state, GATHER_HEADS_CAP)) > KEEP_BUFFER) dropBuffers(node, state);
 }
 
 function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, messages: u32, rows: u32): void {
@@ -428,6 +393,21 @@ function close(node: usize, spec: usize, state: usize): bool {
   return true;
 }
 
+/** Puts the message, as it is to be sent, behind the array of its rows. */
+function joinHead(node: usize, state: usize): bool {
+  const len = load<u32>(state, GATHER_LEN);
+  if (!reserve(node, state + GATHER_HEADS, <u64>len + 2)) return false;
+  const heads = <usize>load<u32>(state, GATHER_HEADS);
+  let end = heads + max<u32>(load<u32>(state, GATHER_HEADS_LEN), 1);
+  store<u8>(heads, 0x5b);
+  store<u8>(end++, 0x5d);
+  store<u32>(TWO_ENDS, <u32>(end - heads));
+  memory.copy(end, <usize>load<u32>(state, GATHER_BUF), len);
+  store<u32>(TWO_ENDS, <u32>(end + len - heads), 4);
+  store<u32>(state, <u32>(end + len - heads), GATHER_HEADS_LEN);
+  return true;
+}
+
 /** Frees what the state holds: its node goes. */
 export function gatherFree(node: usize, state: usize): void {
   delist(state);
@@ -438,8 +418,11 @@ export function gatherFree(node: usize, state: usize): void {
 function dropBuffers(node: usize, state: usize): void {
   free(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_CAP), accountOf(node));
   free(<usize>load<u32>(state, GATHER_ENDS), load<u32>(state, GATHER_ENDS_CAP) << 2, accountOf(node));
+  free(<usize>load<u32>(state, GATHER_HEADS), load<u32>(state, GATHER_HEADS_CAP), accountOf(node));
   store<u64>(state, 0);
   store<u64>(state, 0, GATHER_ENDS);
+  store<u64>(state, 0, GATHER_HEADS);
   store<u32>(state, 0, GATHER_LEN);
   store<u32>(state, 0, GATHER_ENDS_LEN);
+  store<u32>(state, 0, GATHER_HEADS_LEN);
 }

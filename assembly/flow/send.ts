@@ -3,7 +3,8 @@
 import { ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_FRAMING, EncodeFlag, OutputFormat, rowWriteHead } from './encode-row';
 import { OutputFraming } from '../gen/flow-layouts';
 import { failLen, failOff } from './failure';
-import { OUT_SIZE, outClose, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
+import { headsOf } from './head';
+import { OUT_SIZE, outClose, outEnd, outEndsFull, outErrorEnd, outFlush, outLimit, outOpen } from './output';
 import { Tag } from '../mem/layout';
 
 /** End of the only message of a segment that is handed out directly. */
@@ -18,13 +19,19 @@ export const ONE_END: usize = memory.data(4, 4);
 /** Sends the reason in flow/failure.ts in place of a message, if the rule wants that. */
 export function sendFailure(node: usize, spec: usize): void {
   if (!(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR)) return;
-  const len = min(failLen, OUT_SIZE >> 1);
+  const head = headsOf(spec);
+  const len = min(failLen, head ? OUT_SIZE >> 2 : OUT_SIZE >> 1);
   const hasEnds = !isLines(spec);
   let p = outOpen(node, hasEnds);
-  if (p + len + 64 > outLimit || (hasEnds && outEndsFull(1))) {
+  if (p + (head ? len << 1 : len) + 64 > outLimit || (hasEnds && outEndsFull(2))) {
     outClose(p, 0, 0);
     outFlush();
     p = outOpen(node, hasEnds);
+  }
+  if (head) {
+    memory.copy(p, failOff, len);
+    p += len;
+    outEnd(p);
   }
   if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.ROWS) {
     rowWriteHead(p, Tag.OBJECT, 1);
@@ -38,5 +45,5 @@ export function sendFailure(node: usize, spec: usize): void {
   p += len;
   if (hasEnds) outErrorEnd(p);
   else store<u8>(p++, 0x0a);
-  outClose(p, 1, 0);
+  outClose(p, head ? 2 : 1, 0);
 }

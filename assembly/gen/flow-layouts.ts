@@ -274,7 +274,7 @@ export const EXPAND_MOST: usize = 8;
 export const EXPAND_COLUMNS: usize = 12;
 export const EXPAND_SIZE_OF: u32 = 16;
 
-// encodeSpec, 32 bytes. Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each.
+// encodeSpec, 40 bytes. Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each.
 //
 //   0    shape u8   OutputShape
 //   1    format u8   OutputFormat
@@ -286,6 +286,7 @@ export const EXPAND_SIZE_OF: u32 = 16;
 //   16   linger f64   longest wait for more rows, ms
 //   24   operand u32   object shape: the row
 //   28   delimiter u32   delimited: from the spec, length u32 and bytes
+//   32   head u32   operand: the row that is written as JSON before its message (flow/head.ts), none without
 export const ENCODE_SHAPE: usize = 0;
 export const ENCODE_FORMAT: usize = 1;
 export const ENCODE_FLAGS: usize = 2;
@@ -296,7 +297,8 @@ export const ENCODE_LITERALS: usize = 12;
 export const ENCODE_LINGER: usize = 16;
 export const ENCODE_OPERAND: usize = 24;
 export const ENCODE_DELIMITER: usize = 28;
-export const ENCODE_SIZE_OF: u32 = 32;
+export const ENCODE_HEAD: usize = 32;
+export const ENCODE_SIZE_OF: u32 = 40;
 
 // encodeField, 16 bytes. A field of an encode node.
 //

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatDuration, parseDuration } from './duration.js';
 import { HaumeaError } from './errors.js';
 import { nearest } from './nearest.js';
+import { isRowTemplate, literalOf } from './row-template.js';
 import { isSecretName, maskByName, maskWhole } from './secrets.js';
 
 export type FieldKind = 'int' | 'float' | 'string' | 'bool' | 'duration' | 'object' | 'list' | 'any';
@@ -26,6 +27,8 @@ interface Declaration {
   readonly isSecret?: boolean;
   readonly isAddress?: boolean;
   readonly isDynamic?: boolean;
+  /** Why a template can't be right whatever the row is, by its text with something in the place of its actions. */
+  readonly checkLiteral?: (text: string) => string | undefined;
   readonly isUnlisted?: boolean;
   readonly isUnused?: boolean;
   readonly min?: number;
@@ -86,9 +89,17 @@ export class Field<V> {
     return this.with({ notYet: test as (value: unknown) => string | undefined });
   }
 
-  /** Marks a property that may be a template over the row; such a value may be stored, but can't be used yet. */
-  dynamic(): Field<V> {
-    return this.with({ isDynamic: true });
+  /**
+   * Marks a property that may be a template over the row: checks are for what comes out then. `checkLiteral` gets the text of
+   * a template with an `x` in the place of each action: it returns the reason why no row can make it right.
+   */
+  dynamic(checkLiteral?: (text: string) => string | undefined): Field<V> {
+    return this.with({ isDynamic: true, checkLiteral });
+  }
+
+  /** The same property where its value is there and is no template. */
+  rendered(): Field<V> {
+    return this.with({ isDynamic: false });
   }
 
   /** Marks a value that is masked wherever it is shown. */
@@ -223,8 +234,13 @@ export function mask(spec: Spec, input: Readonly<Record<string, unknown>>): Reco
 
 /** The field that a property of this name sets, in any spelling it is accepted in. */
 export function findField(spec: Spec, name: string): Field<unknown> | undefined {
+  return spec[declaredName(spec, name) ?? ''];
+}
+
+/** Its name, as the spec has it. */
+export function declaredName(spec: Spec, name: string): string | undefined {
   const names = namesOf(spec);
-  return spec[names.get(name) ?? names.get(name.toLowerCase()) ?? ''];
+  return names.get(name) ?? names.get(name.toLowerCase());
 }
 
 /** What a form or a reference page needs to know about a property. */
@@ -320,7 +336,13 @@ function parseField(declared: Declaration, input: unknown, path: string, options
     if (declared.fields !== undefined) return parseObject(declared.fields, declared.default, `${path}.`, options);
     return structuredClone(declared.default);
   }
-  const value = coerce(declared, input, path, options);
+  const isText = declared.isDynamic === true && isRowTemplate(input);
+  const value = coerce(isText ? { ...declared, values: undefined, fields: undefined } : declared, input, path, options);
+  if (isText) {
+    const reason = declared.checkLiteral?.(literalOf(String(value)));
+    if (reason !== undefined) throw refusal(options, path, reason);
+    return value;
+  }
   const size = typeof value === 'string' || Array.isArray(value) ? value.length : value;
   if (typeof size === 'number') {
     const what = size === value ? '' : Array.isArray(value) ? ' items' : ' characters';
@@ -340,15 +362,9 @@ function parseField(declared: Declaration, input: unknown, path: string, options
 
 /** Why the checks of a property refuse the value; undefined when they take it. */
 function refusalOf(declared: Declaration, value: unknown, { isStored }: ParseOptions): string | undefined {
-  const { check, notYet, isDynamic } = declared;
+  const { check, notYet } = declared;
   const reason = check?.(value);
-  if (reason !== undefined || isStored) return reason;
-  return isDynamic && isTemplate(value) ? 'is a template over the row, which is not supported yet' : notYet?.(value);
-}
-
-/** Tells whether a value is or holds a template over the row. */
-export function isTemplate(value: unknown): boolean {
-  return JSON.stringify(value ?? null).includes('{{');
+  return reason !== undefined || isStored ? reason : notYet?.(value);
 }
 
 /** Turns the forms in which clients, files and the environment write a value into its type. */

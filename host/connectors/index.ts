@@ -1,6 +1,8 @@
 /** The connectors by what the engine asks of their manifests. What does the work is loaded at its first use. */
 import { HaumeaError } from '../base/errors.js';
+import { declaredName } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
+import { isRowTemplate } from '../base/row-template.js';
 import type { AskedPart, Connector, LookupDeclaration, SinkForm } from './define.js';
 import { manifests } from './gen/index.js';
 import { plannedConnectors } from './planned.js';
@@ -63,6 +65,17 @@ const usualForm: SinkForm = { takes: 'messages', framing: 'messages' };
 /** The form that an action takes; the usual one for types that nobody knows. */
 export function sinkForm(type: string, props: Props = {}): SinkForm {
   return byName.get(type)?.sink?.form(props) ?? usualForm;
+}
+
+/** Properties of an action that are templates over the row, by the names that its connector knows. */
+export function dynamicProps(type: string, props: Props): Props {
+  const spec = byName.get(type)?.sink?.props ?? {};
+  const found: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(props)) {
+    const name = declaredName(spec, given);
+    if (name !== undefined && spec[name]?.declared.isDynamic === true && isRowTemplate(value)) found[name] = value;
+  }
+  return found;
 }
 
 /** Types that named connections may have; not all of them can be opened yet. */

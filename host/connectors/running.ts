@@ -92,6 +92,8 @@ export interface Lookup {
 /** What a sink needs from the engine. */
 export interface SinkContext {
   readonly ruleId: string;
+  /** Properties that are templates over the row: their values come with each chunk, which has `ends` whatever the framing. */
+  readonly dynamic: ReadonlySet<string>;
   readonly log: Logger;
   /** Gives credit back: so many bytes and messages are with the outside. */
   accepted(bytes: number, messages: number): void;
@@ -108,7 +110,10 @@ export interface SinkContext {
 }
 
 /** What a sink gets. */
-export type SinkChunk = OutputChunk;
+export interface SinkChunk extends OutputChunk {
+  /** For all messages of the chunk: the values of the properties in `SinkContext.dynamic`, checked. */
+  readonly values?: Readonly<Record<string, unknown>>;
+}
 
 export interface Sink {
   /** The other side: while a connection is down it is tried as soon as another one with the same text is up. */

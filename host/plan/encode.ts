@@ -33,8 +33,9 @@ export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values:
 }
 
 /** All values that an output shows. */
-export function shapeValues({ spec: { shape } }: Output): Value[] {
-  return shape.kind === 'object' ? [shape.value] : shape.fields.map(({ value }) => value);
+export function shapeValues({ spec: { shape, head } }: Output): Value[] {
+  const shown = shape.kind === 'object' ? [shape.value] : shape.fields.map(({ value }) => value);
+  return head === null ? shown : [...shown, head];
 }
 
 /** The node that writes the output at the place of the path. */
@@ -64,6 +65,7 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     batchSize: wishes.batchSize,
     lingerMs: wishes.lingerMs,
     framing: wishes.framing,
+    ...(spec.head === null ? {} : { head: builder.operand(spec.head) }),
     ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter, header: wishes.header === true }),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };

@@ -14,6 +14,8 @@ export interface OutputSpec {
   sendSingle: boolean;
   /** Only the first row of a message is sent. */
   isFirstRowOnly: boolean;
+  /** The whole row as an object, for templates of the sink. */
+  head: Value | null;
 }
 
 /**
@@ -26,6 +28,16 @@ export function outputSpec(
   wishes: SinkWishes,
   values: Values,
 ): OutputSpec {
+  const head = wishes.hasHead ? wholeObject(row, values) : null;
+  return { ...sentOf(row, absent, wishes, values), head };
+}
+
+function sentOf(
+  row: OutputRow,
+  absent: readonly Relation[],
+  wishes: SinkWishes,
+  values: Values,
+): Omit<OutputSpec, 'head'> {
   const { sendNil, sendSingle } = wishes;
   if (wishes.isWhole) {
     const [only, other] = row.entries;

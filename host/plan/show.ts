@@ -161,6 +161,7 @@ function showOutput(output: OutputPlan, show: (operand: Operand) => string, acti
     output.sendError ? 'errors' : '',
     output.batchSize > 0 ? `batch ${output.batchSize}` : '',
     output.lingerMs > 0 ? `linger ${output.lingerMs}ms` : '',
+    output.head === undefined ? '' : `head ${show(output.head)}`,
   ];
   return [body, `${flags.filter((flag) => flag !== '').join(' ')} > ${actions.join(' ')}`];
 }

@@ -1,12 +1,12 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
 import type { OutputPlan } from '../../kernels/ir.js';
 import { parseDuration } from '../base/duration.js';
-import { HaumeaError } from '../base/errors.js';
-import { findField, isTemplate } from '../base/field.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Encode } from '../codecs/define.js';
 import { defaultFormat, encodeOf, encodeProps, formatNames } from '../codecs/index.js';
-import { connectorOf, sinkForm } from '../connectors/index.js';
+import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
+import { PropertyTemplates } from '../template/properties.js';
 import { notSupported, refuse } from './errors.js';
 
 /** How a sink's messages look; actions with equal wishes share one encode node. */
@@ -20,6 +20,8 @@ export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
   keepsOrder: boolean;
   /** A message is the value of one column. */
   isWhole: boolean;
+  /** Templates need the rows beside the messages, which are not all of their JSON. */
+  hasHead: boolean;
 }
 
 /** Properties that change what is sent and cannot run yet. */
@@ -98,7 +100,6 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     const isTaken = own[name] !== undefined && own[name].declared.notYet === undefined;
     if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
   }
-  checkDynamic(type, props);
   const encode = encodeFor(type, props);
   const batchSize = count(props, 'batchSize');
   const lingerMs = duration(props, 'lingerInterval');
@@ -107,8 +108,11 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
   const isWhole = 'isWhole' in encode && takesMessages;
   if (isWhole && isBatch)
     throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
+  const form = outputForm(type, props, encode);
+  const selected = selection(props, 'selects' in encode, isBatch);
+  const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
-    ...outputForm(type, props, encode),
+    ...form,
     // A batch is always an array.
     sendSingle: isWhole || (flag(props, 'sendSingle') && !isBatch),
     keepsOrder: 'keepsOrder' in encode && takesMessages,
@@ -118,7 +122,8 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     sendError: options.sendError,
     batchSize,
     lingerMs,
-    ...selection(props, 'selects' in encode, isBatch),
+    ...selected,
+    hasHead: hasTemplates(type, props) && (form.format !== 'json' || isSelected || isBatch),
   };
 }
 
@@ -145,7 +150,8 @@ export function outputForm(
   props: Record<string, unknown>,
   encode: Encode,
 ): Pick<OutputPlan, 'format' | 'framing' | 'delimiter' | 'header'> {
-  const { takes, framing } = sinkForm(type, props);
+  const { takes, framing: usual } = sinkForm(type, props);
+  const framing = Object.keys(dynamicProps(type, props)).length > 0 ? 'messages' : usual;
   if (takes !== 'messages') return { format: takes === 'rows' ? 'rows' : 'none', framing };
   // The host puts the line feeds behind what it has made.
   if ('load' in encode) return { format: encode.reads, framing: 'messages' };
@@ -169,12 +175,17 @@ function selection(
   return { fields, excludeFields, dataField };
 }
 
-function checkDynamic(type: string, props: Record<string, unknown>): void {
-  const spec = connectorOf(type)?.sink?.props ?? {};
-  for (const [name, value] of Object.entries(props)) {
-    if (findField(spec, name)?.declared.isDynamic !== true || !isTemplate(value)) continue;
-    throw notSupported(`a template in sink property ${name} (sink ${type})`);
+/** Says whether properties are templates over the row; throws for one that is not right. */
+function hasTemplates(type: string, props: Record<string, unknown>): boolean {
+  const templates = Object.entries(dynamicProps(type, props));
+  for (const [name, template] of templates) {
+    try {
+      new PropertyTemplates({ [name]: template });
+    } catch (error) {
+      throw refuse(`sink property ${name}: ${reasonOf(error)}`);
+    }
   }
+  return templates.length > 0;
 }
 
 function isSet(value: unknown): boolean {

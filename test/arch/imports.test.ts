@@ -19,7 +19,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const layers: readonly (readonly [folder: string, below: readonly string[]])[] = [
   ['host/base', []],
   ['kernels', ['host/base']],
-  ['host/codecs', ['kernels', 'host/base']],
+  // Go's text templates: messages and properties of sinks made of rows.
+  ['host/template', ['host/base']],
+  ['host/codecs', ['host/template', 'kernels', 'host/base']],
   ['host/connectors', ['host/codecs', 'kernels', 'host/base']],
   // Code of users.
   ['host/plugins', ['kernels', 'host/base']],
@@ -36,6 +38,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
       'host/plugins',
       'host/codecs',
       'host/connectors',
+      'host/template',
       'kernels',
       'host/base',
     ],
@@ -52,6 +55,7 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
       'host/plugins',
       'host/codecs',
       'host/connectors',
+      'host/template',
       'kernels',
       'host/base',
     ],
@@ -115,7 +119,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     [inFlow('filter')],
     [inFlow('limit')],
     [inFlow('expand')],
-    ['encode-row', 'encode-text', 'send', 'gather', 'encode'].map(inFlow),
+    ['head', 'encode-row', 'encode-text', 'send', 'gather', 'gather-save', 'encode'].map(inFlow),
   ],
   // The list of the kinds.
   [[inFlow('operators')]],

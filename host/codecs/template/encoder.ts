@@ -1,9 +1,9 @@
 /** Renders messages by a template, then picks columns from what comes out. */
 import type { OutputChunk } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
+import { compileTemplate, type Template } from '../../template/compile.js';
 import { ChunkWriter } from '../chunk-writer.js';
 import type { EncodeContext, Encoder } from '../define.js';
-import { compileTemplate, type Template } from './compile.js';
 
 export class TemplateEncoder implements Encoder {
   readonly #template: Template;

@@ -1,7 +1,7 @@
 /** Messages written by a Go template over the result: the property `dataTemplate` of an action. */
 import { field } from '../../base/field.js';
+import { compileTemplate } from '../../template/compile.js';
 import { defineFormat } from '../define.js';
-import { compileTemplate } from './compile.js';
 
 export default defineFormat({
   name: 'template',

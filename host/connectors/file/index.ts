@@ -84,8 +84,14 @@ export default defineConnector({
         .check((path) => (path === '' ? 'must not be empty' : undefined))
         .dynamic()
         .doc(
-          'File to write to, a relative path lies in the data folder; folders that are missing at the start of the rule are made, one that goes later is waited for, as a lost mount',
+          'File to write to, a relative path lies in the data folder; folders that are missing at the start of the rule are made, one that goes later is waited for, as a lost mount. A path made by a template stays in the folder that its text names before the first action',
         ),
+      maxOpenFiles: field
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(256)
+        .doc('Files of a path with a template that are open at a time; that used longest ago is closed first'),
       fileType: field
         .string()
         .oneOf('lines', 'json', 'csv')
@@ -110,8 +116,9 @@ export default defineConnector({
     ownFiles: ['path'],
     form: { takes: 'messages', framing: 'lines' },
     load: async () => {
-      const { FileSink } = await import('./sink.js');
-      return (conf, context) => new FileSink(conf, context);
+      const [{ FileSink }, { NamedFilesSink }] = await Promise.all([import('./sink.js'), import('./named-sink.js')]);
+      return (conf, context) =>
+        context.dynamic.has('path') ? new NamedFilesSink(conf, context) : new FileSink(conf, context);
     },
   },
 });

@@ -1,34 +1,13 @@
-/** Appends lines to a file. All rules that write to one path share one writer, so that lines are never mixed. */
-import type { AllowedPaths } from '../../base/allowed-paths.js';
-import type { OutputChunk, Sink, SinkContext } from '../running.js';
-import { FileWriter, type WriterOptions } from './writer.js';
+/** Appends lines to a file. */
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import type { FileWriter } from './writer.js';
+import { Writers } from './writers.js';
 
 export interface FileSinkConf {
   path: string;
   rollingSize: number;
   rollingNamePattern: string;
-}
-
-/** Writers of the worker by path. */
-class Writers {
-  readonly #byPath = new Map<string, { writer: FileWriter; users: number }>();
-
-  take(path: string, options: WriterOptions, paths: AllowedPaths): FileWriter {
-    let entry = this.#byPath.get(path);
-    if (entry === undefined) {
-      entry = { writer: new FileWriter(path, options, paths), users: 0 };
-      this.#byPath.set(path, entry);
-    }
-    entry.users++;
-    return entry.writer;
-  }
-
-  async giveBack(path: string): Promise<void> {
-    const entry = this.#byPath.get(path);
-    if (entry === undefined || --entry.users > 0) return;
-    this.#byPath.delete(path);
-    await entry.writer.close();
-  }
+  maxOpenFiles: number;
 }
 
 export class FileSink implements Sink {
@@ -42,7 +21,7 @@ export class FileSink implements Sink {
     readonly context: SinkContext,
   ) {
     this.#path = context.paths.check(conf.path, 'write');
-    this.#writers = context.shared('file.writers', () => new Writers());
+    this.#writers = Writers.of(context);
     this.#writer = this.#writers.take(this.#path, conf, context.paths);
   }
 
@@ -54,7 +33,7 @@ export class FileSink implements Sink {
     return this.#writer.open();
   }
 
-  write(chunk: OutputChunk): void {
+  write(chunk: SinkChunk): void {
     this.#writer.write(chunk.bytes, chunk.messages, this.context);
   }
 

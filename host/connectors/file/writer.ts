@@ -11,11 +11,15 @@ export interface WriterOptions {
   /** Size at which the file is put aside, bytes; 0 never. */
   rollingSize: number;
   rollingNamePattern: string;
+  /** Bytes that are written at once, if there are so many; the usual number without it. */
+  blockBytes?: number;
 }
 
 /** Who gets the credit for written bytes. */
 export interface WriterClient {
   accepted(bytes: number, messages: number): void;
+  /** So much is lost. */
+  failed(bytes: number, messages: number, reason: string): void;
   /** The file can't be written now; `open` is to be called after a while, however often. */
   disconnected(reason: string, isPatient: boolean): void;
 }
@@ -133,8 +137,21 @@ export class FileWriter {
     await this.#file.close();
   }
 
+  /** Gives up what waits: the file can't be opened. */
+  abandon(reason: string): void {
+    for (const { buffer, shares } of this.#queue.splice(0)) {
+      for (const { client, bytes, messages } of shares) client.failed(bytes, messages, reason);
+      recycle(buffer);
+    }
+    for (const waiter of this.#waiters.splice(0)) waiter.resolve();
+  }
+
   #addBlock(bytes: number): Block {
-    const buffer = bytes > blockBytes ? Buffer.allocUnsafe(bytes) : (pool.pop() ?? Buffer.allocUnsafeSlow(blockBytes));
+    const { blockBytes: own = blockBytes } = this.options;
+    const isPooled = own === blockBytes && bytes <= blockBytes;
+    const buffer = isPooled
+      ? (pool.pop() ?? Buffer.allocUnsafeSlow(blockBytes))
+      : Buffer.allocUnsafe(Math.max(bytes, own));
     const block = { buffer, length: 0, written: 0, shares: [] };
     this.#queue.push(block);
     return block;

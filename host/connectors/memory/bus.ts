@@ -1,4 +1,5 @@
 /** Distributes blocks of frames to the subscribers of a topic and tells the publisher when all have taken them. */
+import { Recent } from '../../base/recent.js';
 
 /** Frames of one publication; `taken` is to be called once by each subscriber. */
 export interface Block {
@@ -10,10 +11,13 @@ export interface Subscriber {
   deliver(block: Block): void;
 }
 
+/** Topics whose subscribers are remembered: rows make topics, too. */
+const mostTopics = 10_000;
+
 export class MemoryBus {
   readonly #subscribers = new Map<Subscriber, string[]>();
   /** Subscribers by topic; forgotten with each change of subscriptions. */
-  readonly #matches = new Map<string, Subscriber[]>();
+  readonly #matches = new Recent<string, readonly Subscriber[]>(mostTopics, (topic) => this.#find(topic));
 
   /** Subscribes to a topic in which `+` stands for one level and `#` for all that follow. */
   subscribe(filter: string, subscriber: Subscriber): void {
@@ -41,13 +45,12 @@ export class MemoryBus {
   }
 
   subscribersOf(topic: string): readonly Subscriber[] {
-    let found = this.#matches.get(topic);
-    if (found === undefined) {
-      const levels = topic.split('/');
-      found = [...this.#subscribers].filter(([, filter]) => matches(filter, levels)).map(([subscriber]) => subscriber);
-      this.#matches.set(topic, found);
-    }
-    return found;
+    return this.#matches.get(topic);
+  }
+
+  #find(topic: string): readonly Subscriber[] {
+    const levels = topic.split('/');
+    return [...this.#subscribers].filter(([, filter]) => matches(filter, levels)).map(([subscriber]) => subscriber);
   }
 }
 

@@ -26,7 +26,12 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      topic: field.string().required().check(topicReason).dynamic().doc('Topic that takes the rows, without wildcards'),
+      topic: field
+        .string()
+        .required()
+        .check(topicReason)
+        .dynamic(topicReason)
+        .doc('Topic that takes the rows, without wildcards'),
       rowkindField: field
         .string()
         .default('')
@@ -48,5 +53,5 @@ export default defineConnector({
 
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';
-  return /[+#]/.test(topic) ? 'must not have wildcards' : undefined;
+  return /[+#]/.test(topic) ? `must not have wildcards, as ${JSON.stringify(topic)} has` : undefined;
 }

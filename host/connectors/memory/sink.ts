@@ -1,7 +1,8 @@
 /** Publishes rows to a memory topic. The credit comes back when every reader of the topic has taken them. */
 
+import { Recent } from '../../base/recent.js';
 import { FrameBuffer, MessageCutter } from '../frames.js';
-import type { OutputChunk, Sink, SinkContext } from '../running.js';
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { MemoryBus } from './bus.js';
 
 export interface MemorySinkConf {
@@ -12,10 +13,13 @@ export interface MemorySinkConf {
   keyField: string;
 }
 
+/** Topics whose metadata are kept. */
+const mostTopics = 1000;
+
 export class MemorySink implements Sink {
   readonly topic: string;
   readonly #bus: MemoryBus;
-  readonly #meta: Buffer;
+  readonly #metas: Recent<string, Buffer>;
   readonly #frames = new FrameBuffer();
   readonly #cutter = new MessageCutter();
   #waiting = 0;
@@ -30,24 +34,26 @@ export class MemorySink implements Sink {
     this.topic = topic;
     // What keeps rows by key looks there for the kind of change (host/plan/lookup.ts).
     const changes = rowkindField === '' ? {} : { rowkindField, keyField };
-    this.#meta = Buffer.from(JSON.stringify({ topic, ...changes }));
+    this.#metas = new Recent(mostTopics, (name): Buffer => Buffer.from(JSON.stringify({ topic: name, ...changes })));
   }
 
   async open(): Promise<void> {}
 
-  write(chunk: OutputChunk): void {
-    const { messages } = chunk;
+  write(chunk: SinkChunk): void {
+    const { messages, values } = chunk;
+    const topic = values === undefined ? this.topic : String(values.topic);
     const size = chunk.bytes.length;
-    if (this.#bus.subscribersOf(this.topic).length === 0) {
+    if (this.#bus.subscribersOf(topic).length === 0) {
       this.#cutter.cut(chunk, () => {});
       this.context.accepted(size, messages);
       return;
     }
-    this.#cutter.cut(chunk, (message) => this.#frames.add(message, this.#meta));
+    const meta = this.#metas.get(topic);
+    this.#cutter.cut(chunk, (message) => this.#frames.add(message, meta));
     const bytes = Buffer.from(this.#frames.bytes);
     this.#frames.clear();
     this.#waiting++;
-    this.#bus.publish(this.topic, bytes, () => {
+    this.#bus.publish(topic, bytes, () => {
       this.context.accepted(size, messages);
       if (--this.#waiting === 0) for (const call of this.#onIdle.splice(0)) call();
     });

@@ -43,14 +43,19 @@ export default defineConnector({
   sink: {
     props: {
       ...commonSink,
-      topic: field.string().required().check(topicReason).dynamic().doc('Topic to publish on, without wildcards'),
+      topic: field
+        .string()
+        .required()
+        .check(topicReason)
+        .dynamic(topicReason)
+        .doc('Topic to publish on, without wildcards'),
       qos: field.int().min(0).max(2).default(0).doc('Quality of service'),
       retained: field
         .bool()
         .alias('retain')
         .default(false)
         .doc('The broker keeps the last message for new subscribers'),
-      properties: field.object().doc('User properties of each message (MQTT 5)'),
+      properties: field.object().dynamic().doc('User properties of each message (MQTT 5)'),
     },
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {
@@ -62,6 +67,7 @@ export default defineConnector({
 
 function topicReason(topic: string): string | undefined {
   if (topic === '') return 'must not be empty';
-  if (/[+#]/.test(topic)) return 'must not have wildcards';
+  if (/[+#]/.test(topic)) return `must not have wildcards, as ${JSON.stringify(topic)} has`;
+  if (topic.includes('\0')) return 'must not have a zero byte';
   return Buffer.byteLength(topic) > 65_535 ? 'is longer than 65535 bytes' : undefined;
 }

@@ -5,8 +5,9 @@
  */
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
+import { Recent } from '../../base/recent.js';
 import { MessageCutter } from '../frames.js';
-import type { OutputChunk, Sink, SinkContext } from '../running.js';
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
 import { peerOf } from './client.js';
 import { type ConnectionConf, protocolLevel } from './connection.js';
 import { PublishEncoder } from './encode.js';
@@ -22,15 +23,28 @@ export interface MqttSinkConf extends ConnectionConf {
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
 
+/** Topics, with their user properties, whose packets are prepared. */
+const mostTopics = 1000;
+
+/** Where a message goes. */
+interface Target {
+  readonly topic: string;
+  readonly encoder: PublishEncoder;
+  readonly userProperties: Record<string, string> | undefined;
+}
+
 interface Waiting {
   payload: Buffer;
+  target: Target;
   /** Credit that goes back when it is confirmed. */
   bytes: number;
 }
 
 export class MqttSink implements Sink {
   readonly #client: SharedClient;
-  readonly #encoder: PublishEncoder;
+  readonly #target: Target;
+  /** Where templates make topic or properties, by their JSON. */
+  readonly #targets: Recent<string, Target>;
   readonly #cutter = new MessageCutter();
   /** QoS 0: packets to write, filled up to #length. */
   #packets = Buffer.allocUnsafe(16 * 1024);
@@ -53,7 +67,8 @@ export class MqttSink implements Sink {
   ) {
     const pool = context.shared('mqtt.clients', () => new ClientPool());
     this.#client = pool.take(conf, context.paths);
-    this.#encoder = new PublishEncoder(conf.topic, conf.retained, protocolLevel(conf.protocolVersion), conf.properties);
+    this.#target = targetOf(conf);
+    this.#targets = new Recent(mostTopics, (values) => targetOf({ ...conf, ...JSON.parse(values) }));
   }
 
   get peer(): string {
@@ -72,16 +87,18 @@ export class MqttSink implements Sink {
     this.#send();
   }
 
-  write(chunk: OutputChunk): void {
+  write(chunk: SinkChunk): void {
+    const { values } = chunk;
+    const target = values === undefined ? this.#target : this.#targets.get(JSON.stringify(values));
     if (this.conf.qos === 0) {
       this.#credit.bytes += chunk.bytes.length;
       this.#credit.messages += chunk.messages;
-      this.#cutter.cut(chunk, (message) => this.#add(message));
+      this.#cutter.cut(chunk, (message) => this.#add(message, target.encoder));
     } else {
       let left = chunk.bytes.length;
       let last: Waiting | undefined;
       this.#cutter.cut(chunk, (message) => {
-        last = { payload: Buffer.from(message), bytes: Math.min(left, message.length) };
+        last = { payload: Buffer.from(message), target, bytes: Math.min(left, message.length) };
         left -= last.bytes;
         this.#queue.push(last);
       });
@@ -109,8 +126,8 @@ export class MqttSink implements Sink {
     return this.#length === 0 && !this.#isWriting && this.#queue.length === 0 && this.#unconfirmed.size === 0;
   }
 
-  #add(message: Uint8Array): void {
-    const size = this.#encoder.sizeOf(message.length);
+  #add(message: Uint8Array, encoder: PublishEncoder): void {
+    const size = encoder.sizeOf(message.length);
     if (size === undefined) {
       this.context.failed(0, 0, `a message of ${message.length} bytes is longer than MQTT allows`);
       return;
@@ -120,7 +137,7 @@ export class MqttSink implements Sink {
       this.#packets.copy(grown, 0, 0, this.#length);
       this.#packets = grown;
     }
-    this.#length = this.#encoder.write(this.#packets, this.#length, message);
+    this.#length = encoder.write(this.#packets, this.#length, message);
   }
 
   /** Sends at the end of this turn, so that all that the kernel puts out now goes together. */
@@ -159,18 +176,16 @@ export class MqttSink implements Sink {
   }
 
   #sendQueue(client: MqttClient): void {
-    const { topic, retained, properties, protocolVersion } = this.conf;
+    const { retained } = this.conf;
     const qos = this.conf.qos as 1 | 2;
-    const userProperties =
-      properties !== undefined && protocolLevel(protocolVersion) === 5
-        ? { userProperties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, String(v)])) }
-        : undefined;
     const { window } = this.#client;
     const unconfirmed = this.#unconfirmed;
     while (this.#queue.length > 0 && unconfirmed.size < maxUnconfirmed && window.take(qos, this, this.#retry)) {
       const message = this.#queue.shift()!;
       unconfirmed.add(message);
-      client.publish(topic, message.payload, { qos, retain: retained, properties: userProperties }, (error) => {
+      const { topic, userProperties } = message.target;
+      const properties = userProperties && { userProperties };
+      client.publish(topic, message.payload, { qos, retain: retained, properties }, (error) => {
         window.release(qos);
         if (this.#unconfirmed !== unconfirmed) return;
         unconfirmed.delete(message);
@@ -185,4 +200,14 @@ export class MqttSink implements Sink {
   #checkIdle(): void {
     if (this.#isIdle) for (const call of this.#onIdle.splice(0)) call();
   }
+}
+
+function targetOf({ topic, properties, retained, protocolVersion }: MqttSinkConf): Target {
+  const level = protocolLevel(protocolVersion);
+  const texts = Object.entries(properties ?? {}).map(([name, value]) => [name, String(value)]);
+  return {
+    topic,
+    encoder: new PublishEncoder(topic, retained, level, properties),
+    userProperties: level === 5 && properties !== undefined ? Object.fromEntries(texts) : undefined,
+  };
 }

@@ -1,7 +1,7 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
 import type { Histogram } from '../../../kernels/histogram.js';
-import type { NodePlan } from '../../../kernels/ir.js';
+import type { NodePlan, OutputPlan } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import type { Logger } from '../../base/log.js';
@@ -114,10 +114,12 @@ export class RuleRun implements SinkHost, RunningRule {
   link(start: RuleStart, sources: readonly SourceRun[]): void {
     const { plan } = start;
     const { kernel } = this.host;
-    for (const spec of start.sinks) {
-      const connector = connectorFor('sink', spec.type);
-      this.sinks = this.sinks.concat(new SinkRun(spec, connector, this, start.sinkLimitBytes, start.sendError));
-    }
+    start.sinks.forEach((spec, i) => {
+      const { sinkLimitBytes, sendError } = start;
+      const output = outputOf(plan, i);
+      const sink = new SinkRun(spec, connectorFor('sink', spec.type), this, sinkLimitBytes, sendError, output);
+      this.sinks = this.sinks.concat(sink);
+    });
     sources.forEach((source, i) => {
       this.sources = this.sources.concat(source);
       source.users.add(this);
@@ -296,4 +298,10 @@ export class RuleRun implements SinkHost, RunningRule {
   sinkFailed(reason: string): void {
     this.host.failed(this, reason);
   }
+}
+
+/** What is written for an action; undefined when none of its rows goes anywhere. */
+function outputOf({ nodes }: RuleStart['plan'], action: number): OutputPlan | undefined {
+  for (const node of nodes) if (node.kind === 'encode' && node.actions.includes(action)) return node.output;
+  return undefined;
 }

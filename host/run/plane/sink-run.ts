@@ -2,6 +2,7 @@
 
 import type { OutputChunk } from '../../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../../kernels/histogram.js';
+import type { OutputPlan } from '../../../kernels/ir.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
@@ -10,12 +11,14 @@ import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { Encoder } from '../../codecs/define.js';
 import { openEncoder } from '../../codecs/index.js';
 import type { Connector } from '../../connectors/define.js';
+import { dynamicProps } from '../../connectors/index.js';
 import type { Sink, SinkContext } from '../../connectors/running.js';
 import type { SinkSpec } from '../link/protocol.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningSink } from './running.js';
+import { Targets } from './targets.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
@@ -73,6 +76,9 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
   readonly #sink: Sink;
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
+  readonly dynamic: ReadonlySet<string>;
+  /** Makes the values of properties that are templates. */
+  readonly #targets: Targets | undefined;
 
   constructor(
     readonly spec: SinkSpec,
@@ -80,12 +86,22 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
     readonly host: SinkHost,
     readonly limitBytes: number,
     readonly sendError = false,
+    /** What the kernel writes for it. */
+    output?: OutputPlan,
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.redact = redactOf(spec.secrets);
     this.latencies = host.measuresAll === true ? emptyHistogram() : null;
-    const { framing } = sink.form(spec.props);
+    const templates = dynamicProps(spec.type, spec.props);
+    const names = Object.keys(templates);
+    this.dynamic = names.length === 0 ? none : new Set(names);
+    if (names.length > 0 && output !== undefined) {
+      const { sendSingle } = spec.props;
+      const isSingle = sendSingle === true || sendSingle === 'true';
+      this.#targets = new Targets({ label: this.label, spec: sink.props, templates, output, isSingle });
+    }
+    const framing = names.length > 0 ? 'messages' : sink.form(spec.props).framing;
     this.#encoder = openEncoder(spec.props, { sink: this.label, framing, sendError });
     this.#sink = sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
@@ -139,16 +155,18 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
 
   /** Takes output of the kernel; called while it runs. */
   write(chunk: OutputChunk, now: number): void {
-    this.messagesIn += chunk.messages;
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
-    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
-    // What could not be rendered goes no further.
-    this.messagesFailed += chunk.messages - sent.messages;
-    if (sent.messages === 0 && this.#encoder !== undefined) return;
-    this.#bytesIn += sent.bytes.length;
-    this.#measure();
-    this.#sink.write(sent);
+    if (this.#targets === undefined) {
+      this.messagesIn += chunk.messages;
+      this.#send(chunk);
+    } else {
+      this.messagesIn += this.#targets.count(chunk);
+      for (const part of this.#targets.of(chunk)) {
+        if ('chunk' in part) this.#send(part.chunk, part.values);
+        else this.#lose(part.messages, part.reason);
+      }
+    }
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
     if (!this.isFull && this.waitingBytes > this.limitBytes) {
@@ -156,6 +174,23 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
       this.fullSince = now;
       this.host.sinkIsFull(true);
     }
+  }
+
+  #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
+    const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
+    // What could not be rendered goes no further.
+    this.messagesFailed += chunk.messages - sent.messages;
+    if (sent.messages === 0 && this.#encoder !== undefined) return;
+    this.#bytesIn += sent.bytes.length;
+    this.#measure();
+    this.#sink.write(values === undefined ? sent : { ...sent, values });
+  }
+
+  /** Messages without the values of their properties go nowhere. */
+  #lose(messages: number, reason: string): void {
+    this.messagesFailed += messages;
+    this.#note(reason);
+    this.host.messagesLost?.();
   }
 
   #measure(): void {
@@ -332,6 +367,8 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
     }
   }
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** A size for people to read. */
 function sizeText(bytes: number): string {

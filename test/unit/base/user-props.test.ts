@@ -8,7 +8,7 @@ import type { HostColumns } from '../../../kernels/api.js';
 
 const { userProperties, userProperty } = await import('../../../host/base/user-props.js');
 const { callHost, hostNumber, resolveFunction } = await import('../../../host/functions/registry.js');
-const { compileTemplate } = await import('../../../host/codecs/template/compile.js');
+const { compileTemplate } = await import('../../../host/template/compile.js');
 
 test('variables with the prefix are properties, named in lower case', () => {
   const env = { KUIPER_PROPS_VIN: 'x', KUIPER_PROPS_Own_Name: 'y', KUIPER__BASIC__DEBUG: 'true', PROPS_Z: 'z' };

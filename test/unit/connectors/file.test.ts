@@ -43,7 +43,7 @@ sinkContract(
     props: { path: join(folder, 'deep/contract.out') },
     refused: [
       [{}, /path is required/],
-      [{ path: 'a-{{.x}}' }, /path is a template/],
+      [{ path: 'a-{{.x}}', maxOpenFiles: 0 }, /maxOpenFiles must be at least 1/],
       [{ path: 'a', fileType: 'csv' }, /csv is not supported yet/],
     ],
   }),

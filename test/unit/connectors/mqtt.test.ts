@@ -41,7 +41,7 @@ sinkContract(
     refused: [
       [{}, /topic is required/],
       [{ topic: 'a/+' }, /topic must not have wildcards/],
-      [{ topic: '{{.x}}' }, /topic is a template/],
+      [{ topic: '{{.x}}/#' }, /topic must not have wildcards, as "x\/#" has/],
     ],
   }),
   'mqtt',

@@ -12,24 +12,24 @@ const maxText = 16 << 20;
 export interface Template {
   /** Renders a JSON text. Throws `TemplateError` for what fails on this data. */
   render(json: string): string;
+  /** The same of what `readJson` gives. */
+  renderValue(data: Value): string;
 }
 
 /** Compiles a template. Throws a `plan` error that names the line for one that is not right. */
 export function compileTemplate(source: string): Template {
   const { main, templates } = parse(source);
-  return {
-    render(json) {
-      const data: Value = readJson(json);
-      const out = { parts: [] as string[], length: 0 };
-      const budget = new Budget(maxUnits, maxText);
-      try {
-        main({ vars: [data], out, budget, templates, depth: 0 }, data);
-      } catch (error) {
-        // The stack is spent by templates that call one another within deep actions.
-        if (error instanceof RangeError) throw new TemplateError(`template: sink: ${error.message}`);
-        throw error;
-      }
-      return out.parts.join('');
-    },
+  const renderValue = (data: Value): string => {
+    const out = { parts: [] as string[], length: 0 };
+    const budget = new Budget(maxUnits, maxText);
+    try {
+      main({ vars: [data], out, budget, templates, depth: 0 }, data);
+    } catch (error) {
+      // The stack is spent by templates that call one another within deep actions.
+      if (error instanceof RangeError) throw new TemplateError(`template: sink: ${error.message}`);
+      throw error;
+    }
+    return out.parts.join('');
   };
+  return { render: (json) => renderValue(readJson(json)), renderValue };
 }

@@ -1,5 +1,5 @@
 /** Cuts a template into text and the tokens of its actions. */
-import { HaumeaError } from '../../base/errors.js';
+import { HaumeaError } from '../base/errors.js';
 
 export type Token =
   | { kind: 'text'; text: string; line: number }

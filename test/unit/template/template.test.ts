@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { compileTemplate } from '../../../host/codecs/template/compile.js';
+import { compileTemplate } from '../../../host/template/compile.js';
 
 const row = '{"a":1,"b":"xy","f":2.5,"l":[3,1,2],"o":{"k":"v","a":null},"n":null}';
 

@@ -1,0 +1,49 @@
+/** What was made for a key, as long as it is among those used last. */
+
+export class Recent<K, V> {
+  readonly #made = new Map<K, V>();
+
+  /**
+   * @param most keys that are kept
+   * @param gone gets what is let go
+   */
+  constructor(
+    private readonly most: number,
+    private readonly make: (key: K) => V,
+    private readonly gone: (value: V, key: K) => void = () => {},
+  ) {}
+
+  values(): IterableIterator<V> {
+    return this.#made.values();
+  }
+
+  /** Returns what was made for the key, or makes it. */
+  get(key: K): V {
+    let value = this.#made.get(key);
+    if (value === undefined) {
+      value = this.make(key);
+      if (this.#made.size >= this.most) this.#drop();
+    } else {
+      this.#made.delete(key);
+    }
+    this.#made.set(key, value);
+    return value;
+  }
+
+  clear(): void {
+    this.#made.clear();
+  }
+
+  /** Forgets a key that has this value, without a word to anybody; says whether it had. */
+  delete(key: K, value: V): boolean {
+    return this.#made.get(key) === value && this.#made.delete(key);
+  }
+
+  #drop(): void {
+    for (const [key, value] of this.#made) {
+      this.#made.delete(key);
+      this.gone(value, key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Appends lines to files whose paths a template makes. So many of them are open at a time; the one used longest ago is closed
+ * when another is needed, and opened again when a message for it comes. A path that can't be opened costs its messages only.
+ */
+import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { Recent } from '../../base/recent.js';
+import { MessageCutter } from '../frames.js';
+import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import { NamedPaths } from './named-path.js';
+import type { FileSinkConf } from './sink.js';
+import type { FileWriter, WriterClient } from './writer.js';
+import { Writers } from './writers.js';
+
+/** Files get few bytes each: rooms for them are small. */
+const blockBytes = 16 * 1024;
+const lineFeed = 0x0a;
+
+interface NamedFile {
+  /** What the template gave. */
+  readonly given: string;
+  readonly path: string;
+  readonly writer: FileWriter;
+  /** It is among those that may be open. */
+  hasTurn: boolean;
+  /** Settles when its first opening has come to something. */
+  opening: Promise<void>;
+}
+
+export class NamedFilesSink implements Sink {
+  readonly #paths: NamedPaths;
+  readonly #writers: Writers;
+  /** By what the template gives. */
+  readonly #files: Recent<string, NamedFile>;
+  readonly #cutter = new MessageCutter();
+  readonly #client: WriterClient;
+  /** Files on their way to be closed. */
+  readonly #closing = new Set<Promise<void>>();
+  /** Files that wait until fewer are open. */
+  readonly #turns: (() => void)[] = [];
+  #open = 0;
+  #isClosed = false;
+
+  constructor(
+    readonly conf: FileSinkConf,
+    readonly context: SinkContext,
+  ) {
+    this.#paths = new NamedPaths(conf.path, context.paths);
+    this.#writers = Writers.of(context);
+    // The engine knows nothing of the line feeds, one for each message.
+    this.#client = {
+      accepted: (bytes, messages) => context.accepted(bytes - messages, messages),
+      failed: (bytes, messages, reason) => context.failed(bytes - messages, messages, reason),
+      disconnected: (reason, isPatient) => context.disconnected(reason, isPatient),
+    };
+    this.#files = new Recent(
+      conf.maxOpenFiles,
+      (path) => this.#add(path),
+      (file) => this.#leave(file),
+    );
+  }
+
+  get peer(): string {
+    return `files ${this.conf.path}`;
+  }
+
+  /** A file is opened by the first message for it; after a failure that may pass, those are tried again that it concerned. */
+  async open(): Promise<void> {
+    await Promise.all([...this.#files.values()].map((file) => (file.hasTurn ? this.#try(file) : undefined)));
+  }
+
+  write(chunk: SinkChunk): void {
+    const { messages, values } = chunk;
+    const size = chunk.bytes.length;
+    let file: NamedFile;
+    try {
+      file = this.#files.get(String(values?.path));
+    } catch (error) {
+      this.context.failed(size, messages, `file sink: ${reasonOf(error)}`);
+      return;
+    }
+    const lines = Buffer.allocUnsafe(size + messages);
+    let at = 0;
+    this.#cutter.cut(chunk, (message) => {
+      lines.set(message, at);
+      at += message.length;
+      lines[at++] = lineFeed;
+    });
+    file.writer.write(lines.subarray(0, at), messages, this.#client);
+  }
+
+  async flush(): Promise<void> {
+    const files = [...this.#files.values()];
+    await Promise.all([...this.#closing, ...files.map((file) => file.opening.then(() => file.writer.flush()))]);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const file of this.#files.values()) this.#leave(file);
+    this.#files.clear();
+    await Promise.all(this.#closing);
+  }
+
+  #add(given: string): NamedFile {
+    const path = this.#paths.check(given);
+    const writer = this.#writers.take(path, { ...this.conf, blockBytes }, this.#paths.paths);
+    const file: NamedFile = { given, path, writer, hasTurn: false, opening: Promise.resolve() };
+    file.opening = this.#begin(file);
+    return file;
+  }
+
+  async #begin(file: NamedFile): Promise<void> {
+    if (this.#open < this.conf.maxOpenFiles) this.#open++;
+    else await new Promise<void>((resolve) => this.#turns.push(resolve));
+    file.hasTurn = true;
+    await this.#writers.alone(file.path);
+    await this.#try(file).catch((error: unknown) => this.context.disconnected(reasonOf(error), true));
+  }
+
+  /** Opens the file; its messages are lost when that can't be at all. Rejects when it may become possible. */
+  async #try(file: NamedFile): Promise<void> {
+    try {
+      await file.writer.open();
+    } catch (error) {
+      if (!(error instanceof HaumeaError && error.kind === 'config')) throw error;
+      file.writer.abandon(error.message);
+      // The next message for it tries anew.
+      if (this.#files.delete(file.given, file)) this.#leave(file);
+    }
+  }
+
+  #leave(file: NamedFile): void {
+    const closed = this.#end(file).finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+  }
+
+  /** Writes what waits and closes the file; what can't be written now is lost. */
+  async #end(file: NamedFile): Promise<void> {
+    await file.opening;
+    try {
+      await this.#try(file);
+    } catch (error) {
+      if (!this.#writers.isShared(file.path)) file.writer.abandon(reasonOf(error));
+    }
+    await this.#writers.giveBack(file.path);
+    const next = this.#turns.shift();
+    if (next === undefined) this.#open--;
+    else next();
+  }
+}
