@@ -47,7 +47,9 @@ async function run(
   await accepted('POST', '/rules', { id, sql: sql.replace('$', id), actions: [action], options });
   return eventually(`the end of ${id}`, async () => {
     const { json } = await server.request('GET', `/rules/${id}/status`);
-    return /^stopped/i.test(json.status) ? (json as Row) : undefined;
+    if (!/^stopped/i.test(json.status)) return undefined;
+    assert.not.match(json.status, /error/, JSON.stringify(json));
+    return json as Row;
   });
 }
 

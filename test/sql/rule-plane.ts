@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silent } from '../../host/base/log.js';
 import type { AskedPart } from '../../host/connectors/define.js';
-import type { Lookup } from '../../host/connectors/running.js';
+import type { Lookup, LookupContext, LookupRequest } from '../../host/connectors/running.js';
 import { callHost } from '../../host/functions/registry.js';
 import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../host/model/engine.js';
@@ -37,9 +37,12 @@ export interface PlaneWishes {
   readonly rows: Readonly<Record<string, readonly Row[]>>;
   /** Statements of the lookup tables, whose type is `simulator`. */
   readonly tables: readonly string[];
-  readonly ask: Lookup['ask'];
+  /** Plays all tables; `table` is the DATASOURCE of the one that is asked. */
+  readonly ask: (request: LookupRequest, signal: AbortSignal, table: string) => ReturnType<Lookup['ask']>;
   readonly waiting?: Partial<WaitingPlan>;
   readonly options?: Partial<RuleOptions>;
+  /** Further options of the streams, behind a comma. */
+  readonly streamOptions?: string;
   /** Pause between two rows of a stream, ms; 0 reads the file at once. */
   readonly pauseMs?: number;
 }
@@ -48,14 +51,15 @@ const usual: WaitingPlan = { timeoutMs: 10_000, batches: 16, cache: null };
 
 /** Starts the rule. Streams are named by `rows`, those that end with `_table` are scan tables. */
 export async function startRule(sql: string, wishes: PlaneWishes): Promise<PlaneRule> {
-  const { rows, tables, ask, waiting, options = {}, pauseMs = 0 } = wishes;
+  const { rows, tables, ask, waiting, options = {}, streamOptions = '', pauseMs = 0 } = wishes;
   const folder = temporaryFolder();
   const out = join(folder, 'out');
   const statements = Object.entries(rows).map(([name, content]) => {
     writeFileSync(join(folder, name), content.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const extra = JSON.stringify({ path: folder, fileType: 'lines', sendInterval: pauseMs }).replaceAll('"', '\\"');
-    const kind = name.endsWith('_table') ? 'TABLE' : 'STREAM';
-    return `CREATE ${kind} ${name} () WITH (TYPE="file", DATASOURCE="${name}", FORMAT="json", EXTRA="${extra}")`;
+    const isTable = name.endsWith('_table');
+    const common = `TYPE="file", DATASOURCE="${name}", FORMAT="json", EXTRA="${extra}"`;
+    return `CREATE ${isTable ? 'TABLE' : 'STREAM'} ${name} () WITH (${common}${isTable ? '' : streamOptions})`;
   });
   const catalog = catalogOf(...statements, ...tables);
   const rule = ruleOf(sql, { sendError: true, ...options }, [{ type: 'file', props: { path: out } }]);
@@ -68,7 +72,10 @@ export async function startRule(sql: string, wishes: PlaneWishes): Promise<Plane
   const log = { ...silent, warn: (text: string) => void warnings.push(text) } as typeof silent;
   const played = {
     load: async () => {},
-    create: () => ({ ask, close: async () => {} }),
+    create: (_props: object, { dataSource }: LookupContext): Lookup => ({
+      ask: (request, signal) => ask(request, signal, dataSource),
+      close: async () => {},
+    }),
   } as unknown as AskedPart;
   const plane = await DataPlane.open({
     kernel: (calls) => createKernel(calls, kernelUnderTest),

@@ -33,7 +33,9 @@ export class NamedFilesSink implements Sink {
   readonly #files: Recent<string, NamedFile>;
   readonly #cutter = new MessageCutter();
   readonly #client: WriterClient;
-  /** Files on their way to be closed. */
+  /** Files that others have taken the place of, until what waits for them is written: they still take messages. */
+  readonly #leaving = new Map<string, NamedFile>();
+  /** The same, and those that are being closed. */
   readonly #closing = new Set<Promise<void>>();
   /** Files that wait until fewer are open. */
   readonly #turns: (() => void)[] = [];
@@ -73,7 +75,8 @@ export class NamedFilesSink implements Sink {
     const size = chunk.bytes.length;
     let file: NamedFile;
     try {
-      file = this.#files.get(String(values?.path));
+      const path = String(values?.path);
+      file = this.#leaving.get(path) ?? this.#files.get(path);
     } catch (error) {
       this.context.failed(size, messages, `file sink: ${reasonOf(error)}`);
       return;
@@ -130,6 +133,7 @@ export class NamedFilesSink implements Sink {
   }
 
   #leave(file: NamedFile): void {
+    this.#leaving.set(file.given, file);
     const closed = this.#end(file).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
   }
@@ -142,6 +146,7 @@ export class NamedFilesSink implements Sink {
     } catch (error) {
       if (!this.#writers.isShared(file.path)) file.writer.abandon(reasonOf(error));
     }
+    this.#leaving.delete(file.given);
     await this.#writers.giveBack(file.path);
     const next = this.#turns.shift();
     if (next === undefined) this.#open--;
