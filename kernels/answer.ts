@@ -4,7 +4,7 @@ import type { LookupAnswer } from './api.js';
 import type { Arena } from './arena.js';
 import { KernelError } from './error.js';
 import { batchRows, column } from './gen/layouts.js';
-import { NoRoomError, type Value, type ValueAccess, ValueError } from './value.js';
+import { UnwritableError, type Value, type ValueAccess, ValueError } from './value.js';
 
 /** Reads the values that are asked for: for each column all lists. */
 export function keysAt(access: ValueAccess, table: number, keys: number, count: number): Value[][] {
@@ -92,12 +92,12 @@ function fill(access: ValueAccess, pointer: number, valueAt: (i: number) => Valu
   }
 }
 
-/** A value without room is an error in its place. */
+/** What can't be written is an error in its place. */
 function written(access: ValueAccess, at: number, value: Value): number {
   try {
     return access.write(at, value);
   } catch (error) {
-    if (!(error instanceof NoRoomError) || value instanceof ValueError) throw error;
+    if (!(error instanceof UnwritableError) || value instanceof ValueError) throw error;
     return access.write(at, new ValueError(error.message));
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { HostColumns } from './api.js';
 import { argument, Tag } from './gen/layouts.js';
-import { NoRoomError, type Value, type ValueAccess, ValueError } from './value.js';
+import { UnwritableError, type Value, type ValueAccess, ValueError } from './value.js';
 
 /** What the kernel imports as `host.call`. */
 export type HostCallImport = (
@@ -80,7 +80,7 @@ class Columns implements HostColumns {
     try {
       return this.access.write(at, value);
     } catch (error) {
-      if (!(error instanceof NoRoomError)) throw error;
+      if (!(error instanceof UnwritableError)) throw error;
       if (!(value instanceof ValueError)) {
         const name = this.name === '' ? '' : `${this.name}: `;
         return this.write(at, new ValueError(`${name}${error.message}`));

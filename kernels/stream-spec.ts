@@ -13,9 +13,8 @@ import {
 } from './gen/layouts.js';
 import type { ColumnType, ColumnUse, ConstValue } from './ir.js';
 import { block } from './layout.js';
+import { deepest } from './value.js';
 
-/** Nested deeper, payloads would exhaust the kernel's stack. */
-const deepest = 1000;
 const longestMessage = 0x0fffffff;
 const longestName = 0xffff;
 

@@ -80,8 +80,11 @@ export type Value =
 
 const utf8 = new TextEncoder();
 
-/** A value has no room in the kernel. */
-export class NoRoomError extends RangeError {}
+/** A value can't be written to the kernel: there is no room for it, or it is none. */
+export class UnwritableError extends RangeError {}
+
+/** Deepest nesting of a value. */
+export const deepest = 1000;
 
 /** Reads and writes values in one Wasm memory; views are renewed when the memory grows. */
 export class ValueAccess {
@@ -90,6 +93,7 @@ export class ValueAccess {
   /** Scratch bytes of the value that is being written. */
   private taken = 0;
   private isError = false;
+  private depth = 0;
 
   /**
    * @param memory memory of the kernel
@@ -190,12 +194,13 @@ export class ValueAccess {
   }
 
   /**
-   * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws NoRoomError when
-   * there is no room for it.
+   * Writes the value's payload to `at`, what it refers to into scratch memory, and returns the tag. Throws UnwritableError
+   * when there is no room for it, or it is no value.
    */
   write(at: number, value: Value): number {
     this.taken = 0;
     this.isError = value instanceof ValueError;
+    this.depth = 0;
     return this.put(at, value);
   }
 
@@ -207,28 +212,36 @@ export class ValueAccess {
       case 'boolean':
         return this.plain(at, Tag.bool, value ? 1n : 0n);
       case 'bigint':
+        if (BigInt.asIntN(64, value) !== value) throw new UnwritableError(`${value} is beyond 64 bits`);
         return this.plain(at, Tag.i64, value);
       case 'number':
         this.data.setFloat64(at, value, true);
         return Tag.f64;
       case 'string':
         return this.span(at, Tag.str, utf8.encode(value));
-      default:
+      case 'object':
         break;
+      default:
+        throw new UnwritableError(`a ${typeof value} is no value`);
     }
     if (value instanceof Uint8Array) return this.span(at, Tag.bytes, value);
     if (value instanceof Instant) return this.plain(at, Tag.time, timePayload(value));
     if (value instanceof ValueError) return this.span(at, Tag.error, utf8.encode(value.message));
-    if (Array.isArray(value)) {
-      const off = this.take(value.length * slotLayout.size);
-      value.forEach((item, i) => {
-        const slot = off + i * slotLayout.size;
-        const tag = this.put(slot, item);
-        this.data.setBigUint64(slot + slotLayout.at.tag, BigInt(tag), true);
-      });
-      return this.head(at, Tag.array, off, value.length);
+    if (++this.depth > deepest) throw new UnwritableError(`a value is nested deeper than ${deepest} levels`);
+    const tag = Array.isArray(value) ? this.array(at, value) : this.object(at, value);
+    this.depth--;
+    return tag;
+  }
+
+  private array(at: number, items: readonly Value[]): number {
+    const off = this.take(items.length * slotLayout.size);
+    // With an index, since a list may have holes.
+    for (let i = 0; i < items.length; i++) {
+      const slot = off + i * slotLayout.size;
+      const tag = this.put(slot, items[i]);
+      this.data.setBigUint64(slot + slotLayout.at.tag, BigInt(tag), true);
     }
-    return this.object(at, value);
+    return this.head(at, Tag.array, off, items.length);
   }
 
   private object(at: number, value: { [key: string]: Value }): number {
@@ -272,11 +285,11 @@ export class ValueAccess {
   private take(size: number): number {
     this.taken += size;
     if (this.taken > this.maxBytes && !this.isError) {
-      throw new NoRoomError(`the result is longer than a value may be: ${this.maxBytes} bytes (maxValueBytes)`);
+      throw new UnwritableError(`the result is longer than a value may be: ${this.maxBytes} bytes (maxValueBytes)`);
     }
     const off = this.alloc(size, !this.isError) >>> 0;
     if (off === 0)
-      throw new NoRoomError('memory is exhausted, or the values computed for one batch of rows take too much');
+      throw new UnwritableError('memory is exhausted, or the values computed for one batch of rows take too much');
     this.renew();
     return off;
   }

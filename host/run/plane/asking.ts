@@ -96,7 +96,7 @@ export class Asking extends Waiting {
     const fail = (error: unknown) => this.#deliver(request, failed(count, this.redact(reasonOf(error))), count);
     let answer: Promise<LookupAnswer>;
     try {
-      answer = this.lookup.ask(asked, this.#ending.signal);
+      answer = Promise.resolve(this.lookup.ask(asked, this.#ending.signal));
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -137,12 +137,15 @@ function failed(count: number, reason: string): LookupAnswer {
 
 /** What is wrong with an answer; undefined when it is one. */
 function faultOf(answer: LookupAnswer, count: number): string | undefined {
-  const { of, columns } = (answer ?? {}) as Partial<LookupAnswer>;
+  const { of, columns, failed } = (answer ?? {}) as Partial<LookupAnswer>;
   if (typeof of?.length !== 'number' || typeof columns !== 'object' || columns === null) return 'it has no columns';
   for (const [name, values] of Object.entries(columns)) {
+    if (typeof values === 'string') return `what it has of ${name} is a text, not a list`;
     if (values?.length !== of.length)
       return `it has ${of.length} rows, but ${values?.length ?? 'no'} values of ${name}`;
   }
+  if (failed !== undefined && !(failed instanceof Map)) return 'what failed is no map';
+  for (const [, reason] of failed ?? []) if (typeof reason !== 'string') return 'the reason of a failure is no text';
   for (let i = 0; i < of.length; i++) {
     const list = of[i];
     if (!Number.isInteger(list) || (list as number) < 0 || (list as number) >= count)
