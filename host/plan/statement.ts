@@ -46,6 +46,9 @@ export class Statement {
   /** The rows of the result: joined, filtered and grouped. */
   rows(input: Input): Logical {
     const { select, binder } = this;
+    if (select.where !== null && select.window !== null && this.sources.length === 1) {
+      if (some(select.where, isAggregateCall)) return this.#comparedWithAll(input, select.where, select.window);
+    }
     const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
     if (this.sources.length > 1) return this.#joined(input, where);
     if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
@@ -124,12 +127,7 @@ export class Statement {
       : { kind: 'join', input: this.#interval(root, steps) ?? gathered, sources: others, steps };
     const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
     const pairs = filtered(looked, where, 'where');
-    if (isRowByRow) return pairs;
-    const keys = this.#groupKeys();
-    const shown = this.#shown();
-    if (!this.isGrouped && shown.length === 0) return this.#having(pairs, keys);
-    const messages = messageGroups(pairs, keys, values);
-    return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
+    return isRowByRow ? pairs : this.#ofMessages(pairs);
   }
 
   /** The rows of two streams without a window, joined by the time between them; null in any other join. */
@@ -186,6 +184,34 @@ export class Statement {
     return this.#having(groups, keys);
   }
 
+  /** WHERE with aggregates: each row of the window beside what is computed of all of them; what is left is grouped. */
+  #comparedWithAll({ root, timestamp }: Input, where: Expr, window: WindowClause): Logical {
+    const { binder, values } = this;
+    const row = (condition: Expr, name: string): Value => binder.bind(condition, rowClause(name));
+    const condition = ofAllRows(binder.bind(where, { ...rowClause('WHERE'), hasAggregates: true }), values);
+    const rows: Logical = {
+      kind: 'window',
+      input: filtered(root, window.filter === null ? null : row(window.filter, 'FILTER'), 'filter'),
+      window: specOf(window, values, row),
+      timestamp,
+      where: null,
+      keys: [],
+      isGrouped: false,
+      shown: aggregatesIn(condition),
+      sendEmpty: false,
+    };
+    return this.#ofMessages(filtered(rows, condition, 'where'));
+  }
+
+  /** Rows of messages, with GROUP BY and HAVING. */
+  #ofMessages(rows: Logical): Logical {
+    const keys = this.#groupKeys();
+    const shown = this.#shown();
+    if (!this.isGrouped && shown.length === 0) return this.#having(rows, keys);
+    const messages = messageGroups(rows, keys, this.values);
+    return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
+  }
+
   /**
    * True where WHERE decides on rows before the window takes them. Windows of rows (counting, sliding) need all of them, and
    * windows of event time are what WHERE works on. Without a window each message is grouped by itself.
@@ -237,6 +263,14 @@ export function distinctRows(
   const hasWindow = levelOf(input).some(({ kind }) => kind === 'window');
   const times = hasWindow ? windowTimes(values) : noTime(values);
   return { ...messageGroups(input, keys, values, times), isDistinct: true };
+}
+
+/** The condition with aggregates that are not those of the result, which see the rows that are left. */
+function ofAllRows(condition: Value, values: Values): Value {
+  const every = values.constant({ tag: 'bool', value: true });
+  return values.rewrite(condition, (value) =>
+    value.kind === 'aggregate' && value.filter === null ? values.aggregate(value.fn, value.args, every) : value,
+  );
 }
 
 function filtered(input: Logical, condition: Value | null, clause: 'where' | 'filter'): Logical {
