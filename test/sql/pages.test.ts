@@ -3,17 +3,25 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readCases } from './case-file.js';
+import { type Query, readCases } from './case-file.js';
 import { outcomeOf, pairsOf } from './case-match.js';
-import { openRunner } from './case-run.js';
+import { type Outcome, openRunner } from './case-run.js';
+
+const pages = ['queries.md', 'sql.md'].map((name) => {
+  const text = readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8');
+  const blocks = [...text.matchAll(/```case\n(.*?)```/gs)].map(([, block = '']) => block);
+  return { name, sections: text.split(/^## /m).slice(1), queries: blocks.flatMap((block) => readCases(name, block)) };
+});
 
 const runner = openRunner();
+const outcomes = new Map<Query, Outcome | Error>();
+test.before(async () => {
+  const run = async (query: Query) => void outcomes.set(query, await runner.run(query).catch((error: Error) => error));
+  await Promise.all(pages.flatMap(({ queries }) => queries.map(run)));
+});
 test.after(() => runner.close());
 
-for (const name of ['queries.md', 'sql.md']) {
-  const page = readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8');
-  const sections = page.split(/^## /m).slice(1);
-
+for (const { name, sections, queries } of pages) {
   test(`${name} has an example in each section`, () => {
     const without = sections.filter((section) => !section.includes('\n```case\n'));
     assert.equal(
@@ -22,10 +30,10 @@ for (const name of ['queries.md', 'sql.md']) {
     );
   });
 
-  const blocks = [...page.matchAll(/```case\n(.*?)```/gs)].map(([, text = '']) => text);
-  for (const query of blocks.flatMap((block) => readCases(name, block))) {
-    test(`${name}: ${query.title}`, async () => {
-      const outcome = await runner.run(query);
+  for (const query of queries) {
+    test(`${name}: ${query.title}`, () => {
+      const outcome = outcomes.get(query);
+      if (outcome instanceof Error || outcome === undefined) throw outcome;
       const { pairs } = query;
       if (pairs !== undefined) {
         assert.equal(
