@@ -7,6 +7,8 @@ const SECOND: f64 = 1000;
 const MINUTE: f64 = 60000;
 export const HOUR: f64 = 3600000;
 const DAY: f64 = 86400000;
+/** Clocks are set by less: Samoa left out a day once. */
+const MOST_MOVED: f64 = 2 * DAY;
 
 // @ts-ignore: decorator
 @inline function offsetAt(zone: u32, ms: f64): f64 {
@@ -36,23 +38,39 @@ export function endAfter(end: f64, steps: f64, unitMs: f64, stepMs: f64, zone: u
   const next = end + steps * stepMs;
   if (!zone || unitMs < HOUR) return next;
   const offset = hostZoneOffset(zone, end);
-  const local = end + offset;
-  // Clocks may skip the midnight or hour at which a window ought to have ended: what follows is aligned again.
-  const unit = unitMs >= DAY ? DAY : DAY % stepMs == 0 ? stepMs : 0;
-  const base = unit ? floor(local / unit) * unit : local;
-  return instantOf(base + steps * stepMs, offset, end, unitMs, stepMs, zone);
+  return instantOf(alignedLocal(end + offset, unitMs, stepMs) + steps * stepMs, offset, end, unitMs, stepMs, zone);
 }
 
-/** Where a window of the length begins that ends at `end`. */
-export function startBefore(end: f64, unitMs: f64, lengthMs: f64, zone: u32): f64 {
+/**
+ * The last end at or before `ms`, of those that follow `end`, which is one, too. What lies between may be shorter and longer than the step by as
+ * much as the clocks were set.
+ */
+export function lastEnd(end: f64, ms: f64, unitMs: f64, stepMs: f64, zone: u32): f64 {
+  const isRegular = !zone || unitMs < HOUR;
+  const steps = floor((ms - end - (isRegular ? 0 : MOST_MOVED)) / stepMs);
+  let last = steps > 0 ? endAfter(end, steps, unitMs, stepMs, zone) : end;
+  if (isRegular) return last;
+  for (let next = endAfter(last, 1, unitMs, stepMs, zone); next <= ms; next = endAfter(last, 1, unitMs, stepMs, zone)) last = next;
+  return last;
+}
+
+/** Where a window of the length begins that ends at `end`, one of the ends that a step lies between. */
+export function startBefore(end: f64, unitMs: f64, stepMs: f64, lengthMs: f64, zone: u32): f64 {
   const start = end - lengthMs;
   if (!zone || unitMs < HOUR) return start;
   const offset = hostZoneOffset(zone, end);
   if (unitMs < DAY) {
     const other = hostZoneOffset(zone, start);
-    if (other == offset || isOfHours(other - offset, unitMs, lengthMs)) return start;
+    if (other == offset || isOfHours(other - offset, unitMs, stepMs)) return start;
   }
-  return instantOf(start + offset, hostZoneOffset(zone, start - DAY), start - DAY, unitMs, lengthMs, zone);
+  const local = alignedLocal(end + offset, unitMs, stepMs) - lengthMs;
+  return instantOf(local, hostZoneOffset(zone, start - DAY), start - DAY, unitMs, stepMs, zone);
+}
+
+/** Clocks may skip the midnight or hour at which a window ought to end: that hour, of an end by the clock. */
+function alignedLocal(local: f64, unitMs: f64, stepMs: f64): f64 {
+  const unit = unitMs >= DAY ? DAY : DAY % stepMs == 0 ? stepMs : 0;
+  return unit ? floor(local / unit) * unit : local;
 }
 
 /** Windows so short that setting the clocks leaves them aligned last as long as ever. */

@@ -7,7 +7,7 @@ import { resume, rowTimes } from './frame';
 import {
   WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
 } from '../agg/spec';
-import { alignedEnd, endAfter, startBefore } from './align';
+import { alignedEnd, endAfter, lastEnd, startBefore } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
 import { panesEnd, panesSend, panesSetBack } from './panes';
 import { timeOfRow } from './times';
@@ -32,7 +32,8 @@ const MAX_EMPTY: u32 = 1000;
 /** Where the window begins that ends at `end`. */
 // @ts-ignore: decorator
 @inline function startOf(spec: usize, end: f64): f64 {
-  return startBefore(end, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+  const unit = load<f64>(spec, WINDOW_UNIT);
+  return startBefore(end, unit, stepOf(spec), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
 }
 
 /** Sets the first window so that `ms` lies in it. */
@@ -95,10 +96,9 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
   while (end <= ms) {
     if (isExhausted(node)) return;
     if (isVoid(spec, state) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
-      end = endAfter(end, floor((ms - end) / step) + 1, unit, step, zone);
-      // Windows that setting the clocks made shorter.
-      while (end <= ms) end = endAfter(end, 1, unit, step, zone);
-      store<f64>(state, startOf(spec, end), W_START);
+      const last = lastEnd(end, ms, unit, step, zone);
+      end = endAfter(last, 1, unit, step, zone);
+      store<f64>(state, isHopping ? startOf(spec, end) : last, W_START);
       break;
     }
     const start = load<f64>(state, W_START);
@@ -107,8 +107,9 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
       sendRange(node, spec, state, start, end, end, startOf(spec, end), end, false);
       rowsDropBefore(state + W_ROWS, startOf(spec, endAfter(end, 1, unit, step, zone)));
     } else sendAll(node, spec, state, start, end, end);
+    const before = end;
     end = endAfter(end, 1, unit, step, zone);
-    store<f64>(state, startOf(spec, end), W_START);
+    store<f64>(state, isHopping ? startOf(spec, end) : before, W_START);
   }
   store<f64>(state, end, W_END);
 }

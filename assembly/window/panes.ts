@@ -283,7 +283,8 @@ function join(spec: usize, panes: usize, set: usize, acct: usize): bool {
 
 // @ts-ignore: decorator
 @inline function startOf(spec: usize, end: f64): f64 {
-  return startBefore(end, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
+  const unit = load<f64>(spec, WINDOW_UNIT);
+  return startBefore(end, unit, load<f64>(spec, WINDOW_STEP), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
 }
 
 /** Ends the pane under way and sends the window that ends with it. */
