@@ -1,0 +1,141 @@
+/**
+ * A function of numbers that a user brings, beside the built-in operation for the same: ns per row over batches of 1,024
+ * rows that differ and take turns, the least of all rounds, in turns. The call from the kernel to the host is not in it.
+ *
+ *     npx tsx bench/micro/scalar-plugin.ts [ROUNDS]
+ */
+import asc from 'assemblyscript/asc';
+import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
+import type { ValueType } from '../../host/plugins/wasm/binary/types.js';
+import { type WrapperExports, wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
+import { argument, column } from '../../kernels/gen/layouts.js';
+import { col, constant, type Program, reg } from '../../kernels/ir.js';
+import { VmKernel } from '../../test/wasm/vm-kernel.js';
+
+const rows = 1024;
+const batchCount = 16;
+const rounds = Number(process.argv[2] ?? 20);
+const repeats = 320;
+const plenty = 1n << 40n;
+
+const text = `
+  export function absolute(x: f64): f64 { return abs(x); }
+  export function linear(a: f64, b: f64): f64 { return a * b + 1; }
+  export function digits(n: i64): i32 {
+    let count = 1;
+    for (let rest = n / 10; rest; rest /= 10) count++;
+    return count;
+  }`;
+
+let seed = 12345;
+const random = () => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+async function compile(): Promise<Uint8Array<ArrayBuffer>> {
+  let binary: Uint8Array | undefined;
+  const { error, stderr } = await asc.main(['module.ts', '--outFile', 'module.wasm', '-O3', '--runtime', 'stub'], {
+    readFile: (name) => (name === 'module.ts' ? text : null),
+    writeFile: (name, contents) => {
+      if (name === 'module.wasm') binary = contents as Uint8Array;
+    },
+    listFiles: () => [],
+  });
+  if (error !== null || binary === undefined) throw new Error(stderr.toString());
+  return Uint8Array.from(binary);
+}
+
+const kernel = new VmKernel();
+const all = Array.from({ length: rows }, (_, i) => i);
+/** Blocks of the columns of each batch: two of doubles, one of whole numbers. */
+const batches = Array.from({ length: batchCount }, () => {
+  const columns = [
+    all.map(() => random() * 40 - 20),
+    all.map(() => random() * 50),
+    all.map(() => BigInt(Math.floor(random() ** 4 * 1e9))),
+  ];
+  kernel.setBatch(columns, rows, all, true);
+  return columns.map((_column, i) => {
+    const at = kernel.exports.columnAt(i);
+    const bytes = new Uint8Array(kernel.values.bytes().subarray(at, at + column.size));
+    const kept = kernel.exports.alloc(bytes.length, 0);
+    kernel.values.bytes().set(bytes, kept);
+    return kept;
+  });
+});
+kernel.exports.batchSize(rows, rows);
+
+const guest = new WebAssembly.Instance(new WebAssembly.Module(meter(await compile())), {}).exports as unknown as Record<
+  string,
+  object
+>;
+const table = kernel.exports.alloc(64 * argument.size, 0);
+const result = kernel.exports.registerAt(7);
+
+function builtIn(program: Program): (batch: number) => void {
+  const made = kernel.load(program);
+  return (batch) => {
+    const [a = 0, b = 0, c = 0] = batches[batch] ?? [];
+    kernel.exports.batchColumns(a, b, c);
+    kernel.exports.vmRun(made);
+  };
+}
+
+function wrapped(
+  name: string,
+  params: readonly ValueType[],
+  results: readonly ValueType[],
+  columns: readonly number[],
+) {
+  const imports = {
+    kernel: { memory: kernel.exports.memory },
+    guest: { call: guest[name], fuel: guest[fuelExport] },
+  };
+  const wrapper = new WebAssembly.Instance(
+    new WebAssembly.Module(wrapperFor({ params, results })),
+    imports as unknown as Record<string, Record<string, never>>,
+  ).exports as unknown as WrapperExports;
+  const sel = kernel.exports.selectionAt();
+  return (batch: number): void => {
+    wrapper.callFuel.value = 1_000_000n;
+    wrapper.batchFuel.value = plenty;
+    columns.forEach((one, i) => {
+      const block = batches[batch]?.[one] ?? 0;
+      const view = kernel.values.view();
+      view.setUint32(table + i * argument.size + argument.at.vals, block + column.at.vals, true);
+      view.setUint32(table + i * argument.size + argument.at.tags, block + column.at.tags, true);
+      view.setUint32(table + i * argument.size + argument.at.stride, 1, true);
+    });
+    const marked = wrapper.run(0, rows, sel, table, result + column.at.vals, result + column.at.tags);
+    if (marked !== 0) throw new Error(`${marked} rows of ${name} have no result`);
+  };
+}
+
+function measure(runs: Readonly<Record<string, (batch: number) => void>>): void {
+  const best = new Map<string, number>();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of Object.entries(runs)) {
+      const began = performance.now();
+      for (let i = 0; i < repeats; i++) run(i % batchCount);
+      const ns = ((performance.now() - began) * 1e6) / repeats / rows;
+      best.set(name, Math.min(best.get(name) ?? Number.POSITIVE_INFINITY, ns));
+    }
+  }
+  for (const [name, ns] of best) console.log(`${name.padEnd(24)} ${ns.toFixed(2).padStart(6)} ns/row`);
+}
+
+const one: Program['consts'] = [{ tag: 'i64', value: 1n }];
+measure({
+  'abs(a)': builtIn({ ops: [{ op: 'math.abs', dst: 0, a: col(0) }], consts: [] }),
+  'absolute(a)': wrapped('absolute', ['f64'], ['f64'], [0]),
+  'a * b + 1': builtIn({
+    ops: [
+      { op: 'arith.mul', dst: 0, a: col(0), b: col(1) },
+      { op: 'arith.add', dst: 1, a: reg(0), b: constant(0) },
+    ],
+    consts: one,
+  }),
+  'linear(a, b)': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1]),
+  'digits(n), with a loop': wrapped('digits', ['i64'], ['i32'], [2]),
+});
