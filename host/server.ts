@@ -184,6 +184,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     uses: () => engine.connectionUses(),
     portableStatus: () => undefined,
   });
+  stored.wasmPlugins.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
   await sweepStored(stored);
   const { metricsDumpConfig } = config.basic;
   const metrics = new MetricsService({

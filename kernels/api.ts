@@ -131,6 +131,24 @@ export interface HostColumns {
   get(i: number, k: number): unknown;
   set(k: number, value: unknown): void;
   fail(k: number, message: string): void;
+  /** The columns as they lie in the memory of the kernel, for code that is WebAssembly itself; left out by what stands for it. */
+  readonly direct?: DirectColumns;
+}
+
+/** Where the columns of a host call lie: addresses in the kernel's memory. */
+export interface DirectColumns {
+  readonly memory: WebAssembly.Memory;
+  /** Where each argument lies, one after the other (`argument` in `gen/layouts.ts`). */
+  readonly table: number;
+  /** Rows of the batch that are selected, 32 bits each. */
+  readonly sel: number;
+  /** The result column: 8 bytes of each row, and its tag. */
+  readonly vals: number;
+  readonly tags: number;
+  /** The results of these rows (`to` exclusive) were written there. */
+  written(from: number, to: number): void;
+  /** The payload that was written as the error of a row and is no text; undefined when there is none. */
+  mark(k: number): number | undefined;
 }
 
 /** What a node took of a piece of work. */

@@ -2,7 +2,7 @@
  * Functions of the host, called once for a batch: the arguments are read from the kernel's columns, the results written
  * into its result column, texts and nested values into scratch memory that lives as long as the batch.
  */
-import type { HostColumns } from './api.js';
+import type { DirectColumns, HostColumns } from './api.js';
 import { argument, Tag } from './gen/layouts.js';
 import { UnwritableError, type Value, type ValueAccess, ValueError } from './value.js';
 
@@ -88,6 +88,26 @@ class Columns implements HostColumns {
       this.access.view().setBigUint64(at, 0n, true);
       return Tag.error;
     }
+  }
+
+  get direct(): DirectColumns {
+    const { access, table, sel, vals, tags, done } = this;
+    return {
+      memory: access.memory,
+      table,
+      sel,
+      vals,
+      tags,
+      written: (from, to) => done.fill(1, from, to),
+      mark: (k) => {
+        const view = access.view();
+        const row = view.getUint32(sel + k * 4, true);
+        const at = vals + row * 8;
+        // A text has a length in the upper half.
+        if (view.getUint8(tags + row) !== Tag.error || view.getUint32(at + 4, true) !== 0) return undefined;
+        return view.getUint32(at, true);
+      },
+    };
   }
 
   fail(k: number, message: string): void {

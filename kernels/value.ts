@@ -102,7 +102,7 @@ export class ValueAccess {
    * @param maxBytes length of the longest value that can be written
    */
   constructor(
-    private readonly memory: WebAssembly.Memory,
+    readonly memory: WebAssembly.Memory,
     private readonly alloc: (size: number, isCounted: boolean) => number,
     private readonly maxBytes = Number.POSITIVE_INFINITY,
   ) {

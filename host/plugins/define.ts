@@ -13,7 +13,17 @@ export interface ScriptCode {
   readonly script: string;
 }
 
-export type UserCode = ScriptCode;
+/** A WebAssembly module; each function that it exports is a function of SQL. */
+export interface WasmCode {
+  readonly kind: 'wasm';
+  readonly name: string;
+  /** See `ScriptCode`. */
+  readonly version: number;
+  /** Where the module lies, made ready to run. */
+  readonly path: string;
+}
+
+export type UserCode = ScriptCode | WasmCode;
 
 /** A function that somebody brought. */
 export interface UserFunction {

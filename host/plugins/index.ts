@@ -8,7 +8,11 @@ export async function loadCode(code: UserCode, host: CodeHost): Promise<LoadedCo
       const { loadScript } = await import('./javascript/load.js');
       return loadScript(code, host);
     }
+    case 'wasm': {
+      const { loadModule } = await import('./wasm/load.js');
+      return loadModule(code, host);
+    }
     default:
-      return code.kind satisfies never;
+      return code satisfies never;
   }
 }

@@ -1,8 +1,10 @@
 /** WebAssembly plugins: modules whose exported functions become SQL functions. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError, reasonOf } from '../base/errors.js';
+import { HaumeaError } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
+import type { UserFunction, WasmCode } from '../plugins/define.js';
+import { newUserNumber } from '../plugins/numbers.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { bytesOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
@@ -10,24 +12,31 @@ export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
   readonly file: string;
   readonly functions: readonly string[];
+  /** Numbers of their parameters. */
+  readonly arities: Readonly<Record<string, number>>;
 }
 
-export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list' };
+export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list', arities: 'object' };
 
 export interface WasmPlugin {
   readonly name: string;
   readonly functions: readonly string[];
 }
 
-/** The types of Node leave this function out. */
-const moduleExports = (
-  WebAssembly.Module as unknown as { exports: (module: object) => { kind: string; name: string }[] }
-).exports;
-
-const maxBytes = 16 << 20;
+/** A module of a record that data planes can load. */
+interface Ready {
+  /** The record's folder: another one means another module. */
+  readonly folder: string;
+  readonly code: WasmCode;
+}
 
 export class WasmPlugins extends InstalledService<WasmRecord> {
+  /** Told of the owner of functions whose code was taken away (null) or replaced. */
+  onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
   readonly #files: ResourceFiles;
+  readonly #ready = new Map<string, Ready>();
+  readonly #numbers = new Map<string, number>();
+  #versions = 0;
 
   constructor(options: InstalledOptions<WasmRecord>, files: ResourceFiles) {
     super(options);
@@ -44,17 +53,58 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return { name, functions: record.functions };
   }
 
+  /** Replaces a module: rules that run go on with the new one from their next batch on. */
+  override async replace(name: string, body: Readonly<Record<string, unknown>>): Promise<string> {
+    const answer = await super.replace(name, body);
+    const functions = this.get(name).functions.flatMap((entry) => this.runnable(name, entry) ?? []);
+    this.onChange(`${this.kind} ${name}`, functions);
+    return answer;
+  }
+
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<WasmRecord> {
     const file = textOf(body, 'file');
     const bytes = await this.#moduleOf(file, bytesOf(body, 'bytecode'));
-    if (bytes.length > maxBytes) throw new HaumeaError('general', `the module has more than ${maxBytes} bytes`);
-    const functions = await exportsOf(bytes);
-    if (functions.length === 0) throw new HaumeaError('general', 'the module exports no functions');
+    const { prepare } = await import('../plugins/wasm/prepare.js');
+    const { ready, functions: arities, others } = prepare(bytes);
+    const functions = Object.keys(arities);
+    if (functions.length === 0) {
+      const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
+      throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
+    }
     const folder = await this.folders.add(name, async (path) => {
       await mkdir(path);
       await writeFile(join(path, `${name}.wasm`), bytes);
+      await writeFile(join(path, `${name}.metered.wasm`), ready);
     });
-    return { file, functions, folder };
+    return { file, functions, arities, folder };
+  }
+
+  override async delete(name: string): Promise<string> {
+    const answer = await super.delete(name);
+    this.#ready.delete(name);
+    this.onChange(`${this.kind} ${name}`, null);
+    return answer;
+  }
+
+  runnable(name: string, entry: string): UserFunction | undefined {
+    const { folder, arities } = this.get(name);
+    const count = arities[entry];
+    if (count === undefined) return undefined;
+    const owner = `${this.kind} ${name}`;
+    const key = `${owner} ${entry}`;
+    const number = this.#numbers.get(key) ?? newUserNumber(entry);
+    this.#numbers.set(key, number);
+    const { code } = this.#readyOf(name, folder);
+    return { name: entry, owner, number, code, entry, isAggregate: false, args: { min: count, max: count } };
+  }
+
+  #readyOf(name: string, folder: string): Ready {
+    const known = this.#ready.get(name);
+    if (known?.folder === folder) return known;
+    const path = join(this.folders.path(folder), `${name}.metered.wasm`);
+    const made: Ready = { folder, code: { kind: 'wasm', name, version: ++this.#versions, path } };
+    this.#ready.set(name, made);
+    return made;
   }
 
   protected override functionsOf(_name: string, { functions }: WasmRecord): readonly string[] {
@@ -74,17 +124,4 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     if (bytecode.length > 0) return bytecode;
     throw new HaumeaError('general', 'invalid body: file or bytecode is required');
   }
-}
-
-/** Compiles the module without running it; names that begin with an underscore belong to its own runtime. */
-async function exportsOf(bytes: Buffer): Promise<string[]> {
-  let module: WebAssembly.Module;
-  try {
-    module = await WebAssembly.compile(new Uint8Array(bytes));
-  } catch (error) {
-    throw new HaumeaError('general', `invalid wasm module: ${reasonOf(error)}`, { cause: error });
-  }
-  return moduleExports(module)
-    .filter(({ kind, name }) => kind === 'function' && !name.startsWith('_'))
-    .map(({ name }) => name);
 }

@@ -300,8 +300,10 @@ test('the kernel is built in layers', () => {
 });
 
 test('only kernels touch WebAssembly memory', () => {
-  const wrong = filesIn('host').filter((file) =>
-    /WebAssembly\.(Memory|Instance)/.test(readFileSync(join(root, file), 'utf8')),
+  // Modules of users are instances of their own; what they get of the kernel's memory goes through wrappers.
+  const ofUsers = 'host/plugins/wasm/load.ts';
+  const wrong = filesIn('host').filter(
+    (file) => file !== ofUsers && /WebAssembly\.(Memory|Instance)/.test(readFileSync(join(root, file), 'utf8')),
   );
   assert.equal(wrong, []);
 });

@@ -1,47 +1,20 @@
 /** Functions in JavaScript: what scripts get, what rules get of them, and that a bad script costs its own rows only. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, startServer } from '../harness.js';
+import { RowsThrough } from './rows-through.js';
 
 const server = await startServer();
 test.after(async () => {
   await server.stop();
 });
-const folder = join(server.data, 'rows');
-mkdirSync(folder);
-let count = 0;
+const rule = new RowsThrough(server);
 
 async function script(id: string, text: string, isAgg = false): Promise<void> {
   const answer = await server.request('PUT', `/udf/javascript/${id}`, { id, script: text, isAgg });
   assert.is(answer.status, 200, answer.text);
-}
-
-/** What the statement over stream `s` makes of the rows, a message each; the rule ends with its input. */
-async function results(select: string, rows: readonly object[], options: object = {}): Promise<unknown[]> {
-  const name = `s${++count}`;
-  const [source, sink] = [join(folder, `${name}.in`), join(folder, `${name}.out`)];
-  writeFileSync(source, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const sql = `CREATE STREAM ${name} () WITH (TYPE="file", DATASOURCE="${source}", FORMAT="json", CONF_KEY="lines")`;
-  assert.is((await server.request('PUT', '/metadata/sources/file/confKeys/lines', { fileType: 'lines' })).status, 200);
-  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
-  const made = await server.request('POST', '/rules', {
-    id: name,
-    sql: select.replace(/ FROM s\b/, ` FROM ${name}`),
-    actions: [{ file: { path: sink, fileType: 'lines', sendSingle: true } }],
-    options: { sendError: true, ...options },
-  });
-  assert.is(made.status, 201, made.text);
-  await eventually('the end of the rule', async () => {
-    const { status } = (await server.request('GET', `/rules/${name}/status`)).json;
-    return /^stopped/i.test(status);
-  });
-  if (!existsSync(sink)) return [];
-  return readFileSync(sink, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => (line.startsWith('{') ? (JSON.parse(line) as unknown) : line));
 }
 
 test('a script gets the values of each row and gives one back', async () => {
@@ -49,7 +22,7 @@ test('a script gets the values of each row and gives one back', async () => {
     'told',
     'function told(...values) { return values.map((v) => v === undefined ? "missing" : v === null ? "null" : typeof v + " " + v); }',
   );
-  const rows = await results('SELECT told(a, b, c, d) AS r FROM s', [
+  const rows = await rule.results('SELECT told(a, b, c, d) AS r FROM s', [
     { a: 1, b: 2.5, c: 'x' },
     { a: null, b: true, c: [1, 'y'], d: { e: 1 } },
   ]);
@@ -61,7 +34,7 @@ test('a script gets the values of each row and gives one back', async () => {
 
 test('numbers, texts, lists, objects, bytes and datetimes come back as what they are', async () => {
   await script('same', 'const same = (value) => value;');
-  const rows = await results(
+  const rows = await rule.results(
     `SELECT same(i) AS i, same(f) AS f, same(t) AS t, same(l) AS l, same(o) AS o, same(cast(n, "datetime")) AS d FROM s`,
     [{ i: 7, f: 1.25, t: 'é', l: [1, 2.5, null, 'x'], o: { a: { b: [true] } }, n: 1000 }],
   );
@@ -81,7 +54,7 @@ test('an aggregate gets a list for each argument', async () => {
     'function spread(values, factors) { return (Math.max(...values) - Math.min(...values)) * factors[0]; }',
     true,
   );
-  const rows = await results(
+  const rows = await rule.results(
     'SELECT k, spread(v, f) AS r, spread(v, f) FILTER (WHERE v < 5) AS low FROM s GROUP BY k, COUNTWINDOW(4)',
     [
       { k: 'a', v: 1, f: 2 },
@@ -101,7 +74,7 @@ test('what a script throws is an error of its row', async () => {
     'picky',
     'function picky(v) { if (v === 2) throw new TypeError("no twos"); if (v === 3) throw "three"; return v; }',
   );
-  const rows = await results('SELECT picky(v) AS r FROM s', [{ v: 1 }, { v: 2 }, { v: 3 }, { v: 4 }]);
+  const rows = await rule.results('SELECT picky(v) AS r FROM s', [{ v: 1 }, { v: 2 }, { v: 3 }, { v: 4 }]);
   assert.equal(rows[0], { r: 1 });
   assert.match(String(rows[1]), /function picky: TypeError: no twos/);
   assert.match(String(rows[2]), /function picky: thrown: three/);
@@ -119,7 +92,7 @@ test('a call that does not end, recursion without end and too much memory are er
       return v;
     }`,
   );
-  const rows = await results('SELECT sick(v) AS r FROM s', [
+  const rows = await rule.results('SELECT sick(v) AS r FROM s', [
     { v: 'a' },
     { v: 'loop' },
     { v: 'b' },
@@ -138,18 +111,18 @@ test('a call that does not end, recursion without end and too much memory are er
 test('a script that has to be ended again and again ends its rules, and those alone', async () => {
   await script('endless', 'function endless() { for (;;) {} }');
   const rows = Array.from({ length: 40 }, (_, v) => ({ v }));
-  await results('SELECT endless(v) AS r FROM s', rows, { restartStrategy: { attempts: 0 } });
-  const { json } = await server.request('GET', `/rules/s${count}/status`);
+  await rule.results('SELECT endless(v) AS r FROM s', rows, { restartStrategy: { attempts: 0 } });
+  const { json } = await server.request('GET', `/rules/${rule.last}/status`);
   assert.match(json.status, /by error/);
   assert.match(json.message, /javascript function endless had to be ended 10 times/);
-  assert.equal(await results('SELECT same(v) AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
+  assert.equal(await rule.results('SELECT same(v) AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
 });
 
 test('a rule that runs keeps the script it was started with, a restart takes the new one; a deleted one is unknown', async () => {
   await script('version', 'function version() { return 1; }');
-  assert.equal(await results('SELECT version() AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
+  assert.equal(await rule.results('SELECT version() AS r FROM s', [{ v: 1 }]), [{ r: 1 }]);
   await script('version', 'function version() { return 2; }');
-  assert.equal(await results('SELECT Version() AS r FROM s', [{ v: 1 }]), [{ r: 2 }]);
+  assert.equal(await rule.results('SELECT Version() AS r FROM s', [{ v: 1 }]), [{ r: 2 }]);
   assert.is((await server.request('DELETE', '/udf/javascript/version')).status, 200);
   const refused = await server.request('POST', '/rules/validate', {
     id: 'gone',
@@ -161,8 +134,8 @@ test('a rule that runs keeps the script it was started with, a restart takes the
 
 test('a script that fails at once keeps its rule from starting', async () => {
   await script('broken', 'function broken() {}\nthrow new Error("not today");');
-  await results('SELECT broken() AS r FROM s', [{ v: 1 }], { restartStrategy: { attempts: 0 } });
-  const { json } = await server.request('GET', `/rules/s${count}/status`);
+  await rule.results('SELECT broken() AS r FROM s', [{ v: 1 }], { restartStrategy: { attempts: 0 } });
+  const { json } = await server.request('GET', `/rules/${rule.last}/status`);
   assert.match(json.status, /by error/);
   assert.match(json.message, /broken: Error: not today/);
 });
@@ -172,7 +145,7 @@ test('scripts reach nothing outside, and their log lines are in the log', async 
     'reach',
     'function reach() { log("seen", {a: 1}); return [typeof process, typeof require, typeof fetch, typeof std, typeof os].join(); }',
   );
-  assert.equal(await results('SELECT reach() AS r FROM s', [{ v: 1 }]), [
+  assert.equal(await rule.results('SELECT reach() AS r FROM s', [{ v: 1 }]), [
     { r: 'undefined,undefined,undefined,undefined,undefined' },
   ]);
   const log = () => readFileSync(join(server.data, 'log', 'stream.log'), 'utf8');

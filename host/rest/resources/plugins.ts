@@ -132,6 +132,12 @@ export const plugins = [
       handle: (_request, { wasmPlugins }) => wasmPlugins.list(),
     },
     {
+      method: 'PUT',
+      path: '/plugins/wasm/:name',
+      doc: 'Replaces a module; running rules go on with the new one',
+      handle: (request, { wasmPlugins }) => wasmPlugins.replace(request.id('name'), request.object()),
+    },
+    {
       method: 'DELETE',
       path: '/plugins/wasm/:name',
       doc: 'Deletes a module and its functions',

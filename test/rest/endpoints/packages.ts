@@ -158,6 +158,14 @@ const wasmCases: readonly Case[] = [
     ...wrongNames('/plugins/wasm', ''),
   ),
   ...cases('GET /plugins/wasm', wasm, ['/plugins/wasm', undefined, 200, '[{"name":"w","functions":["addUp"]}]']),
+  ...cases('PUT /plugins/wasm/{name}', wasm, [
+    '/plugins/wasm/w',
+    { name: 'w', bytecode: wasmModule('addMore') },
+    200,
+    'wasm plugin w is updated',
+  ]),
+  ...cases('PUT /plugins/wasm/{name}', wasm, ['/plugins/wasm/w', { name: 'w', bytecode: 'AAAA' }, 400, 'invalid wasm']),
+  ...unknown('PUT /plugins/wasm/{name}', wasm, 'wasm plugin', { name: 'none', bytecode }),
   ...cases('DELETE /plugins/wasm/{name}', wasm, ['/plugins/wasm/w', undefined, 200, 'wasm plugin w is deleted']),
   ...unknown('DELETE /plugins/wasm/{name}', wasm, 'wasm plugin'),
 ];

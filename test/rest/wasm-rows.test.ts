@@ -1,0 +1,155 @@
+/** Functions of WebAssembly plugins in rules: numbers in, a number out, and that a bad module costs its own rows only. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, startServer } from '../harness.js';
+import { compileText } from '../unit/plugins/modules.js';
+import { RowsThrough } from './rows-through.js';
+
+const server = await startServer();
+test.after(async () => {
+  await server.stop();
+});
+const rule = new RowsThrough(server);
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+async function install(name: string, text: string): Promise<void> {
+  const bytecode = base64(await compileText(text));
+  const answer = await server.request('POST', '/plugins/wasm', { name, bytecode });
+  assert.is(answer.status, 201, answer.text);
+}
+
+test('each exported function over numbers is called by its name', async () => {
+  await install(
+    'numbers',
+    `export function whole(a: i32, b: i32): i32 { return a * b; }
+    export function long(a: i64): i64 { return a + 1; }
+    export function half(a: f64): f64 { return a / 2; }
+    export function single(a: f32): f32 { return a / 3; }
+    export function seven(): i32 { return 7; }`,
+  );
+  assert.equal(
+    await rule.results(
+      'SELECT whole(a, b) AS w, LONG(b) AS l, half(c) AS h, single(a) > 0.6 AS s, seven() AS n FROM s',
+      [
+        { a: 2, b: 21, c: 5 },
+        { a: 2.0, b: 9007199254740992, c: 0.5 },
+      ],
+    ),
+    [{ w: 42, l: 22, h: 2.5, s: true, n: 7 }, 'function whole: argument 2 does not fit i32'],
+  );
+});
+
+test('arguments that do not fit are errors of their rows, null goes through', async () => {
+  const rows = [{ a: 1.5 }, { a: 3e9 }, { a: 'x' }, { a: null }, {}, { a: 4 }];
+  assert.equal(await rule.results('SELECT whole(a, 10) AS r FROM s', rows), [
+    'function whole: argument 1 is no whole number, which i32 needs',
+    'function whole: argument 1 does not fit i32',
+    'function whole: argument 1 is no number for i32',
+    {},
+    {},
+    { r: 40 },
+  ]);
+});
+
+test('calls that trap, do not end, recurse for ever or fill the memory are errors of their rows', async () => {
+  await install(
+    'sick',
+    `function deep(n: i32): i32 { return n == -1 ? 0 : deep(n + 1) + deep(n + 2); }
+    export function sick(what: i32): i32 {
+      if (what == 1) unreachable();
+      if (what == 2) { let i = 1; while (i != 0) i |= 1; return i; }
+      if (what == 3) return deep(0);
+      if (what == 4) { while (memory.grow(1) >= 0) {} return memory.size(); }
+      if (what == 5) return 1 / (what - 5);
+      return what;
+    }`,
+  );
+  const rows = await rule.results(
+    'SELECT sick(v) AS r FROM s',
+    [0, 1, 2, 3, 4, 5, 6].map((v) => ({ v })),
+  );
+  assert.equal([rows[0], rows[6]], [{ r: 0 }, { r: 6 }]);
+  const reasons = rows.map((row) => (typeof row === 'string' ? row : ''));
+  assert.match(reasons[1] ?? '', /function sick of sick: unreachable/);
+  assert.match(reasons[2] ?? '', /more fuel than it may/);
+  assert.match(reasons[3] ?? '', /stack|fuel/);
+  assert.equal(rows[4], { r: 1024 }, 'pages of 64 KiB');
+  assert.match(reasons[5] ?? '', /divide by zero/);
+});
+
+test('a module that has to be ended again and again ends its rules, and those alone', async () => {
+  const rows = Array.from({ length: 40 }, () => ({ v: 2 }));
+  await rule.results('SELECT sick(v) AS r FROM s', rows, { restartStrategy: { attempts: 0 } });
+  const { json } = await server.request('GET', `/rules/${rule.last}/status`);
+  assert.match(json.status, /by error/);
+  assert.match(json.message, /wasm plugin sick had to be ended 10 times/);
+  assert.equal(await rule.results('SELECT seven() AS r FROM s', [{ v: 1 }]), [{ r: 7 }]);
+});
+
+test('running rules go on with a module that takes the place of theirs, and fail when it is deleted', async () => {
+  await install('step', 'export function step(a: i32): i32 { return a + 1; }');
+  const sql = 'CREATE STREAM ticks (v BIGINT) WITH (TYPE="memory", DATASOURCE="ticks", FORMAT="json")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const from = 'CREATE STREAM clock () WITH (TYPE="simulator", CONF_KEY="fast")';
+  const key = { data: [{ v: 1 }], interval: '5ms', loop: true };
+  assert.is((await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', key)).status, 200);
+  assert.is((await server.request('POST', '/streams', { sql: from })).status, 201);
+  const made = await server.request('POST', '/rules', {
+    id: 'stepping',
+    sql: 'SELECT step(v) AS r FROM clock WHERE step(v) = 101',
+    actions: [{ nop: {} }],
+  });
+  assert.is(made.status, 201, made.text);
+  const status = async () => (await server.request('GET', '/rules/stepping/status')).json;
+  await eventually('rows', async () => (await status()).source_clock_0_records_in_total > 3);
+  assert.is((await status()).sink_nop_0_0_records_in_total, 0);
+  const bytecode = base64(await compileText('export function step(a: i32): i32 { return a + 100; }'));
+  assert.is((await server.request('PUT', '/plugins/wasm/step', { name: 'step', bytecode })).status, 200);
+  await eventually('rows of the new module', async () => (await status()).sink_nop_0_0_records_in_total > 3);
+  assert.is((await server.request('DELETE', '/plugins/wasm/step')).status, 200);
+  await eventually('errors', async () =>
+    JSON.stringify(await status()).includes('wasm plugin step is not there any more'),
+  );
+  await server.request('DELETE', '/rules/stepping');
+});
+
+const start = Uint8Array.from(
+  Buffer.from('0061736d01000000010801600000600000030201000801000a0901070003400c000b0b', 'hex'),
+);
+
+test('modules that cannot run are refused with what is wrong with them', async () => {
+  const refusals: [Uint8Array, RegExp][] = [
+    [Buffer.from('no module'), /invalid wasm module/],
+    [(await compileText('export function ok(): i32 { return 1; }')).subarray(0, 20), /invalid wasm module/],
+    [
+      await compileText(
+        '@external("wasi_snapshot_preview1", "fd_write") declare function write(a: i32): i32;\nexport function w(): i32 { return write(1); }',
+      ),
+      /imports what is not given to plugins: wasi_snapshot_preview1\.fd_write/,
+    ],
+    [
+      await compileText('export function nothing(): void {}'),
+      /no functions that rules can call \(nothing: it gives no result\)/,
+    ],
+    [await compileText('export function lower(): i32 { return 1; }'), /lower is taken by a built-in function/],
+    [start, /./],
+  ];
+  for (const [bytes, reason] of refusals) {
+    const answer = await server.request('POST', '/plugins/wasm', { name: 'refused', bytecode: base64(bytes) });
+    assert.is(answer.status, 400, answer.text);
+    assert.match(answer.json.message, reason);
+  }
+});
+
+test('a wrong number of arguments is refused when the rule is made', async () => {
+  const answer = await server.request('POST', '/rules', {
+    id: 'few',
+    sql: `SELECT whole(v) AS r FROM ${rule.last}`,
+    actions: [{ nop: {} }],
+  });
+  assert.is(answer.status, 400);
+  assert.match(answer.text, /function whole takes 2 arguments, not 1/);
+});
+
+test.run();
