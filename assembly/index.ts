@@ -21,7 +21,7 @@ export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
 export { beginWork, timeInWork } from './flow/longest';
 export { nextDeadline } from './flow/timers';
-export { failureCount, lastInvocation, recordsIn } from './flow/node';
+export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node';
 export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, streamLoad, streamSave } from './flow/saving';
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';

@@ -36,6 +36,7 @@ export interface KernelExports {
   nextDeadline(): number;
   failureCount(): number;
   recordsIn(node: number): bigint;
+  recordsOut(node: number): bigint;
   lastInvocation(node: number): number;
   tick(now: number): void;
   clockSetBack(ms: number, now: number): void;

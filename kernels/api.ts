@@ -51,7 +51,7 @@ export interface OutputChunk {
   /** The bytes; a view into Wasm memory, valid only during the callback. */
   bytes: Uint8Array;
   /**
-   * With framing `messages`: end offset of each message within `bytes`; a view, too. With `head` in the plan each message has a
+   * With framing `messages`: end offset of each message within `bytes`; valid only during the callback, too. With `head` in the plan each message has a
    * head before it, which has an end of its own and counts as a message: its rows as JSON, an array but for `sendSingle`; the
    * text of an error before one.
    */
@@ -75,8 +75,11 @@ export interface Timeliness {
 }
 
 export interface HostCalls {
-  /** Takes the output of the node; called while `feed` and `tick` run, must not call the kernel. */
-  onOutput(chunk: OutputChunk): void;
+  /**
+   * Takes the output of a node; called while `feed` and `tick` run, must not call the kernel. `now`: wall clock, epoch ms, when
+   * it was handed out together with that of other nodes.
+   */
+  onOutput(chunk: OutputChunk, now: number): void;
   /** MQTT packets other than QoS 0/1 PUBLISH, in order; a view valid during the call. */
   onPacket(stream: StreamHandle, packet: Uint8Array): void;
   /** QoS 1 messages taken over: packet ids to acknowledge once the results are accepted. */

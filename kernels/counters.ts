@@ -11,7 +11,7 @@ export function countersAt(exports: KernelExports, arena: Arena, at: number): No
   const textAt = arena.u32(at + nodeAt.excOff);
   return {
     recordsIn: Number(exports.recordsIn(at)),
-    recordsOut: arena.u64(at + nodeAt.out),
+    recordsOut: Number(exports.recordsOut(at)),
     exceptions: arena.u64(at + nodeAt.exceptions),
     lastException: textAt === 0 ? '' : arena.text(textAt, arena.u32(at + nodeAt.excLen)),
     lastExceptionAt: arena.f64(at + nodeAt.excAt),

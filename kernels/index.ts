@@ -37,7 +37,7 @@ import { Identity } from './identity.js';
 import type { ColumnUse, ConstValue, Program } from './ir.js';
 import { kernelModule } from './module.js';
 import { nodeImage } from './node-image.js';
-import { chunkAt } from './output.js';
+import { chunksOf } from './output.js';
 import { sharingKey } from './sharing.js';
 import { type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
@@ -433,16 +433,14 @@ class WasmKernel implements Kernel {
 
   /** Passes the segments of the kernel's output on. */
   private output(segments: number, count: number): void {
-    const { arena } = this;
-    const table = arena.u32s(segments, (count * segment.size) / 4);
-    for (let i = 0; i < table.length; i += segment.size / 4) {
-      const chunk = chunkAt(arena, table, i);
+    const now = Date.now();
+    chunksOf(this.arena, segments, count, (chunk) => {
       try {
-        this.host.onOutput(chunk);
+        this.host.onOutput(chunk, now);
       } catch (error) {
         this.callbackError ??= { error };
       }
-    }
+    });
   }
 
   /** Calls the kernel; a trap makes this instance unusable and is reported with the node at work. */

@@ -35,6 +35,12 @@ const QUIET_BATCHES: u32 = 8;
 const ENTRY: u32 = 16;
 const ENTRY_POSITION: usize = 8;
 const ENTRY_TABLE: usize = 12;
+/**
+ * What was chosen last is certain: of the filters in tables exactly those with a condition that is all of it pass the row.
+ * True of one row that compares with the constants of all tables.
+ */
+export let isCertain: bool = false;
+
 /** Tables while the lists are made. */
 const FOUND: usize = memory.data(16 * 64, 16);
 
@@ -69,6 +75,7 @@ export function choose(node: usize): usize {
   store<u64>(choice, load<u64>(choice, CHOICE_IN) + ctx.selLen, CHOICE_IN);
   store<f64>(choice, ctx.nowMs, CHOICE_LAST);
   const marks = <usize>load<u32>(choice, CHOICE_MARKS);
+  isCertain = ctx.selLen == 1;
   memory.copy(marks, <usize>load<u32>(choice, CHOICE_ALWAYS), bitBytes(load<u32>(choice, CHOICE_CHILDREN)));
   for (let i: u32 = 0; i < tables; i++) markTable(choice, <usize>load<u32>(choice, CHOICE_TABLE) + i * CHOICE_TABLE_SIZE_OF, marks);
   return choice;
@@ -88,7 +95,20 @@ export function choose(node: usize): usize {
 
 function markRange(choice: usize, marks: usize, from: u32, to: u32): void {
   const positions = <usize>load<u32>(choice, CHOICE_POSITIONS);
-  for (let i = from; i < to; i++) mark(marks, load<u32>(positions + (<usize>i << 2)));
+  // Rules made one after the other often have neighbouring constants: the bits of one word are gathered first.
+  let at = marks;
+  let bits: u64 = 0;
+  for (let i = from; i < to; i++) {
+    const position = load<u32>(positions + (<usize>i << 2));
+    const word = marks + ((position >> 6) << 3);
+    if (word != at) {
+      store<u64>(at, load<u64>(at) | bits);
+      at = word;
+      bits = 0;
+    }
+    bits |= (<u64>1) << (position & 63);
+  }
+  store<u64>(at, load<u64>(at) | bits);
 }
 
 /** Marks the filters of a table that a row of the batch passes, or that may fail at one. */
@@ -105,6 +125,7 @@ function markTable(choice: usize, table: usize, marks: usize): void {
     if (isNull(tag)) continue;
     const val = load<u64>(block + (row << 3), COL_VALS);
     if (!compares(condition, tag, val)) {
+      isCertain = false;
       markRange(choice, marks, begin, end);
       return;
     }

@@ -128,6 +128,13 @@ function ordersOf(code: u32): u32 {
   return passed && condition & PARTIAL ? UNDECIDED : passed;
 }
 
+/** A condition is noted, and it is all that the filter decides by. */
+// @ts-ignore: decorator
+@inline export function isWhole(node: usize): bool {
+  const condition = <u32>load<u16>(node, N_CONDITION);
+  return condition != 0 && !(condition & PARTIAL);
+}
+
 /** Writes what the program of the filter would have written where all selected rows pass: nodes below may read it. */
 // @ts-ignore: decorator
 @inline export function writePassed(node: usize): void {

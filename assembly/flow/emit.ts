@@ -1,15 +1,15 @@
 // How batches and signals travel: from a node to those below it, depth first, each through the record of its kind.
-import { CHOICE_ROWS, choose } from './choice';
-import { FEW_ROWS, UNDECIDED, passing, writePassed } from './condition';
+import { CHOICE_ROWS, choose, isCertain } from './choice';
+import { FEW_ROWS, UNDECIDED, isWhole, passing, writePassed } from './condition';
 import * as ctx from './context';
 import { hostClock } from './host';
-import { isMeasured } from './latency';
+import { isMeasured, note } from './latency';
 import { longestNote } from './longest';
-import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
+import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
 import { Signal, pushOf, signalOf } from './operator';
 import { selectionPop, selectionPush } from './selection';
 import { beginTimed, endTimed, isSampled } from './timing';
-import { CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
+import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
 import { span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
@@ -95,13 +95,19 @@ export function emit(node: usize): void {
   const n = ctx.selLen;
   if (n == 0) return;
   store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  const flags = load<u32>(node, N_FLAGS);
+  if (flags & NodeFlag.TALLIES) {
+    store<f64>(node, ctx.nowMs, N_SENT);
+    if (isMeasured) note(<usize>load<u32>(node, N_CHILD), 0);
+    return;
+  }
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
   const errors = ctx.rowErrors;
   const isRoot = load<u32>(node, N_PARENT) == 0;
   const mayDecide = !errors && !isSampled;
-  if (load<u32>(node, N_FLAGS) & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
+  if (flags & NodeFlag.CHOOSES && n <= CHOICE_ROWS && !errors && !isMeasured) {
     const choice = choose(node);
     if (choice) {
       emitChosen(choice, isRoot, mayDecide);
@@ -124,23 +130,50 @@ export function emit(node: usize): void {
 /** Hands the current batch to the chosen nodes, in their order. */
 function emitChosen(choice: usize, isRoot: bool, mayDecide: bool): void {
   const n = ctx.selLen;
+  const order = <usize>load<u32>(choice, CHOICE_ORDER);
+  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
+  const always = <usize>load<u32>(choice, CHOICE_ALWAYS);
+  const count = load<u32>(choice, CHOICE_CHILDREN);
+  const isDecided = isCertain;
+  for (let first: u32 = 0; first < count; first += 64) {
+    const called = load<u64>(marks + (first >> 3));
+    const asked = isDecided ? load<u64>(always + (first >> 3)) : called;
+    for (let bits = called; bits; bits &= bits - 1) {
+      const child = <usize>load<u32>(order + ((first + <u32>ctz(bits)) << 2));
+      const passes = !(asked & bits & -bits) && isWhole(child);
+      // Less time than two looks at the clock: it has no part in batches that are timed.
+      if (passes && tally(child, n)) continue;
+      if (passes && mayDecide) pass(child);
+      else giveChosen(child, n, mayDecide);
+      if (isRoot) longestNote(child, n);
+    }
+    ctx.addWork(<u32>popcnt(called & ~asked));
+  }
+}
+
+/** Counts rows that a filter gives on where that is all there is to do; otherwise returns false. */
+// @ts-ignore: decorator
+@inline function tally(node: usize, count: u32): bool {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TALLIES)) return false;
+  store<u64>(node, load<u64>(node, N_OUT) + count, N_OUT);
+  store<f64>(node, ctx.nowMs, N_SENT);
+  return true;
+}
+
+/** Gives the batch on that a filter took, all rows of which pass. */
+function pass(node: usize): void {
+  writePassed(node);
+  emit(node);
+}
+
+function giveChosen(node: usize, count: u32, mayDecide: bool): void {
   const cols = ctx.cols;
   const rows = ctx.rows;
   const sel = ctx.sel;
-  const order = <usize>load<u32>(choice, CHOICE_ORDER);
-  const marks = <usize>load<u32>(choice, CHOICE_MARKS);
-  const count = load<u32>(choice, CHOICE_CHILDREN);
-  for (let first: u32 = 0; first < count; first += 64) {
-    for (let bits = load<u64>(marks + (first >> 3)); bits; bits &= bits - 1) {
-      const child = <usize>load<u32>(order + ((first + <u32>ctz(bits)) << 2));
-      if (!mayDecide || !giveFew(child, n, true)) {
-        if (load<u16>(child, N_CONDITION)) store<u64>(child, load<u64>(child, N_IN) - n, N_IN);
-        give(child, n);
-        ctx.setBatch(cols, rows, sel, n, 0);
-      }
-      if (isRoot) longestNote(child, n);
-    }
-  }
+  if (mayDecide && giveFew(node, count, true)) return;
+  if (load<u16>(node, N_CONDITION)) store<u64>(node, load<u64>(node, N_IN) - count, N_IN);
+  give(node, count);
+  ctx.setBatch(cols, rows, sel, count, 0);
 }
 
 /** Hands a signal to one node. One that is exhausted takes none but what asks for what was complete before. */

@@ -4,7 +4,7 @@
 // of a window, or rows gathered up to `batchSize`) are gathered first: see flow/gather.ts.
 import * as ctx from './context';
 import {
-  N_FLAGS, N_OUT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException,
+  N_FLAGS, N_OUT, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, joinTally,
 } from './node';
 import {
   ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails,
@@ -53,7 +53,10 @@ function encodeOpen(node: usize): bool {
   const spec = specOf(node);
   if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
     const flags = load<u32>(node, N_FLAGS);
-    if (!load<u32>(node, N_PROGRAM) && !(flags & NodeFlag.MESSAGES)) store<u32>(node, flags | NodeFlag.COUNTS, N_FLAGS);
+    if (!load<u32>(node, N_PROGRAM) && !(flags & NodeFlag.MESSAGES)) {
+      store<u32>(node, flags | NodeFlag.COUNTS, N_FLAGS);
+      joinTally(<usize>load<u32>(node, N_PARENT));
+    }
     return true;
   }
   if (!gathers(node, spec) && !keepsNames(spec)) return true;

@@ -8,14 +8,14 @@ import { fail, failLen, failNoMemory, failOff } from './failure';
 import { hostExhausted } from './host';
 import {
   CHOICE_BLOCK, CHOICE_BLOCK_SIZE, CHOICE_FILTERS, CHOICE_IN, CHOICE_LAST, CHOICE_QUIET, CHOICE_SIZE_OF, N_CHILD, N_CHOICE,
-  N_CONDITION, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_IN, N_KIND, N_LAST, N_LAST_CHILD, N_MEMORY, N_PARENT,
-  N_PREVIOUS, N_SIBLING, N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
+  N_CONDITION, N_EXC_AT, N_EXC_LEN, N_EXC_OFF, N_EXCEPTIONS, N_FLAGS, N_IN, N_KIND, N_LAST, N_LAST_CHILD, N_MEMORY, N_OUT, N_PARENT,
+  N_PREVIOUS, N_SENT, N_SIBLING, N_SIZE_OF as NODE_SIZE, N_TIMES, NodeFlag,
 } from '../gen/flow-layouts';
 
 export { NodeFlag, NodeKind } from '../gen/flow-layouts';
 export {
   N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_IN, N_OUT,
-  N_LAST, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
+  N_LAST, N_SENT, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
   N_WORK_US, N_WORK_ROWS, N_WORK_HOST,
 } from '../gen/flow-layouts';
 
@@ -40,6 +40,7 @@ export function nodeNew(kind: u32, parent: usize): usize {
   if (parent) {
     store<u32>(node, <u32>parent, N_PARENT);
     store<u32>(node, load<u32>(parent, N_FLAGS) & INHERITED, N_FLAGS);
+    leaveTally(parent);
     const last = <usize>load<u32>(parent, N_LAST_CHILD);
     store<u32>(node, <u32>last, N_PREVIOUS);
     if (last) store<u32>(last, <u32>node, N_SIBLING);
@@ -54,6 +55,7 @@ export function nodeNew(kind: u32, parent: usize): usize {
 export function nodeRelease(node: usize): void {
   const parent = <usize>load<u32>(node, N_PARENT);
   if (parent) {
+    leaveTally(parent);
     const before = <usize>load<u32>(node, N_PREVIOUS);
     const next = <usize>load<u32>(node, N_SIBLING);
     if (before) store<u32>(before, <u32>next, N_SIBLING);
@@ -61,6 +63,7 @@ export function nodeRelease(node: usize): void {
     if (next) store<u32>(next, <u32>before, N_PREVIOUS);
     else store<u32>(parent, <u32>before, N_LAST_CHILD);
     dropChoice(parent);
+    joinTally(parent);
   }
   dropChoice(node);
   free(<usize>load<u32>(node, N_CHOICE), CHOICE_SIZE_OF, 0);
@@ -83,14 +86,30 @@ function dropChoice(node: usize): void {
   return load<u16>(node, N_CONDITION) ? <usize>load<u32>(<usize>load<u32>(node, N_PARENT), N_CHOICE) : 0;
 }
 
+/** The filter whose figures are those of its only child, the node; 0 the node counts for itself. */
+// @ts-ignore: decorator
+@inline function tallyAbove(node: usize): usize {
+  const parent = <usize>load<u32>(node, N_PARENT);
+  return parent && load<u32>(parent, N_FLAGS) & NodeFlag.TALLIES ? parent : 0;
+}
+
 /** Records that the node took. */
 export function recordsIn(node: usize): u64 {
   const choice = choiceAbove(node);
-  return load<u64>(node, N_IN) + (choice ? load<u64>(choice, CHOICE_IN) : 0);
+  const tally = tallyAbove(node);
+  return load<u64>(node, N_IN) + (choice ? load<u64>(choice, CHOICE_IN) : 0) + (tally ? load<u64>(tally, N_OUT) : 0);
+}
+
+/** Records that the node gave on. */
+export function recordsOut(node: usize): u64 {
+  const tally = tallyAbove(node);
+  return load<u64>(node, N_OUT) + (tally ? load<u64>(tally, N_OUT) : 0);
 }
 
 /** When the node took records last, epoch ms; 0 never. */
 export function lastInvocation(node: usize): f64 {
+  const tally = tallyAbove(node);
+  if (tally) return load<f64>(tally, N_SENT);
   const choice = choiceAbove(node);
   const last = load<f64>(node, N_LAST);
   return choice && recordsIn(node) ? max(last, load<f64>(choice, CHOICE_LAST)) : last;
@@ -113,6 +132,29 @@ export function leaveChoice(node: usize): void {
     store<u32>(choice, load<u32>(choice, CHOICE_FILTERS) - 1, CHOICE_FILTERS);
   }
   store<u16>(node, 0, N_CONDITION);
+}
+
+/** If all that a filter with a condition gives on is counted by its only child, the filter counts for both from now on. */
+export function joinTally(node: usize): void {
+  const child = <usize>load<u32>(node, N_CHILD);
+  if (!load<u16>(node, N_CONDITION) || !child || load<u32>(child, N_SIBLING)) return;
+  if (!(load<u32>(child, N_FLAGS) & NodeFlag.COUNTS)) return;
+  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TALLIES, N_FLAGS);
+  store<u64>(child, load<u64>(child, N_IN) - load<u64>(node, N_OUT), N_IN);
+  store<u64>(child, load<u64>(child, N_OUT) - load<u64>(node, N_OUT), N_OUT);
+  store<f64>(node, load<f64>(child, N_LAST), N_SENT);
+}
+
+/** The child counts for itself from now on. */
+function leaveTally(node: usize): void {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TALLIES)) return;
+  const child = <usize>load<u32>(node, N_CHILD);
+  store<f64>(child, lastInvocation(child), N_LAST);
+  const taken = recordsIn(child);
+  const given = recordsOut(child);
+  store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.TALLIES, N_FLAGS);
+  store<u64>(child, taken, N_IN);
+  store<u64>(child, given, N_OUT);
 }
 
 /** Notes that the batches of the node have the times of their rows in a column, epoch ms as I64. */

@@ -50,6 +50,8 @@ export namespace NodeFlag {
   export const CHOOSES: u32 = 32;
   /** There are nodes below it that take the rows which came too late for it (window/late.ts). */
   export const LATE: u32 = 64;
+  /** A filter whose only child counts rows: what it gives on is what the child takes, which is not called. */
+  export const TALLIES: u32 = 128;
 }
 
 /** Flags of a filter. */
@@ -100,7 +102,7 @@ export namespace NullRule {
   export const SEND: u8 = 2;
 }
 
-// node, 180 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
+// node, 188 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
 //
 //   0    kind u32   NodeKind
 //   4    child u32   the first
@@ -114,30 +116,31 @@ export namespace NullRule {
 //   32   out u64   records
 //   40   last f64   last invocation, epoch ms, 0 never
 //   48   constant u64   that the column is compared with
-//   56   spec u32   immutable description, 0 none
-//   60   program u32   expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
-//   64   state u32   block of the operator's own, 0 none
-//   68   heap u32   position + 1 in the timer heap (flow/timers.ts), 0 none
-//   72   memory u64   bytes held by the node and its state
-//   80   exceptions u64
-//   88   excOff u32   text of the last exception
-//   92   excLen u32
-//   96   excAt f64   epoch ms
-//   104  deadline f64   epoch ms of the next tick
-//   112  host u32   handle of the host, given back with each output
-//   116  specSize u32
-//   120  stateSize u32
-//   124  gathering u32   of a root: the first encode node below it that holds rows for a batch (flow/gather.ts)
-//   128  busy f64   time spent in this node without its children, microseconds, sampled
-//   136  tick f64   of a root (stream or merge): time of all ticks below it, microseconds
-//   144  hist u32   times of its work (flow/latency.ts), 0 none
-//   148  work u32   the work of the host (flow/longest.ts) in which it took
-//   152  workUs f64   so much time
-//   160  workRows u32   for so many rows
-//   164  workHost u32   the part of it in functions of the host, microseconds
-//   168  lastChild u32
-//   172  previous u32   the sibling before
-//   176  choice u32   which of the filters below it take a batch (flow/choice.ts), 0 all nodes do
+//   56   sent f64   of a node that tallies: when it gave rows on last, epoch ms
+//   64   spec u32   immutable description, 0 none
+//   68   program u32   expressions evaluated when a batch arrives, 0 none (ops/vm.ts)
+//   72   state u32   block of the operator's own, 0 none
+//   76   heap u32   position + 1 in the timer heap (flow/timers.ts), 0 none
+//   80   memory u64   bytes held by the node and its state
+//   88   exceptions u64
+//   96   excOff u32   text of the last exception
+//   100  excLen u32
+//   104  excAt f64   epoch ms
+//   112  deadline f64   epoch ms of the next tick
+//   120  host u32   handle of the host, given back with each output
+//   124  specSize u32
+//   128  stateSize u32
+//   132  gathering u32   of a root: the first encode node below it that holds rows for a batch (flow/gather.ts)
+//   136  busy f64   time spent in this node without its children, microseconds, sampled
+//   144  tick f64   of a root (stream or merge): time of all ticks below it, microseconds
+//   152  hist u32   times of its work (flow/latency.ts), 0 none
+//   156  work u32   the work of the host (flow/longest.ts) in which it took
+//   160  workUs f64   so much time
+//   168  workRows u32   for so many rows
+//   172  workHost u32   the part of it in functions of the host, microseconds
+//   176  lastChild u32
+//   180  previous u32   the sibling before
+//   184  choice u32   which of the filters below it take a batch (flow/choice.ts), 0 all nodes do
 export const N_KIND: usize = 0;
 export const N_CHILD: usize = 4;
 export const N_SIBLING: usize = 8;
@@ -150,31 +153,32 @@ export const N_IN: usize = 24;
 export const N_OUT: usize = 32;
 export const N_LAST: usize = 40;
 export const N_CONSTANT: usize = 48;
-export const N_SPEC: usize = 56;
-export const N_PROGRAM: usize = 60;
-export const N_STATE: usize = 64;
-export const N_HEAP: usize = 68;
-export const N_MEMORY: usize = 72;
-export const N_EXCEPTIONS: usize = 80;
-export const N_EXC_OFF: usize = 88;
-export const N_EXC_LEN: usize = 92;
-export const N_EXC_AT: usize = 96;
-export const N_DEADLINE: usize = 104;
-export const N_HOST: usize = 112;
-export const N_SPEC_SIZE: usize = 116;
-export const N_STATE_SIZE: usize = 120;
-export const N_GATHERING: usize = 124;
-export const N_BUSY: usize = 128;
-export const N_TICK: usize = 136;
-export const N_HIST: usize = 144;
-export const N_WORK: usize = 148;
-export const N_WORK_US: usize = 152;
-export const N_WORK_ROWS: usize = 160;
-export const N_WORK_HOST: usize = 164;
-export const N_LAST_CHILD: usize = 168;
-export const N_PREVIOUS: usize = 172;
-export const N_CHOICE: usize = 176;
-export const N_SIZE_OF: u32 = 180;
+export const N_SENT: usize = 56;
+export const N_SPEC: usize = 64;
+export const N_PROGRAM: usize = 68;
+export const N_STATE: usize = 72;
+export const N_HEAP: usize = 76;
+export const N_MEMORY: usize = 80;
+export const N_EXCEPTIONS: usize = 88;
+export const N_EXC_OFF: usize = 96;
+export const N_EXC_LEN: usize = 100;
+export const N_EXC_AT: usize = 104;
+export const N_DEADLINE: usize = 112;
+export const N_HOST: usize = 120;
+export const N_SPEC_SIZE: usize = 124;
+export const N_STATE_SIZE: usize = 128;
+export const N_GATHERING: usize = 132;
+export const N_BUSY: usize = 136;
+export const N_TICK: usize = 144;
+export const N_HIST: usize = 152;
+export const N_WORK: usize = 156;
+export const N_WORK_US: usize = 160;
+export const N_WORK_ROWS: usize = 168;
+export const N_WORK_HOST: usize = 172;
+export const N_LAST_CHILD: usize = 176;
+export const N_PREVIOUS: usize = 180;
+export const N_CHOICE: usize = 184;
+export const N_SIZE_OF: u32 = 188;
 
 // choice, 64 bytes. What a node knows of the conditions of the filters below it. The lists are one block.
 //

@@ -26,6 +26,8 @@ const PAGE: usize = 65536;
 const MAX_CLASS: u32 = 0x80000000;
 /** Joining before the memory grows is not worth its time for less, bytes. */
 const MIN_JOIN: usize = 4 << 20;
+/** Bytes of a line of the cache. */
+const LINE: usize = 64;
 /** One page less than 4 GiB: the end of the memory must be a number of 32 bits. */
 const MAX_PAGES: i32 = 65535;
 
@@ -166,9 +168,13 @@ function growFor(size: u32, acct: usize): bool {
   return true;
 }
 
+/** Takes a block from the end of the heap. One of whole lines of the cache begins at a line, if there is room. */
 function cut(size: u32): usize {
-  const ptr = top;
-  top += size;
+  const from = top;
+  const line = (top + (LINE - 1)) & ~(LINE - 1);
+  const ptr = (size & (<u32>LINE - 1)) != 0 || <u64>line + size > <u64>limit ? from : line;
+  top = ptr + size;
+  if (ptr != from) give(from, ptr);
   return ptr;
 }
 

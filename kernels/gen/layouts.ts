@@ -36,7 +36,7 @@ export const histogramFirstUs = 10;
 export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17} as const;
 
 /** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64} as const;
+export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128} as const;
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
@@ -57,7 +57,7 @@ export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8} as
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
 
 /** A node of the operator tree. The first 64 bytes are what each batch looks at. */
-export const node = layout(180, {"kind":0,"child":4,"sibling":8,"flags":12,"times":14,"condition":16,"compared":18,"parent":20,"in":24,"out":32,"last":40,"constant":48,"spec":56,"program":60,"state":64,"heap":68,"memory":72,"exceptions":80,"excOff":88,"excLen":92,"excAt":96,"deadline":104,"host":112,"specSize":116,"stateSize":120,"gathering":124,"busy":128,"tick":136,"hist":144,"work":148,"workUs":152,"workRows":160,"workHost":164,"lastChild":168,"previous":172,"choice":176}, {"kind":"u32","child":"u32","sibling":"u32","flags":"u16","times":"u16","condition":"u16","compared":"u16","parent":"u32","in":"u64","out":"u64","last":"f64","constant":"u64","spec":"u32","program":"u32","state":"u32","heap":"u32","memory":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","deadline":"f64","host":"u32","specSize":"u32","stateSize":"u32","gathering":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32","choice":"u32"});
+export const node = layout(188, {"kind":0,"child":4,"sibling":8,"flags":12,"times":14,"condition":16,"compared":18,"parent":20,"in":24,"out":32,"last":40,"constant":48,"sent":56,"spec":64,"program":68,"state":72,"heap":76,"memory":80,"exceptions":88,"excOff":96,"excLen":100,"excAt":104,"deadline":112,"host":120,"specSize":124,"stateSize":128,"gathering":132,"busy":136,"tick":144,"hist":152,"work":156,"workUs":160,"workRows":168,"workHost":172,"lastChild":176,"previous":180,"choice":184}, {"kind":"u32","child":"u32","sibling":"u32","flags":"u16","times":"u16","condition":"u16","compared":"u16","parent":"u32","in":"u64","out":"u64","last":"f64","constant":"u64","sent":"f64","spec":"u32","program":"u32","state":"u32","heap":"u32","memory":"u64","exceptions":"u64","excOff":"u32","excLen":"u32","excAt":"f64","deadline":"f64","host":"u32","specSize":"u32","stateSize":"u32","gathering":"u32","busy":"f64","tick":"f64","hist":"u32","work":"u32","workUs":"f64","workRows":"u32","workHost":"u32","lastChild":"u32","previous":"u32","choice":"u32"});
 
 /** What a node knows of the conditions of the filters below it. The lists are one block. */
 export const choice = layout(64, {"in":0,"last":8,"filters":16,"quiet":20,"children":24,"tables":28,"block":32,"blockSize":36,"order":40,"always":44,"marks":48,"keys":52,"positions":56,"table":60}, {"in":"u64","last":"f64","filters":"u32","quiet":"u32","children":"u32","tables":"u32","block":"u32","blockSize":"u32","order":"u32","always":"u32","marks":"u32","keys":"u32","positions":"u32","table":"u32"});

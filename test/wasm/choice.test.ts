@@ -100,6 +100,7 @@ class Fan {
   /** Which filter sent what, as it came. */
   sent: [number, string][] = [];
   readonly #nodes = new Map<number, { node: NodeHandle; sink: NodeHandle }>();
+  readonly #seconds = new Map<number, NodeHandle>();
   readonly driver: Driver = drive();
 
   constructor(
@@ -119,7 +120,21 @@ class Fan {
     this.#nodes.set(id, { node, sink });
   }
 
+  /** Adds a second output to a filter, or takes it away. */
+  toggleSecond(id: number, isCounted: boolean): void {
+    const { kernel } = this.driver;
+    const second = this.#seconds.get(id);
+    if (second !== undefined) {
+      kernel.releaseNode(second);
+      this.#seconds.delete(id);
+      return;
+    }
+    const plan = encode({ a: 0 }, { format: isCounted ? 'none' : 'json' });
+    this.#seconds.set(id, kernel.addNode({ node: this.#nodes.get(id)!.node }, linked(plan, { host: -id })));
+  }
+
   remove(id: number): void {
+    if (this.#seconds.has(id)) this.toggleSecond(id, false);
     const { node, sink } = this.#nodes.get(id)!;
     this.driver.kernel.releaseNode(sink);
     this.driver.kernel.releaseNode(node);
@@ -133,7 +148,8 @@ class Fan {
         const { recordsIn, recordsOut, exceptions, lastException, lastInvocation } = this.driver.kernel.counters(at);
         return { recordsIn, recordsOut, exceptions, lastException, lastInvocation };
       };
-      return { id, filter: of(node), output: of(sink) };
+      const second = this.#seconds.get(id);
+      return { id, filter: of(node), output: of(sink), second: second === undefined ? null : of(second) };
     });
   }
 }
@@ -166,6 +182,10 @@ function run(number: number): void {
         for (const fan of fans) fan.remove(id!);
       }
     }
+    if (random(4) === 0) {
+      const second = [oneOf(there), random(2) === 0] as const;
+      for (const fan of fans) fan.toggleSecond(...second);
+    }
     const rows = Array.from({ length: oneOf([1, 1, 1, 2, 3, 8, 9, 33]) }, () => ({ a: value(), b: value(), i: row++ }));
     const input = rows.map((one) => `${JSON.stringify(one)}\n`).join('');
     for (const fan of fans) fan.driver.feed(fan.stream, input, 1000 + batch);
@@ -180,6 +200,19 @@ function run(number: number): void {
 
 test('many filters pass, fail and count as those whose conditions are not known', () => {
   for (let number = 1; number <= 40; number++) run(number);
+});
+
+test('times are measured of counted rows as well', () => {
+  const { kernel, feed } = drive({ measuresAll: true });
+  const stream = kernel.openStream(lines);
+  kernel.useColumns(stream, [field('a')]);
+  const node = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(5))));
+  const sink = kernel.addNode({ node }, linked(encode({ a: 0 }, { format: 'none' })));
+  for (let i = 0; i < 20; i++) feed(stream, `{"a":${i}}\n`);
+  const measured = kernel.latencies(sink)!.counts.reduce((sum, count) => sum + count, 0);
+  assert.is(measured, 14);
+  assert.is(kernel.counters(sink).recordsIn, 14);
+  assert.is(kernel.counters(sink).recordsOut, 14);
 });
 
 test('nothing is left of filters that are gone', () => {

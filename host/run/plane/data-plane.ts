@@ -346,9 +346,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   // What the kernel calls
 
-  onOutput(chunk: OutputChunk): void {
+  onOutput(chunk: OutputChunk, now: number): void {
     if (this.#traces.isOn) this.#traces.output(chunk);
-    this.#outputs.write(chunk, this.#work.source?.barrier);
+    this.#outputs.write(chunk, now, this.#work.source?.barrier);
   }
 
   onPacket(stream: StreamHandle, packet: Uint8Array): void {

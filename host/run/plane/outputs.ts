@@ -20,10 +20,9 @@ export class Outputs {
   }
 
   /** Gives a chunk to the sinks of its node; they hold the barrier of the input that it came of. */
-  write(chunk: OutputChunk, barrier: Barrier | undefined): void {
+  write(chunk: OutputChunk, now: number, barrier: Barrier | undefined): void {
     const takers = this.#takers.get(chunk.node);
     if (takers === undefined) return;
-    const now = Date.now();
     for (const sink of takers) {
       sink.write(chunk, now);
       if (barrier !== undefined) sink.hold(barrier);

@@ -205,15 +205,16 @@ export class FakeKernel implements Kernel {
         end += part.length;
         return end;
       });
-      this.host.onOutput({
+      const chunk = {
         node,
         host: entry.plan.host,
         bytes: Buffer.concat(parts),
         ends: isLines ? null : ends,
         messages: parts.length,
         rows: parts.length,
-        errors: new Set(),
-      });
+        errors: new Set<number>(),
+      };
+      this.host.onOutput(chunk, Date.now());
     }
     void stream;
   }

@@ -1,0 +1,65 @@
+/**
+ * What a rule costs for a message that comes alone: ns a rule and message of rules that compare a column with distinct
+ * thresholds, two thirds of which a message passes, in builds of the kernel, in strict turns.
+ *
+ *     npx tsx bench/micro/many-rules.ts RULES ROUNDS none|json KERNEL.wasm…
+ *
+ * `none`: their rows are only counted; `json`: they are written, and handed to a host that drops them. The host of this
+ * checkout must fit all kernels given.
+ */
+import { readFileSync } from 'node:fs';
+import { createKernel } from '../../kernels/index.js';
+import type { OutputPlan } from '../../kernels/ir.js';
+import { encode, f64, filter, linked } from '../../test/wasm/drive.js';
+import { field, mqtt, publish } from '../../test/wasm/streams.js';
+
+const [rules, rounds, format, ...kernels] = process.argv.slice(2);
+if (rules === undefined || rounds === undefined || (format !== 'none' && format !== 'json') || kernels.length === 0) {
+  throw new Error('usage: many-rules.ts RULES ROUNDS none|json KERNEL.wasm…');
+}
+const count = Number(rules);
+
+/** Where the messages of the workload `rules` stand among the thresholds, as shares of all rules that they pass. */
+const shares = Array.from({ length: 64 }, (_, i) => (i % 3 === 0 ? 0 : i % 3 === 1 ? 1 : ((i * 37) % 64) / 64 + 0.5));
+const messages = shares.map((share, i) =>
+  publish('a', `{"id":${i},"device":"dev-0001","temp":${(21 + Math.min(share, 1)).toFixed(5)},"hum":${i}.5}`),
+);
+
+/** Opens the rules; the function returned sends each message and gives the times, ms. */
+function open(path: string, output: OutputPlan['format']): () => number[] {
+  const kernel = createKernel(
+    { onOutput: () => {}, onPacket: () => {}, onAcknowledge: () => {}, call: () => {} },
+    new WebAssembly.Module(new Uint8Array(readFileSync(path))),
+  );
+  const stream = kernel.openStream(mqtt);
+  kernel.useColumns(stream, ['temp', 'id', 'device'].map(field));
+  for (let i = 0; i < count; i++) {
+    const node = kernel.addNode({ stream }, linked(filter('compare.gt', 0, f64(21 + i / count)), { host: i }));
+    kernel.addNode({ node }, linked(encode({ id: 1, device: 2, temp: 0 }, { format: output }), { host: i }));
+  }
+  return () =>
+    messages.map((message) => {
+      kernel.inputBuffer(stream).set(message);
+      const began = performance.now();
+      kernel.feed(stream, message.length, 1000);
+      return performance.now() - began;
+    });
+}
+
+const runs = kernels.map((path) => ({ path, run: open(path, format), times: messages.map((): number[] => []) }));
+// The lists of conditions are made and the compiler is done.
+for (const { run } of runs) for (let i = 0; i < 20; i++) run();
+for (let round = 0; round < Number(rounds); round++) {
+  for (const { run, times } of runs) {
+    run().forEach((ms, i) => {
+      times[i]!.push(ms);
+    });
+  }
+}
+for (const { path, times } of runs) {
+  const share = (at: number) =>
+    times.reduce((sum, list) => sum + list.sort((a, b) => a - b)[Math.floor(list.length * at)]!, 0);
+  const ns = (ms: number) => ((ms * 1e6) / messages.length / count).toFixed(2);
+  const mean = times.reduce((sum, list) => sum + list.reduce((a, b) => a + b, 0) / list.length, 0);
+  console.log(`least ${ns(share(0))}, median ${ns(share(0.5))}, mean ${ns(mean)} ns a rule and message  ${path}`);
+}
