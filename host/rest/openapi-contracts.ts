@@ -173,6 +173,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'GET /plugins/udfs/:name': orMissing(gives(object({ name: string, plugin: string }))),
   'POST /plugins/wasm': { request: ref('Package'), answers: { 201: ref('WasmPlugin') }, isKept: true },
   'GET /plugins/wasm': gives(list(ref('WasmPlugin'))),
+  'PUT /plugins/wasm/:name': orMissing(changed(ref('Package'))),
   'DELETE /plugins/wasm/:name': orMissing(keptDone),
   'POST /services': made(ref('Package')),
   'GET /services': gives(names),
