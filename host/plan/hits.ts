@@ -31,7 +31,10 @@ export function withHits(root: Project, timeOf: (isOfWindow: boolean) => Value):
   const isLeft = (hit: HitValue): boolean => !judged.has(hit);
   const sorted = replaced.findIndex((node) => node.kind === 'sort' && hitsIn(valuesOf(node)).some(isLeft));
   const expand = replaced.findIndex(({ kind }) => kind === 'expand');
-  const place = sorted >= 0 ? sorted : expand >= 0 ? expand : replaced.length;
+  const distinct = replaced.findIndex((node) => node.kind === 'window' && node.isDistinct === true);
+  const last = expand >= 0 ? expand : replaced.length;
+  const place =
+    distinct >= 0 && hitsIn(valuesOf(replaced[distinct]!)).some(isLeft) ? distinct : sorted >= 0 ? sorted : last;
   const left = hitsIn(own([root, ...replaced])).filter(isLeft);
   let input = chainOf(root).at(-chain.length - 2);
   const add = (node: Logical): void => {
