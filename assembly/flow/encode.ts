@@ -17,13 +17,12 @@ import { gatherLoad, gatherSave } from './gather-save';
 import { keepsNames } from './encode-text';
 import { Operator, Signal } from './operator';
 import { OUT_SIZE, outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
-import { selectionPop, selectionPush, withoutErrors } from './selection';
 import { ONE_END, isLines, sendFailure } from './send';
 import { fail, failLen, failNoMemory, failOff } from './failure';
 import { TWO_ENDS, hasHead, headBound, headPrepare, headWrite } from './head';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
-import { vmRun } from '../ops/vm';
+import { runClean } from '../ops/clean';
 
 export function encodeOperator(operator: Operator): void {
   operator.open = encodeOpen;
@@ -131,28 +130,10 @@ function countRows(node: usize, spec: usize): void {
 }
 
 /** Runs the program, on the rows that did not fail before; false when memory is exhausted. */
-function compute(node: usize): bool {
+// @ts-ignore: decorator
+@inline function compute(node: usize): bool {
   const program = <usize>load<u32>(node, N_PROGRAM);
-  if (!program) return true;
-  if (!ctx.rowErrors) {
-    vmRun(program);
-    return true;
-  }
-  const clean = selectionPush();
-  if (!clean) {
-    failNoMemory();
-    return false;
-  }
-  const sel = ctx.sel;
-  const selLen = ctx.selLen;
-  const n = withoutErrors(sel, selLen, ctx.rowErrors, clean);
-  if (n) {
-    ctx.setSelection(clean, n);
-    vmRun(program);
-    ctx.setSelection(sel, selLen);
-  }
-  selectionPop();
-  return true;
+  return !program || runClean(program);
 }
 
 // ---- rows of a stream: each a message ---------------------------------------------------------------------------

@@ -1,5 +1,12 @@
 /** Arguments of accumulations. */
-import type { LiteralArg } from './define.js';
+import type { ArgSpec, LiteralArg } from './define.js';
+
+/** What is accumulated, and from where to where. */
+export const accumulatedArgs: ArgSpec[] = [
+  { name: 'value', type: 'any' },
+  { name: 'begin', type: 'boolean', optional: true },
+  { name: 'reset', type: 'boolean', optional: true },
+];
 
 /** Refuses a condition for the beginning without one for the end. */
 export function bothConditions(args: readonly LiteralArg[]): string | undefined {

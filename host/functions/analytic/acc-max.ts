@@ -1,14 +1,10 @@
-import { bothConditions } from '../accumulation.js';
+import { accumulatedArgs, bothConditions } from '../accumulation.js';
 import { defineFunction } from '../define.js';
 
 export default defineFunction({
   name: 'acc_max',
   category: 'analytic',
-  args: [
-    { name: 'value', type: 'any' },
-    { name: 'begin', type: 'boolean', optional: true },
-    { name: 'reset', type: 'boolean', optional: true },
-  ],
+  args: accumulatedArgs,
   returns: 'float',
   nulls: 'handles',
   doc: 'Largest of the values so far, nulls left out; 0 before the first. With conditions: from a row where `begin` is true through the next where `reset` is, outside 0.',
