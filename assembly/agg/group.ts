@@ -7,6 +7,7 @@
 // Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
 // with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
 import { alloc, free } from '../mem/alloc';
+import { copyBytes } from '../mem/copy';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
@@ -153,7 +154,7 @@ export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u3
   store<u32>(group, hash);
   store<u32>(group, len, 4);
   let key = group + 16;
-  if (len <= SHORT) memory.copy(key, off, len);
+  if (len <= SHORT) copyBytes(key, off, len);
   else {
     key = poolBytesCopy(set + SET_VALUES, off, len);
     if (!key) return 0;

@@ -1,5 +1,6 @@
 // What aggregates do with values: states of values and of sums, extremes. A value that an aggregate cannot take makes it ERROR
 // for good, with the reason in the place of its state.
+import { copyBytes } from '../mem/copy';
 import { Tag, lenOf, offOf } from '../mem/layout';
 import { copyValue, poolAlloc } from '../mem/pool';
 import { compareValues, Cmp } from '../value/compare';
@@ -24,7 +25,7 @@ export function storeValue(pool: usize, state: usize, tag: u8, payload: u64): vo
       to = poolAlloc(pool, room);
       store<u32>(state, to ? room : 0, 8);
     }
-    if (to) memory.copy(to, offOf(payload), len);
+    if (to) copyBytes(to, offOf(payload), len);
     store<u64>(state, to ? <u64>to | (<u64>len << 32) : 0);
     return;
   }

@@ -3,6 +3,7 @@
 // Until then the block keeps what it held: rows under way may refer to it.
 //
 //   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | 0 u32
+import { copyBytes } from '../mem/copy';
 import { alloc, free } from '../mem/alloc';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf, span,
@@ -106,7 +107,7 @@ let flatEnd: usize = 0;
 // @ts-ignore: decorator
 @inline function flatBytes(at: usize, len: u32): usize {
   const to = flatEnd;
-  memory.copy(to, at, len);
+  copyBytes(to, at, len);
   flatEnd = to + <usize>padded(len);
   return to;
 }

@@ -3,6 +3,7 @@
 //
 //   pool   first u32 | cur u32 | end u32 | nextSize u32 | acct u32 | bytes u32 (of all chunks)
 //   chunk  next u32 | size u32 | data …
+import { copyBytes } from './copy';
 import { alloc, free, noteRefusal } from './alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
 
@@ -133,7 +134,7 @@ export function poolFree(pool: usize): void {
 /** Copies bytes into the pool and returns their address (0: memory exhausted). */
 export function poolBytesCopy(pool: usize, off: usize, len: u32): usize {
   const to = poolAlloc(pool, len);
-  if (to) memory.copy(to, off, len);
+  if (to) copyBytes(to, off, len);
   return to;
 }
 

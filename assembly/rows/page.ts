@@ -9,6 +9,7 @@
 //
 // `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0 (rows/number.ts).
 // What a payload refers to stands in the pool of the page and nowhere else.
+import { copyBytes } from '../mem/copy';
 import { free } from '../mem/alloc';
 import { BIND_TAGS, bindUniform } from '../mem/bind';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
@@ -119,21 +120,17 @@ export function copyPlain(bind: usize, sel: usize, n: u32, vals: usize, tags: us
   const len = lenOf(payload);
   const to = poolAlloc(pool, len);
   if (!to) return 0;
-  copyBytes(to, offOf(payload), len);
-  return span(to, len);
-}
-
-/** As memory.copy, which costs more than all the rest where texts are short. The bytes must not overlap. */
-// @ts-ignore: decorator
-@inline function copyBytes(to: usize, from: usize, len: usize): void {
+  const from = offOf(payload);
   if (len - 8 > 24) {
-    memory.copy(to, from, len);
-    return;
+    copyBytes(to, from, len);
+  } else {
+    // As there, without a call: most texts are as long.
+    if (len > 16) {
+      store<u64>(to, load<u64>(from, 8), 8);
+      store<u64>(to + len - 16, load<u64>(from + len - 16));
+    }
+    store<u64>(to, load<u64>(from));
+    store<u64>(to + len - 8, load<u64>(from + len - 8));
   }
-  if (len > 16) {
-    store<u64>(to, load<u64>(from, 8), 8);
-    store<u64>(to + len - 16, load<u64>(from + len - 16));
-  }
-  store<u64>(to, load<u64>(from));
-  store<u64>(to + len - 8, load<u64>(from + len - 8));
+  return span(to, len);
 }

@@ -1,6 +1,7 @@
 // A growing buffer in which one text at a time is put together: error messages, printed values, results of text
 // functions. `textTake` copies it into the scratch memory of the batch.
 import { alloc, free, WORKSPACE } from '../mem/alloc';
+import { copyBytes } from '../mem/copy';
 import { poolAlloc } from '../mem/pool';
 import { span } from '../mem/layout';
 import * as ctx from '../flow/context';
@@ -116,7 +117,7 @@ export function textByte(c: u32): void {
 export function textBytes(at: usize, len: u32): void {
   const to = textRoom(len);
   if (!to) return;
-  memory.copy(to, at, len);
+  copyBytes(to, at, len);
   textLen += len;
 }
 
@@ -140,7 +141,7 @@ export function textI64(n: i64): void {
 export function textTake(): u64 {
   const to: usize = textFails ? 0 : poolAlloc(ctx.scratch, textLen);
   if (!to) return lost();
-  memory.copy(to, buffer, textLen);
+  copyBytes(to, buffer, textLen);
   return span(to, textLen);
 }
 

@@ -23,8 +23,22 @@ export function runeAt(p: usize, end: usize): u32 {
   return ((c & 7) << 18) | (c1 << 12) | (c2 << 6) | (<u32>load<u8>(p, 3) & 63);
 }
 
+/** Says whether all bytes of the range are ASCII; nothing is read outside of it. */
+export function isAscii(at: usize, len: u32): bool {
+  if (len >= 16) {
+    const last = at + len - 16;
+    for (let p = at; p < last; p += 16) if (i8x16.bitmask(v128.load(p))) return false;
+    return i8x16.bitmask(v128.load(last)) == 0;
+  }
+  if (len >= 8) return ((load<u64>(at) | load<u64>(at + len - 8)) & 0x8080808080808080) == 0;
+  if (len >= 4) return ((load<u32>(at) | load<u32>(at + len - 4)) & 0x80808080) == 0;
+  for (let i: u32 = 0; i < len; i++) if (load<u8>(at + i) >= 0x80) return false;
+  return true;
+}
+
 /** Characters in the range, malformed bytes one each. */
 export function runeCount(at: usize, len: u32): u32 {
+  if (isAscii(at, len)) return len;
   const end = at + len;
   let p = at;
   let n: u32 = 0;

@@ -14,12 +14,25 @@ export function mathExp(op: usize): void {
   float1(op, (x: f64): f64 => Math.exp(x));
 }
 
+/** Whole numbers below this are exact. */
+const EXACT: f64 = 9007199254740992;
+
+/** Remainder of x / y with the sign of x. Of whole numbers that of integers, which takes a tenth of the time. */
+function remainder(x: f64, y: f64): f64 {
+  if (abs(x) < EXACT && abs(y) < EXACT) {
+    const whole = <i64>x;
+    const divisor = <i64>y;
+    if (divisor != 0 && <f64>whole == x && <f64>divisor == y) return copysign<f64>(<f64>(whole % divisor), x);
+  }
+  return x % y;
+}
+
 export function mathMod(op: usize): void {
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNumeric(tagA) && isNumeric(tagB)) {
       const y = toF64(tagB, b);
       if (y == 0) give(Tag.ERROR, plainError('divided by zero'));
-      else giveF64(toF64(tagA, a) % y);
+      else giveF64(remainder(toF64(tagA, a), y));
     } else {
       giveNoNumbers(tagA, a, tagB, b);
     }

@@ -5,7 +5,7 @@ import { poolAlloc } from '../../mem/pool';
 import { charge, noMemory, resultRoom } from '../result';
 import { putCodePoint } from '../../text/utf8';
 import { plainError } from '../../value/error';
-import { isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
+import { isAscii, isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import { give, giveNull, map2 } from '../row-loops';
 import { count, endOf, part, readCount, text1, textOf } from './text-of';
@@ -72,9 +72,23 @@ export function stringLower(op: usize): void {
   text1(op, (text: u64): void => giveCase(text, false));
 }
 
+/** Gives the bytes in the opposite order. */
+function giveReversed(from: usize, len: u32): void {
+  const to = resultRoom('reverse', len);
+  if (!to) return;
+  let left = len;
+  for (; left >= 8; left -= 8) store<u64>(to + left - 8, bswap(load<u64>(from + len - left)));
+  for (; left > 0; left--) store<u8>(to + left - 1, load<u8>(from + len - left));
+  give(Tag.STR, span(to, len));
+}
+
 export function stringReverse(op: usize): void {
   text1(op, (text: u64): void => {
     const len = lenOf(text);
+    if (isAscii(offOf(text), len)) {
+      giveReversed(offOf(text), len);
+      return;
+    }
     const to = wideRoom('reverse', len);
     if (!to) return;
     const end = endOf(text);
@@ -99,7 +113,8 @@ export function stringReverse(op: usize): void {
 function leading(text: u64): u32 {
   const end = endOf(text);
   let p = offOf(text);
-  while (p < end && isSpace(runeAt(p, end))) p += runeLen;
+  // A visible ASCII character ends it; most texts begin with one.
+  while (p < end && <u32>load<u8>(p) - 0x21 >= 0x5f && isSpace(runeAt(p, end))) p += runeLen;
   return <u32>(p - offOf(text));
 }
 
@@ -107,7 +122,7 @@ function leading(text: u64): u32 {
 function withoutTrailing(text: u64, from: u32): u32 {
   const start = offOf(text) + from;
   let end = endOf(text);
-  while (end > start) {
+  while (end > start && <u32>load<u8>(end - 1) - 0x21 >= 0x5f) {
     let p = end - 1;
     while (p > start && (load<u8>(p) & 0xc0) == 0x80) p--;
     if (!isSpace(runeAt(p, end)) || p + runeLen != end) break;
