@@ -13,6 +13,8 @@ export interface KernelExports {
   timeInWork(node: number): number;
   analyticForgotten(node: number): bigint;
   analyticPartitions(node: number): bigint;
+  asofForgotten(node: number): bigint;
+  asofKept(node: number): bigint;
   eventTimeDropped(node: number): bigint;
   eventTimeAhead(node: number): bigint;
   eventTimeWatermark(node: number): number;

@@ -2,7 +2,7 @@
 import type { KernelExports } from './abi.js';
 import type { NodeCounters, NodeHandle, StreamCounters, StreamHandle, Timeliness, Waiting } from './api.js';
 import type { Arena } from './arena.js';
-import { histogram, node as nodeLayout } from './gen/layouts.js';
+import { histogram, NodeKind, node as nodeLayout } from './gen/layouts.js';
 import { type Histogram, latencyBounds } from './histogram.js';
 
 const nodeAt = nodeLayout.at;
@@ -74,4 +74,16 @@ export function latenciesAt(arena: Arena, of: number): Histogram | null {
     sumUs: arena.f64(at + histogram.at.sum),
     counts: Array.from({ length: latencyBounds.length + 1 }, (_, i) => arena.u64(at + histogram.at.counts + 8 * i)),
   };
+}
+
+/** Partitions, or keys of an as-of join, that a node keeps, and that it has forgotten since nothing came for them. */
+export function partitionsAt(
+  exports: KernelExports,
+  arena: Arena,
+  handle: NodeHandle,
+): { kept: number; forgotten: number } {
+  if (arena.u32(handle + nodeAt.kind) === NodeKind.asof) {
+    return { kept: Number(exports.asofKept(handle)), forgotten: Number(exports.asofForgotten(handle)) };
+  }
+  return { kept: Number(exports.analyticPartitions(handle)), forgotten: Number(exports.analyticForgotten(handle)) };
 }

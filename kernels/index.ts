@@ -18,7 +18,7 @@ import type {
   Waiting,
 } from './api.js';
 import { Arena } from './arena.js';
-import { countersAt, latenciesAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
+import { countersAt, latenciesAt, partitionsAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
@@ -401,8 +401,7 @@ class WasmKernel implements Kernel {
 
   partitions(node: NodeHandle): { kept: number; forgotten: number } {
     this.node(node);
-    const { analyticPartitions: kept, analyticForgotten: forgotten } = this.exports;
-    return { kept: Number(kept(node)), forgotten: Number(forgotten(node)) };
+    return partitionsAt(this.exports, this.arena, node);
   }
 
   latencies(of: NodeHandle | StreamHandle): Histogram | null {

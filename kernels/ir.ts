@@ -302,6 +302,25 @@ export type NodePlan =
       name: string;
     }
   /**
+   * Joins each row of branch `left` of a merge with the newest of `right` that is no later (by column `time`, which event time has
+   * added; null: as they come) and at most `toleranceMs` older, among those with equal `keys`; other rows pass. Column i of the
+   * output is `columns[i]` of the row, then come the `fields` of its partner, MISSING without one, and in event time the time.
+   * The newest row of each key is kept until nothing came for it for `ttlMs` by the clock; 0: for ever.
+   */
+  | {
+      kind: 'asof';
+      input: NodeInput;
+      program: Program | null;
+      type: 'inner' | 'left';
+      branches: { left: number; right: number };
+      time: number | null;
+      keys: { left: Operand; right: Operand }[];
+      columns: Operand[];
+      fields: Operand[];
+      bounds: { toleranceMs: number | null; ttlMs: number };
+      name: string;
+    }
+  /**
    * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing stands
    * below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has the kind of
    * change (insert, update, upsert, delete; without it the row is set) and the key of what is deleted. Equal ones of a

@@ -34,6 +34,7 @@ const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = 
     worksOnMany: true,
   },
   join: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: true },
+  asof: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
   keyedTable: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },
   lookup: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   ask: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },

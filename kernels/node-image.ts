@@ -2,6 +2,7 @@
 
 import { encodeAnalytic } from './analytic-spec.js';
 import type { LinkedNode } from './api.js';
+import { encodeAsof } from './asof-spec.js';
 import { expandSpec, FilterFlag, filterSpec, hitsSpec, lateSpec, limitSpec, NodeKind } from './gen/layouts.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
@@ -162,6 +163,19 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         kind: NodeKind.join,
         program: program(plan.program),
         spec: encodeJoin({ ...plan, steps: plan.steps.map(startedStep) }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'asof':
+      return {
+        kind: NodeKind.asof,
+        program: program(plan.program),
+        spec: encodeAsof({
+          ...plan,
+          keys: plan.keys.map(({ left, right }) => ({ left: operand(left), right: operand(right) })),
+          columns: plan.columns.map(operand),
+          fields: plan.fields.map(operand),
+        }),
         sendsErrors,
         isShareable: false,
       };

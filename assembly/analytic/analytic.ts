@@ -33,11 +33,11 @@ import {
   argBinds, argTag, argVal, bindArg, bindWhen, failRow, failed, firstError, isOut, marks, noteResults, runBegin, sel, selLen, setFunction,
   setSelected,
 } from './run';
-import { KEPT_SIZE, slotFree, slotOwn } from './slot';
+import { KEPT_SIZE, slotFree, slotOwn } from '../partitions/slot';
 import { STATE_TABLES, tableAt } from './state';
 import {
   ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, findEntries, keyFailed, tableFree, tableInit, takeDirty,
-} from './table';
+} from '../partitions/table';
 
 const FAIL_OFF: usize = 0;
 const FAIL_LEN: usize = 4;

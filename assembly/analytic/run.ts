@@ -6,7 +6,7 @@ import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
 import { BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, setAt } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
-import { noteDirty } from './table';
+import { noteDirty } from '../partitions/table';
 
 /** Entry of each row of the batch (u32), in the partitions of the function at work. */
 let entries: usize = 0;

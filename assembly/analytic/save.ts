@@ -6,13 +6,13 @@ import { lenOf, offOf } from '../mem/layout';
 import { readBool, readBytes, readF64, readFail, readFails, readTime, readU32, readU64, readUpTo, readVersion } from '../state/reader';
 import { writeBool, writeBytes, writeF64, writeTime, writeU32, writeU64, writeVersion } from '../state/writer';
 import { collectLoad, collectSave } from './functions/collect';
-import { KEPT_SIZE, slotLoad, slotSave } from './slot';
+import { KEPT_SIZE, slotLoad, slotSave } from '../partitions/slot';
 import {
   ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, AnalyticFn, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_STATE,
   PARTITION_ENTRY_SIZE, functionAt, headSize, partitionAt, slotCount,
 } from './spec';
 import { tableAt } from './state';
-import { ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from './table';
+import { ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
 
 const VERSION: u32 = 2;
 

@@ -5,7 +5,8 @@ import {
   FUNCTION_ARGS_AT, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_SIZE_OF, FUNCTION_STATE, PARTITION_ENTRY_SIZE,
   PARTITION_SIZE_OF,
 } from '../gen/analytic-layouts';
-import { KEPT_SIZE } from './slot';
+import { KEPT_SIZE } from '../partitions/slot';
+import { ENTRY_HEAD } from '../partitions/table';
 
 export { AnalyticFn } from '../gen/analytic-layouts';
 export {
@@ -13,11 +14,6 @@ export {
   FUNCTION_STATE, FUNCTION_WHEN, PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT,
 } from '../gen/analytic-layouts';
 
-/**
- * A partition: hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) |
- * previous u32 | seen f64 (epoch ms of the batch with its last row, only where idle ones are forgotten) | states of the functions
- */
-const ENTRY_STATES: u32 = 48;
 /** State of lag before its slots: rows kept u32 | place of the oldest u32. The first slot has the default, then the ring. */
 export const LAG_HEAD: u32 = 8;
 /** State of an accumulation: value 8 | count u64 | flags u32 | 0 u32. */
@@ -80,7 +76,7 @@ export function headSize(fn: usize): u32 {
 /** Lays out the entries of each partition. */
 export function specPrepare(spec: usize): void {
   const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
-  for (let i: u32 = 0; i < partitions; i++) store<u32>(partitionAt(spec, i), ENTRY_STATES, PARTITION_ENTRY_SIZE);
+  for (let i: u32 = 0; i < partitions; i++) store<u32>(partitionAt(spec, i), ENTRY_HEAD, PARTITION_ENTRY_SIZE);
   const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
   for (let i: u32 = 0; i < functions; i++) {
     const fn = functionAt(spec, i);

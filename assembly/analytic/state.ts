@@ -1,5 +1,5 @@
 // Where the tables of an analytic node stand in its state.
-import { TABLE_SIZE } from './table';
+import { TABLE_SIZE } from '../partitions/table';
 
 /** Bytes of the state before its tables. */
 export const STATE_TABLES: u32 = 24;

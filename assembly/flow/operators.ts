@@ -7,6 +7,7 @@ import { NodeKind } from './node';
 import { operatorOf } from './operator';
 import { analyticOperator } from '../analytic/analytic';
 import { hitsOperator } from '../analytic/hits';
+import { asofOperator } from '../join/asof';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
@@ -35,4 +36,5 @@ export function operatorsInit(): void {
   hitsOperator(operatorOf(NodeKind.HITS));
   askOperator(operatorOf(NodeKind.ASK));
   lateOperator(operatorOf(NodeKind.LATE));
+  asofOperator(operatorOf(NodeKind.ASOF));
 }

@@ -32,6 +32,7 @@ export namespace NodeKind {
   export const HITS: u32 = 15;
   export const ASK: u32 = 16;
   export const LATE: u32 = 17;
+  export const ASOF: u32 = 18;
 }
 
 /** Flags of nodes; the host gives the first. */

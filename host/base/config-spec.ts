@@ -66,7 +66,9 @@ export const ruleOptionSpec = {
     .duration()
     .min(0)
     .default(0)
-    .doc('How long functions that look back (OVER PARTITION BY) keep a partition after its last row; 0 for ever'),
+    .doc(
+      'How long functions that look back (OVER PARTITION BY) keep a partition, and ASOF JOIN a key, after its last row; 0 for ever',
+    ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),

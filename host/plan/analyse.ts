@@ -3,6 +3,7 @@ import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { Query, Select, TableRef } from '../sql/ast.js';
 import { streamsIn } from '../sql/visit.js';
 import { withAnalytics } from './analytic.js';
+import { checkAsof, isAsof } from './asof-join.js';
 import { Binder } from './bind.js';
 import { checkColumns, DerivedTable, type Result, UnionTable } from './derived.js';
 import { notSupported } from './errors.js';
@@ -10,6 +11,7 @@ import { withHits } from './hits.js';
 import { definitionOf, inRowOrder, SourceNumbers, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
+import type { Fold } from './rules/fold-constants.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
 import { type Relation, Source } from './source.js';
@@ -29,9 +31,9 @@ export interface Analysis {
 }
 
 /** Checks the statement of a rule and returns its logical plan. Throws `plan` errors. */
-export function analyse(query: Query, rule: RuleDefinition, catalog: Catalog, values: Values): Analysis {
+export function analyse(query: Query, rule: RuleDefinition, catalog: Catalog, values: Values, fold: Fold): Analysis {
   const numbers = new SourceNumbers(streamsIn(query).map((table) => definitionOf(table, catalog)));
-  const analyser = new Analyser(rule, catalog, values, numbers);
+  const analyser = new Analyser(rule, catalog, values, numbers, fold);
   const results = analyser.results(query);
   for (const table of analyser.tables) table.complete();
   return { sources: analyser.sources, roots: results.map(({ root }) => root), remarks: analyser.remarks };
@@ -56,6 +58,7 @@ class Analyser {
     private readonly catalog: Catalog,
     private readonly values: Values,
     private readonly numbers: SourceNumbers,
+    private readonly fold: Fold,
   ) {}
 
   results(query: Query): Selected[] {
@@ -89,7 +92,7 @@ class Analyser {
     });
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
     const sources = relations.filter((one) => one instanceof Source);
-    const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime, this.remarks);
+    const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
     const found = statement.qualified(statement.rows(input));
     const isOfMessages = input.isOfMessages || select.window !== null;
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
@@ -108,6 +111,7 @@ class Analyser {
     if (isDerived === undefined) {
       const sources = sourcesOf(select, rule.options, catalog, values, this.numbers);
       checkLookups(from, joins, sources);
+      if (joins.some(isAsof)) checkAsof(joins, sources);
       this.sources.push(...sources);
       return sources;
     }

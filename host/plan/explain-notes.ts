@@ -1,7 +1,7 @@
 /** What EXPLAIN says of an operator beside what it does: where it works, what it keeps, what others may share of it. */
 import { aggregates } from '../../kernels/gen/ops.js';
 import { hostFunctionName } from '../functions/registry.js';
-import { chainOf, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
+import { chainOf, hasWatermark, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
 /** Left out is what there is nothing to say of: an operator works in the kernel and keeps nothing. */
@@ -60,6 +60,10 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
       return node.values.some(({ fn }) => fn === 'incCollect' || fn === 'accCollect')
         ? 'all values of inc_collect of each partition: grows with the number of rows'
         : 'a value of each function and partition: grows with the number of partitions, not of rows';
+    case 'asof': {
+      const of = node.keys.length === 0 ? 'does not grow' : 'grows with the number of keys, not of rows';
+      return `the newest row of ${node.source.ownName}${node.keys.length === 0 ? '' : ' for each key'}: ${of}`;
+    }
     case 'join': {
       const tables = node.sources.filter(({ isTable }) => isTable);
       if (tables.length === 0) return undefined;
@@ -109,6 +113,7 @@ function spanOf(window: WindowNode['window']): string {
 function waitsFor(node: Logical): string | undefined {
   if (node.kind === 'watermark') return 'for the watermark';
   if (node.kind === 'delay') return 'until their time has come';
+  if (node.kind === 'asof' && hasWatermark(node)) return 'for the watermark to pass their time';
   if (node.kind === 'window') {
     if (node.window.kind === 'row' || node.window.kind === 'message') return undefined;
     return 'for the end of the window';

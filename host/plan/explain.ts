@@ -138,6 +138,15 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       if (tables.length > 0) lines.push(['JoinAlignPlan', `Emitters:[ ${tables.join(', ')} ]`]);
       return lines;
     }
+    case 'asof': {
+      const { source, type, keys, toleranceMs } = node;
+      const by = keys.map(({ left, right }) => `${show(left)} = ${show(right)}`).join(', ');
+      const bound = toleranceMs === null ? '' : `, at most ${toleranceMs} ms older`;
+      const joinType = type === 'left' ? 'ASOF_LEFT_JOIN' : 'ASOF_JOIN';
+      return [
+        ['JoinPlan', `Joins:[ { joinType:${joinType}, newest row of ${source.ownName}${bound}, keys:[ ${by} ] } ]`],
+      ];
+    }
     case 'lookup': {
       const { source, type, keys, condition } = node;
       const by = keys.map(({ name, value }) => `${source.ownName}.${name} = ${show(value)}`).join(', ');

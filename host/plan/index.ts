@@ -104,7 +104,7 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
   const { graph } = rule;
   const { sources, roots, remarks } =
     graph === undefined
-      ? planStatement(rule, catalog, values)
+      ? planStatement(rule, catalog, values, fold)
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
   const all = withDelays(withLateRows(roots, rule, values), values);
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
@@ -125,8 +125,9 @@ function planStatement(
   rule: RuleDefinition,
   catalog: Catalog,
   values: Values,
+  fold: Fold,
 ): Pick<Planned, 'sources' | 'roots' | 'remarks'> {
-  const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values);
+  const { sources, roots, remarks } = analyse(parseQuery(rule.sql), rule, catalog, values, fold);
   const actions = rule.actions.map((_action, i) => i);
   return { sources, remarks, roots: roots.map((node) => ({ node, actions })) };
 }

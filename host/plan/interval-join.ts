@@ -4,6 +4,7 @@
  * Rows are kept as long as the watermark leaves room for a partner.
  */
 import { refuse } from './errors.js';
+import { conjuncts } from './joined-row.js';
 import type { Logical, WindowNode } from './logical.js';
 import type { Source } from './source.js';
 import type { Value, Values } from './value.js';
@@ -14,62 +15,75 @@ interface Interval {
   readonly most: number;
 }
 
-type Bound = { op: 'ge' | 'le'; ms: number };
+/** What a condition says of the time of the right row less that of the left one. */
+export interface Bound {
+  readonly op: 'ge' | 'le';
+  readonly ms: number;
+  /** Equal does not do. */
+  readonly isStrict: boolean;
+}
+
+/** The streams whose times are compared, the left one first. */
+type Sides = readonly [left: Source, right: Source];
+/** The number that a value always is; null where it is none. */
+type ConstantOf = (value: Value) => number | null;
 
 /** The interval that the condition demands; null where it has no bound on both sides. */
-export function intervalOf(condition: Value | null, left: Source, right: Source): Interval | null {
+export function intervalOf(condition: Value | null, sides: Sides, constantOf: ConstantOf): Interval | null {
   let least = -Infinity;
   let most = Infinity;
-  const visit = (value: Value | null | undefined): void => {
-    if (value?.kind !== 'op') return;
-    const [a, b, c] = value.operands;
-    if (value.op === 'logic.and') {
-      visit(a);
-      visit(b);
-    } else if (a != null && b != null) {
-      for (const { op, ms } of boundsOf(value.op, a, b, c ?? null, left, right)) {
-        if (op === 'ge') least = Math.max(least, ms);
-        else most = Math.min(most, ms);
-      }
+  for (const term of condition === null ? [] : conjuncts(condition)) {
+    for (const { op, ms } of boundsOf(term, sides, constantOf)) {
+      // Whole milliseconds, rather too wide: the condition decides on pairs.
+      if (op === 'ge') least = Math.max(least, Math.floor(ms));
+      else most = Math.min(most, Math.ceil(ms));
     }
-  };
-  visit(condition);
+  }
   return Number.isFinite(least) && Number.isFinite(most) ? { least, most } : null;
 }
 
-/** What a comparison says of the time of the right row less that of the left one; whole milliseconds, rather too wide. */
-function boundsOf(op: string, a: Value, b: Value, c: Value | null, left: Source, right: Source): Bound[] {
-  if (op === 'compare.between' && c !== null) {
-    return [...boundsOf('compare.ge', a, b, null, left, right), ...boundsOf('compare.le', a, c, null, left, right)];
+/** What a comparison says of the times; nothing where it compares something else. */
+export function boundsOf(term: Value, sides: Sides, constantOf: ConstantOf): Bound[] {
+  if (term.kind !== 'op') return [];
+  const [a, b, c] = term.operands;
+  if (a == null || b == null) return [];
+  if (term.op === 'compare.between') {
+    if (c == null) return [];
+    return [...boundsBy('compare.ge', a, b, sides, constantOf), ...boundsBy('compare.le', a, c, sides, constantOf)];
   }
-  const [x, y] = [timeIn(a, left, right), timeIn(b, left, right)];
+  return boundsBy(term.op, a, b, sides, constantOf);
+}
+
+function boundsBy(op: string, a: Value, b: Value, sides: Sides, constantOf: ConstantOf): Bound[] {
+  const [x, y] = [timeIn(a, sides, constantOf), timeIn(b, sides, constantOf)];
   if (x === null || y === null || x.isRight === y.isRight) return [];
   const ms = x.isRight ? y.offset - x.offset : x.offset - y.offset;
   const isGreater = op === 'compare.ge' || op === 'compare.gt';
   const isLess = op === 'compare.le' || op === 'compare.lt';
+  const isStrict = op === 'compare.gt' || op === 'compare.lt';
   const bounds: Bound[] = [];
-  if (op === 'compare.eq' || (x.isRight ? isGreater : isLess)) bounds.push({ op: 'ge', ms: Math.floor(ms) });
-  if (op === 'compare.eq' || (x.isRight ? isLess : isGreater)) bounds.push({ op: 'le', ms: Math.ceil(ms) });
+  if (op === 'compare.eq' || (x.isRight ? isGreater : isLess)) bounds.push({ op: 'ge', ms, isStrict });
+  if (op === 'compare.eq' || (x.isRight ? isLess : isGreater)) bounds.push({ op: 'le', ms, isStrict });
   return bounds;
 }
 
 /** A time of one of the streams, with milliseconds added to it. */
-function timeIn(value: Value, left: Source, right: Source): { isRight: boolean; offset: number } | null {
+function timeIn(
+  value: Value,
+  [left, right]: Sides,
+  constantOf: ConstantOf,
+): { isRight: boolean; offset: number } | null {
   if (value === left.time()) return { isRight: false, offset: 0 };
   if (value === right.time()) return { isRight: true, offset: 0 };
   if (value.kind !== 'op' || (value.op !== 'arith.add' && value.op !== 'arith.sub')) return null;
   const [a, b] = value.operands;
   if (a == null || b == null) return null;
-  const [time, ms] = [timeIn(a, left, right), numberOf(b)];
+  const sides: Sides = [left, right];
+  const [time, ms] = [timeIn(a, sides, constantOf), constantOf(b)];
   if (time !== null && ms !== null) return { ...time, offset: time.offset + (value.op === 'arith.add' ? ms : -ms) };
-  const [first, second] = [numberOf(a), timeIn(b, left, right)];
+  const [first, second] = [constantOf(a), timeIn(b, sides, constantOf)];
   if (value.op === 'arith.sub' || first === null || second === null) return null;
   return { ...second, offset: second.offset + first };
-}
-
-function numberOf(value: Value): number | null {
-  if (value.kind !== 'const') return null;
-  return value.value.tag === 'i64' || value.value.tag === 'f64' ? Number(value.value.value) : null;
 }
 
 /** The rows that are joined for each time of the left stream, as messages. */

@@ -54,7 +54,8 @@ export function sourcesOf(
   const scanned = definitions.some(({ options }) => options.tableKind === 'scan');
   // In event time two streams can be joined by the time between their rows.
   const mayBeInterval = options.isEventTime && streams.length === 2 && tables.length === 2;
-  if (select.window === null && streams.length > 1 && !scanned && !mayBeInterval) {
+  const isTimed = select.joins.some(({ asof }) => asof !== undefined);
+  if (select.window === null && streams.length > 1 && !scanned && !mayBeInterval && !isTimed) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
   }
   const sources = tables.map((table, i) => new Source(numbers.next(definitions[i]!), definitions[i]!, table, values));
@@ -130,7 +131,7 @@ export function bindJoins(
 /** Sources that rows of the plan may have no row of: those on the side of an outer join that need no partner. */
 export function absentSources(root: Logical): Source[] {
   return chainOf(root).flatMap((node) => {
-    if (node.kind === 'lookup') return node.type === 'left' ? [node.source] : [];
+    if (node.kind === 'lookup' || node.kind === 'asof') return node.type === 'left' ? [node.source] : [];
     if (node.kind !== 'join') return [];
     const { sources, steps } = node;
     const joined = steps.map(({ source }) => source);

@@ -58,3 +58,9 @@ export function joinedColumn(values: Values, sources: readonly Relation[], name:
     sources.filter((source) => source.has(name)).map((source) => source.column(name)),
   );
 }
+
+/** What a condition demands, each part of an AND by itself. */
+export function conjuncts(value: Value): Value[] {
+  if (value.kind !== 'op' || value.op !== 'logic.and') return [value];
+  return value.operands.flatMap((operand) => (operand === null ? [] : conjuncts(operand)));
+}

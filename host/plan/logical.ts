@@ -107,6 +107,19 @@ export type Logical = Labelled &
     | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
     | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
+    /**
+     * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among those
+     * with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a bound.
+     */
+    | {
+        kind: 'asof';
+        input: Logical;
+        left: Source;
+        source: Source;
+        type: 'inner' | 'left';
+        keys: { left: Value; right: Value }[];
+        toleranceMs: number | null;
+      }
     /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
     | {
         kind: 'lookup';
@@ -281,6 +294,8 @@ export function valuesOf(node: Logical): Value[] {
       return [...node.columns.values()];
     case 'join':
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
+    case 'asof':
+      return node.keys.flatMap(({ left, right }) => [left, right]);
     case 'lookup':
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
     case 'delay':
@@ -329,6 +344,8 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return node;
     case 'join':
       return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
+    case 'asof':
+      return { ...node, keys: node.keys.map(({ left, right }) => ({ left: map(left), right: map(right) })) };
     case 'lookup':
       return {
         ...node,

@@ -6,6 +6,7 @@ import type { NodePlan, Operand } from '../../kernels/ir.js';
 import type { Join, TableRef } from '../sql/ast.js';
 import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
+import { conjuncts } from './joined-row.js';
 import type { Logical, LookupKey } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
 import type { Source } from './source.js';
@@ -70,11 +71,6 @@ export function bindLookup(
   const [first, ...more] = rest;
   const condition = first === undefined ? null : more.reduce((all, one) => values.op('logic.and', [all, one]), first);
   return { kind: 'lookup', source, type: kind === 'LEFT' ? 'left' : 'inner', keys, condition };
-}
-
-function conjuncts(value: Value): Value[] {
-  if (value.kind !== 'op' || value.op !== 'logic.and') return [value];
-  return value.operands.flatMap((operand) => (operand === null ? [] : conjuncts(operand)));
 }
 
 /** A column of the table and what of the row it must be equal to. */

@@ -3,10 +3,12 @@ import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitSteps, hitsNode, toldBy } from './analytic-node.js';
+import { asofNode } from './asof-node.js';
 import { delayNode } from './delay.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { expandNode } from './expand-node.js';
+import { filterNode } from './filter-node.js';
 import { readBy } from './join.js';
 import { joinNode, mergeBranch, mergeTime, portNode } from './join-node.js';
 import {
@@ -26,13 +28,11 @@ import type { Chain, Physical, Step } from './physical-plan.js';
 import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
+import { sortNode } from './sort-node.js';
 import type { Relation, Source } from './source.js';
 import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
 import { watermarkNode } from './watermark-node.js';
-import { windowNeeds, windowPlan } from './window-needs.js';
-
-/** Name of the filters behind the outputs of a switch. */
-export const caseName = 'case';
+import { collectingWindow, windowNeeds, windowPlan } from './window-needs.js';
 
 /** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
 export function lower(
@@ -173,6 +173,9 @@ class Lowering {
       case 'join':
         this.addJoin(node);
         return;
+      case 'asof':
+        this.addAsof(node);
+        return;
       case 'lookup':
         this.addLookup(node);
         return;
@@ -209,37 +212,22 @@ class Lowering {
   }
 
   private addFilter(node: Extract<Logical, { kind: 'filter' }>): void {
-    const builder = new ProgramBuilder(this.path);
-    const condition = builder.operand(node.condition);
-    const isOfResult = node.clause === 'having' || node.clause === 'qualify';
-    const step = node.clause === 'filter' ? 'windowFilter' : isOfResult ? 'having' : 'filter';
-    const { input } = this.path;
-    const name = node.clause === 'case' ? caseName : step;
-    const filter: NodePlan = { kind: 'filter', input, program: builder.finish(), condition, name };
-    if (node.isWhole === true) filter.isWhole = true;
-    this.push(filter, step);
+    this.push(...filterNode(node, this.path));
   }
 
   private addSort(node: Extract<Logical, { kind: 'sort' }>): void {
-    const builder = new ProgramBuilder(this.path);
-    // A constant orders nothing.
-    const keys = node.keys
-      .filter(({ value }) => value.kind !== 'const')
-      .map(({ value, descending }) => ({ operand: builder.operand(value), descending }));
-    if (keys.length === 0) return;
-    const { input, columns, columnValues } = this.path;
-    const program = builder.finishOrNull();
-    const plan: NodePlan = { kind: 'sort', input, program, keys, columns, name: 'order' };
+    const plan = sortNode(node, this.path);
+    if (plan === null) return;
     if (!isOfMessages(node)) {
       this.push(plan, 'order');
       return;
     }
+    const { columnValues } = this.path;
     const isOwn = (value: Value): boolean => this.isHeld(value) && !columnValues.includes(value);
-    const carried = windowNeeds(this.readers.valuesAbove(node), isNone, (value) => this.isHeld(value)).keep.filter(
-      isOwn,
-    );
-    if (carried.length > 0) plan.carried = carried.map((value) => this.operandOf(value));
-    this.pushNew(plan, 'order', [...columnValues, ...carried]);
+    const above = windowNeeds(this.readers.valuesAbove(node), isNone, (value) => this.isHeld(value));
+    const carried = above.keep.filter(isOwn);
+    const operands = carried.map((value) => this.operandOf(value));
+    this.pushNew(carried.length > 0 ? { ...plan, carried: operands } : plan, 'order', [...columnValues, ...carried]);
   }
 
   /** Passes all rows; what it computes stands in registers for the nodes below. */
@@ -341,31 +329,16 @@ class Lowering {
     const above = this.readers.valuesAbove(node);
     const columns = this.path.columnValues.filter((value) => value !== null);
     const computed = bottom?.kind === 'source' ? this.computedFor(bottom.source, above) : [];
-    const ofStreams = isMerged ? lookedBackIn(above, (value) => this.isHeld(value)) : [];
-    for (const { value, source } of ofStreams) {
-      this.owners.set(value, source);
-      this.held.add(value);
-    }
-    const kept = [...columns, ...computed, ...ofStreams.map(({ value }) => value)];
-    const operands = [...columns, ...computed, ...ofStreams.map(({ of }) => of)].map((value) => this.operandOf(value));
+    const ofStreams = isMerged ? this.ownedByStreams(above) : new Map<Value, Value>();
+    const kept = [...columns, ...computed, ...ofStreams.keys()];
+    const operands = [...columns, ...computed, ...ofStreams.values()].map((value) => this.operandOf(value));
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
     const isEventTime = hasWatermark(node);
     const numbers = isMerged ? [null] : [];
-    const plan: NodePlan = {
-      kind: 'window',
-      input: this.path.input,
-      program: builder.finishOrNull(),
-      window,
-      isEventTime,
-      grouped: false,
-      keys: [],
-      keep: [...numbers.map(() => col(mergeBranch)), ...operands],
-      aggs: [],
-      sendEmpty: false,
-      name: 'window',
-    };
-    if (isEventTime) plan.timestamp = isMerged ? col(mergeTime) : this.timeOperand(node.timestamp);
+    const time = !isEventTime ? null : isMerged ? col(mergeTime) : this.timeOperand(node.timestamp);
+    const keep = [...numbers.map(() => col(mergeBranch)), ...operands];
+    const plan = collectingWindow(this.path, builder.finishOrNull(), window, keep, time);
     const parts = [values.window('start'), values.window('end'), values.window('trigger')];
     this.pushNew(plan, node.window.kind === 'row' ? null : 'window', [...numbers, ...kept, ...parts]);
   }
@@ -390,6 +363,33 @@ class Lowering {
       const columns = this.columns[index] ?? [];
       this.nodes.push(portNode(Path.ofSource(index, columns), columns, into, branch, null));
     }
+  }
+
+  private addAsof(node: Extract<Logical, { kind: 'asof' }>): void {
+    const above = this.readers.valuesAbove(node);
+    const ofStreams = this.ownedByStreams(above);
+    const { keep } = windowNeeds(above, isNone, (value) => ofStreams.has(value) || this.isHeld(value));
+    const kept = keep.flatMap((value) => {
+      const operand = this.path.find(ofStreams.get(value) ?? value);
+      return operand === undefined ? [] : [{ value, operand }];
+    });
+    const { plan, columns } = asofNode(node, {
+      path: this.path,
+      kept,
+      ownerOf: (value) => this.ownerOf(value),
+      ttlMs: this.rule.options.stateTtlMs,
+    });
+    this.pushNew(plan, 'join', columns);
+  }
+
+  /** What functions gave for the rows of one stream, by the values in which it is read: it belongs to those rows from here on. */
+  private ownedByStreams(above: readonly Value[]): ReadonlyMap<Value, Value> {
+    const found = lookedBackIn(above, (value) => this.isHeld(value));
+    for (const { value, source } of found) {
+      this.owners.set(value, source);
+      this.held.add(value);
+    }
+    return new Map(found.map(({ value, of }) => [value, of]));
   }
 
   private addLookup(node: Extract<Logical, { kind: 'lookup' }>): void {

@@ -102,6 +102,19 @@ function showNode(node: NodePlan): string[] {
       const first = node.first ? [`first branch ${node.first}`] : [];
       return [...showOps(node.program), ...tables, ...first, ...node.steps.flatMap(showJoin)];
     }
+    case 'asof': {
+      const show = shower(node.program);
+      const keys = node.keys.map(({ left, right }) => ` ${show(left)}=${show(right)}`).join('');
+      const { branches, bounds } = node;
+      const bound = bounds.toleranceMs === null ? '' : ` within ${bounds.toleranceMs}ms`;
+      const ordered = node.time === null ? '' : ` at c${node.time}`;
+      const columns = [...node.columns, ...node.fields].map((operand, i) => `c${i}=${show(operand)}`);
+      return [
+        ...showOps(node.program),
+        `${node.type} join branch ${branches.left} with newest of branch ${branches.right}${ordered}${bound}${keys === '' ? '' : ` by${keys}`}`,
+        `give ${columns.join(' ')}`,
+      ];
+    }
     case 'keyedTable': {
       const show = shower(node.program);
       return [...showOps(node.program), `keep ${show(node.row)} by ${node.key}`];

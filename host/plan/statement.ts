@@ -2,6 +2,7 @@
 import { findFunction } from '../functions/registry.js';
 import type { Expr, Select, TableRef, WindowClause } from '../sql/ast.js';
 import { some } from '../sql/visit.js';
+import { asofRows, isAsof } from './asof-join.js';
 import type { Binder, Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
 import { intervalOf, needsInterval, rowsAround } from './interval-join.js';
@@ -9,6 +10,7 @@ import { bindJoins } from './join.js';
 import { type JoinSpec, type Logical, levelOf, type OutputRow } from './logical.js';
 import { bindLookup, isByKey, type Lookup } from './lookup.js';
 import { wholeObject } from './output.js';
+import { constantNumber, type Fold } from './rules/fold-constants.js';
 import { isRowMaker } from './scope.js';
 import type { SelectList } from './select-list.js';
 import type { Source } from './source.js';
@@ -41,16 +43,19 @@ export class Statement {
     private readonly isGrouped: boolean,
     private readonly isEventTime: boolean,
     private readonly remarks: string[],
+    private readonly fold: Fold,
   ) {}
 
   /** The rows of the result: joined, filtered and grouped. */
-  rows(input: Input): Logical {
+  rows(from: Input): Logical {
     const { select, binder } = this;
     if (select.where !== null && select.window !== null && this.sources.length === 1) {
-      if (some(select.where, isAggregateCall)) return this.#comparedWithAll(input, select.where, select.window);
+      if (some(select.where, isAggregateCall)) return this.#comparedWithAll(from, select.where, select.window);
     }
     const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
-    if (this.sources.length > 1) return this.#joined(input, where);
+    const input = this.#asof(from);
+    const isJoined = select.joins.some((join) => !isAsof(join));
+    if (isJoined) return this.#joined(input, where);
     if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
     if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
     return filtered(input.root, where, 'where');
@@ -114,8 +119,7 @@ export class Statement {
     };
     const onClause = { ...rowClause('ON'), hasAnalytics: false };
     const lookups = this.#lookups(onClause);
-    const isJoined = (i: number): boolean => sources[i + 1]?.isLookup !== true;
-    const joins = select.joins.filter((_join, i) => isJoined(i));
+    const joins = select.joins.filter((join, i) => !isAsof(join) && sources[i + 1]?.isLookup !== true);
     const isAlone = joins.length === 0;
     const others = sources.filter(({ isLookup }) => !isLookup);
     const steps = bindJoins(joins, others, binder, onClause);
@@ -130,6 +134,20 @@ export class Statement {
     return isRowByRow ? pairs : this.#ofMessages(pairs);
   }
 
+  /** The input with the partners that rows have by ASOF JOIN: one row for each of the first stream at most. */
+  #asof(input: Input): Input {
+    const { select, sources, binder, values, isEventTime } = this;
+    if (!select.joins.some(isAsof)) return input;
+    const clause = { ...rowClause('ON'), hasAnalytics: false };
+    const constantOf = (value: Value) => this.#constantOf(value);
+    const root = asofRows(input.root, select.joins, sources, values, { binder, clause, isEventTime, constantOf });
+    return { ...input, root };
+  }
+
+  #constantOf(value: Value): number | null {
+    return constantNumber(value, this.values, this.fold);
+  }
+
   /** The rows of two streams without a window, joined by the time between them; null in any other join. */
   #interval(root: Logical, [step, other]: readonly JoinSpec[]): Logical | null {
     const { select, sources, values } = this;
@@ -139,7 +157,7 @@ export class Statement {
     if (step.type !== 'inner' && step.type !== 'left') {
       throw notSupported(`a ${step.type} join of streams without a window`, select.joins[0]?.table.span);
     }
-    const interval = intervalOf(step.condition, left, right);
+    const interval = intervalOf(step.condition, [left, right], (value) => this.#constantOf(value));
     if (interval === null) throw needsInterval(left, right);
     return rowsAround(root, interval, left, values);
   }

@@ -1,6 +1,7 @@
 /** Windows on their way to the kernel: which columns they have to keep, their conditions as operands. */
-import type { Operand, WindowPlan } from '../../kernels/ir.js';
+import type { NodePlan, Operand, Program, WindowPlan } from '../../kernels/ir.js';
 import type { WindowSpec } from './logical.js';
+import type { Path } from './program.js';
 import { type AggregateValue, childrenOf, type Value } from './value.js';
 
 /** What the operators above a window need of it. */
@@ -54,4 +55,28 @@ export function windowPlan(window: WindowSpec, operand: (value: Value) => Operan
   if (window.kind !== 'sliding') return window;
   const { kind, lengthMs, delayMs, trigger } = window;
   return trigger === null ? { kind, lengthMs, delayMs } : { kind, lengthMs, delayMs, trigger: operand(trigger) };
+}
+
+/** A window that gathers rows as they are; `time`: of a row in event time, null in processing time. */
+export function collectingWindow(
+  { input }: Path,
+  program: Program | null,
+  window: WindowPlan,
+  keep: Operand[],
+  time: Operand | null,
+): NodePlan {
+  return {
+    kind: 'window',
+    input,
+    program,
+    window,
+    isEventTime: time !== null,
+    grouped: false,
+    keys: [],
+    keep,
+    aggs: [],
+    sendEmpty: false,
+    name: 'window',
+    ...(time === null ? {} : { timestamp: time }),
+  };
 }

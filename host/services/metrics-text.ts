@@ -33,8 +33,11 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
     help: 'Records that wait, for event time to reach them, for answers or for a time of their own, at',
   },
   watermark: { type: 'gauge', help: 'How far event time has come, epoch milliseconds, at' },
-  partitions: { type: 'gauge', help: 'Partitions kept by functions that look back, at' },
-  partitions_forgotten_total: { type: 'counter', help: 'Partitions forgotten since nothing came for them, at' },
+  partitions: { type: 'gauge', help: 'Partitions kept by functions that look back, keys kept by as-of joins, at' },
+  partitions_forgotten_total: {
+    type: 'counter',
+    help: 'Partitions and keys forgotten since nothing came for them, at',
+  },
   messages_processed_total: { type: 'counter', help: 'Messages processed by' },
   exceptions_total: { type: 'counter', help: 'Failures of' },
   process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },

@@ -106,6 +106,8 @@ export interface Join {
   kind: JoinKind;
   table: TableRef;
   on: Expr | null;
+  /** Of an ASOF JOIN, which is INNER or LEFT: what MATCH_CONDITION says, null without one. */
+  asof?: { match: Expr | null };
 }
 
 export interface OrderItem {

@@ -50,6 +50,7 @@ export const softWords: ReadonlySet<string> = new Set([
   'UNION',
   'QUALIFY',
   'ASOF',
+  'MATCH_CONDITION',
   'DEFAULT',
   'DD',
   'HH',

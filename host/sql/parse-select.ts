@@ -124,11 +124,31 @@ class QueryParser {
 
   #join(names: Names): Join | null {
     const { cursor } = this;
+    if (cursor.atWord('ASOF')) return this.#asofJoin(names);
     const kind = parseJoinKind(cursor);
     if (kind === null) return null;
     const table = this.#table(names);
+    if (cursor.atWord('MATCH_CONDITION')) throw cursor.unexpected('ON: MATCH_CONDITION belongs to ASOF JOIN');
     if (kind === 'CROSS' && cursor.atWord('ON')) throw cursor.unexpected('no condition: a CROSS JOIN pairs all rows');
     return { kind, table, on: cursor.acceptWord('ON') ? parseExpr(cursor) : null };
+  }
+
+  /** `ASOF [INNER | LEFT [OUTER]] JOIN table [MATCH_CONDITION (condition)] [ON condition]` */
+  #asofJoin(names: Names): Join {
+    const { cursor } = this;
+    cursor.expectWord('ASOF');
+    const kind = cursor.acceptWord('LEFT') ? 'LEFT' : 'INNER';
+    if (kind === 'LEFT') cursor.acceptWord('OUTER');
+    else cursor.acceptWord('INNER');
+    cursor.expectWord('JOIN', kind === 'LEFT' ? 'JOIN after ASOF LEFT' : 'JOIN or LEFT JOIN after ASOF');
+    const table = this.#table(names);
+    let match: Expr | null = null;
+    if (cursor.acceptWord('MATCH_CONDITION')) {
+      cursor.expectSymbol('(', '"(" after MATCH_CONDITION');
+      match = parseExpr(cursor);
+      cursor.expectSymbol(')', '")" behind the condition');
+    }
+    return { kind, table, on: cursor.acceptWord('ON') ? parseExpr(cursor) : null, asof: { match } };
   }
 }
 
@@ -183,7 +203,6 @@ function parseTable(cursor: Cursor): TableRef {
 }
 
 function parseJoinKind(cursor: Cursor): JoinKind | null {
-  if (cursor.atWord('ASOF')) throw cursor.errorAt(cursor.token, 'ASOF JOIN is not supported yet');
   const kind = joinKinds.find((candidate) => cursor.atWord(candidate));
   if (kind === undefined) return cursor.acceptWord('JOIN') ? 'INNER' : null;
   cursor.advance();

@@ -230,8 +230,10 @@ function printTable({ name, alias, query }: TableRef): string {
   return query === null ? printName(name) + printAlias(alias) : `(${printQuery(query)}) AS ${printName(name)}`;
 }
 
-function printJoin({ kind, table, on }: Join): string {
-  return ` ${kind} JOIN ${printTable(table)}${on === null ? '' : ` ON ${printExpr(on)}`}`;
+function printJoin({ kind, table, on, asof }: Join): string {
+  const words = asof === undefined ? kind : kind === 'LEFT' ? 'ASOF LEFT' : 'ASOF';
+  const match = asof === undefined || asof.match === null ? '' : ` MATCH_CONDITION (${printExpr(asof.match)})`;
+  return ` ${words} JOIN ${printTable(table)}${match}${on === null ? '' : ` ON ${printExpr(on)}`}`;
 }
 
 function printQuery(query: Query): string {

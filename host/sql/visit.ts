@@ -124,7 +124,10 @@ function tableRefs({ from, joins }: Select): TableRef[] {
 /** Calls `visit` for every expression that stands directly in a clause of a SELECT, in source order. */
 export function forEachExpression(select: Select, visit: (expr: Expr) => void): void {
   for (const item of select.items) visit(item.expr);
-  for (const join of select.joins) if (join.on !== null) visit(join.on);
+  for (const { on, asof } of select.joins) {
+    if (asof !== undefined && asof.match !== null) visit(asof.match);
+    if (on !== null) visit(on);
+  }
   if (select.where !== null) visit(select.where);
   select.groupBy.forEach(visit);
   const { window } = select;

@@ -108,7 +108,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
     ['condition', 'choice', 'emit', 'output', 'inlet'].map(inFlow),
     ['assembly/agg', 'assembly/gen/aggregate-functions.ts', 'assembly/gen/aggregate-forms.ts'],
   ],
-  [['assembly/rows']],
+  [['assembly/rows'], ['assembly/partitions']],
   // Streams, and the kinds of operators.
   [
     ['assembly/source'],

@@ -8,7 +8,7 @@ import type { HostCalls, Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpe
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
 import { sourceOfColumns } from '../../kernels/kinds.js';
-import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
+import { catalogOf, ruleOf } from '../unit/plan/rules.js';
 import { kernelUnderTest } from '../wasm/drive.js';
 import { lines } from '../wasm/streams.js';
 
@@ -95,7 +95,7 @@ export function openRule(
       ...(lateProps === undefined ? [] : [{ type: 'file', props: { ...lateProps, lateRows: true } }]),
     ]),
     catalogOf(...statements),
-    noFold,
+    (program, result) => kernel.evaluate(program, result),
   );
   const sources = openSources(plan, kernel, declared);
   for (const planned of plan.nodes) {

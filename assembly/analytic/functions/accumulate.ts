@@ -4,7 +4,7 @@ import { Tag } from '../../mem/layout';
 import { toF64 } from '../../value/number';
 import { AnalyticFn, FUNCTION_ARGS, FUNCTION_FN } from '../spec';
 import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
-import { KEPT_SIZE, keep, keptTag, keptVal } from '../slot';
+import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { Cmp, compareValues } from '../../value/compare';
 import { argumentFails, flagFails, kindFault } from './fail';
 

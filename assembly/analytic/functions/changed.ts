@@ -5,7 +5,7 @@ import * as ctx from '../../flow/context';
 import { poolAlloc } from '../../mem/pool';
 import { FUNCTION_ARGS } from '../spec';
 import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, setOut, stateOf, whenFails } from '../run';
-import { KEPT_SIZE, keep, keptTag, keptVal } from '../slot';
+import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { bytesCompare } from '../../value/bytes';
 import { sameValues } from '../../value/same';
 import { argumentFails, flagFails } from './fail';

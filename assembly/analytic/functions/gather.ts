@@ -12,7 +12,7 @@ import { isAbsent } from '../../ops/numeric';
 import { resultRoom } from '../../ops/result';
 import { outVal } from '../../ops/row-loops';
 import { argTag, argVal, failRow, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
-import { isOwned, keep, keptTag, keptVal } from '../slot';
+import { isOwned, keep, keptTag, keptVal } from '../../partitions/slot';
 import { ACC_SIZE } from '../spec';
 import { argumentFails, kindFault } from './fail';
 

@@ -2,7 +2,7 @@
 import { Tag } from '../../mem/layout';
 import { FUNCTION_SIZE, LAG_HEAD } from '../spec';
 import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
-import { KEPT_SIZE, keep, keptTag, keptVal } from '../slot';
+import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { argumentFails, flagFails } from './fail';
 
 /** Rows kept so far + 1; 0 before the first row. */

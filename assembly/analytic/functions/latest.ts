@@ -1,7 +1,7 @@
 // latest(x, default): the newest value that is not null.
 import { Tag } from '../../mem/layout';
 import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
-import { keep, keptTag, keptVal } from '../slot';
+import { keep, keptTag, keptVal } from '../../partitions/slot';
 import { argumentFails } from './fail';
 
 export function latestRows(): void {

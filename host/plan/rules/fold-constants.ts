@@ -29,6 +29,13 @@ export function foldConstants(roots: readonly Root[], values: Values, fold: Fold
   return mapOperators(roots, (node) => mapOwnValues(node, (value) => values.rewrite(value, change, done)));
 }
 
+/** The number that a value without columns is; null where it is none. */
+export function constantNumber(value: Value, values: Values, fold: Fold): number | null {
+  const result = values.rewrite(value, (one) => (isFoldable(one) ? folded(one, values, fold) : one));
+  if (result.kind !== 'const') return null;
+  return result.value.tag === 'i64' || result.value.tag === 'f64' ? Number(result.value.value) : null;
+}
+
 function isFoldable(value: Value): value is OpValue {
   if (value.kind !== 'op' || value.isVolatile || unfoldable.has(value.op)) return false;
   const operands = [...value.operands.filter((operand) => operand !== null), ...value.args];

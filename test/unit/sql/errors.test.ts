@@ -20,7 +20,15 @@ const complaints: [string, string][] = [
   ['SELECT 1e999 FROM s', 'line 1 column 8: the number 1e999 is out of range'],
   ['SELECT "\\d" FROM s', 'line 1 column 9: found the unknown escape "\\d", write \\\\ for a backslash'],
   ['SELECT "\\xff" FROM s', 'line 1 column 9: found byte escapes that are no valid UTF-8'],
-  ['SELECT a FROM s ASOF JOIN t ON s.a = t.a', 'line 1 column 17: ASOF JOIN is not supported yet'],
+  ['SELECT a FROM s ASOF RIGHT JOIN t', 'line 1 column 22: found "RIGHT", expected JOIN or LEFT JOIN after ASOF'],
+  [
+    'SELECT a FROM s ASOF JOIN t MATCH_CONDITION s.a >= t.a',
+    'line 1 column 45: found "s", expected "(" after MATCH_CONDITION',
+  ],
+  [
+    'SELECT a FROM s JOIN t MATCH_CONDITION (s.a >= t.a)',
+    'line 1 column 24: found "MATCH_CONDITION", expected ON: MATCH_CONDITION belongs to ASOF JOIN',
+  ],
   ['SELECT a, DISTINCT b FROM s', 'line 1 column 11: DISTINCT stands right behind SELECT'],
   [
     'SELECT a FROM (SELECT a FROM s)',

@@ -57,4 +57,13 @@ test('prints a whole SELECT on one line', () => {
   );
 });
 
+test('prints as-of joins', () => {
+  const text =
+    'select * from s asof join t match_condition (s.a>=t.a) on s.b=t.b asof left outer join u as v on s.c=v.c';
+  assert.is(
+    print(parseStatement(text)),
+    'SELECT * FROM s ASOF JOIN t MATCH_CONDITION (s.a >= t.a) ON s.b = t.b ASOF LEFT JOIN u AS v ON s.c = v.c',
+  );
+});
+
 test.run();

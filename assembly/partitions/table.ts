@@ -1,10 +1,15 @@
-// Partitions of rows by their printed keys, as groups have them: a hash table of entries (analytic/spec.ts) that stay.
+// Partitions of rows by their printed keys, as groups have them: a hash table of entries that stay.
 //
 //   table   slots u32 (hash u32 | entry u32) | mask u32 | count u32 | first u32 | last u32 | nullEntry u32 |
 //           24 dirty u32 (entries that changed since they were settled, END after the last) | isAging u32
 //
-// Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16 bytes stand in the entry itself and are compared with one
-// vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
+//   entry   0   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | dirty u32 (the next that changed, or END) | previous u32 |
+//           40  seen f64 (epoch ms of the batch with its last row, only where idle ones are forgotten)
+//           48  what the owner of the table keeps
+//
+// Entries are linked in the order of their first row; where idle ones are forgotten (isAging), of their last one. Keys of up to 16
+// bytes stand in the entry itself and are compared with one vector instruction; a key is read 16 bytes wide, so text must be followed
+// by 16 readable bytes.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
 import { bindTag, bindUniform, bindVal } from '../mem/bind';
@@ -20,6 +25,8 @@ const NULL_ENTRY: usize = 20;
 const DIRTY: usize = 24;
 const AGING: usize = 28;
 
+/** Bytes of an entry before what is kept of the partition. */
+export const ENTRY_HEAD: u32 = 48;
 const ENTRY_KEY_LEN: usize = 4;
 const ENTRY_KEY: usize = 8;
 export const ENTRY_NEXT: usize = 12;
@@ -144,7 +151,7 @@ function unlink(table: usize, entry: usize): void {
 
 /** Notes a row of the entry at that time. */
 // @ts-ignore: decorator
-@inline function entrySee(table: usize, entry: usize, ms: f64): void {
+@inline export function entrySee(table: usize, entry: usize, ms: f64): void {
   if (!load<u32>(table, AGING)) return;
   store<f64>(entry, ms, ENTRY_SEEN);
   if (<usize>load<u32>(table, LAST) == entry) return;
@@ -177,34 +184,50 @@ function displace(table: usize, entry: usize): void {
   store<u64>(slots + (<usize>hole << 3), 0);
 }
 
-/** The entry of a key, made when there is none; 0 when memory is exhausted. */
-export function findEntry(table: usize, entrySize: u32, off: usize, len: u32, acct: usize): usize {
+let soughtHash: u32 = 0;
+
+/** The entry of a key; 0 when there is none. */
+// @ts-ignore: decorator
+@inline export function lookEntry(table: usize, off: usize, len: u32): usize {
   let key = i64x2.splat(0);
   let hash: u32;
   if (len <= SHORT) {
     key = v128.and(v128.load(off), v128.load(EDGE + SHORT - len));
     hash = hashShort(i64x2.extract_lane(key, 0), i64x2.extract_lane(key, 1), len);
   } else hash = hashLong(off, len);
+  soughtHash = hash;
   const slots = <usize>load<u32>(table);
-  if (slots) {
-    const mask = load<u32>(table, MASK);
-    let i = hash & mask;
-    for (;;) {
-      const slot = slots + (<usize>i << 3);
-      const entry = <usize>load<u32>(slot, 4);
-      if (!entry) break;
-      if (load<u32>(slot) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
-        if (len <= SHORT) {
-          if (!v128.any_true(v128.xor(v128.load(entry, ENTRY_SHORT), key))) return entry;
-        } else if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) return entry;
-      }
-      i = (i + 1) & mask;
+  if (!slots) return 0;
+  const mask = load<u32>(table, MASK);
+  let i = hash & mask;
+  let entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
+  while (entry) {
+    if (load<u32>(slots + (<usize>i << 3)) == hash && load<u32>(entry, ENTRY_KEY_LEN) == len) {
+      if (len <= SHORT) {
+        if (!v128.any_true(v128.xor(v128.load(entry, ENTRY_SHORT), key))) break;
+      } else if (bytesEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len)) break;
     }
+    i = (i + 1) & mask;
+    entry = <usize>load<u32>(slots + (<usize>i << 3), 4);
   }
+  return entry;
+}
+
+/** The entry of a key, made when there is none; 0 when memory is exhausted. */
+export function findEntry(table: usize, entrySize: u32, off: usize, len: u32, acct: usize): usize {
+  const known = lookEntry(table, off, len);
+  if (known) return known;
+  const hash = soughtHash;
   if (load<u32>(table, TABLE_COUNT) * 2 >= load<u32>(table, MASK) && !grow(table, acct)) return 0;
   const entry = newEntry(table, entrySize, hash, off, len, acct);
   if (entry) place(table, entry, hash);
   return entry;
+}
+
+/** The entry that `findNullEntry` has made, 0 none. */
+// @ts-ignore: decorator
+@inline export function nullEntry(table: usize): usize {
+  return <usize>load<u32>(table, NULL_ENTRY);
 }
 
 /** The entry of rows whose only key is null or missing, and the only one without keys; 0 when memory is exhausted. */

@@ -1,0 +1,38 @@
+/** Binary description of as-of joins as assembly/join/asof.ts reads it; operands are those of the batch that the node reads. */
+import { asofSpec } from './gen/layouts.js';
+import { NONE, type NodePlan } from './ir.js';
+import { put } from './layout.js';
+
+const maxColumns = 1200;
+const maxKeys = 64;
+
+/** Describes an as-of join. Throws RangeError when the plan does not fit the kernel's limits. */
+export function encodeAsof(plan: Extract<NodePlan, { kind: 'asof' }>): Uint8Array {
+  const { branches, keys, columns, fields, bounds } = plan;
+  if (columns.length + fields.length > maxColumns) {
+    throw new RangeError(`a join has at most ${maxColumns} columns, not ${columns.length + fields.length}`);
+  }
+  if (keys.length > maxKeys) throw new RangeError(`a join has at most ${maxKeys} equalities, not ${keys.length}`);
+  const operands = [...keys.map(({ left }) => left), ...keys.map(({ right }) => right), ...columns, ...fields];
+  const bytes = new Uint8Array((asofSpec.size + 2 * operands.length + 7) & ~7);
+  const view = new DataView(bytes.buffer);
+  const columnsAt = asofSpec.size + 4 * keys.length;
+  put(view, 0, asofSpec, {
+    left: branches.left,
+    right: branches.right,
+    isLeft: plan.type === 'left' ? 1 : 0,
+    time: plan.time ?? NONE,
+    keys: keys.length,
+    keysAt: asofSpec.size,
+    columns: columns.length,
+    columnsAt,
+    fields: fields.length,
+    fieldsAt: columnsAt + 2 * columns.length,
+    tolerance: bounds.toleranceMs ?? Number.POSITIVE_INFINITY,
+    ttl: bounds.ttlMs,
+  });
+  operands.forEach((operand, i) => {
+    view.setUint16(asofSpec.size + 2 * i, operand, true);
+  });
+  return bytes;
+}
