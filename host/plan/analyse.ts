@@ -175,7 +175,8 @@ function timesOf(
   isEventTime: boolean,
   values: Values,
 ): Pick<Result, 'time' | 'arrival'> {
-  if (window === null && joins.length === 0 && relation !== undefined) {
+  // Rows of an as-of join are those of its first stream.
+  if (window === null && joins.every(isAsof) && relation !== undefined) {
     return { time: isEventTime ? relation.rowTime(true) : null, arrival: relation.arrival() };
   }
   const [end, trigger] = [values.window('end'), values.window('trigger')];

@@ -86,12 +86,17 @@ function timeIn(
   return { ...second, offset: second.offset + first };
 }
 
-/** The rows that are joined for each time of the left stream, as messages. */
-export function rowsAround(input: Logical, { least, most }: Interval, left: Source, values: Values): Logical {
-  const time = left.rowTime(true);
-  const isLeft = values.op('logic.isNotNull', [left.arrival()]);
+/** The interval as the right stream sees it. */
+export function turned({ least, most }: Interval): Interval {
+  return { least: -most, most: -least };
+}
+
+/** The rows that are joined for each time of the stream from which the interval is seen, as messages. */
+export function rowsAround(input: Logical, { least, most }: Interval, from: Source, values: Values): Logical {
+  const time = from.rowTime(true);
+  const isOwn = values.op('logic.isNotNull', [from.arrival()]);
   const yes = values.constant({ tag: 'bool', value: true });
-  const before = values.analytic('lag', [time, values.null(), yes], 1, [], isLeft);
+  const before = values.analytic('lag', [time, values.null(), yes], 1, [], isOwn);
   const isFirst = values.op('logic.or', [values.op('logic.isNull', [before]), values.op('compare.ne', [before, time])]);
   const window: WindowNode = {
     kind: 'window',
@@ -101,7 +106,7 @@ export function rowsAround(input: Logical, { least, most }: Interval, left: Sour
       kind: 'sliding',
       lengthMs: Math.max(0, -least),
       delayMs: Math.max(0, most) + 1,
-      trigger: values.op('logic.and', [isLeft, isFirst]),
+      trigger: values.op('logic.and', [isOwn, isFirst]),
     },
     timestamp: null,
     where: null,
@@ -110,7 +115,7 @@ export function rowsAround(input: Logical, { least, most }: Interval, left: Sour
     sendEmpty: false,
   };
   const isOfTime = values.op('compare.eq', [time, values.window('trigger')]);
-  const condition = values.op('logic.or', [values.op('logic.not', [isLeft]), isOfTime]);
+  const condition = values.op('logic.or', [values.op('logic.not', [isOwn]), isOfTime]);
   return { kind: 'filter', input: window, condition, clause: 'filter' };
 }
 

@@ -5,7 +5,7 @@ import { some } from '../sql/visit.js';
 import { asofRows, isAsof } from './asof-join.js';
 import type { Binder, Clause } from './bind.js';
 import { notSupported, refuse } from './errors.js';
-import { intervalOf, needsInterval, rowsAround } from './interval-join.js';
+import { intervalOf, needsInterval, rowsAround, turned } from './interval-join.js';
 import { bindJoins } from './join.js';
 import { type JoinSpec, type Logical, levelOf, type OutputRow } from './logical.js';
 import { bindLookup, isByKey, type Lookup } from './lookup.js';
@@ -154,12 +154,15 @@ export class Statement {
     const [left, right] = sources;
     if (select.window !== null || left === undefined || right === undefined || step === undefined) return null;
     if (other !== undefined || left.isTable || right.isTable) return null;
-    if (step.type !== 'inner' && step.type !== 'left') {
+    if (step.type === 'full' || step.type === 'cross') {
       throw notSupported(`a ${step.type} join of streams without a window`, select.joins[0]?.table.span);
     }
     const interval = intervalOf(step.condition, [left, right], (value) => this.#constantOf(value));
     if (interval === null) throw needsInterval(left, right);
-    return rowsAround(root, interval, left, values);
+    // The rows of one side are gathered time by time, those of the other as they lie around it.
+    return step.type === 'right'
+      ? rowsAround(root, turned(interval), right, values)
+      : rowsAround(root, interval, left, values);
   }
 
   #lookups(clause: Clause): Lookup[] {

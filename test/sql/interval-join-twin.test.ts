@@ -40,18 +40,19 @@ function accepted(rows: readonly Arrival[], tolerance: number): Arrival[] {
   });
 }
 
-function joined(rows: readonly Arrival[], before: number, after: number, isLeft: boolean): string[] {
-  const right = rows.filter(({ side }) => side === 'r');
-  return rows
-    .filter(({ side }) => side === 'l')
-    .flatMap((l) => {
-      const partners = right.filter(
-        ({ k, ts }) => k === l.k && k !== null && ts >= l.ts - before && ts <= l.ts + after,
-      );
-      if (partners.length === 0) return isLeft ? [`${l.id}/-`] : [];
-      return partners.map((r) => `${l.id}/${r.id}`);
-    })
-    .sort();
+type Kind = 'INNER' | 'LEFT' | 'RIGHT';
+
+function joined(rows: readonly Arrival[], before: number, after: number, kind: Kind): string[] {
+  const lefts = rows.filter(({ side }) => side === 'l');
+  const rights = rows.filter(({ side }) => side === 'r');
+  const isPair = (l: Arrival, r: Arrival): boolean =>
+    r.k === l.k && r.k !== null && r.ts >= l.ts - before && r.ts <= l.ts + after;
+  const pairs = lefts.flatMap((l) => rights.filter((r) => isPair(l, r)).map((r) => `${l.id}/${r.id}`));
+  const alone = (side: readonly Arrival[], has: (one: Arrival) => boolean): number[] =>
+    side.filter((one) => !has(one)).map(({ id }) => id);
+  if (kind === 'LEFT') pairs.push(...alone(lefts, (l) => rights.some((r) => isPair(l, r))).map((id) => `${id}/-`));
+  if (kind === 'RIGHT') pairs.push(...alone(rights, (r) => lefts.some((l) => isPair(l, r))).map((id) => `-/${id}`));
+  return pairs.sort();
 }
 
 test('pairs are those of the model', () => {
@@ -61,12 +62,12 @@ test('pairs are those of the model', () => {
       arrivals,
       span,
       span,
-      fc.boolean(),
+      fc.constantFrom<Kind[]>('INNER', 'LEFT', 'RIGHT'),
       fc.constantFrom(0, 50, 500),
       fc.nat(60),
-      (rows, before, after, isLeft, tolerance, move) => {
+      (rows, before, after, kind, tolerance, move) => {
         const sql =
-          `SELECT l.id AS l, r.id AS r FROM l ${isLeft ? 'LEFT' : 'INNER'} JOIN r ` +
+          `SELECT l.id AS l, r.id AS r FROM l ${kind} JOIN r ` +
           `ON l.k = r.k AND r.ts BETWEEN l.ts - ${before} AND l.ts + ${after}`;
         const open = () => openRule(streams, sql, { options: { isEventTime: true, lateToleranceMs: tolerance } });
         let rule = open();
@@ -91,10 +92,12 @@ test('pairs are those of the model', () => {
         rule.close();
         const got = messages.flatMap((message) => {
           assert.ok(Array.isArray(message), String(message));
-          return (message as { l: number; r?: number }[]).map(({ l, r }) => ({ l, r }));
+          return (message as { l?: number; r?: number }[]).map(({ l, r }) => ({ l, r }));
         });
-        const pairs = got.filter(({ l }) => l >= 0).map(({ l, r }) => `${l}/${r ?? '-'}`);
-        assert.equal(pairs.sort(), joined(accepted(rows, tolerance), before, after, isLeft));
+        const pairs = got
+          .filter(({ l, r }) => (l ?? 0) >= 0 && (r ?? 0) >= 0)
+          .map(({ l, r }) => `${l ?? '-'}/${r ?? '-'}`);
+        assert.equal(pairs.sort(), joined(accepted(rows, tolerance), before, after, kind));
       },
     ),
     { numRuns: 80 },
