@@ -20,7 +20,7 @@ export function encodeAsof(plan: Extract<NodePlan, { kind: 'asof' }>): Uint8Arra
   put(view, 0, asofSpec, {
     left: branches.left,
     right: branches.right,
-    isLeft: plan.type === 'left' ? 1 : 0,
+    isLeft: branches.type === 'left' ? 1 : 0,
     time: plan.time ?? NONE,
     keys: keys.length,
     keysAt: asofSpec.size,

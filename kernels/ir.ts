@@ -304,15 +304,14 @@ export type NodePlan =
   /**
    * Joins each row of branch `left` of a merge with the newest of `right` that is no later (by column `time`, which event time has
    * added; null: as they come) and at most `toleranceMs` older, among those with equal `keys`; other rows pass. Column i of the
-   * output is `columns[i]` of the row, then come the `fields` of its partner, MISSING without one, and in event time the time.
-   * The newest row of each key is kept until nothing came for it for `ttlMs` by the clock; 0: for ever.
+   * output is `columns[i]` of the row, then come the `fields` of its partner, MISSING without one, and in event time the time. A
+   * row is kept until nothing came for its key for `ttlMs` by the clock, 0: for ever; of each key the newest.
    */
   | {
       kind: 'asof';
       input: NodeInput;
       program: Program | null;
-      type: 'inner' | 'left';
-      branches: { left: number; right: number };
+      branches: { type: 'inner' | 'left'; left: number; right: number };
       time: number | null;
       keys: { left: Operand; right: Operand }[];
       columns: Operand[];

@@ -36,8 +36,7 @@ export function asofNode(
     kind: 'asof',
     input: path.input,
     program: builder.finishOrNull(),
-    type: node.type,
-    branches: { left: branchOf(node.left.index), right: branchOf(node.source.index) },
+    branches: { type: node.type, left: branchOf(node.left.index), right: branchOf(node.source.index) },
     time: hasWatermark(node) ? path.columns : null,
     keys,
     // Number of the branch and time stamp stay where the merge has them.

@@ -111,7 +111,7 @@ function showNode(node: NodePlan): string[] {
       const columns = [...node.columns, ...node.fields].map((operand, i) => `c${i}=${show(operand)}`);
       return [
         ...showOps(node.program),
-        `${node.type} join branch ${branches.left} with newest of branch ${branches.right}${ordered}${bound}${keys === '' ? '' : ` by${keys}`}`,
+        `${branches.type} join branch ${branches.left} with newest of branch ${branches.right}${ordered}${bound}${keys === '' ? '' : ` by${keys}`}`,
         `give ${columns.join(' ')}`,
       ];
     }
