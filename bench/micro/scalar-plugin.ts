@@ -6,6 +6,7 @@
  */
 import asc from 'assemblyscript/asc';
 import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
+import { type PureFunction, pureFunctions } from '../../host/plugins/wasm/binary/pure.js';
 import type { ValueType } from '../../host/plugins/wasm/binary/types.js';
 import { type WrapperExports, wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
 import { argument, column } from '../../kernels/gen/layouts.js';
@@ -66,7 +67,9 @@ const batches = Array.from({ length: batchCount }, () => {
 });
 kernel.exports.batchSize(rows, rows);
 
-const guest = new WebAssembly.Instance(new WebAssembly.Module(meter(await compile())), {}).exports as unknown as Record<
+const metered = meter(await compile());
+const pure = pureFunctions(metered);
+const guest = new WebAssembly.Instance(new WebAssembly.Module(metered), {}).exports as unknown as Record<
   string,
   object
 >;
@@ -87,13 +90,14 @@ function wrapped(
   params: readonly ValueType[],
   results: readonly ValueType[],
   columns: readonly number[],
+  inside?: PureFunction,
 ) {
   const imports = {
     kernel: { memory: kernel.exports.memory },
     guest: { call: guest[name], fuel: guest[fuelExport] },
   };
   const wrapper = new WebAssembly.Instance(
-    new WebAssembly.Module(wrapperFor({ params, results })),
+    new WebAssembly.Module(wrapperFor({ params, results }, inside)),
     imports as unknown as Record<string, Record<string, never>>,
   ).exports as unknown as WrapperExports;
   const sel = kernel.exports.selectionAt();
@@ -129,6 +133,7 @@ const one: Program['consts'] = [{ tag: 'i64', value: 1n }];
 measure({
   'abs(a)': builtIn({ ops: [{ op: 'math.abs', dst: 0, a: col(0) }], consts: [] }),
   'absolute(a)': wrapped('absolute', ['f64'], ['f64'], [0]),
+  'absolute(a), inside': wrapped('absolute', ['f64'], ['f64'], [0], pure.get('absolute')),
   'a * b + 1': builtIn({
     ops: [
       { op: 'arith.mul', dst: 0, a: col(0), b: col(1) },
@@ -137,5 +142,6 @@ measure({
     consts: one,
   }),
   'linear(a, b)': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1]),
+  'linear(a, b), inside': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1], pure.get('linear')),
   'digits(n), with a loop': wrapped('digits', ['i64'], ['i32'], [2]),
 });

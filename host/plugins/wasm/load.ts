@@ -8,6 +8,7 @@ import { reasonOf } from '../../base/errors.js';
 import type { CodeHost, LoadedCode, WasmCode } from '../define.js';
 import { inspect } from './binary/inspect.js';
 import { fuelExport, startExport } from './binary/meter.js';
+import { type PureFunction, pureFunctions } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
 import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
 import { importsOf } from './imports.js';
@@ -29,7 +30,7 @@ export async function loadModule(code: WasmCode, host: CodeHost, limits = defaul
     inspect(bytes).exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
   );
   const module = await WebAssembly.compile(bytes);
-  return new LoadedModule(code, module, signatures, host, limits);
+  return new LoadedModule(code, module, signatures, pureFunctions(bytes), host, limits);
 }
 
 interface Instance {
@@ -46,6 +47,7 @@ class LoadedModule implements LoadedCode {
     private readonly code: WasmCode,
     private readonly module: WebAssembly.Module,
     private readonly signatures: ReadonlyMap<string, Signature>,
+    private readonly pure: ReadonlyMap<string, PureFunction>,
     private readonly host: CodeHost,
     private readonly limits: CallLimits,
   ) {
@@ -135,7 +137,7 @@ class LoadedModule implements LoadedCode {
       const signature = this.#signatureOf(entry);
       const { exports, fuel } = this.#instance;
       const guest = { call: exports[entry], fuel };
-      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature)), {
+      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature, this.pure.get(entry))), {
         kernel: { memory },
         guest,
       });

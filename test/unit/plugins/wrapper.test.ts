@@ -2,6 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
+import { meter } from '../../../host/plugins/wasm/binary/meter.js';
+import { type PureFunction, pureFunctions } from '../../../host/plugins/wasm/binary/pure.js';
 import type { Signature, ValueType } from '../../../host/plugins/wasm/binary/types.js';
 import {
   Misfit,
@@ -12,7 +14,7 @@ import {
 } from '../../../host/plugins/wasm/binary/wrapper.js';
 import { argument, Tag } from '../../../kernels/gen/layouts.js';
 import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
-import { instanceOf, int64Global } from './modules.js';
+import { compileText, instanceOf, int64Global, isValid, moduleOf } from './modules.js';
 
 const rowsAtMost = 64;
 const selAt = 1024;
@@ -33,6 +35,7 @@ class Batch {
   constructor(
     readonly signature: Signature,
     call: (...args: never[]) => unknown,
+    pure?: PureFunction,
   ) {
     this.access = new ValueAccess(this.memory, (size) => {
       const at = this.#scratch;
@@ -40,7 +43,7 @@ class Batch {
       return at;
     });
     const imports = { kernel: { memory: this.memory }, guest: { call, fuel: this.fuel } };
-    this.wrapper = instanceOf(wrapperFor(signature), imports).exports as unknown as WrapperExports;
+    this.wrapper = instanceOf(wrapperFor(signature, pure), imports).exports as unknown as WrapperExports;
     this.wrapper.callFuel.value = 1000n;
     this.wrapper.batchFuel.value = 1_000_000n;
   }
@@ -90,8 +93,9 @@ function calls(
   signature: Signature,
   call: (...args: never[]) => unknown,
   columns: readonly (readonly Value[])[],
+  pure?: PureFunction,
 ): unknown[] {
-  const batch = new Batch(signature, call);
+  const batch = new Batch(signature, call, pure);
   const rows = columns[0]?.length ?? 0;
   batch.select(Array.from({ length: rows }, (_, row) => row));
   columns.forEach((values, i) => {
@@ -102,6 +106,11 @@ function calls(
   assert.is(results.filter((one) => typeof one === 'object' && one !== null && 'misfit' in one).length, marked);
   return results;
 }
+
+/** Stands for a guest that must not be called. */
+const never = () => {
+  throw new Error('it was called');
+};
 
 const one = (param: ValueType, result: ValueType): Signature => ({ params: [param], results: [result] });
 const misfit = (reason: keyof typeof Misfit, i = 0) => ({ argument: i, misfit: Misfit[reason] });
@@ -241,6 +250,65 @@ test('each call has its fuel, all together that of the batch', () => {
   batch.run(4, 3);
   assert.equal(given, [100n, 100n, 100n, 10n]);
   assert.is(batch.wrapper.batchFuel.value, 1n);
+});
+
+test('a function that only computes does the same inside of the wrapper', async () => {
+  const guest = await compileText(`
+    export function linear(a: f64, b: f64): f64 { return a * b + 1; }
+    export function grade(a: f64, b: f64): f64 {
+      if (a < 0) return -1;
+      let level = 0;
+      if (a > 10) level = 1;
+      if (a > 100) { level = 2; if (b > a) return <f64>level + 0.5; }
+      return <f64>level * b;
+    }
+    export function quotient(a: f64, b: f64): f64 { return <f64>(<i32>a / <i32>b); }
+    export function counted(a: f64, b: f64): f64 { let sum = 0.0; for (let i = 0.0; i < a; i++) sum += b; return sum; }
+    let last = 0.0;
+    export function previous(a: f64, b: f64): f64 { const before = last; last = a; return before; }`);
+  const pure = pureFunctions(meter(guest));
+  assert.equal([...pure.keys()].sort(), ['grade', 'linear', 'quotient']);
+  const signature: Signature = { params: ['f64', 'f64'], results: ['f64'] };
+  const a = [1, -3, 50n, 500, 200, null, 7.5, 11];
+  const b = [2, 2.5, 3, 600n, 1, 5, Number.NaN, -1];
+  for (const name of ['grade', 'linear']) {
+    const call = (instanceOf(guest).exports as Record<string, unknown>)[name] as () => unknown;
+    assert.equal(calls(signature, never, [a, b], pure.get(name)), calls(signature, call, [a, b]), name);
+  }
+  const batch = new Batch(signature, never, pure.get('quotient'));
+  batch.fill(0, [7, 8, 9]);
+  batch.fill(1, [2, 0, 3]);
+  batch.select([0, 1, 2]);
+  assert.throws(() => batch.run(3), /divide by zero/);
+  assert.is(batch.wrapper.at.value, 1);
+  batch.run(3, 2);
+  assert.equal([batch.result(0), batch.result(2)], [3, 3]);
+});
+
+test('what touches memory, types or functions of its module is not taken out of it', () => {
+  const type: Signature = { params: ['i32'], results: ['i32'] };
+  const bodies: Record<string, number[]> = {
+    memory: [0x41, 0, 0x28, 2, 0],
+    size: [0x3f, 0],
+    global: [0x23, 0],
+    call: [0x20, 0, 0x10, 0],
+    loop: [0x03, 0x40, 0x0b, 0x20, 0],
+    typed: [0x20, 0, 0x02, 0, 0x0b],
+    table: [0x41, 0, 0x25, 0, 0x1a, 0x20, 0],
+    reference: [0xd2, 0, 0x1a, 0x20, 0],
+    plain: [0x02, 0x7f, 0x20, 0, 0x0b],
+  };
+  const bytes = moduleOf({
+    types: [type],
+    functions: Object.entries(bodies).map(([name, code]) => ({ type: 0, export: name, code })),
+    sections: {
+      4: Uint8Array.of(1, 0x70, 0, 1),
+      5: Uint8Array.of(1, 0, 1),
+      6: Uint8Array.of(1, 0x7f, 0, 0x41, 0, 0x0b),
+    },
+  });
+  assert.ok(isValid(bytes));
+  assert.equal([...pureFunctions(bytes).keys()], ['plain']);
 });
 
 test('what is no function of numbers with one result is refused with the reason', () => {

@@ -14,6 +14,8 @@ export const valueTypeByte = {
   externref: 0x6f,
 } as const satisfies Record<ValueType, number>;
 
+export const numberTypes: ReadonlySet<ValueType> = new Set(['i32', 'i64', 'f32', 'f64']);
+
 const valueTypes = new Map(Object.entries(valueTypeByte).map(([name, byte]) => [byte as number, name as ValueType]));
 
 /** What bytes in the place of a type say of proposals that are not supported. */

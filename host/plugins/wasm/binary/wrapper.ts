@@ -8,9 +8,12 @@
 import { argument, Tag } from '../../../../kernels/gen/layouts.js';
 import { Code } from './code.js';
 import { WasmError } from './error.js';
+import { Instructions } from './instructions.js';
 import { Op } from './opcodes.js';
+import type { PureFunction } from './pure.js';
+import { ByteReader } from './reader.js';
 import { headBytes, SectionId, version } from './sections.js';
-import { type Signature, signatureText, type ValueType, valueTypeByte } from './types.js';
+import { numberTypes, type Signature, signatureText, type ValueType, valueTypeByte } from './types.js';
 import { ByteWriter } from './writer.js';
 
 /** What a wrapper exports; globals are `WebAssembly.Global`s. */
@@ -35,12 +38,10 @@ export const Misfit = { type: 1, fraction: 2, range: 3 } as const;
 const maxParams = 64;
 const bitsOfArgument = 8;
 
-const numeric: ReadonlySet<ValueType> = new Set(['i32', 'i64', 'f32', 'f64']);
-
 /** Why a function can't be called by a wrapper, or undefined when it can. */
 export function reasonAgainst(signature: Signature): string | undefined {
   const { params, results } = signature;
-  const odd = [...params, ...results].find((type) => !numeric.has(type));
+  const odd = [...params, ...results].find((type) => !numberTypes.has(type));
   if (odd !== undefined) return `${odd} is no number`;
   if (results.length !== 1) return `it gives ${results.length === 0 ? 'no result' : `${results.length} results`}`;
   if (params.length > maxParams) return `it has ${params.length} parameters, at most ${maxParams} are allowed`;
@@ -59,12 +60,14 @@ export function reasonAgainst(signature: Signature): string | undefined {
  *     i64         as it is                 whole numbers of its range    0 or 1
  *     f32, f64    nearest                  f32: nearest                  no
  *
+ * A function that only computes may stand in the wrapper itself (`pure`): a row then needs neither a call nor fuel.
+ *
  * A row of which an argument does not fit has tag ERROR and a mark for its payload until the host writes the error.
  */
-export function wrapperFor(signature: Signature): Uint8Array<ArrayBuffer> {
+export function wrapperFor(signature: Signature, pure?: PureFunction): Uint8Array<ArrayBuffer> {
   const reason = reasonAgainst(signature);
   if (reason !== undefined) throw new WasmError(`${signatureText(signature)} can't be called for each row: ${reason}`);
-  return new Wrapper(signature).module();
+  return new Wrapper(signature, pure).module();
 }
 
 /** What a mark says: the low half of a payload; undefined when it is no mark. */
@@ -101,7 +104,7 @@ const Local = {
 const runParams = 6;
 const variables: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i32', 'i64', 'f64', 'i64', 'i64', 'i64'];
 
-/** Variables of an argument: where its values and tags begin, its stride, the value for the call. */
+/** Variables of an argument: where its values and tags begin, the bits that count of a row, the value for the call. */
 const perArgument = 4;
 
 /** Bounds of int64 as doubles: the upper one is exclusive. */
@@ -110,7 +113,10 @@ const int64Bound = 2 ** 63;
 class Wrapper {
   readonly #code = new Code();
 
-  constructor(private readonly signature: Signature) {}
+  constructor(
+    private readonly signature: Signature,
+    private readonly pure: PureFunction | undefined,
+  ) {}
 
   module(): Uint8Array<ArrayBuffer> {
     const { params, results } = this.signature;
@@ -152,7 +158,11 @@ class Wrapper {
       for (const name of ['at', 'callFuel', 'batchFuel'] as const) body.name(name).byte(0x03).u32(Global[name]);
     });
     this.#run();
-    const locals = [...variables, ...params.flatMap((type): ValueType[] => ['i32', 'i32', 'i32', type])];
+    const locals = [
+      ...variables,
+      ...params.flatMap((type): ValueType[] => ['i32', 'i32', 'i32', type]),
+      ...(this.pure?.locals ?? []),
+    ];
     const run = this.#code.body(locals);
     module.section(SectionId.code, (body) => body.u32(1).sized(run));
     return module.take();
@@ -171,10 +181,13 @@ class Wrapper {
         .get(Local.table)
         .memory(Op.i32Load, 2, entry + argument.at.tags)
         .set(from.tags);
+      // A constant has a stride of 0: its row is 0 for all.
       code
+        .i32(0)
         .get(Local.table)
         .memory(Op.i32Load, 2, entry + argument.at.stride)
-        .set(from.stride);
+        .op(Op.i32Sub)
+        .set(from.mask);
     });
     code.at(Op.globalGet, Global.callFuel).set(Local.callFuel);
     code.at(Op.globalGet, Global.batchFuel).set(Local.left);
@@ -191,7 +204,7 @@ class Wrapper {
 
   #row(): void {
     const code = this.#code;
-    code.get(Local.k).at(Op.globalSet, Global.at);
+    if (this.pure?.canTrap !== false) code.get(Local.k).at(Op.globalSet, Global.at);
     code.get(Local.sel).get(Local.k).i32(2).op(Op.i32Shl, Op.i32Add).memory(Op.i32Load, 2).set(Local.row);
     // Labels from inside: 0 what can't be called, 1 the end of the row.
     code.block(() => {
@@ -206,16 +219,16 @@ class Wrapper {
     });
   }
 
-  #argument(i: number): { vals: number; tags: number; stride: number; value: number } {
+  #argument(i: number): { vals: number; tags: number; mask: number; value: number } {
     const first = Local.firstOfArguments + i * perArgument;
-    return { vals: first, tags: first + 1, stride: first + 2, value: first + 3 };
+    return { vals: first, tags: first + 1, mask: first + 2, value: first + 3 };
   }
 
   /** Finds the tag of an argument, and where its value is. */
   #find(i: number): void {
     const code = this.#code;
     const from = this.#argument(i);
-    code.get(Local.row).get(from.stride).op(Op.i32Mul).tee(Local.cell);
+    code.get(Local.row).get(from.mask).op(Op.i32And).tee(Local.cell);
     code.get(from.tags).op(Op.i32Add).memory(Op.i32Load8U, 0).set(Local.tag);
     code.get(from.vals).get(Local.cell).i32(3).op(Op.i32Shl, Op.i32Add).set(Local.cell);
   }
@@ -301,22 +314,57 @@ class Wrapper {
 
   #call(): void {
     const code = this.#code;
+    if (this.pure !== undefined) {
+      this.#store(() => this.#compute(this.pure as PureFunction));
+      return;
+    }
     const { callFuel, left, given } = Local;
     code.get(callFuel).get(left).get(callFuel).get(left).op(Op.i64LtS, Op.select).tee(given);
     code.at(Op.globalSet, Global.fuel);
     code.get(left).get(given).op(Op.i64Sub).tee(left).at(Op.globalSet, Global.batchFuel);
+    this.#store(() => {
+      this.signature.params.forEach((_type, i) => {
+        code.get(this.#argument(i).value);
+      });
+      code.at(Op.call, callFunction);
+    });
+    code.get(left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(left);
+  }
+
+  /** The code of the function: its parameters and variables have other numbers, and a return leaves a block. */
+  #compute({ code: source, locals }: PureFunction): void {
+    const code = this.#code;
+    const { params, results } = this.signature;
+    const first = this.#argument(params.length).vals;
+    locals.forEach((type, i) => {
+      zero(code, type).set(first + i);
+    });
+    const instructions = new Instructions(new ByteReader(source, 0, source.length, 'the function'));
+    let depth = 0;
+    code.op(Op.block).byte(valueTypeByte[results[0] as ValueType]);
+    while (instructions.next()) {
+      const { op, start, end } = instructions;
+      if (op === Op.localGet || op === Op.localSet || op === Op.localTee) {
+        const local = instructions.index - params.length;
+        code.at(op, local < 0 ? this.#argument(instructions.index).value : first + local);
+      } else if (op === Op.return) code.at(Op.br, depth);
+      else code.raw(source.subarray(start, end));
+      if (op === Op.block || op === Op.if) depth++;
+      if (op === Op.end) depth--;
+    }
+  }
+
+  /** Stores the result that `write` puts onto the stack. */
+  #store(write: () => void): void {
+    const code = this.#code;
     const [result] = this.signature.results;
     const isFloat = result === 'f32' || result === 'f64';
     this.#cell(Local.vals, 3);
-    this.signature.params.forEach((_type, i) => {
-      code.get(this.#argument(i).value);
-    });
-    code.at(Op.call, callFunction);
+    write();
     if (result === 'i32') code.op(Op.i64ExtendI32S);
     if (result === 'f32') code.op(Op.f64PromoteF32);
     code.memory(isFloat ? Op.f64Store : Op.i64Store, 3);
     this.#tag(isFloat ? Tag.f64 : Tag.i64);
-    code.get(left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(left);
   }
 
   /** A row whose arguments can't be given to the function: an error among them counts first, then a NULL. */
@@ -365,4 +413,10 @@ class Wrapper {
     this.#cell(Local.tags, 0);
     this.#code.i32(tag).memory(Op.i32Store8, 0);
   }
+}
+
+function zero(code: Code, type: ValueType): Code {
+  if (type === 'f64') return code.double(0);
+  if (type === 'f32') return code.op(Op.f32Const).byte(0, 0, 0, 0);
+  return type === 'i64' ? code.i64(0) : code.i32(0);
 }
