@@ -391,6 +391,23 @@ export type NodePlan =
       waiting: WaitingPlan;
       name: string;
     }
+  /**
+   * Rows wait until time has come to `end`, as rows say by `now`, and the clock between them; then their output has `columns` and
+   * the parts of `begin` to `end` that no row before was given: a list of objects with start_key and end_key as texts, or no
+   * list, which is sent as null. All times are integers; nobody is given what lies more than `expireMs` before `now`. Rows of a
+   * stream only.
+   */
+  | {
+      kind: 'dedup';
+      input: NodeInput;
+      program: Program | null;
+      columns: Operand[];
+      begin: Operand;
+      end: Operand;
+      now: Operand;
+      expireMs: number;
+      name: string;
+    }
   /** Passes the first `count` rows of each message. */
   | { kind: 'limit'; input: NodeInput; count: number; name: string }
   /**

@@ -38,6 +38,7 @@ const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = 
   keyedTable: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },
   lookup: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   ask: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },
+  dedup: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
   sort: { passesColumns: true, passesRows: false, keepsRows: false, worksOnMany: true },
   encode: { passesColumns: false, passesRows: false, keepsRows: false, worksOnMany: false },
 };

@@ -10,7 +10,7 @@ import { block, blockWithOperands } from './layout.js';
 import { encodeKeyedTable, encodeLookup } from './lookup-spec.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './program.js';
-import { encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
+import { encodeDedup, encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
 import { zoneNumber } from './zones.js';
 
 export interface NodeImage {
@@ -104,6 +104,14 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         kind: NodeKind.late,
         program: null,
         spec: block(lateSpec, { branch: plan.branch }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'dedup':
+      return {
+        kind: NodeKind.dedup,
+        program: program(plan.program),
+        spec: encodeDedup(plan, operand),
         sendsErrors,
         isShareable: false,
       };

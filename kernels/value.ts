@@ -2,6 +2,7 @@
  * Kernel values as JavaScript values and back. A value is a tag and an 8-byte payload (assembly/mem/layout.ts).
  */
 import { member as memberLayout, near as nearNanos, slot as slotLayout, Tag } from './gen/layouts.js';
+import { bytesOfText, textOfBytes } from './text.js';
 
 /**
  * A datetime: nanoseconds since the epoch, and the offset it was written with in minutes east of UTC. Kernels round those in
@@ -190,7 +191,8 @@ export class ValueAccess {
   }
 
   private text(off: number, len: number): string {
-    return this.buffer.toString('utf8', off, off + len);
+    const text = this.buffer.toString('utf8', off, off + len);
+    return text.includes('\ufffd') ? textOfBytes(this.buffer.subarray(off, off + len)) : text;
   }
 
   /**
@@ -218,7 +220,7 @@ export class ValueAccess {
         this.data.setFloat64(at, value, true);
         return Tag.f64;
       case 'string':
-        return this.span(at, Tag.str, utf8.encode(value));
+        return this.span(at, Tag.str, bytesOfText(value));
       case 'object':
         break;
       default:

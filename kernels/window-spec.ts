@@ -4,6 +4,7 @@
  */
 import {
   aggregateSpec,
+  dedupSpec,
   eventTimeSpec,
   maxInputs,
   sortKey,
@@ -171,6 +172,21 @@ export function encodeEventTime(
   for (let i = 0; i < plan.columns; i++) {
     view.setUint16(eventTimeSpec.size + 2 * i, col(columnMap?.[i] ?? i), true);
   }
+  return bytes;
+}
+
+/** Describes a dedup node. */
+export function encodeDedup(
+  { columns, begin, end, now, expireMs }: Extract<NodePlan, { kind: 'dedup' }>,
+  operand: (value: Operand) => Operand,
+): Uint8Array {
+  const bytes = new Uint8Array((dedupSpec.size + 2 * columns.length + 3) & ~3);
+  const view = new DataView(bytes.buffer);
+  const times = { begin: operand(begin), end: operand(end), now: operand(now) };
+  put(view, 0, dedupSpec, { columns: columns.length, ...times, expire: expireMs });
+  columns.forEach((column, i) => {
+    view.setUint16(dedupSpec.size + 2 * i, operand(column), true);
+  });
   return bytes;
 }
 

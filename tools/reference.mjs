@@ -7,7 +7,6 @@ import { formatDuration } from '../host/base/duration.ts';
 import { allFormats } from '../host/codecs/index.ts';
 import { plannedFormats } from '../host/codecs/planned.ts';
 import { userConnectors } from '../host/connectors/index.ts';
-import { plannedFunctions } from '../host/functions/planned.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
 import { emit, finish } from './emit.mjs';
 
@@ -203,12 +202,7 @@ function functions() {
 # Functions
 
 Names match in any letter case. Arguments in brackets may be left out.
-${sections.join('')}
-## Not there yet
-
-A rule that calls one of these is refused with its name:
-${names(Object.keys(plannedFunctions).sort())}.
-`;
+${sections.join('')}`;
 }
 
 emit('docs/configuration.md', configuration());

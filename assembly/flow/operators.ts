@@ -14,6 +14,7 @@ import { portOperator } from '../join/port';
 import { askOperator } from '../lookup/ask';
 import { keyedOperator } from '../lookup/keyed';
 import { lookupOperator } from '../lookup/lookup';
+import { dedupOperator } from '../window/dedup';
 import { eventTimeOperator } from '../window/event-time';
 import { lateOperator } from '../window/late';
 import { sortOperator } from '../window/sort';
@@ -35,6 +36,7 @@ export function operatorsInit(): void {
   lookupOperator(operatorOf(NodeKind.LOOKUP));
   hitsOperator(operatorOf(NodeKind.HITS));
   askOperator(operatorOf(NodeKind.ASK));
+  dedupOperator(operatorOf(NodeKind.DEDUP));
   lateOperator(operatorOf(NodeKind.LATE));
   asofOperator(operatorOf(NodeKind.ASOF));
 }

@@ -115,6 +115,20 @@ export const EVENT_TIME_SIZE_OF: u32 = 32;
 export const LATE_BRANCH: usize = 0;
 export const LATE_SIZE_OF: u32 = 4;
 
+// dedupSpec, 24 bytes. Spec of a dedup node. Behind it: operands u16[columns].
+//
+//   0    columns u32   of the input that go on
+//   4    begin u16   operand
+//   6    end u16   operand
+//   8    now u16   operand
+//   16   expire f64   ms
+export const DEDUP_COLUMNS: usize = 0;
+export const DEDUP_BEGIN: usize = 4;
+export const DEDUP_END: usize = 6;
+export const DEDUP_NOW: usize = 8;
+export const DEDUP_EXPIRE: usize = 16;
+export const DEDUP_SIZE_OF: u32 = 24;
+
 // sortSpec, 12 bytes. Spec of a sort node. Behind it: keys, operands u16[carried].
 //
 //   0    keys u32   count

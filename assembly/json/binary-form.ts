@@ -6,7 +6,7 @@
 //
 // Numbers are little-endian and not aligned.
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, span, Tag,
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, isNoList, span, Tag,
 } from '../mem/layout';
 import { isUtf8 } from '../text/utf8';
 import { push, stacked, takeArray, taken, takeObject, unstack } from './tree';
@@ -17,7 +17,7 @@ export let rowsPayload: u64 = 0;
 
 /** Bytes of a value in this form. */
 export function rowsSize(tag: u8, payload: u64): u64 {
-  if (tag <= Tag.NULL) return 1;
+  if (tag <= Tag.NULL || isNoList(tag, payload)) return 1;
   if (tag == Tag.BOOL) return 2;
   if (tag == Tag.STR || tag == Tag.BYTES || tag == Tag.ERROR) return 5 + (payload >> 32);
   if (tag < Tag.ARRAY) return 9;
@@ -37,9 +37,10 @@ export function rowsSize(tag: u8, payload: u64): u64 {
 
 /** Writes a value (rowsSize bytes) and returns the end. */
 export function rowsWrite(out: usize, tag: u8, payload: u64): usize {
-  store<u8>(out, tag);
+  const isNone = isNoList(tag, payload);
+  store<u8>(out, isNone ? <u8>Tag.NULL : tag);
   const to = out + 1;
-  if (tag <= Tag.NULL) return to;
+  if (tag <= Tag.NULL || isNone) return to;
   if (tag == Tag.BOOL) {
     store<u8>(to, <u8>payload);
     return to + 1;

@@ -1,13 +1,14 @@
 // Values to JSON text. Writers need as many bytes at `p` as jsonSizeBound says and return the end of what they wrote;
 // block stores may touch bytes up to the bound.
 import {
-  lenOf, MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, offOf, SLOT_SIZE, SLOT_TAG, Tag,
+  lenOf, MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, offOf, SLOT_SIZE, SLOT_TAG, Tag,
 } from '../mem/layout';
 import { failNotFinite } from '../flow/failure';
 import { base64Length, printBase64 } from '../text/base64';
 import { MAX_F64_TEXT, printF64 } from '../text/f64-print';
 import { printI64 } from '../text/i64';
 import { MAX_TIME_TEXT, timePrint } from '../text/time';
+import { sequenceLength } from '../text/utf8';
 
 /** Block stores write up to this much more than the text. */
 const SLACK: u64 = 32;
@@ -49,19 +50,20 @@ const QUOTES: usize = memory.data<u64>([
 const ANGLES: usize = memory.data<u64>([
   0x0202020202020202, 0x0202020202020202, 0x3e3e3e3e3e3e3e3e, 0x3e3e3e3e3e3e3e3e,
 ], 16);
-const OTHERS: usize = memory.data<u64>([
-  0x2626262626262626, 0x2626262626262626, 0xe2e2e2e2e2e2e2e2, 0xe2e2e2e2e2e2e2e2,
-], 16);
-const CONTROLS: usize = memory.data<u64>([0x1f1f1f1f1f1f1f1f, 0x1f1f1f1f1f1f1f1f], 16);
+const AMPERSANDS: usize = memory.data<u64>([0x2626262626262626, 0x2626262626262626], 16);
+const BLANKS: usize = memory.data<u64>([0x2020202020202020, 0x2020202020202020], 16);
 
-/** Bytes of a block that cannot be copied: quotes, backslashes, control characters, `<` `>` `&`, first bytes of U+2028. */
+/**
+ * Bytes of a block that cannot be copied as they are: quotes, backslashes, control characters, `<` `>` `&`, and those that are
+ * no ASCII. As signed numbers these and control characters are below the blank.
+ */
 // @ts-ignore: decorator
 @inline function special(v: v128): u32 {
   const quotes = v128.or(i8x16.eq(v, v128.load(QUOTES)), i8x16.eq(v, v128.load(QUOTES, 16)));
   // '<' and '>' differ in one bit.
   const angles = i8x16.eq(v128.or(v, v128.load(ANGLES)), v128.load(ANGLES, 16));
-  const others = v128.or(i8x16.eq(v, v128.load(OTHERS)), i8x16.eq(v, v128.load(OTHERS, 16)));
-  return <u32>i8x16.bitmask(v128.or(v128.or(quotes, angles), v128.or(others, i8x16.le_u(v, v128.load(CONTROLS)))));
+  const others = v128.or(i8x16.eq(v, v128.load(AMPERSANDS)), i8x16.lt_s(v, v128.load(BLANKS)));
+  return <u32>i8x16.bitmask(v128.or(v128.or(quotes, angles), others));
 }
 
 /** Writes a string with quotes; at most 6 bytes for each of its bytes, and 32. */
@@ -98,23 +100,44 @@ function writeLongString(p: usize, off: usize, end: usize): usize {
     from += n;
     to += n;
     const c = <u32>load<u8>(from);
-    if (c != 0xe2) {
+    if (c < 0x80) {
       to = writeEscape(to, c);
       from++;
-    } else if (end - from >= 3 && load<u8>(from, 1) == 0x80 && (load<u8>(from, 2) & 0xfe) == 0xa8) {
-      // U+2028 and U+2029 end lines in scripts.
-      store<u32>(to, 0x3032755c);
-      store<u8>(to, 0x32, 4);
-      store<u8>(to, 0x38 + (load<u8>(from, 2) & 1), 5);
-      to += 6;
-      from += 3;
-    } else {
-      store<u8>(to++, 0xe2);
-      from++;
+      continue;
     }
+    do {
+      const n = sequenceLength(from, end);
+      const next = load<u32>(from);
+      if (n && (n != 3 || (next & 0xfeffff) != LINE_ENDS)) {
+        store<u32>(to, next);
+        to += n;
+        from += n;
+        continue;
+      }
+      to = n ? writeLineEnd(to, next) : writeReplacement(to);
+      from += max<usize>(n, 1);
+    } while (from < end && load<u8>(from) >= 0x80);
   }
   store<u8>(to, 0x22);
   return to + 1;
+}
+
+/** U+2028, or with the lowest bit of its last byte U+2029. */
+const LINE_ENDS: u32 = 0xa880e2;
+
+/** U+2028 and U+2029 end lines in scripts. */
+function writeLineEnd(to: usize, bytes: u32): usize {
+  store<u32>(to, 0x3032755c);
+  store<u8>(to, 0x32, 4);
+  store<u8>(to, 0x38 + <u8>((bytes >> 16) & 1), 5);
+  return to + 6;
+}
+
+/** Stands for a byte that is part of no character: \ufffd. */
+function writeReplacement(to: usize): usize {
+  store<u32>(to, 0x6666755c);
+  store<u16>(to, 0x6466, 4);
+  return to + 6;
 }
 
 // @ts-ignore: decorator
@@ -180,6 +203,10 @@ export function jsonWriteValue(p: usize, tag: u8, payload: u64): usize {
       return q + 1;
     }
     case Tag.ARRAY:
+      if (payload == NO_LIST) {
+        store<u32>(p, 0x6c6c756e); // null
+        return p + 4;
+      }
       return writeArray(p, offOf(payload), lenOf(payload));
     case Tag.OBJECT:
       return writeObject(p, offOf(payload), lenOf(payload));

@@ -156,6 +156,7 @@ function copied(tag: u8, payload: u64): u64 {
   const from = offOf(payload);
   const n = lenOf(payload);
   if (tag == Tag.ARRAY) {
+    if (!n) return payload;
     const to = take(<u64>n * SLOT_SIZE);
     for (let i: u32 = 0; i < n; i++) {
       const slot = from + <usize>(i * SLOT_SIZE);

@@ -34,6 +34,14 @@ import { COL_TAGS, COL_VALS, Tag } from '../gen/mem-layouts';
   return <u64>off | (<u64>len << 32);
 }
 
+/** Payload of an ARRAY that is no list at all: it has no elements, and is written as null, also where nulls are left out. */
+export const NO_LIST: u64 = 1;
+
+// @ts-ignore: decorator
+@inline export function isNoList(tag: u8, payload: u64): bool {
+  return tag == Tag.ARRAY && payload == NO_LIST;
+}
+
 // @ts-ignore: decorator
 @inline export function offOf(payload: u64): usize {
   return <usize>(<u32>payload);

@@ -148,6 +148,7 @@ export function copyValue(pool: usize, tag: u8, payload: u64): u64 {
   const off = offOf(payload);
   const n = lenOf(payload);
   if (tag == Tag.ARRAY) {
+    if (!n) return payload;
     const to = poolAlloc(pool, n * SLOT_SIZE);
     if (!to) return 0;
     for (let i: u32 = 0; i < n; i++) {

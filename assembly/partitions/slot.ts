@@ -118,6 +118,7 @@ function flatCopy(tag: u8, payload: u64): u64 {
   const n = lenOf(payload);
   let at = offOf(payload);
   if (tag == Tag.ARRAY) {
+    if (!n) return payload;
     const to = flatEnd;
     flatEnd += <usize>n * SLOT_SIZE;
     for (let i: u32 = 0; i < n; i++, at += SLOT_SIZE) {

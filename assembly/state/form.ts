@@ -41,6 +41,8 @@ export namespace SavedTag {
   export const WHOLE: u8 = Tag.ERROR + 2;
   /** For operators: a value that stands elsewhere in what they save. */
   export const ELSEWHERE: u8 = Tag.ERROR + 3;
+  /** A list that is none (mem/layout.ts). */
+  export const NO_LIST: u8 = Tag.ERROR + 4;
 }
 
 /** Deepest nesting of saved values. */

@@ -8,7 +8,7 @@ import { hostStateIn } from '../flow/host';
 import { LoadFault } from '../gen/state-layouts';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, span,
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, span,
 } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import {
@@ -318,6 +318,9 @@ function readNested(pool: usize, depth: u32): u8 {
     case Tag.F64:
       valueRead = readRaw64();
       return tag;
+    case SavedTag.NO_LIST:
+      valueRead = NO_LIST;
+      return Tag.ARRAY;
     case SavedTag.WHOLE:
       valueRead = reinterpret<u64>(<f64>readI64());
       return Tag.F64;

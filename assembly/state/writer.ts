@@ -3,7 +3,7 @@
 import { hostStateOut } from '../flow/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import {
-  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
 import {
   FORMAT, HEAD_CHECK, HEAD_FLAGS, HEAD_FORMAT, HEAD_OWN_CHECK, SLICE_HEAD, SLICE_SIZE, SLICE_SLACK, SavedTag, SliceFlag, checkOf,
@@ -191,6 +191,10 @@ export function writeValue(tag: u8, payload: u64): void {
     }
     case Tag.ARRAY: {
       const n = lenOf(payload);
+      if (payload == NO_LIST) {
+        writeU8(SavedTag.NO_LIST);
+        return;
+      }
       writeU8(tag);
       writeU32(n);
       for (let i: u32 = 0; i < n; i++) {

@@ -173,6 +173,15 @@ function heapShift(pending: usize): void {
   memory.copy(entryAt(heap, i), MOVING, ENTRY_SIZE);
 }
 
+/** Time of the next row; Infinity when none waits. */
+export function pendingNext(pending: usize): f64 {
+  let next: f64 = Infinity;
+  if (load<u32>(pending, RUN_FROM) != load<u32>(pending, RUN_TO)) {
+    next = load<f64>(entryAt(<usize>load<u32>(pending, RUN), load<u32>(pending, RUN_FROM)));
+  }
+  return load<u32>(pending, HEAP_COUNT) ? min(next, load<f64>(<usize>load<u32>(pending, HEAP))) : next;
+}
+
 /** Moves the next row's entry (24 bytes) to `to` if its time is `ms` or earlier; false when there is none. */
 export function pendingTake(pending: usize, ms: f64, to: usize): bool {
   const hasRun = load<u32>(pending, RUN_FROM) != load<u32>(pending, RUN_TO);

@@ -157,7 +157,10 @@ function failByKeys(spec: usize, state: usize, program: usize, page: usize, to: 
   for (let k: u32 = 0; k < keys; k++) {
     const operand = keyOperand(spec, k);
     if (!isConst(operand)) {
-      if (pageTag(page, c, row) == Tag.ERROR) failMessage(state, pageVal(page, c, row));
+      const tag = pageTag(page, c, row);
+      if (tag == Tag.ERROR) failMessage(state, pageVal(page, c, row));
+      // Not even with themselves.
+      else if (tag == Tag.ARRAY || tag == Tag.OBJECT) failMessage(state, mismatch(tag, pageVal(page, c, row), tag));
       c++;
     } else if (load<u8>(tagsOf(program, operand)) == Tag.ERROR) failMessage(state, load<u64>(valsOf(program, operand)));
   }

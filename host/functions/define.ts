@@ -40,6 +40,7 @@ export type Special =
   | 'ruleStart'
   | 'arrayMap'
   | 'delay'
+  | 'dedupTrigger'
   | 'incLastValue';
 
 /** How the function gets its value: exactly one of these. */

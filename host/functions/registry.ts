@@ -7,7 +7,6 @@ import type { FindBrought, UserFunction } from '../plugins/define.js';
 import { userFunctionName } from '../plugins/numbers.js';
 import { arity, type FunctionDefinition, type LiteralArg } from './define.js';
 import { definitions } from './gen/index.js';
-import { plannedFunctions } from './planned.js';
 import { beginWork } from './regexp-work.js';
 
 /** What somebody brought under a name; without `run` nothing runs it yet. */
@@ -39,7 +38,7 @@ for (const definition of definitions) {
   }
 }
 
-/** Returns the function of this name in any letter case, or undefined when it is unknown or cannot run yet. */
+/** Returns the function of this name in any letter case, or undefined when it is unknown. */
 export function findFunction(name: string): FunctionDefinition | undefined {
   return byName.get(name.toLowerCase());
 }
@@ -49,14 +48,14 @@ export function functionDefinitions(): readonly FunctionDefinition[] {
   return definitions;
 }
 
-/** Names of all functions of the language, those that cannot run yet included. */
+/** Names of all functions of the language. */
 export function functionNames(): string[] {
-  return [...new Set([...byName.keys(), ...Object.keys(plannedFunctions)])].sort();
+  return [...byName.keys()].sort();
 }
 
 /**
  * Checks a call's name, number of arguments and literal arguments and returns the function.
- * Throws a `plan` error that names the function: unknown, not supported yet, or wrongly called.
+ * Throws a `plan` error that names the function: unknown, or wrongly called.
  * @param brought finds a function that is not built in
  */
 export function resolveFunction(
@@ -67,11 +66,6 @@ export function resolveFunction(
   const key = name.toLowerCase();
   const definition = byName.get(key);
   if (definition === undefined) {
-    const planned = plannedFunctions[key];
-    if (planned !== undefined && Object.hasOwn(plannedFunctions, key)) {
-      checkCount(key, args.length, planned[0], planned[1]);
-      throw new HaumeaError('plan', `function ${key} is not supported yet`);
-    }
     const found = brought(name);
     if (found?.run !== undefined) return broughtDefinition(found.run, args.length);
     if (found !== undefined) {

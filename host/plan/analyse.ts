@@ -5,6 +5,7 @@ import { streamsIn } from '../sql/visit.js';
 import { withAnalytics } from './analytic.js';
 import { checkAsof, isAsof } from './asof-join.js';
 import { Binder } from './bind.js';
+import { withRanges } from './dedup.js';
 import { checkColumns, DerivedTable, type Result, UnionTable } from './derived.js';
 import { notSupported } from './errors.js';
 import { withHits } from './hits.js';
@@ -99,7 +100,8 @@ class Analyser {
     const ordered = statement.ordered(distinct);
     const rows = expand === null ? ordered : statement.expanded(ordered, expand);
     const timeOfHit = (isOfWindow: boolean): Value => timeOfHits(relations, isEventTime, isOfWindow, values);
-    const root = withAnalytics(withHits({ kind: 'project', input: statement.limited(rows), row }, timeOfHit));
+    const project: Project = { kind: 'project', input: statement.limited(rows), row };
+    const root = withRanges(withAnalytics(withHits(project, timeOfHit)), isOfMessages);
     return { root, row, isOfMessages, ...timesOf(select, relations, isEventTime, values) };
   }
 

@@ -97,8 +97,9 @@ function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: A
     values = [];
   };
   let order = '';
-  // Numbers without an order of their own are those of the order in which rows come.
-  const here = found.filter(isHere).sort((a, b) => Math.min(a.order.length, 1) - Math.min(b.order.length, 1));
+  // Numbers without an order of their own are those of the order in which rows come, unless they are made of others.
+  const isLate = (value: AnalyticValue): boolean => analyticsIn([value]).some((one) => one.order.length > 0);
+  const here = found.filter(isHere).sort((a, b) => Number(isLate(a)) - Number(isLate(b)));
   for (const value of here) {
     const inner = analyticsIn(childrenOf(value));
     const isOrdered = keyOf(value.order) === order;

@@ -56,6 +56,8 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
       return keptByWindow(node, above);
     case 'sort':
       return 'the rows of one message';
+    case 'dedup':
+      return 'ranges that were given, until they expire: grows with the number of gaps between them';
     case 'analytic':
       return node.values.some(({ fn }) => fn === 'incCollect' || fn === 'accCollect')
         ? 'all values of inc_collect of each partition: grows with the number of rows'
@@ -112,6 +114,7 @@ function spanOf(window: WindowNode['window']): string {
 
 function waitsFor(node: Logical): string | undefined {
   if (node.kind === 'watermark') return 'for the watermark';
+  if (node.kind === 'dedup') return 'for the end of the range that they ask for';
   if (node.kind === 'delay') return 'until their time has come';
   if (node.kind === 'asof' && hasWatermark(node)) return 'for the watermark to pass their time';
   if (node.kind === 'window') {

@@ -161,6 +161,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
         ],
       ];
     }
+    case 'dedup':
+      return [['DedupTriggerPlan', show(node.ranges)]];
     case 'delay':
       return [['DelayPlan', `Until:{ ${show(node.until)} }`]];
     case 'merge':

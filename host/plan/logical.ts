@@ -10,6 +10,7 @@ import {
   aggregatesIn,
   type ColumnValue,
   type HitValue,
+  type RangesValue,
   type Value,
 } from './value.js';
 
@@ -131,6 +132,8 @@ export type Logical = Labelled &
       }
     /** Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order. */
     | { kind: 'delay'; input: Logical; until: Value }
+    /** Rows wait until the end of the range that they ask for, and get what is left of it. */
+    | { kind: 'dedup'; input: Logical; ranges: RangesValue }
     /** Computes values once for all that stands above it. */
     | { kind: 'compute'; input: Logical; values: Value[] }
     /** Computes functions that look back at the rows before, for all that stands above it. */
@@ -300,6 +303,8 @@ export function valuesOf(node: Logical): Value[] {
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
     case 'delay':
       return [node.until];
+    case 'dedup':
+      return [node.ranges];
     case 'hits':
       return node.condition === null ? [node.time] : [node.condition, node.time];
     case 'compute':
@@ -356,6 +361,10 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) };
     case 'delay':
       return { ...node, until: map(node.until) };
+    case 'dedup': {
+      const ranges = map(node.ranges);
+      return ranges.kind === 'ranges' ? { ...node, ranges } : node;
+    }
     case 'compute':
       return { ...node, values: node.values.map(map) };
     case 'expand':

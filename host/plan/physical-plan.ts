@@ -16,6 +16,7 @@ export interface Step {
     | 'join'
     | 'lookup'
     | 'delay'
+    | 'dedup_trigger'
     | 'aggregate'
     | 'having'
     | 'order'

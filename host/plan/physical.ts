@@ -4,7 +4,6 @@ import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitSteps, hitsNode, toldBy } from './analytic-node.js';
 import { asofNode } from './asof-node.js';
-import { delayNode } from './delay.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { expandNode } from './expand-node.js';
@@ -31,6 +30,7 @@ import { neededColumns } from './rules/prune-columns.js';
 import { sortNode } from './sort-node.js';
 import type { Relation, Source } from './source.js';
 import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
+import { waitingNode } from './waiting-node.js';
 import { watermarkNode } from './watermark-node.js';
 import { collectingWindow, windowNeeds, windowPlan } from './window-needs.js';
 
@@ -180,7 +180,8 @@ class Lowering {
         this.addLookup(node);
         return;
       case 'delay':
-        this.addDelay(node);
+      case 'dedup':
+        this.addWaiting(node);
         return;
       case 'window':
         if (this.readers.isJoined(node)) this.addCollectingWindow(node);
@@ -410,10 +411,10 @@ class Lowering {
   }
 
   /** Rows wait in a node of their own; what stands above has their columns, and what was computed of them. */
-  private addDelay(node: Extract<Logical, { kind: 'delay' }>): void {
-    const isHeld = (value: Value): boolean => this.isHeld(value);
-    const { plan, carried } = delayNode(node.until, this.path, this.readers.valuesAbove(node), isHeld);
-    this.pushNew(plan, 'delay', carried);
+  private addWaiting(node: Extract<Logical, { kind: 'delay' | 'dedup' }>): void {
+    const { plan, columns, step } = waitingNode(node, this.path, this.readers.valuesAbove(node), this.held);
+    if (node.kind === 'dedup') this.held.add(node.ranges);
+    this.pushNew(plan, step, columns);
   }
 
   /** The node of a lookup table; of one that is asked its place among these. */

@@ -65,6 +65,8 @@ function print(value: Value, prefix: Prefix, show: (child: Value) => string): st
       return value.part === 'time' ? 'the time of the row' : 'how late it is';
     case 'window':
       return `window_${value.part}()`;
+    case 'ranges':
+      return `dedup_trigger(${[value.begin, value.end, value.now].map(show).join(', ')}, ${value.expireMs})`;
     case 'item':
       return 'element';
     default:

@@ -134,6 +134,12 @@ function showNode(node: NodePlan): string[] {
         `give ${[...node.columns.map(show), ...node.fields.map(showUse)].map((text, i) => `c${i}=${text}`).join(' ')}`,
       ];
     }
+    case 'dedup': {
+      const show = shower(node.program);
+      const times = [node.begin, node.end, node.now].map(show).join(' ');
+      const given = [...node.columns.map(show), 'ranges'].map((text, i) => `c${i}=${text}`).join(' ');
+      return [...showOps(node.program), `ranges of ${times} expire ${node.expireMs}`, `give ${given}`];
+    }
     case 'encode':
       return [...showOps(node.program), ...showOutput(node.output, shower(node.program), node.actions)];
     default:

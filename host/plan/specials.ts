@@ -87,6 +87,8 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return bindIncLastValue(call, context, bind);
     case 'arrayMap':
       return bindMap(call, context, bind);
+    case 'dedupTrigger':
+      return bindDedup(call, context, bind);
     case 'delay':
       return bindDelay(call, context, bind);
     default:
@@ -102,6 +104,31 @@ function bindIncLastValue(call: Call, { values }: SpecialContext, bind: (arg: Ex
   const isAbsent = (one: Value) => values.op('logic.isNull', [one]);
   const branches = [isAbsent(value), values.null(), isAbsent(ignoreNull), values.null(), isTrue, value, value];
   return values.op('logic.case', [], branches);
+}
+
+/** `dedup_trigger(start, end, now, expire)`: an operator below the SELECT makes it (dedup.ts). */
+function bindDedup(call: Call, context: SpecialContext, bind: (arg: Expr) => Value): Value {
+  const { values, clause, window, isGrouped, scope } = context;
+  if (clause !== 'SELECT')
+    throw refuse(`dedup_trigger is not allowed in ${clause}: it can only be an item of SELECT`, call.span);
+  if (window !== null || isGrouped || scope.sources.length > 1) {
+    throw refuse(
+      'dedup_trigger works on the rows of one stream: it cannot stand above a window, an aggregate or a join',
+      call.span,
+    );
+  }
+  const expire = call.args[3];
+  if (expire?.kind !== 'integer')
+    throw refuse('the fourth argument of dedup_trigger must be a number in the statement itself', call.span);
+  const [begin, end, now] = call.args.slice(0, 3).map((arg, i) => {
+    if (['integer', 'number', 'string', 'boolean', 'null'].includes(arg.kind)) {
+      throw refuse(`argument ${i + 1} of dedup_trigger must be a column, not a constant`, arg.span);
+    }
+    return bind(arg);
+  });
+  if (begin === undefined || end === undefined || now === undefined)
+    throw refuse('dedup_trigger needs three times', call.span);
+  return values.ranges(begin, end, now, Number(expire.value));
 }
 
 /** `delay(ms, value)`: the value, null where there is no time; rows wait below the operator that reads it (delay.ts). */

@@ -73,15 +73,21 @@ export class Statement {
   ordered(input: Logical): Logical {
     const { items, orderBy } = this.select;
     if (orderBy.length === 0) return input;
-    const made = items.find(({ expr }) => isRowMaker(expr))?.alias ?? null;
-    for (const { expr } of orderBy) {
-      if (made !== null && some(expr, (part) => part.kind === 'column' && part.name === made))
+    const maker = items.find(({ expr }) => isRowMaker(expr));
+    const made = maker?.alias ?? null;
+    const isMade = (expr: Expr) => expr.kind === 'column' && expr.qualifier === null && expr.name === made;
+    const keys = orderBy.map(({ expr, descending }) => {
+      const clause = resultClause('ORDER BY');
+      if (made === null || !some(expr, isMade)) return { value: this.binder.bind(expr, clause), descending };
+      const list = isMade(expr) && maker !== undefined ? this.binder.rowsOf(maker.expr, resultClause('SELECT')) : null;
+      if (list === null) {
         throw refuse(`ORDER BY cannot use ${made}: the rows are made of those that it has ordered`, expr.span);
-    }
-    const keys = orderBy.map(({ expr, descending }) => ({
-      value: this.binder.bind(expr, resultClause('ORDER BY')),
-      descending,
-    }));
+      }
+      this.remarks.push(
+        `ORDER BY ${made} orders the rows that others are made of by what they are made of, which has no order: in a window its messages fail`,
+      );
+      return { value: list.list, descending };
+    });
     if (input.kind === 'window' && input.isDistinct === true) {
       const other = orderBy.find((_item, i) => !isMadeOf(keys[i]!.value, input.keys));
       if (other !== undefined) throw refuse('ORDER BY of SELECT DISTINCT may only use its columns', other.expr.span);
@@ -279,7 +285,13 @@ export function distinctRows(
       span,
     );
   }
-  if (makesRows) throw notSupported('SELECT DISTINCT with a function that makes rows', span);
+  if (makesRows) {
+    throw refuse(
+      'SELECT DISTINCT compares rows before unnest or extract makes others of them: these belong into a derived table, ' +
+        'SELECT DISTINCT … FROM (SELECT unnest(…) AS …) AS t',
+      span,
+    );
+  }
   const keys = row.star === null ? row.entries.map(({ value }) => value) : [wholeObject(row, values)];
   const hasWindow = levelOf(input).some(({ kind }) => kind === 'window');
   const times = hasWindow ? windowTimes(values) : noTime(values);

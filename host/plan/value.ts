@@ -73,7 +73,17 @@ export type WindowValue = Common & { readonly kind: 'window'; readonly part: Win
 /** The element of a list that a row was made of (unnest), or the object whose members the row gets (extract). */
 export type ItemValue = Common & { readonly kind: 'item' };
 
+/** The parts of a range of time that no row before was given (dedup_trigger); an operator of its own makes them. */
+export type RangesValue = Common & {
+  readonly kind: 'ranges';
+  readonly begin: Value;
+  readonly end: Value;
+  readonly now: Value;
+  readonly expireMs: number;
+};
+
 export type Value =
+  | RangesValue
   | ConstantValue
   | ColumnValue
   | OpValue
@@ -176,6 +186,18 @@ export class Values {
     return result;
   }
 
+  ranges(begin: Value, end: Value, now: Value, expireMs: number): RangesValue {
+    const key = `r${begin.id},${end.id},${now.id};${expireMs}`;
+    return this.intern(key, [begin, end, now], false, (common) => ({
+      ...common,
+      kind: 'ranges',
+      begin,
+      end,
+      now,
+      expireMs,
+    }));
+  }
+
   hit(part: HitValue['part'], clause: string, isAfterWindow: boolean): HitValue {
     return this.intern(`h${part};${clause}`, [], isAfterWindow, (common) => ({ ...common, kind: 'hit', part, clause }));
   }
@@ -213,6 +235,10 @@ export class Values {
         value.args.map((arg) => this.rewrite(arg, change, done)),
         inner(value.filter),
       );
+    }
+    if (value.kind === 'ranges') {
+      const one = (child: Value) => this.rewrite(child, change, done);
+      rebuilt = this.ranges(one(value.begin), one(value.end), one(value.now), value.expireMs);
     }
     if (value.kind === 'analytic') {
       const { fn, args, size, partition, when, order, isOfResult } = value;
@@ -254,6 +280,8 @@ export function childrenOf(value: Value): readonly Value[] {
       return [...value.operands.filter((operand) => operand !== null), ...value.args];
     case 'aggregate':
       return value.filter === null ? value.args : [...value.args, value.filter];
+    case 'ranges':
+      return [value.begin, value.end, value.now];
     case 'analytic':
       return [
         ...value.args,

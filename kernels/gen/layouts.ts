@@ -248,6 +248,9 @@ export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"
 /** Spec of a late node. */
 export const lateSpec = layout(4, {"branch":0}, {"branch":"u32"});
 
+/** Spec of a dedup node. Behind it: operands u16[columns]. */
+export const dedupSpec = layout(24, {"columns":0,"begin":4,"end":6,"now":8,"expire":16}, {"columns":"u32","begin":"u16","end":"u16","now":"u16","expire":"f64"});
+
 /** Spec of a sort node. Behind it: keys, operands u16[carried]. */
 export const sortSpec = layout(12, {"keys":0,"columns":4,"carried":8}, {"keys":"u32","columns":"u32","carried":"u32"});
 

@@ -51,6 +51,24 @@ test('a window that waits is saved as a whole', () => {
   second.close();
 });
 
+test('rows that wait for the end of their range are saved with what was given before', () => {
+  const sql = 'SELECT dedup_trigger(s, e, n, 9999) AS r, v FROM s';
+  const first = openRule(streams, sql);
+  first.feed('s', [{ s: 100, e: 200, n: 200, v: 1 }], 1000);
+  first.feed('s', [{ s: 150, e: 260, n: 210, v: 2 }], 1010);
+  assert.equal(first.taken(), [[{ r: [{ start_key: '100', end_key: '200' }], v: 1 }]]);
+  const saved = first.save();
+  first.close();
+
+  const second = openRule(streams, sql);
+  assert.equal(second.load(saved).failed, []);
+  second.kernel.tick(1059);
+  assert.equal(second.taken(), []);
+  second.kernel.tick(1060);
+  assert.equal(second.taken(), [[{ r: [{ start_key: '200', end_key: '260' }], v: 2 }]]);
+  second.close();
+});
+
 test('memory goes with the rule, whatever waits', () => {
   const open = openRule(streams, 'SELECT v FROM s');
   const { kernel } = open;

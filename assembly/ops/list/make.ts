@@ -1,5 +1,5 @@
 // Making lists, and texts of lists.
-import { OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { NO_LIST, OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { plainError } from '../../value/error';
 import { putFloatPlain } from '../../value/float';
 import { printValue } from '../../value/print';
@@ -94,7 +94,8 @@ export function listFlatten(op: usize): void {
         at += 16;
       }
     }
-    giveList('array_flatten', to, <u32>n, false);
+    if (n) giveList('array_flatten', to, <u32>n, false);
+    else give(Tag.ARRAY, NO_LIST);
   });
 }
 

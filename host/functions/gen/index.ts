@@ -123,6 +123,7 @@ import metaMqtt from '../meta/mqtt.js';
 import metaRuleId from '../meta/rule-id.js';
 import metaRuleStart from '../meta/rule-start.js';
 import miscBypass from '../misc/bypass.js';
+import miscDedupTrigger from '../misc/dedup-trigger.js';
 import miscDelay from '../misc/delay.js';
 import miscGetKeyedState from '../misc/get-keyed-state.js';
 import miscIncLastValue from '../misc/inc-last-value.js';
@@ -321,6 +322,7 @@ export const definitions: readonly FunctionDefinition[] = [
   metaRuleId,
   metaRuleStart,
   miscBypass,
+  miscDedupTrigger,
   miscDelay,
   miscGetKeyedState,
   miscIncLastValue,
