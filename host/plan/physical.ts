@@ -410,7 +410,6 @@ class Lowering {
     this.path = path;
   }
 
-  /** Rows wait in a node of their own; what stands above has their columns, and what was computed of them. */
   private addWaiting(node: Extract<Logical, { kind: 'delay' | 'dedup' }>): void {
     const { plan, columns, step } = waitingNode(node, this.path, this.readers.valuesAbove(node), this.held);
     if (node.kind === 'dedup') this.held.add(node.ranges);
