@@ -33,6 +33,7 @@ export namespace NodeKind {
   export const ASK: u32 = 16;
   export const LATE: u32 = 17;
   export const ASOF: u32 = 18;
+  export const DEDUP: u32 = 19;
 }
 
 /** Flags of nodes; the host gives the first. */
