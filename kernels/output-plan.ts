@@ -1,0 +1,50 @@
+/** How the rows of a rule are written, and what names a value in the operations of a node. */
+
+/**
+ * An operand of an operation: a u16. 0x0000+i temporary register, 0x4000+i column i of the operator's input batch,
+ * 0x8000+i constant i of the program, 0xffff none.
+ */
+export type Operand = number;
+
+/** What the rows of the rule look like on the wire. */
+export interface OutputPlan {
+  shape: /**
+   * Named values, names ascending by UTF-8 bytes. `plain`: a column named by itself, whose null is sent as null.
+   * Even with `sendNil` left out are nulls of `omitNull`, an expression without a name, and with `omitMissing` a column that
+   * the row does not have.
+   */
+    | {
+        kind: 'fields';
+        fields: { name: string; operand: Operand; plain: boolean; omitNull?: boolean; omitMissing?: boolean }[];
+      }
+    /**
+     * One operand that is an object: the row (`SELECT *` without a schema). With sendSingle an array of objects is one
+     * message as it stands (sink property dataField); anything else is an error.
+     */
+    | { kind: 'object'; operand: Operand };
+  /**
+   * json text, `rows` (the engine's own binary form, for memory topics), `none` (nothing is written, rows are counted),
+   * `delimited` (values with delimiters between them, rows of a message in lines), `form` (application/x-www-form-urlencoded,
+   * a message for each row only), `raw` (the one value of the object shape as it is, bytes or a text).
+   */
+  format: 'json' | 'rows' | 'none' | 'delimited' | 'form' | 'raw';
+  /** delimited: what stands between values, and whether the first row of a message of several has the names before it. */
+  delimiter?: string;
+  header?: boolean;
+  /** The row as an object: it is written as JSON before its message, see `OutputChunk`. Only with framing `messages`. */
+  head?: Operand;
+  /** One message for each row instead of an array. */
+  sendSingle: boolean;
+  /** Computed nulls are sent as null instead of being left out. */
+  sendNil: boolean;
+  /** Rows without members are not sent (only with sendSingle). */
+  omitIfEmpty: boolean;
+  /** An error takes the place of a failed row or message. */
+  sendError: boolean;
+  /** Rows gathered into one message before it is sent; 0 or 1: none. */
+  batchSize: number;
+  /** Longest wait of a gathered row, ms; 0: no limit. */
+  lingerMs: number;
+  /** lines: a line feed after each message. messages: the ends of the messages are reported beside the bytes. */
+  framing: 'lines' | 'messages';
+}
