@@ -40,6 +40,7 @@ export type Special =
   | 'ruleStart'
   | 'arrayMap'
   | 'delay'
+  | 'lead'
   | 'dedupTrigger'
   | 'incLastValue';
 

@@ -10,6 +10,7 @@ import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
+import { leadOf } from './lead.js';
 import { lookingBack } from './looking-back.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
@@ -178,6 +179,7 @@ export class Binder {
     const { span } = expr;
     const definition = this.resolve(expr);
     const { implementation } = definition;
+    if ('special' in implementation && implementation.special === 'lead') return this.bind(leadOf(expr), clause);
     if ('analytic' in implementation) {
       const { analytic, present } = implementation;
       return present

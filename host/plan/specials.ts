@@ -87,6 +87,8 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
       return bindIncLastValue(call, context, bind);
     case 'arrayMap':
       return bindMap(call, context, bind);
+    case 'lead':
+      throw new Error('lead is bound as what it means');
     case 'dedupTrigger':
       return bindDedup(call, context, bind);
     case 'delay':

@@ -7,6 +7,7 @@ import aggregateDeduplicate from '../aggregate/deduplicate.js';
 import aggregateLastAggHitCount from '../aggregate/last-agg-hit-count.js';
 import aggregateLastAggHitTime from '../aggregate/last-agg-hit-time.js';
 import aggregateLastValue from '../aggregate/last-value.js';
+import aggregateLead from '../aggregate/lead.js';
 import aggregateMax from '../aggregate/max.js';
 import aggregateMedian from '../aggregate/median.js';
 import aggregateMergeAgg from '../aggregate/merge-agg.js';
@@ -206,6 +207,7 @@ export const definitions: readonly FunctionDefinition[] = [
   aggregateLastAggHitCount,
   aggregateLastAggHitTime,
   aggregateLastValue,
+  aggregateLead,
   aggregateMax,
   aggregateMedian,
   aggregateMergeAgg,
