@@ -317,7 +317,9 @@ export function isAggregateCall(expr: Expr): boolean {
   if (definition === undefined) return false;
   const { implementation } = definition;
   const special = 'special' in implementation ? implementation.special : null;
-  return 'aggregate' in implementation || special === 'windowHitCount' || special === 'windowHitTime' || special === 'lead';
+  return (
+    'aggregate' in implementation || special === 'windowHitCount' || special === 'windowHitTime' || special === 'lead'
+  );
 }
 
 /** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */
