@@ -29,6 +29,7 @@ export function leadOf({ args, filter, over, span }: Call): Expr {
   });
   const list = call('collect', value, passesNulls ? both : filter);
   const hasRow: Expr = { kind: 'binary', op: '>', left: call('cardinality', list, null), right: at, span };
-  const whens = [{ when: hasRow, then: { kind: 'index', object: list, index: at, span } as const }];
+  const then: Expr = { kind: 'index', object: list, index: at, span };
+  const whens = [{ when: hasRow, then }];
   return { kind: 'case', operand: null, whens, otherwise: otherwise ?? { kind: 'null', span }, span };
 }
