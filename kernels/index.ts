@@ -29,7 +29,6 @@ import {
   node as nodeLayout,
   protocolErrorTexts,
   SourceError,
-  segment,
 } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import { hostCallImport } from './host-call.js';
