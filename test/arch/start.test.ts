@@ -30,11 +30,11 @@ function loadedLater(files: ReadonlyMap<string, string>, name: string): string {
 const bytes = (files: ReadonlyMap<string, string>): number =>
   [...files.values()].reduce((sum, text) => sum + text.length, 0);
 
-test('the server reads less than 1.1 million bytes of code until REST answers', () => {
+test('the server reads less than 1.15 million bytes of code until REST answers', () => {
   const files = broughtIn(join(dist, 'main.mjs'));
   for (const name of ['serve', 'server', 'engine']) broughtIn(loadedLater(files, name), files);
   assert.ok(files.size > 10, 'the imports were followed');
-  assert.ok(bytes(files) < 1_100_000, `${bytes(files)} bytes`);
+  assert.ok(bytes(files) < 1_150_000, `${bytes(files)} bytes`);
 });
 
 test('a data plane reads less than 420,000 bytes of code before its first rule', () => {

@@ -173,12 +173,4 @@ test('lists the connections that rules have made for themselves on request', asy
   assert.is(await unnamed(), undefined);
 });
 
-test('functions of plugins and scripts are refused in rules by their names', async () => {
-  await server.request('POST', '/udf/javascript', { id: 'twice', script: 'function twice(x) { return 2 * x; }' });
-  const rule = { id: 'js', sql: 'SELECT twice(a) FROM m', actions: [{ log: {} }] };
-  const refused = await server.request('POST', '/rules/validate', rule);
-  assert.is(refused.status, 422);
-  assert.match(refused.text, /function twice \(javascript function twice\).*not supported yet/);
-});
-
 test.run();

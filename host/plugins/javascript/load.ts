@@ -7,6 +7,7 @@ import {
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSRuntime,
+  type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import type { HostColumns } from '../../../kernels/api.js';
@@ -34,7 +35,9 @@ let engine: Promise<QuickJSWASMModule> | undefined;
 
 /** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
 export async function loadScript(code: ScriptCode, host: CodeHost, limits = defaultLimits): Promise<LoadedCode> {
-  engine ??= newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-ng-wasmfile-release-sync'));
+  engine ??= import('@jitl/quickjs-ng-wasmfile-release-sync').then(({ default: variant }) =>
+    newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant),
+  );
   return new LoadedScript(code, await engine, host, limits);
 }
 
