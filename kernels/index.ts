@@ -22,14 +22,7 @@ import { countersAt, latenciesAt, partitionsAt, streamCountersAt, timelinessOf, 
 import type { NodeEntry, StreamEntry } from './entries.js';
 import { KernelError, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
-import {
-  feedLeft,
-  maxUses,
-  NodeFlag,
-  node as nodeLayout,
-  protocolErrorTexts,
-  SourceError,
-} from './gen/layouts.js';
+import { feedLeft, maxUses, NodeFlag, node as nodeLayout, protocolErrorTexts, SourceError } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import { hostCallImport } from './host-call.js';
 import { Identity } from './identity.js';

@@ -133,7 +133,7 @@ test('truncated and malformed sections are refused with their place', () => {
   refuses(withSections([7, 1, 1, 0xff, 0, 0]), 'the export section: the name of an export is no UTF-8 (at byte 12)');
   refuses(
     withSections([5, 1, 1, 9, 3]),
-    'the memory section: a memory has a maximum of 3 and begins with 9 (at byte 14)',
+    'the memory section: a memory has a maximum of 3 and begins with 9 (at byte 11)',
   );
   refuses(withSections([5, 2, 0, 1, 0, 1]), /there are several memories, only one is supported/);
   refuses(
