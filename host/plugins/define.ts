@@ -3,6 +3,7 @@
  * code. The code is plain data that goes from thread to thread.
  */
 import type { HostColumns } from '../../kernels/api.js';
+import type { PluginFunction, PluginManifest } from './wasm/manifest.js';
 
 /** A script with a function of the same name. */
 export interface ScriptCode {
@@ -21,6 +22,8 @@ export interface WasmCode {
   readonly version: number;
   /** Where the module lies, made ready to run. */
   readonly path: string;
+  /** What it says of its functions; undefined: they are over numbers. */
+  readonly manifest?: PluginManifest | undefined;
 }
 
 export type UserCode = ScriptCode | WasmCode;
@@ -40,6 +43,12 @@ export interface UserFunction {
   readonly isAggregate: boolean;
   /** Smallest and largest number of arguments; null: any number. */
   readonly args: { readonly min: number; readonly max: number | null };
+}
+
+/** Fewest and most arguments of a function of a plugin. */
+export function argumentCounts({ args }: PluginFunction): UserFunction['args'] {
+  const needed = args.findIndex(({ optional }) => optional);
+  return { min: needed < 0 ? args.length : needed, max: args.at(-1)?.variadic ? null : args.length };
 }
 
 /** What somebody brought under a name; without `run` nothing runs it yet. */

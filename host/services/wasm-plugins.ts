@@ -3,8 +3,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
-import type { UserFunction, WasmCode } from '../plugins/define.js';
+import { argumentCounts, type UserFunction, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
+import type { PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { bytesOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
@@ -12,11 +13,12 @@ export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
   readonly file: string;
   readonly functions: readonly string[];
-  /** Numbers of their parameters. */
-  readonly arities: Readonly<Record<string, number>>;
+  /** What the module says of itself, or its exports do; records of before have numbers of parameters instead. */
+  readonly manifest?: PluginManifest;
+  readonly arities?: Readonly<Record<string, number>>;
 }
 
-export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list', arities: 'object' };
+export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list' };
 
 export interface WasmPlugin {
   readonly name: string;
@@ -65,9 +67,9 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const file = textOf(body, 'file');
     const bytes = await this.#moduleOf(file, bytesOf(body, 'bytecode'));
     const { prepare } = await import('../plugins/wasm/prepare.js');
-    const { ready, functions: arities, others } = prepare(bytes);
-    const functions = Object.keys(arities);
-    if (functions.length === 0) {
+    const { ready, manifest, others } = prepare(bytes);
+    const functions = manifest.functions.map((one) => one.name);
+    if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
     }
@@ -76,7 +78,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       await writeFile(join(path, `${name}.wasm`), bytes);
       await writeFile(join(path, `${name}.metered.wasm`), ready);
     });
-    return { file, functions, arities, folder };
+    return { file, functions, manifest, folder };
   }
 
   override async delete(name: string): Promise<string> {
@@ -87,22 +89,24 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   runnable(name: string, entry: string): UserFunction | undefined {
-    const { folder, arities } = this.get(name);
-    const count = arities[entry];
-    if (count === undefined) return undefined;
+    const { folder, manifest, arities } = this.get(name);
+    const known = manifest?.functions.find((one) => one.name === entry);
+    const count = arities?.[entry];
+    if (known === undefined && count === undefined) return undefined;
+    const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
     const owner = `${this.kind} ${name}`;
     const key = `${owner} ${entry}`;
     const number = this.#numbers.get(key) ?? newUserNumber(entry);
     this.#numbers.set(key, number);
-    const { code } = this.#readyOf(name, folder);
-    return { name: entry, owner, number, code, entry, isAggregate: false, args: { min: count, max: count } };
+    const { code } = this.#readyOf(name, folder, manifest);
+    return { name: entry, owner, number, code, entry, isAggregate: known?.aggregate !== undefined, args };
   }
 
-  #readyOf(name: string, folder: string): Ready {
+  #readyOf(name: string, folder: string, manifest: PluginManifest | undefined): Ready {
     const known = this.#ready.get(name);
     if (known?.folder === folder) return known;
     const path = join(this.folders.path(folder), `${name}.metered.wasm`);
-    const made: Ready = { folder, code: { kind: 'wasm', name, version: ++this.#versions, path } };
+    const made: Ready = { folder, code: { kind: 'wasm', name, version: ++this.#versions, path, manifest } };
     this.#ready.set(name, made);
     return made;
   }
