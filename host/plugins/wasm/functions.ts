@@ -185,14 +185,13 @@ function checkExports(
   }
 }
 
-/** Exports by which the engine gets memory of the guest, and gives back what results lay in. */
-export const allocName = 'haumea_alloc';
-export const freeName = 'haumea_free';
+/** Export by which the engine gets memory of the guest. */
+const allocName = 'haumea_alloc';
 
 const maxArguments = 32;
 
 /** Tells that the function is called over numbers alone, from row to row without staging (binary/wrapper.ts). */
-export function isNumeric({ args, result, nulls, batch, aggregate }: PluginFunction): boolean {
+function isNumeric({ args, result, nulls, batch, aggregate }: PluginFunction): boolean {
   const isNumber = (type: PluginType) => type === 'bigint' || type === 'float';
   return (
     !batch &&

@@ -11,7 +11,7 @@ export const abiVersion = 1;
 export const manifestSection = 'haumea';
 
 /** Types of arguments and results, named as those of columns; of an `any` the JSON text goes over the border. */
-export const valueTypes = [
+const valueTypes = [
   'bigint',
   'float',
   'boolean',
@@ -25,7 +25,7 @@ export const valueTypes = [
 export type PluginType = (typeof valueTypes)[number];
 
 /** How values go in and out of the guest. */
-export const conventions = ['pointers', 'assemblyscript', 'extism'] as const;
+const conventions = ['pointers', 'assemblyscript', 'extism'] as const;
 export type Convention = (typeof conventions)[number];
 
 export interface PluginParameter {
