@@ -14,7 +14,7 @@ import {
 } from './manifest.js';
 
 /** Imports of guests made with the development kits of Extism. */
-export const extismModule = 'extism:host/env';
+const extismModule = 'extism:host/env';
 
 export interface Plugin {
   readonly manifest: PluginManifest & { readonly convention: Convention };

@@ -11,17 +11,7 @@ export const abiVersion = 1;
 export const manifestSection = 'haumea';
 
 /** Types of arguments and results, named as those of columns; of an `any` the JSON text goes over the border. */
-const valueTypes = [
-  'bigint',
-  'float',
-  'boolean',
-  'string',
-  'bytea',
-  'datetime',
-  'array',
-  'object',
-  'any',
-] as const;
+const valueTypes = ['bigint', 'float', 'boolean', 'string', 'bytea', 'datetime', 'array', 'object', 'any'] as const;
 export type PluginType = (typeof valueTypes)[number];
 
 /** How values go in and out of the guest. */
