@@ -51,6 +51,7 @@ import { SystemService } from './services/system.js';
 import { TaskService } from './services/tasks.js';
 import { TraceService } from './services/traces.js';
 import { UserFunctions } from './services/user-functions.js';
+import { loadWasmFolder } from './services/wasm-folder.js';
 
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
@@ -183,9 +184,11 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     access,
     uses: () => engine.connectionUses(),
     portableStatus: () => undefined,
+    plugin: config.plugin,
   });
   stored.wasmPlugins.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
   await sweepStored(stored);
+  await loadWasmFolder(stored.wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
   const { metricsDumpConfig } = config.basic;
   const metrics = new MetricsService({
     ids: () => rules.ids(),

@@ -15,6 +15,7 @@ const entries = {
   main: 'host/main.ts',
   worker: 'host/run/plane/worker.ts',
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
+  'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
 };
 
 /** Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at once. */

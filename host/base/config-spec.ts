@@ -289,6 +289,65 @@ const portable = {
   recvTimeout: field.duration().min(0).default(5000).doc('Longest answer of a plugin'),
 };
 
+const plugin = {
+  wasm: field
+    .object({
+      maxModuleBytes: field
+        .int()
+        .min(1024)
+        .max(1 << 30)
+        .default(16 << 20)
+        .doc('Longest module, in bytes'),
+      maxMemoryBytes: field
+        .int()
+        .min(65_536)
+        .max(4_294_967_296)
+        .default(64 << 20)
+        .doc('Memory that a module may have, in bytes, that by which it grows included'),
+      maxTables: field.int().min(0).max(1000).default(16).doc('Tables of a module'),
+      maxTableEntries: field.int().min(0).max(10_000_000).default(100_000).doc('Entries of a table'),
+      maxFunctions: field.int().min(1).max(1_000_000).default(50_000).doc('Functions that a module defines'),
+      maxImports: field.int().min(0).max(100_000).default(1000).doc('Imports of a module'),
+      maxExports: field.int().min(1).max(100_000).default(10_000).doc('Exports of a module'),
+      prepareTimeout: field
+        .duration()
+        .min(100)
+        .default(30_000)
+        .doc('How long checking and rewriting a module may take when it is installed'),
+      callFuel: field
+        .int()
+        .min(1000)
+        .max(1e15)
+        .default(20_000_000)
+        .doc('Instructions that a call may take; 20 million are some 10 to 40 ms'),
+      batchFuel: field
+        .int()
+        .min(1000)
+        .max(1e15)
+        .default(250_000_000)
+        .doc('Instructions that all calls for a batch of up to 1,024 rows may take'),
+    })
+    .doc('WebAssembly plugins; a plugin may be given less'),
+  javascript: field
+    .object({
+      callTimeout: field.duration().min(1).default(40).doc('How long a call may take'),
+      batchTimeout: field.duration().min(1).default(2000).doc('How long all calls for a batch of rows may take'),
+      maxMemoryBytes: field
+        .int()
+        .min(1 << 20)
+        .max(1 << 31)
+        .default(64 << 20)
+        .doc('Memory that a script may have, in bytes'),
+      maxStackBytes: field
+        .int()
+        .min(16_384)
+        .max(1 << 20)
+        .default(256 << 10)
+        .doc('Stack of a script, in bytes'),
+    })
+    .doc('JavaScript functions'),
+};
+
 const openTelemetry = {
   serviceName: field.string().default('kuiperd-service').doc('Name in traces'),
   enableRemoteCollector: field.bool().default(false).doc('Send traces to a collector'),
@@ -313,6 +372,7 @@ export const configSpec = {
   source: field.object(source).doc('The data server'),
   store: field.object(store).doc('Where definitions and states are kept'),
   portable: field.object(portable).doc('Portable plugins').unused(),
+  plugin: field.object(plugin).doc('What functions of users may take'),
   connection: field
     .object({
       backoffMaxElapsedDuration: field

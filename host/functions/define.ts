@@ -42,7 +42,8 @@ export type Special =
   | 'delay'
   | 'lead'
   | 'dedupTrigger'
-  | 'incLastValue';
+  | 'incLastValue'
+  | 'wasmRun';
 
 /** How the function gets its value: exactly one of these. */
 export type Implementation =

@@ -124,6 +124,7 @@ class JournalStore implements Store {
   readonly #kinds: Kinds;
   /** Ordered keys of a kind, until one is added or removed. */
   readonly #ordered = new Map<string, string[]>();
+  readonly #versions = new Map<string, number>();
   /** Number of the journal that takes changes. */
   #generation: number;
   /** Length of its whole part, until it is opened by the first change. */
@@ -161,6 +162,10 @@ class JournalStore implements Store {
       this.#ordered.set(kind, keys);
     }
     return [...keys];
+  }
+
+  version(kind: string): number {
+    return this.#versions.get(kind) ?? 0;
   }
 
   put(kind: string, key: string, value: string, onLost?: OnLost): Promise<void> {
@@ -226,6 +231,7 @@ class JournalStore implements Store {
       const [kind, key, value] = change;
       const old = this.get(kind, key) ?? null;
       apply(this.#kinds, change);
+      this.#versions.set(kind, this.version(kind) + 1);
       if ((old === null) !== (value === null)) this.#ordered.delete(kind);
       return [kind, key, old];
     });

@@ -11,6 +11,9 @@ export class RecordRepository<T extends object> {
   readonly #shape: RecordShape<T>;
   /** Leads the key of every record, so that several repositories can share a kind. */
   readonly #prefix: string;
+  /** What `list` made of each text: with thousands of records only those that changed are read again. */
+  readonly #read = new Map<string, { readonly text: string; readonly record: T }>();
+  #list: { readonly version: number; readonly items: readonly (readonly [name: string, record: T])[] } | undefined;
 
   constructor(store: Store, kind: string, shape: RecordShape<T>, prefix = '') {
     this.#store = store;
@@ -49,16 +52,40 @@ export class RecordRepository<T extends object> {
     return Object.entries(this.#shape).every(([name, type]) => typeOf(members[name]) === type);
   }
 
-  /** All records that can be read, ordered by name: one damaged record must not hide the others. */
-  list(): [name: string, record: T][] {
-    return this.names().flatMap((name): [string, T][] => {
-      try {
-        const record = this.get(name);
-        return record === undefined ? [] : [[name, record]];
-      } catch {
-        return [];
-      }
+  /** Changes whenever a record does. */
+  get version(): number {
+    return this.#store.version(this.#kind);
+  }
+
+  /** All records that can be read, ordered by name: one damaged record must not hide the others. Nobody changes them. */
+  list(): readonly (readonly [name: string, record: T])[] {
+    const { version } = this;
+    if (this.#list?.version === version) return this.#list.items;
+    const names = this.names();
+    const items = names.flatMap((name): (readonly [string, T])[] => {
+      const record = this.#recordOf(name);
+      return record === undefined ? [] : [[name, record]];
     });
+    if (this.#read.size > names.length) {
+      const kept = new Set(names);
+      for (const name of this.#read.keys()) if (!kept.has(name)) this.#read.delete(name);
+    }
+    this.#list = { version, items };
+    return items;
+  }
+
+  #recordOf(name: string): T | undefined {
+    const text = this.#store.get(this.#kind, this.#prefix + name);
+    const read = this.#read.get(name);
+    if (read !== undefined && read.text === text) return read.record;
+    try {
+      const record = this.get(name);
+      if (record !== undefined && text !== undefined) this.#read.set(name, { text, record });
+      return record;
+    } catch {
+      this.#read.delete(name);
+      return undefined;
+    }
   }
 
   /** The change that stores a record over one of the same name, or deletes it (null). */

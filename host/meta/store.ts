@@ -19,6 +19,8 @@ export interface Store {
   list(kind: string): [key: string, value: string][];
   /** Keys of a kind, in order. */
   keys(kind: string): string[];
+  /** Another number after each change of a kind, also one that is taken back: what was made of its values is old then. */
+  version(kind: string): number;
   put(kind: string, key: string, value: string, onLost?: OnLost): Promise<void>;
   delete(kind: string, key: string, onLost?: OnLost): Promise<void>;
   /** Applies all changes or, when they can't be written, none. */

@@ -15,6 +15,7 @@ import { lookingBack } from './looking-back.js';
 import { isRowMaker, type Place, type Scope } from './scope.js';
 import { bindSpecial, type SpecialContext } from './specials.js';
 import type { OpValue, Value, Values } from './value.js';
+import { calledByWasmRun } from './wasm-run.js';
 
 const binaryOps = {
   '+': 'arith.add',
@@ -180,6 +181,9 @@ export class Binder {
     const definition = this.resolve(expr);
     const { implementation } = definition;
     if ('special' in implementation && implementation.special === 'lead') return this.bind(leadOf(expr), clause);
+    if ('special' in implementation && implementation.special === 'wasmRun') {
+      return this.bindCall(calledByWasmRun(expr, this.context.brought), clause);
+    }
     if ('analytic' in implementation) {
       const { analytic, present } = implementation;
       return present

@@ -88,7 +88,8 @@ export function bindSpecial(special: Special, call: Call, context: SpecialContex
     case 'arrayMap':
       return bindMap(call, context, bind);
     case 'lead':
-      throw new Error('lead is bound as what it means');
+    case 'wasmRun':
+      throw new Error(`${special} is bound as what it means`);
     case 'dedupTrigger':
       return bindDedup(call, context, bind);
     case 'delay':

@@ -5,6 +5,24 @@
 import type { HostColumns } from '../../kernels/api.js';
 import type { PluginFunction, PluginManifest } from './wasm/manifest.js';
 
+/** What the calls of a script may take. */
+export interface ScriptLimits {
+  /** Of the call for one row, ms. */
+  readonly callMs: number;
+  /** Of the calls for all rows of a batch, ms. */
+  readonly batchMs: number;
+  readonly memoryBytes: number;
+  readonly stackBytes: number;
+}
+
+/** What the calls of a module may take. */
+export interface CallLimits {
+  /** Instructions of one call, as the fuel counts them. */
+  readonly callFuel: bigint;
+  /** Of all calls for a batch. */
+  readonly batchFuel: bigint;
+}
+
 /** A script with a function of the same name. */
 export interface ScriptCode {
   readonly kind: 'javascript';
@@ -12,6 +30,7 @@ export interface ScriptCode {
   /** Tells it from what had the name before; never used twice. */
   readonly version: number;
   readonly script: string;
+  readonly limits: ScriptLimits;
 }
 
 /** A WebAssembly module; each function that it exports is a function of SQL. */
@@ -24,6 +43,7 @@ export interface WasmCode {
   readonly path: string;
   /** What it says of its functions; undefined: they are over numbers. */
   readonly manifest?: PluginManifest | undefined;
+  readonly limits: CallLimits;
 }
 
 export type UserCode = ScriptCode | WasmCode;

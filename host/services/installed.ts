@@ -61,11 +61,18 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   /** Names of the functions that the thing brings. */
   protected abstract functionsOf(name: string, record: T): readonly string[];
 
+  get version(): number {
+    return this.records.version;
+  }
+
   functions(): (readonly [string, string])[] {
     return this.records
       .list()
       .flatMap(([name, record]) => this.functionsOf(name, record).map((func) => [func, name] as const));
   }
+
+  /** Called when a thing is there, anew or in the place of another, or gone: also by an import. */
+  protected changed(_name: string): void {}
 
   async create(body: Body): Promise<string> {
     const { name } = await this.add(body);
@@ -116,6 +123,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
         const folder = this.#folderOf(name);
         await this.records.delete(name);
         await this.folders.remove(folder);
+        this.changed(name);
         return `${this.kind} ${name} is deleted`;
       }),
     );
@@ -152,6 +160,7 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
       changes: gone.map((name) => this.records.change(name, null)),
       apply: async () => {
         for (const folder of folders) await this.folders.remove(folder);
+        for (const name of gone) this.changed(name);
       },
     };
   }
@@ -193,13 +202,20 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
   }
 
   async #install(name: string, body: Body): Promise<void> {
-    await install(this.#store, await this.#prepare(name, body, false));
+    const prepared = await this.#prepare(name, body, false);
+    try {
+      // Once more in the step that makes the change: nobody takes the names in between.
+      this.#userFunctions.checkFree(prepared.functions ?? [], `${this.kind} ${name}`);
+    } catch (error) {
+      await prepared.discard?.();
+      throw error;
+    }
+    await install(this.#store, prepared);
   }
 
   async #prepare(name: string, body: Body, isReset: boolean): Promise<Prepared> {
     const record = await this.read(name, body);
     try {
-      // No turn of the event loop between this check and the change: nobody else takes the names.
       this.checkFunctions(name, record, isReset);
     } catch (error) {
       await this.folders.remove(record.folder);
@@ -209,7 +225,10 @@ export abstract class InstalledService<T extends InstalledRecord> implements Exp
     return {
       changes: [this.records.change(name, record)],
       functions: this.functionsOf(name, record),
-      apply: () => this.folders.remove(old),
+      apply: async () => {
+        await this.folders.remove(old);
+        this.changed(name);
+      },
       discard: () => this.folders.remove(record.folder),
     };
   }

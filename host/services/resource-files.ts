@@ -26,12 +26,12 @@ export function resourceFilesOf({ basic }: Config, data: string, paths: AllowedP
   return { data: folder, uploads: join(folder, 'uploads'), allowPrivate, paths, pending: new Map() };
 }
 
-/** Reads what a URI of a request names, by the rules of the server. */
-export async function readResource(uri: string, files: ResourceFiles): Promise<Buffer> {
+/** Reads what a URI of a request names, by the rules of the server; more than `maxBytes` are refused. */
+export async function readResource(uri: string, files: ResourceFiles, maxBytes?: number): Promise<Buffer> {
   const { allowPrivate, paths, pending } = files;
   for (const [path, bytes] of pending) if (uri === pathToFileURL(path).href) return bytes;
   try {
-    return await readUri(uri, { allowPrivate, paths });
+    return await readUri(uri, { allowPrivate, paths, ...(maxBytes === undefined ? {} : { maxBytes }) });
   } catch (error) {
     // Whatever the reason, the request names something that can't be had.
     if (error instanceof HaumeaError) throw new HaumeaError('general', error.message, { cause: error });

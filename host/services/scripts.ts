@@ -1,11 +1,12 @@
 /** JavaScript functions: their texts, checked for form and kept. */
 import { Script } from 'node:vm';
+import type { Config } from '../base/config.js';
 import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
 import type { RecordShape } from '../meta/records.js';
-import type { ScriptCode, UserFunction } from '../plugins/define.js';
+import type { ScriptCode, ScriptLimits, UserFunction } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
-import { type InstalledRecord, InstalledService } from './installed.js';
+import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
 
 export interface ScriptRecord extends InstalledRecord {
@@ -25,7 +26,18 @@ export interface DescribedScript {
 
 export class ScriptService extends InstalledService<ScriptRecord> {
   readonly #runnable = new Map<string, UserFunction & { readonly code: ScriptCode }>();
+  readonly #limits: ScriptLimits;
   #versions = 0;
+
+  constructor(options: InstalledOptions<ScriptRecord>, config: Config['plugin']['javascript']) {
+    super(options);
+    this.#limits = {
+      callMs: config.callTimeout,
+      batchMs: config.batchTimeout,
+      memoryBytes: config.maxMemoryBytes,
+      stackBytes: config.maxStackBytes,
+    };
+  }
 
   describe(id: string): DescribedScript {
     return inContext('describe javascript function error', () => {
@@ -54,7 +66,7 @@ export class ScriptService extends InstalledService<ScriptRecord> {
       name: id,
       owner: `${this.kind} ${id}`,
       number: newUserNumber(id),
-      code: { kind: 'javascript', name: id, version: ++this.#versions, script },
+      code: { kind: 'javascript', name: id, version: ++this.#versions, script, limits: this.#limits },
       entry: id,
       isAggregate: isAgg,
       args: { min: 0, max: null },

@@ -1,5 +1,6 @@
 /** The services of what clients install: schemas, files, connections, plugins, services, scripts. */
 import { join } from 'node:path';
+import type { Config } from '../base/config.js';
 import type { Connector } from '../connectors/define.js';
 import { kinds } from '../meta/kinds.js';
 import { PackageFolders } from '../meta/packages.js';
@@ -40,11 +41,13 @@ export interface StoredOptions {
   readonly access: Access;
   readonly uses: () => readonly ConnectionUse[];
   readonly portableStatus: StatusOf;
+  /** What functions of users may take. */
+  readonly plugin: Config['plugin'];
 }
 
 /** Makes the services of what clients install; each kind keeps its files in a folder of its own. */
 export function createStoredServices(options: StoredOptions): StoredServices {
-  const { store, files, functions, connections, connectors, access, uses, portableStatus } = options;
+  const { store, files, functions, connections, connectors, access, uses, portableStatus, plugin } = options;
   const folders = (...path: string[]) => new PackageFolders(join(files.data, ...path));
   const installed = <T extends object>(kind: string, shape: RecordShape<T>, prefix: string, ...path: string[]) => ({
     store,
@@ -63,6 +66,7 @@ export function createStoredServices(options: StoredOptions): StoredServices {
   const wasmPlugins = new WasmPlugins(
     { ...installed(kinds.plugin, wasmShape, 'wasm/', 'plugins', 'wasm'), noun: 'wasm plugin' },
     files,
+    plugin.wasm,
   );
   return {
     schemas: new SchemaService(
@@ -81,11 +85,10 @@ export function createStoredServices(options: StoredOptions): StoredServices {
     portablePlugins,
     wasmPlugins,
     udfs: new UdfService(nativePlugins.functions, portablePlugins, wasmPlugins),
-    scripts: new ScriptService({
-      ...installed(kinds.script, scriptShape, '', 'scripts'),
-      noun: 'javascript function',
-      nameField: 'id',
-    }),
+    scripts: new ScriptService(
+      { ...installed(kinds.script, scriptShape, '', 'scripts'), noun: 'javascript function', nameField: 'id' },
+      plugin.javascript,
+    ),
   };
 }
 

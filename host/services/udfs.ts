@@ -2,6 +2,11 @@
 import { HaumeaError, inContext } from '../base/errors.js';
 import type { FunctionProvider } from './user-functions.js';
 
+export interface Udf {
+  readonly name: string;
+  readonly plugin: string;
+}
+
 export class UdfService {
   readonly #providers: readonly FunctionProvider[];
 
@@ -10,20 +15,24 @@ export class UdfService {
   }
 
   names(): string[] {
-    return this.#all()
-      .map(([name]) => name)
-      .sort();
+    return this.list().map(({ name }) => name);
   }
 
-  describe(name: string): { name: string; plugin: string } {
+  /** All functions with the plugins that bring them and their kinds (`wasm plugin`), by name. */
+  list(): (Udf & { readonly kind: string })[] {
+    const all = this.#providers.flatMap((provider) =>
+      [...provider.functions()].map(([name, plugin]) => ({ name, plugin, kind: provider.kind })),
+    );
+    return all.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The plugin of a function, by its name in any letter case. */
+  describe(wanted: string): Udf {
     return inContext('describe udf error', () => {
-      const found = this.#all().find(([known]) => known === name);
-      if (found === undefined) throw new HaumeaError('notFound', `function ${name} is not found`);
-      return { name, plugin: found[1] };
+      const key = wanted.toLowerCase();
+      const found = this.list().find(({ name }) => name.toLowerCase() === key);
+      if (found === undefined) throw new HaumeaError('notFound', `function ${wanted} is not found`);
+      return { name: found.name, plugin: found.plugin };
     });
-  }
-
-  #all(): (readonly [string, string])[] {
-    return this.#providers.flatMap((provider) => [...provider.functions()]);
   }
 }

@@ -6,14 +6,23 @@ import type { Brought, UserFunction } from '../plugins/define.js';
 export interface FunctionProvider {
   /** What its items are called in errors: `wasm plugin`. */
   readonly kind: string;
+  /** Changes whenever the functions do. */
+  readonly version: number;
   /** Functions with the item that brings each. */
   functions(): Iterable<readonly [name: string, item: string]>;
   /** What rules run of a function; left out where nothing runs it yet. */
   runnable?(item: string, name: string): UserFunction | undefined;
 }
 
+/** Functions of a provider by their names in lower case, as of a version of it. */
+interface Index {
+  readonly provider: FunctionProvider;
+  version: number | undefined;
+  byName: ReadonlyMap<string, readonly [name: string, item: string]>;
+}
+
 export class UserFunctions {
-  readonly #providers: FunctionProvider[] = [];
+  readonly #indexes: Index[] = [];
   readonly #builtIn: ReadonlySet<string>;
 
   /** `builtIn` holds the names that are taken, in lower case. */
@@ -22,17 +31,28 @@ export class UserFunctions {
   }
 
   add(provider: FunctionProvider): void {
-    this.#providers.push(provider);
+    this.#indexes.push({ provider, version: undefined, byName: new Map() });
   }
 
   /** Finds a function by its name in any letter case. */
   find(name: string): Brought | undefined {
+    const found = this.#itemOf(name);
+    if (found === undefined) return undefined;
+    const { provider, known, item } = found;
+    return { owner: `${provider.kind} ${item}`, run: provider.runnable?.(item, known) };
+  }
+
+  #itemOf(name: string): { provider: FunctionProvider; known: string; item: string } | undefined {
     const wanted = name.toLowerCase();
-    for (const provider of this.#providers) {
-      for (const [known, item] of provider.functions()) {
-        if (known.toLowerCase() !== wanted) continue;
-        return { owner: `${provider.kind} ${item}`, run: provider.runnable?.(item, known) };
+    for (const index of this.#indexes) {
+      const { provider } = index;
+      const { version } = provider;
+      if (index.version !== version) {
+        index.byName = new Map([...provider.functions()].map((pair) => [pair[0].toLowerCase(), pair] as const));
+        index.version = version;
       }
+      const found = index.byName.get(wanted);
+      if (found !== undefined) return { provider, known: found[0], item: found[1] };
     }
     return undefined;
   }
@@ -48,8 +68,10 @@ export class UserFunctions {
       if (this.#builtIn.has(key)) throw taken(name, 'a built-in function');
       if (seen.has(key)) throw taken(name, `another function of ${owner}`);
       seen.add(key);
-      const other = isReset ? undefined : this.find(name)?.owner;
-      if (other !== undefined && other !== owner) throw taken(name, other);
+      const other = isReset ? undefined : this.#itemOf(name);
+      if (other === undefined) continue;
+      const by = `${other.provider.kind} ${other.item}`;
+      if (by !== owner) throw taken(name, by);
     }
   }
 }

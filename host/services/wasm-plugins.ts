@@ -1,13 +1,16 @@
 /** WebAssembly plugins: modules whose exported functions become SQL functions. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HaumeaError } from '../base/errors.js';
+import { HaumeaError, inContext } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
 import { argumentCounts, type UserFunction, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
+import type { ModuleDescription } from '../plugins/wasm/describe.js';
 import type { PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
-import { bytesOf, type ResourceFiles, readResource, textOf } from './resource-files.js';
+import type { ResourceFiles } from './resource-files.js';
+import { type GivenModule, moduleOf } from './wasm-module.js';
+import { callLimitsOf, moduleLimitsOf, type OwnLimits, ownLimitsOf, type WasmConfig } from './wasm-options.js';
 
 export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
@@ -16,6 +19,9 @@ export interface WasmRecord extends InstalledRecord {
   /** What the module says of itself, or its exports do; records of before have numbers of parameters instead. */
   readonly manifest?: PluginManifest;
   readonly arities?: Readonly<Record<string, number>>;
+  readonly limits?: OwnLimits;
+  /** Checksum of the file of the data folder that it was made of. */
+  readonly ofFolder?: string;
 }
 
 export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: 'list' };
@@ -25,6 +31,12 @@ export interface WasmPlugin {
   readonly functions: readonly string[];
 }
 
+export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
+  readonly file: string;
+  /** What it may take. */
+  readonly limits: Required<OwnLimits>;
+}
+
 /** A module of a record that data planes can load. */
 interface Ready {
   /** The record's folder: another one means another module. */
@@ -32,81 +44,126 @@ interface Ready {
   readonly code: WasmCode;
 }
 
+/** A module of the data folder. */
+export interface FolderModule {
+  readonly bytes: Buffer;
+  readonly checksum: string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
 export class WasmPlugins extends InstalledService<WasmRecord> {
   /** Told of the owner of functions whose code was taken away (null) or replaced. */
   onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
   readonly #files: ResourceFiles;
+  readonly #config: WasmConfig;
   readonly #ready = new Map<string, Ready>();
   readonly #numbers = new Map<string, number>();
+  /** Bodies that stand for files of the data folder. */
+  readonly #ofFolder = new WeakMap<Body, FolderModule>();
   #versions = 0;
 
-  constructor(options: InstalledOptions<WasmRecord>, files: ResourceFiles) {
+  constructor(options: InstalledOptions<WasmRecord>, files: ResourceFiles, config: WasmConfig) {
     super(options);
     this.#files = files;
+    this.#config = config;
   }
 
   list(): WasmPlugin[] {
     return this.records.list().map(([name, { functions }]) => ({ name, functions }));
   }
 
+  /** What a plugin is made of and what it may take. */
+  describe(name: string): Promise<DescribedWasmPlugin> {
+    return inContext(`describe ${this.kind} error`, async () => {
+      const { folder, file, functions, limits = {} } = this.get(name);
+      const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
+      const { describeModule } = await import('../plugins/wasm/describe.js');
+      const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
+      const maxMemoryBytes = limits.maxMemoryBytes ?? this.#config.maxMemoryBytes;
+      return {
+        name,
+        functions,
+        file,
+        ...describeModule(bytes),
+        limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
+      };
+    });
+  }
+
   /** Installs a module and says which functions it brings. */
-  async install(body: Readonly<Record<string, unknown>>): Promise<WasmPlugin> {
+  async install(body: Body): Promise<WasmPlugin> {
     const { name, record } = await this.add(body);
     return { name, functions: record.functions };
   }
 
-  /** Replaces a module: rules that run go on with the new one from their next batch on. */
-  override async replace(name: string, body: Readonly<Record<string, unknown>>): Promise<string> {
-    const answer = await super.replace(name, body);
-    const functions = this.get(name).functions.flatMap((entry) => this.runnable(name, entry) ?? []);
-    this.onChange(`${this.kind} ${name}`, functions);
-    return answer;
+  /** Checksums of the plugins that were made of files of the data folder; undefined for others. */
+  checksums(): Map<string, string | undefined> {
+    return new Map(this.records.list().map(([name, { ofFolder }]) => [name, ofFolder]));
   }
 
-  protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<WasmRecord> {
-    const file = textOf(body, 'file');
-    const bytes = await this.#moduleOf(file, bytesOf(body, 'bytecode'));
-    const { prepare } = await import('../plugins/wasm/prepare.js');
-    const { ready, manifest, others } = prepare(bytes);
+  /** Installs a module of the data folder in the place of what it was before. */
+  putOfFolder(name: string, module: FolderModule): Promise<string> {
+    const body = { name };
+    this.#ofFolder.set(body, module);
+    return this.put(name, body);
+  }
+
+  protected override async read(name: string, body: Body): Promise<WasmRecord> {
+    const limits = ownLimitsOf(body, this.#config);
+    const { maxModuleBytes, prepareTimeout } = this.#config;
+    const own = this.#ofFolder.get(body);
+    const given: GivenModule =
+      own === undefined ? await moduleOf(name, body, maxModuleBytes, this.#files) : { file: '', bytes: own.bytes };
+    const { bytes, file, beside } = given;
+    const { prepareWithin } = await import('../plugins/wasm/preparing.js');
+    const { defaultLimits } = await import('../plugins/wasm/binary/limits.js');
+    const most = moduleLimitsOf(limits, this.#config, defaultLimits);
+    const { ready, manifest, others } = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
     const functions = manifest.functions.map((one) => one.name);
     if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
     }
+    const { withManifest } = await import('../plugins/wasm/embed.js');
     const folder = await this.folders.add(name, async (path) => {
       await mkdir(path);
-      await writeFile(join(path, `${name}.wasm`), bytes);
+      await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));
       await writeFile(join(path, `${name}.metered.wasm`), ready);
     });
-    return { file, functions, manifest, folder };
+    const more = own === undefined ? {} : { ofFolder: own.checksum };
+    return { file, functions, manifest, folder, ...(Object.keys(limits).length === 0 ? {} : { limits }), ...more };
   }
 
-  override async delete(name: string): Promise<string> {
-    const answer = await super.delete(name);
-    this.#ready.delete(name);
-    this.onChange(`${this.kind} ${name}`, null);
-    return answer;
+  /** Rules that run go on with a new module from their next batch on, and fail without one. */
+  protected override changed(name: string): void {
+    const record = this.records.get(name);
+    if (record === undefined) this.#ready.delete(name);
+    const functions = record?.functions.flatMap((entry) => this.runnable(name, entry) ?? []);
+    this.onChange(`${this.kind} ${name}`, functions ?? null);
   }
 
   runnable(name: string, entry: string): UserFunction | undefined {
-    const { folder, manifest, arities } = this.get(name);
-    const known = manifest?.functions.find((one) => one.name === entry);
-    const count = arities?.[entry];
+    const record = this.get(name);
+    const known = record.manifest?.functions.find((one) => one.name === entry);
+    const count = record.arities?.[entry];
     if (known === undefined && count === undefined) return undefined;
     const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
     const owner = `${this.kind} ${name}`;
     const key = `${owner} ${entry}`;
     const number = this.#numbers.get(key) ?? newUserNumber(entry);
     this.#numbers.set(key, number);
-    const { code } = this.#readyOf(name, folder, manifest);
+    const { code } = this.#readyOf(name, record);
     return { name: entry, owner, number, code, entry, isAggregate: known?.aggregate !== undefined, args };
   }
 
-  #readyOf(name: string, folder: string, manifest: PluginManifest | undefined): Ready {
+  #readyOf(name: string, { folder, manifest, limits = {} }: WasmRecord): Ready {
     const known = this.#ready.get(name);
     if (known?.folder === folder) return known;
-    const path = join(this.folders.path(folder), `${name}.metered.wasm`);
-    const made: Ready = { folder, code: { kind: 'wasm', name, version: ++this.#versions, path, manifest } };
+    const path = this.#pathOf(name, folder, 'metered.wasm');
+    const calls = callLimitsOf(limits, this.#config);
+    const code = { kind: 'wasm', name, version: ++this.#versions, path, manifest, limits: calls } as const;
+    const made: Ready = { folder, code };
     this.#ready.set(name, made);
     return made;
   }
@@ -115,17 +172,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return functions;
   }
 
-  protected override async requestOf(name: string, { folder }: WasmRecord): Promise<Record<string, unknown>> {
-    const bytes = await readFile(join(this.folders.path(folder), `${name}.wasm`));
-    return { name, bytecode: bytes.toString('base64') };
+  protected override async requestOf(name: string, { folder, limits }: WasmRecord): Promise<Record<string, unknown>> {
+    const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
+    return { name, bytecode: bytes.toString('base64'), ...(limits === undefined ? {} : { limits }) };
   }
 
-  async #moduleOf(file: string, bytecode: Buffer): Promise<Buffer> {
-    if (file !== '' && bytecode.length > 0) {
-      throw new HaumeaError('general', 'invalid body: file and bytecode are both given, only one is allowed');
-    }
-    if (file !== '') return readResource(file, this.#files);
-    if (bytecode.length > 0) return bytecode;
-    throw new HaumeaError('general', 'invalid body: file or bytecode is required');
+  #pathOf(name: string, folder: string, ending: string): string {
+    return join(this.folders.path(folder), `${name}.${ending}`);
   }
 }

@@ -114,6 +114,52 @@ test('running rules go on with a module that takes the place of theirs, and fail
   await server.request('DELETE', '/rules/stepping');
 });
 
+test('wasm_run names a function with its plugin, or alone', async () => {
+  const rows = [{ a: 2, b: 3 }];
+  const select = "SELECT wasm_run('numbers.whole', a, b) AS w, WASM_RUN('half', b) AS h FROM s";
+  assert.equal(await rule.results(select, rows), [{ w: 6, h: 1.5 }]);
+  const refusals: [string, RegExp][] = [
+    ["wasm_run('sick.whole', a, b)", /wasm plugin sick has no function whole, it is of wasm plugin numbers/],
+    ["wasm_run('numbers.none')", /no wasm plugin has a function "none"/],
+    ["wasm_run('abs', a)", /no wasm plugin has a function "abs"/],
+    ['wasm_run(a, b)', /first argument of wasm_run must be the function in the statement itself/],
+    ["wasm_run('numbers.whole', a)", /function whole takes 2 arguments, not 1/],
+    ['wasm_run()', /wasm_run takes at least 1 argument/],
+  ];
+  for (const [call, message] of refusals) {
+    const sql = `SELECT ${call} AS r FROM ${rule.last}`;
+    const answer = await server.request('POST', '/rules', { id: 'no', sql, actions: [{ nop: {} }] });
+    assert.is(answer.status, 400, call);
+    assert.match(answer.json.message, message);
+  }
+});
+
+test('a plugin that is given less fuel may take less', async () => {
+  const bytecode = base64(
+    await compileText(
+      'export function turns(n: i32): i32 { let s = 0; for (let i = 0; i < n; i++) s += i ^ s; return s | 1; }',
+    ),
+  );
+  const body = { name: 'turns', bytecode, limits: { callFuel: 100_000 } };
+  assert.is((await server.request('POST', '/plugins/wasm', body)).status, 201);
+  const select = 'SELECT turns(n) > 0 OR TRUE AS r FROM s';
+  const rows = [{ n: 10 }, { n: 1_000_000 }];
+  assert.equal(await rule.results(select, rows), [
+    { r: true },
+    'function turns of turns: the call took more fuel than it may',
+  ]);
+  assert.is((await server.request('PUT', '/plugins/wasm/turns', { name: 'turns', bytecode })).status, 200);
+  assert.equal(await rule.results(select, rows), [{ r: true }, { r: true }]);
+});
+
+test('a start function that does not end is the end of the rule, not of the server', async () => {
+  await install('endless', 'export let i = 1; while (i != 0) i |= 1; export function any(): i32 { return i; }');
+  const select = 'SELECT any() AS r FROM s';
+  await rule.results(select, [{ v: 1 }], { restartStrategy: { attempts: 0 } });
+  const { json } = await server.request('GET', `/rules/${rule.last}/status`);
+  assert.match(json.message, /wasm plugin endless: the start function failed: it took more fuel than it may/);
+});
+
 const start = Uint8Array.from(
   Buffer.from('0061736d01000000010801600000600000030201000801000a0901070003400c000b0b', 'hex'),
 );

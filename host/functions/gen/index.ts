@@ -132,6 +132,7 @@ import miscLastHitCount from '../misc/last-hit-count.js';
 import miscLastHitTime from '../misc/last-hit-time.js';
 import miscNewuuid from '../misc/newuuid.js';
 import miscProps from '../misc/props.js';
+import miscWasmRun from '../misc/wasm-run.js';
 import multiRowExtract from '../multi-row/extract.js';
 import multiRowUnnest from '../multi-row/unnest.js';
 import objectErase from '../object/erase.js';
@@ -332,6 +333,7 @@ export const definitions: readonly FunctionDefinition[] = [
   miscLastHitTime,
   miscNewuuid,
   miscProps,
+  miscWasmRun,
   multiRowExtract,
   multiRowUnnest,
   objectErase,

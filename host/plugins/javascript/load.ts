@@ -11,34 +11,18 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import type { HostColumns } from '../../../kernels/api.js';
-import type { CodeHost, LoadedCode, ScriptCode } from '../define.js';
+import type { CodeHost, LoadedCode, ScriptCode, ScriptLimits } from '../define.js';
 import { batchText } from './guest.js';
 import { argumentsOf, resultOf } from './texts.js';
-
-export interface ScriptLimits {
-  /** Of the call for one row, ms. */
-  readonly callMs: number;
-  /** Of the calls for all rows of a batch, ms. */
-  readonly batchMs: number;
-  readonly memoryBytes: number;
-  readonly stackBytes: number;
-}
-
-export const defaultLimits: ScriptLimits = {
-  callMs: 40,
-  batchMs: 2000,
-  memoryBytes: 64 << 20,
-  stackBytes: 256 << 10,
-};
 
 let engine: Promise<QuickJSWASMModule> | undefined;
 
 /** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
-export async function loadScript(code: ScriptCode, host: CodeHost, limits = defaultLimits): Promise<LoadedCode> {
+export async function loadScript(code: ScriptCode, host: CodeHost): Promise<LoadedCode> {
   engine ??= import('@jitl/quickjs-ng-wasmfile-release-sync').then(({ default: variant }) =>
     newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant),
   );
-  return new LoadedScript(code, await engine, host, limits);
+  return new LoadedScript(code, await engine, host, code.limits);
 }
 
 /** A sandbox with a script in it. */

@@ -5,32 +5,25 @@
 import { readFile } from 'node:fs/promises';
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
-import type { CodeHost, LoadedCode, WasmCode } from '../define.js';
+import type { CallLimits, CodeHost, LoadedCode, WasmCode } from '../define.js';
 import { inspect } from './binary/inspect.js';
+import { noLimits } from './binary/limits.js';
 import { fuelExport, startExport } from './binary/meter.js';
 import { type PureFunction, pureFunctions } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
 import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
 import { importsOf } from './imports.js';
 
-export interface CallLimits {
-  /** Instructions of one call, as the fuel counts them. */
-  readonly callFuel: bigint;
-  /** Of all calls for a batch. */
-  readonly batchFuel: bigint;
-}
-
-/** Some 40 ms and half a second of a slow machine. */
-export const defaultLimits: CallLimits = { callFuel: 20_000_000n, batchFuel: 250_000_000n };
-
 /** Resolves with a module that is ready to be called. `path` is what `meter` made of it. */
-export async function loadModule(code: WasmCode, host: CodeHost, limits = defaultLimits): Promise<LoadedCode> {
+export async function loadModule(code: WasmCode, host: CodeHost): Promise<LoadedCode> {
   const bytes = new Uint8Array(await readFile(code.path));
   const signatures = new Map(
-    inspect(bytes).exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
+    inspect(bytes, noLimits).exports.flatMap((one) =>
+      one.kind === 'function' ? [[one.name, one.signature] as const] : [],
+    ),
   );
   const module = await WebAssembly.compile(bytes);
-  return new LoadedModule(code, module, signatures, pureFunctions(bytes), host, limits);
+  return new LoadedModule(code, module, signatures, pureFunctions(bytes, noLimits), host, code.limits);
 }
 
 interface Instance {

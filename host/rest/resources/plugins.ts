@@ -72,8 +72,8 @@ export const plugins = [
     {
       method: 'GET',
       path: '/plugins/udfs',
-      doc: 'Functions of all plugins',
-      handle: (_request, { udfs }) => udfs.names(),
+      doc: 'Functions of all plugins; details=true: with the plugins',
+      handle: (request, { udfs }) => (request.flag('details') ? udfs.list() : udfs.names()),
     },
     {
       method: 'GET',
@@ -130,6 +130,12 @@ export const plugins = [
       path: '/plugins/wasm',
       doc: 'Modules with their functions',
       handle: (_request, { wasmPlugins }) => wasmPlugins.list(),
+    },
+    {
+      method: 'GET',
+      path: '/plugins/wasm/:name',
+      doc: 'Functions with their types, imports, memory and limits of a module',
+      handle: (request, { wasmPlugins }) => wasmPlugins.describe(request.id('name')),
     },
     {
       method: 'PUT',

@@ -158,6 +158,8 @@ const wasmCases: readonly Case[] = [
     ...wrongNames('/plugins/wasm', ''),
   ),
   ...cases('GET /plugins/wasm', wasm, ['/plugins/wasm', undefined, 200, '[{"name":"w","functions":["addUp"]}]']),
+  ...cases('GET /plugins/wasm/{name}', wasm, ['/plugins/wasm/w', undefined, 200, '"functions":["addUp"]']),
+  ...unknown('GET /plugins/wasm/{name}', wasm, 'wasm plugin'),
   ...cases('PUT /plugins/wasm/{name}', wasm, [
     '/plugins/wasm/w',
     { name: 'w', bytecode: wasmModule('addMore') },

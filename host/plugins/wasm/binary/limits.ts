@@ -52,6 +52,11 @@ export const defaultLimits: ModuleLimits = {
   customSections: 1_000,
 };
 
+/** For modules that were looked at before: with fuel they are longer than what was sent. */
+export const noLimits = Object.fromEntries(
+  Object.keys(defaultLimits).map((limit) => [limit, Number.POSITIVE_INFINITY]),
+) as unknown as ModuleLimits;
+
 const units: Readonly<Record<keyof ModuleLimits, string>> = {
   moduleBytes: 'bytes',
   types: 'types',

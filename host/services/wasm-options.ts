@@ -1,0 +1,62 @@
+/** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
+import type { Config } from '../base/config.js';
+import { HaumeaError } from '../base/errors.js';
+import { field, type Parsed, parse } from '../base/field.js';
+import type { CallLimits } from '../plugins/define.js';
+import type { ModuleLimits } from '../plugins/wasm/binary/limits.js';
+
+export type WasmConfig = Config['plugin']['wasm'];
+
+const limitSpec = {
+  maxMemoryBytes: field.int().min(65_536).doc('Memory that the module may have, in bytes'),
+  callFuel: field.int().min(1000).doc('Instructions that a call may take'),
+  batchFuel: field.int().min(1000).doc('Instructions that all calls for a batch may take'),
+};
+
+/** Limits of one plugin; those that are not given are those of the configuration. */
+export type OwnLimits = Partial<Parsed<typeof limitSpec>>;
+
+const pageBytes = 65_536;
+
+/** Reads the member `limits` of a request: no limit may be above that of the configuration. */
+export function ownLimitsOf(body: Readonly<Record<string, unknown>>, config: WasmConfig): OwnLimits {
+  const given = body.limits ?? {};
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new HaumeaError('general', 'invalid body: limits must be an object');
+  }
+  const problems: string[] = [];
+  const limits = parse(limitSpec, given, { where: 'invalid body: limits', unknown: 'reject', problems }) as OwnLimits;
+  if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
+  for (const name of Object.keys(limitSpec) as (keyof OwnLimits)[]) {
+    const [own, most] = [limits[name], config[name]];
+    if (own === undefined || own <= most) continue;
+    throw new HaumeaError(
+      'general',
+      `invalid body: limits.${name} is ${own}, the configuration allows ${most} (plugin.wasm.${name})`,
+    );
+  }
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+/** What the module itself may be. */
+export function moduleLimitsOf(own: OwnLimits, config: WasmConfig, usual: ModuleLimits): ModuleLimits {
+  const { maxModuleBytes, maxTables, maxTableEntries, maxFunctions, maxImports, maxExports } = config;
+  const memoryBytes = own.maxMemoryBytes ?? config.maxMemoryBytes;
+  return {
+    ...usual,
+    moduleBytes: maxModuleBytes,
+    dataBytes: maxModuleBytes,
+    tables: maxTables,
+    tableEntries: maxTableEntries,
+    functions: maxFunctions,
+    imports: maxImports,
+    exports: maxExports,
+    memoryPages: Math.floor(memoryBytes / pageBytes),
+  };
+}
+
+/** What its calls may take. The configuration may have become stricter since it was installed. */
+export function callLimitsOf(own: OwnLimits, config: WasmConfig): CallLimits {
+  const least = (name: 'callFuel' | 'batchFuel') => BigInt(Math.min(own[name] ?? config[name], config[name]));
+  return { callFuel: least('callFuel'), batchFuel: least('batchFuel') };
+}
