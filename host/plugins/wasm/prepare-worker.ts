@@ -1,12 +1,13 @@
 /** Thread entry: makes a large module ready away from the main thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../base/errors.js';
-import { prepare, type Unprepared } from './prepare.js';
-import type { FromPreparing } from './preparing.js';
+import { prepare } from './prepare.js';
+import type { FromPreparing, Unprepared } from './preparing.js';
 
+const { bytes, beside, limits } = workerData as Unprepared;
 let answer: FromPreparing;
 try {
-  answer = { prepared: prepare(workerData as Unprepared) };
+  answer = { prepared: prepare(bytes, beside, limits) };
 } catch (error) {
   answer = { refusal: reasonOf(error) };
 }

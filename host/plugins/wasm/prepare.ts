@@ -1,26 +1,18 @@
 /** From the bytes that a user sends to a module that data planes can run. */
 import { HaumeaError, reasonOf } from '../../base/errors.js';
 import { inspect } from './binary/inspect.js';
-import type { ModuleLimits } from './binary/limits.js';
+import { defaultLimits, type ModuleLimits } from './binary/limits.js';
 import { meter } from './binary/meter.js';
 import { type Plugin, pluginOf } from './functions.js';
 import { unknownImports } from './imports.js';
-
-/** What is to be made ready; plain data. */
-export interface Unprepared {
-  readonly bytes: Uint8Array;
-  /** The manifest of its archive, where it has one. */
-  readonly beside?: string | undefined;
-  readonly limits: ModuleLimits;
-}
 
 export interface Prepared extends Plugin {
   /** With fuel. */
   readonly ready: Uint8Array;
 }
 
-/** Makes a module ready without running any of it. */
-export function prepare({ bytes, beside, limits }: Unprepared): Prepared {
+/** Makes a module ready without running any of it. `beside` is the manifest of its archive, where it has one. */
+export function prepare(bytes: Uint8Array, beside?: string, limits: ModuleLimits = defaultLimits): Prepared {
   try {
     const ready = meter(bytes, limits);
     const shape = inspect(bytes, limits);

@@ -2,17 +2,26 @@
 import { threadEntry } from '../../base/bundle.js';
 import { HaumeaError } from '../../base/errors.js';
 import { startThread } from '../../base/heap.js';
-import { type Prepared, prepare, type Unprepared } from './prepare.js';
+import type { ModuleLimits } from './binary/limits.js';
+import { type Prepared, prepare } from './prepare.js';
 
 /** Takes some milliseconds; starting a thread takes fifty. */
 const smallBytes = 32 * 1024;
+
+/** What is to be made ready; plain data. */
+export interface Unprepared {
+  readonly bytes: Uint8Array;
+  /** The manifest of its archive, where it has one. */
+  readonly beside?: string | undefined;
+  readonly limits: ModuleLimits;
+}
 
 /** What the thread answers. */
 export type FromPreparing = { readonly prepared: Prepared } | { readonly refusal: string };
 
 /** Resolves with the module made ready; rejects with what is wrong with it, or when it takes longer than `timeoutMs`. */
 export async function prepareWithin(timeoutMs: number, given: Unprepared): Promise<Prepared> {
-  if (given.bytes.length <= smallBytes) return prepare(given);
+  if (given.bytes.length <= smallBytes) return prepare(given.bytes, given.beside, given.limits);
   const worker = startThread(threadEntry('prepare-worker.mjs', 'host/plugins/wasm/prepare-worker.ts'), {
     workerData: given,
   });
