@@ -6,7 +6,7 @@ import { hostClock } from './host';
 import { isMeasured, note } from './latency';
 import { longestNote } from './longest';
 import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
-import { Signal, pushOf, signalOf } from './operator';
+import { Signal, pushEachOf, pushOf, signalOf } from './operator';
 import { selectionPop, selectionPush } from './selection';
 import { beginTimed, endTimed, isSampled } from './timing';
 import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
@@ -14,22 +14,26 @@ import { span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
 // @ts-ignore: decorator
-@inline function push(node: usize): void {
-  const index = pushOf(node);
+@inline function push(node: usize, index: u32): void {
   if (index) call_indirect<void>(index, node);
   else emit(node);
 }
 
-function pushTimed(node: usize): void {
+function pushTimed(node: usize, index: u32): void {
   const outer = beginTimed();
   const start = hostClock();
-  push(node);
+  push(node, index);
   endTimed(node, start, outer);
 }
 
 /** Hands the current batch to one node. */
 // @ts-ignore: decorator
 @inline export function give(node: usize, count: u32): void {
+  giveTo(node, count, pushOf(node));
+}
+
+// @ts-ignore: decorator
+@inline function giveTo(node: usize, count: u32, index: u32): void {
   if (isExhausted(node)) return;
   store<u64>(node, load<u64>(node, N_IN) + count, N_IN);
   store<f64>(node, ctx.nowMs, N_LAST);
@@ -38,8 +42,8 @@ function pushTimed(node: usize): void {
   const chunk = poolChunk(ctx.scratch);
   const filled = poolFilled(ctx.scratch);
   const computed = ctx.computed;
-  if (isSampled) pushTimed(node);
-  else push(node);
+  if (isSampled) pushTimed(node, index);
+  else push(node, index);
   if (poolChunk(ctx.scratch) != chunk || poolFilled(ctx.scratch) != filled) poolReturn(ctx.scratch, chunk, filled);
   ctx.setComputed(computed);
 }
@@ -218,4 +222,31 @@ export function signalBelow(node: usize, signal: u32, value: u64): void {
 // @ts-ignore: decorator
 @inline export function endMessage(node: usize, failedOff: usize, failedLen: u32): void {
   signalBelow(node, Signal.END, span(failedOff, failedLen));
+}
+
+/** Hands the current batch to every child: each of its rows, none of which failed, is a message of its own. */
+export function emitEach(node: usize): void {
+  const n = ctx.selLen;
+  if (n == 0) return;
+  store<u64>(node, load<u64>(node, N_OUT) + n, N_OUT);
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const isRoot = load<u32>(node, N_PARENT) == 0;
+  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) {
+    const index = pushEachOf(child);
+    if (index) {
+      giveTo(child, n, index);
+    } else {
+      for (let i: u32 = 0; i < n; i++) {
+        signalTo(child, Signal.BEGIN, 0);
+        ctx.setBatch(cols, rows, sel + (<usize>i << 2), 1, 0);
+        give(child, 1);
+        signalTo(child, Signal.END, 0);
+      }
+    }
+    ctx.setBatch(cols, rows, sel, n, 0);
+    if (isRoot) longestNote(child, n);
+  }
+  setCurrent(node);
 }

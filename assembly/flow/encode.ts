@@ -27,6 +27,7 @@ import { runClean } from '../ops/clean';
 export function encodeOperator(operator: Operator): void {
   operator.open = encodeOpen;
   operator.push = encodePush;
+  operator.pushEach = encodePushEach;
   operator.signal = encodeSignal;
   operator.tick = gatherFlush;
   operator.save = gatherSave;
@@ -42,7 +43,12 @@ export function encodeOperator(operator: Operator): void {
 /** True when rows are gathered: those of messages, and such as wait for others. */
 // @ts-ignore: decorator
 @inline function gathers(node: usize, spec: usize): bool {
-  if (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) return true;
+  return (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0 || gathersRows(spec);
+}
+
+/** True when rows that are messages wait for others. */
+// @ts-ignore: decorator
+@inline function gathersRows(spec: usize): bool {
   if (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) return false;
   return load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0;
 }
@@ -99,6 +105,25 @@ function encodePush(node: usize): void {
   else writeRows(node, spec);
 }
 
+/** Takes rows that are a message each: as those of a stream, unless messages are gathered. */
+function encodePushEach(node: usize): void {
+  const spec = specOf(node);
+  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.NONE) {
+    countRows(node, spec);
+    return;
+  }
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (!compute(node) || !rowsPrepare(spec, program)) {
+    failNoMemory();
+    addException(node, failOff, failLen, ctx.selLen);
+    for (let i = ctx.selLen; i > 0; i--) sendFailure(node, spec);
+    return;
+  }
+  headPrepare(spec, program);
+  if (gathersRows(spec)) gatherRows(node, spec, <usize>load<u32>(node, N_STATE), false);
+  else writeRows(node, spec);
+}
+
 /**
  * Takes rows that nobody wants to read. What is computed, here or in a window above, can fail, so such rows are looked at;
  * columns as they came are not.
@@ -144,7 +169,7 @@ function writeRows(node: usize, spec: usize): void {
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
-  const state = <usize>load<u32>(node, N_STATE);
+  const state = isText ? <usize>load<u32>(node, N_STATE) : 0;
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;

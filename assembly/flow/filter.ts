@@ -8,7 +8,7 @@
 import { mayBeChosen } from './choice';
 import { noteCondition } from './condition';
 import * as ctx from './context';
-import { beginMessage, emit, endMessage, signalBelow } from './emit';
+import { beginMessage, emit, emitEach, endMessage, signalBelow } from './emit';
 import { fail, failLen, failNoMemory, failNotBoolean, failOff } from './failure';
 import {
   N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, keepFailure,
@@ -31,10 +31,13 @@ const VERDICT_FAIL_LEN: usize = 8;
 const VERDICT_VERDICT: usize = 12;
 const PASSES: u32 = 1;
 const DROPS: u32 = 2;
+/** Result of `narrow`: a row failed. */
+const FAILS: u32 = u32.MAX_VALUE;
 
 export function filterOperator(operator: Operator): void {
   operator.open = filterOpen;
   operator.push = filterPush;
+  operator.pushEach = filterPushEach;
   operator.signal = filterSignal;
   operator.free = filterFree;
 }
@@ -116,6 +119,23 @@ function filterPush(node: usize): void {
     noMemory(node);
     return;
   }
+  const n = narrow(program, condition, kept);
+  if (n == FAILS) {
+    // Start again on the path that marks failing rows; the condition's values stand.
+    selectionPop();
+    judge(node, program, condition, ctx.sel, ctx.selLen, 0);
+    return;
+  }
+  if (n) {
+    ctx.setSelection(kept, n);
+    pass(node);
+  }
+  selectionPop();
+}
+
+/** Writes the selected rows for which the condition, which is computed, is true to `kept`; returns their number or FAILS. */
+// @ts-ignore: decorator
+@inline function narrow(program: usize, condition: u32, kept: usize): u32 {
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   let n: u32 = 0;
@@ -126,29 +146,52 @@ function filterPush(node: usize): void {
       store<u32>(kept + (<usize>n << 2), row);
       n += load<u8>(vals + (<usize>row << 3));
     }
-  } else {
-    const tags = tagsOf(program, condition);
-    const vals = valsOf(program, condition);
-    const stride = strideOf(condition);
-    for (let i: u32 = 0; i < selLen; i++) {
-      const row = load<u32>(sel + (<usize>i << 2));
-      const tag = load<u8>(tags + row * stride);
-      if (tag == Tag.BOOL) {
-        store<u32>(kept + (<usize>n << 2), row);
-        n += load<u8>(vals + ((row * stride) << 3));
-      } else if (tag > Tag.NULL) {
-        // A failing row: start again on the path that marks them; the condition's values stand.
-        selectionPop();
-        judge(node, program, condition, sel, selLen, 0);
-        return;
-      }
-    }
+    return n;
+  }
+  const tags = tagsOf(program, condition);
+  const vals = valsOf(program, condition);
+  const stride = strideOf(condition);
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const tag = load<u8>(tags + row * stride);
+    if (tag == Tag.BOOL) {
+      store<u32>(kept + (<usize>n << 2), row);
+      n += load<u8>(vals + ((row * stride) << 3));
+    } else if (tag > Tag.NULL) return FAILS;
+  }
+  return n;
+}
+
+/** Passes or drops messages of one row each; where one fails, or is sent without its row, they are taken one by one. */
+function filterPushEach(node: usize): void {
+  const condition = load<u32>(<usize>load<u32>(node, N_SPEC), FILTER_CONDITION);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  if (program) vmRun(program);
+  const kept = selectionPush();
+  const n = kept && !(filterFlags(node) & FilterFlag.KEEPS_EMPTY) ? narrow(program, condition, kept) : FAILS;
+  if (n == FAILS) {
+    if (kept) selectionPop();
+    pushOneByOne(node);
+    return;
   }
   if (n) {
     ctx.setSelection(kept, n);
-    pass(node);
+    emitEach(node);
   }
   selectionPop();
+}
+
+function pushOneByOne(node: usize): void {
+  const cols = ctx.cols;
+  const rows = ctx.rows;
+  const sel = ctx.sel;
+  const selLen = ctx.selLen;
+  for (let i: u32 = 0; i < selLen; i++) {
+    begin(node);
+    ctx.setBatch(cols, rows, sel + (<usize>i << 2), 1, 0);
+    filterPush(node);
+    end(node, 0, 0);
+  }
 }
 
 /** Passes or drops the batch as the first row of the message says. */

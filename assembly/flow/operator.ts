@@ -2,7 +2,7 @@
 // there, called by their number in the function table. A function that a kind leaves out has the meaning that stands with
 // it. The records are filled in by flow/operators.ts when the kernel starts.
 //
-//   record (32 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32
+//   record (36 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 | pushEach u32
 import { N_KIND } from './node';
 
 /** What travels to a node besides rows, with a value of 64 bits. */
@@ -17,7 +17,7 @@ export namespace Signal {
   export const FLUSH: u32 = 4;
 }
 
-const RECORD: u32 = 32;
+const RECORD: u32 = 36;
 const OPEN: usize = 0;
 const PUSH: usize = 4;
 const SIGNAL: usize = 8;
@@ -26,9 +26,10 @@ const SAVE: usize = 16;
 const LOAD: usize = 20;
 const FREE: usize = 24;
 const SET_BACK: usize = 28;
+const PUSH_EACH: usize = 32;
 
 /** Records of the kinds 0 … 31. */
-const RECORDS: usize = memory.data(32 * 32, 16);
+const RECORDS: usize = memory.data(36 * 32, 16);
 
 /** The record of a kind, as its file fills it in. */
 // @ts-ignore: decorator
@@ -42,6 +43,14 @@ export class Operator {
   /** Takes the current batch (flow/context.ts). Left out: passes it on. */
   set push(f: (node: usize) => void) {
     store<u32>(changetype<usize>(this), f.index, PUSH);
+  }
+
+  /**
+   * Takes the current batch, each row of which is a message of its own and did not fail. Left out: the rows come to `push`,
+   * each between the signals of its message.
+   */
+  set pushEach(f: (node: usize) => void) {
+    store<u32>(changetype<usize>(this), f.index, PUSH_EACH);
   }
 
   /** Takes a signal; what it does not know it passes on by `signalBelow`. Left out: passes all on. */
@@ -92,6 +101,12 @@ export function operatorOf(kind: u32): Operator {
 // @ts-ignore: decorator
 @inline export function pushOf(node: usize): u32 {
   return entry(node, PUSH);
+}
+
+/** Number of the function that takes batches of messages of one row each, 0 none. */
+// @ts-ignore: decorator
+@inline export function pushEachOf(node: usize): u32 {
+  return entry(node, PUSH_EACH);
 }
 
 /** Number of the function that takes the node's signals, 0 none. */

@@ -12,7 +12,8 @@ export function keptInit(spec: usize, state: usize, acct: usize): void {
   rowsInit(state + W_ROWS, keptColumns(spec), RowsFlag.TIMES, acct);
 }
 
-function keptColumns(spec: usize): u32 {
+/** Columns that the store has: inputs that are no constants. */
+export function keptColumns(spec: usize): u32 {
   const inputs = load<u32>(spec, WINDOW_INPUTS);
   let columns: u32 = 0;
   for (let i: u32 = 0; i < inputs; i++) columns += <u32>!isConst(inputOperand(spec, i));

@@ -20,12 +20,12 @@ const POINTERS: usize = memory.data(4 * 1024, 16);
 
 /** Columns of the output: kept values, aggregates, start, end and time of the trigger. */
 // @ts-ignore: decorator
-@inline function outputColumns(spec: usize): u32 {
+@inline export function outputColumns(spec: usize): u32 {
   return load<u32>(spec, WINDOW_KEEPS) + load<u32>(spec, WINDOW_AGGS) + 3;
 }
 
 // @ts-ignore: decorator
-@inline function columnAt(cols: usize, i: u32): usize {
+@inline export function columnAt(cols: usize, i: u32): usize {
   return <usize>load<u32>(cols + (<usize>i << 2));
 }
 

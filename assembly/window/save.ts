@@ -7,12 +7,13 @@ import { rowsLoad, rowsSave } from '../rows/save';
 import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
 import { writeF64, writeU32, writeVersion } from '../state/writer';
 import { frameEnter, frameLeave } from './frame';
+import { lanesLeave } from './lanes';
 import { panesLoad, panesSave } from './panes';
 import { partitionsLoad, partitionsSave } from './partitions';
 import { queueLoad, queueSave } from './queue';
 import { stacksLoad, stacksSave } from './stacks';
 import {
-  W_COUNTER, W_END, W_FIRST, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
+  W_COUNTER, W_END, W_FIRST, W_LANES, W_LAST, W_OPEN, W_PARTITIONS, W_ROWS, W_SET, W_STACKS, W_START, W_TICK,
 } from './state';
 
 const VERSION: u32 = 2;
@@ -20,6 +21,11 @@ const VERSION: u32 = 2;
 export function windowSave(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
+  // What lanes hold is saved as what the stacks would.
+  if (load<u32>(state, W_LANES) && frameEnter()) {
+    lanesLeave(node, spec, state);
+    frameLeave();
+  }
   writeVersion(VERSION);
   contentSave(spec, state);
   queueSave(state);

@@ -13,12 +13,14 @@ import { rowsDropBefore } from '../rows/store';
 import { resume } from './frame';
 import { sendRange, takeIn } from './content';
 import { queueFirst, queueIsEmpty, queuePush, queueShift } from './queue';
+import { lanesPush } from './slide';
 import { stacksDropBefore, stacksSend, stacksTake } from './stacks';
 import { timeOfRow } from './times';
 import { W_ROWS, W_STACKS } from './state';
 
 /** Takes the selected rows in one after the other and sends the windows that they trigger. */
 export function slidingPush(node: usize, spec: usize, state: usize): void {
+  if (lanesPush(node, spec, state)) return;
   const sel = ctx.sel;
   const n = ctx.selLen;
   const length = load<f64>(spec, WINDOW_LENGTH);

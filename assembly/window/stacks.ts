@@ -50,7 +50,7 @@ const FAILED_ROW: usize = TAKEN + 20;
 const STACKS_SIZE: u32 = FRONT_SIZE + 2 * SET_SIZE + 24;
 
 /** So many rows are taken in anew with less work than it is to make a front of them. */
-const FEW: u32 = 16;
+export const FEW: u32 = 16;
 /** A row that is in so many counting windows is taken in anew for each with less work. */
 const FEW_WINDOWS: u32 = 4;
 
@@ -236,6 +236,55 @@ function linkFront(spec: usize, stacks: usize, merges: bool): void {
   frontSeal(stacks);
   frontLink(spec, stacks, stacks + ENTRIES, 0, frontCount(stacks), merges);
   frontMark(stacks);
+}
+
+// ---- what window/lanes.ts takes over and hands over -------------------------------------------------------------
+
+/** Rows in the back. */
+// @ts-ignore: decorator
+@inline export function stacksTaken(stacks: usize): u32 {
+  return load<u32>(stacks, TAKEN);
+}
+
+/** Some of the rows in the window were in a back before. */
+// @ts-ignore: decorator
+@inline export function stacksAgain(stacks: usize): bool {
+  return load<u32>(stacks, AGAIN) != 0;
+}
+
+/** Kept rows failed. */
+// @ts-ignore: decorator
+@inline export function stacksFailed(stacks: usize): bool {
+  return load<u32>(stacks, FAILED) != 0;
+}
+
+/** Forgets what was taken in. */
+export function stacksClear(state: usize, acct: usize): void {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  if (frontCount(stacks)) resetFront(stacks, acct);
+  store<u32>(stacks, 0, TAKEN);
+  store<u32>(stacks, 0, AGAIN);
+  setReset(state + W_SET);
+}
+
+/**
+ * Fills empty stacks: a front of the first `inFront` kept rows, each of which stands there for itself, and a back of the
+ * others, of which there are `taken`. False when memory is exhausted: they are empty then.
+ */
+export function stacksFill(node: usize, spec: usize, state: usize, inFront: u32, taken: u32, again: bool): bool {
+  const stacks = <usize>load<u32>(state, W_STACKS);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  store<u32>(stacks, 0, FAILED);
+  const isFilled =
+    (!inFront || makeFront(spec, state, stacks, program, inFront, accountOf(node), true)) &&
+    (!taken || takeLast(spec, state, stacks, program, inFront + taken, taken));
+  if (isFilled && inFront) linkFront(spec, stacks, false);
+  if (!isFilled) {
+    if (inFront) resetFront(stacks, accountOf(node));
+    stacksClear(state, accountOf(node));
+  }
+  store<u32>(stacks, <u32>(again || !isFilled), AGAIN);
+  return isFilled;
 }
 
 /** Payload of the error of the first kept row that failed; there must be one. Binds its page. */

@@ -7,7 +7,7 @@
 //   192  counter u32 | isOpen u32
 //   200  queue u32 | queueFrom u32 | queueTo u32 | queueCapacity u32     times of triggers that wait
 //   216  tick f64                      next aligned end, for the longest duration of a session
-//   224  unused
+//   224  lanes u32 | 0 u32             window/lanes.ts, 0 none
 //   232  stacks u32                    window/stacks.ts, window/panes.ts or window/partitions.ts, 0 none
 import { SET_SIZE } from '../agg/group';
 
@@ -24,6 +24,7 @@ export const W_QUEUE_FROM: usize = 204;
 export const W_QUEUE_TO: usize = 208;
 export const W_QUEUE_CAPACITY: usize = 212;
 export const W_TICK: usize = 216;
+export const W_LANES: usize = 224;
 export const W_STACKS: usize = 232;
 /** Of a state window. */
 export const W_PARTITIONS: usize = W_STACKS;

@@ -21,6 +21,7 @@ import { alignedFire, alignedPush, alignedSetBack, alignedStart } from './aligne
 import { countPush, statePush } from './counting';
 import { eachRowPush } from './each-row';
 import { keptInit } from './kept';
+import { lanesFree, lanesOpen } from './lanes';
 import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
 import { partitionsFree, partitionsNew, partitionsSetBack } from './partitions';
@@ -66,6 +67,7 @@ export function windowOpen(node: usize): bool {
   setInit(state + W_SET, acct);
   keptInit(spec, state, acct);
   if (canStack(spec) && !stacksOpen(node, state)) return false;
+  if (!lanesOpen(node, spec, state)) return false;
   if (hasPanes(spec) && !panesOpen(node, state)) return false;
   if (load<u32>(spec, WINDOW_KIND) == WindowKind.STATE && load<u16>(spec, WINDOW_PARTITION) != NO_INPUT) {
     const partitions = partitionsNew(acct);
@@ -299,6 +301,7 @@ export function windowFree(node: usize): void {
   if (kind == WindowKind.HOPPING) panesFree(node, state);
   else if (kind == WindowKind.STATE) partitionsFree(<usize>load<u32>(state, W_PARTITIONS));
   else stacksFree(node, state);
+  lanesFree(node, state);
   queueFree(state, accountOf(node));
   free(state, W_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);
