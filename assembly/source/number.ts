@@ -24,7 +24,7 @@ const SHAPE_SIZE: usize = 60;
 
 /** A block of 16 bytes holds the number and the byte behind it. */
 const MAX_LENGTH: u32 = 15;
-const PATIENCE: u8 = 3;
+const PATIENCE: u8 = 31;
 /** Fractions of more places below one are printed with an exponent. */
 const MAX_FRACTION_BELOW_ONE: u32 = 6;
 
