@@ -23,6 +23,16 @@ export interface CallLimits {
   readonly batchFuel: bigint;
 }
 
+/** What a plugin is given of the machine. */
+export interface WasiGrants {
+  /** Times are those of the server. */
+  readonly clock?: boolean | undefined;
+  /** Random bytes are that. */
+  readonly random?: boolean | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly args?: readonly string[] | undefined;
+}
+
 /** A script with a function of the same name. */
 export interface ScriptCode {
   readonly kind: 'javascript';
@@ -44,6 +54,7 @@ export interface WasmCode {
   /** What it says of its functions; undefined: they are over numbers. */
   readonly manifest?: PluginManifest | undefined;
   readonly limits: CallLimits;
+  readonly wasi?: WasiGrants | undefined;
 }
 
 export type UserCode = ScriptCode | WasmCode;

@@ -139,7 +139,14 @@ export const schemas: Readonly<Record<string, Schema>> = {
     true,
   ),
   Package: object(
-    { 'name?': string, 'file?': string, 'bytecode?': string, 'functions?': list(string), 'limits?': objectOfAnything },
+    {
+      'name?': string,
+      'file?': string,
+      'bytecode?': string,
+      'functions?': list(string),
+      'limits?': objectOfAnything,
+      'wasi?': objectOfAnything,
+    },
     true,
   ),
   WasmPlugin: object({ name: string, functions: list(string) }, true),
@@ -157,6 +164,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       tables: list(object({ min: integer, max: orNull(integer) })),
       hasStart: boolean,
       limits: object({ maxMemoryBytes: integer, callFuel: integer, batchFuel: integer }),
+      wasi: objectOfAnything,
     },
     true,
   ),

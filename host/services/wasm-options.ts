@@ -1,8 +1,8 @@
 /** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
 import type { Config } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
-import { field, type Parsed, parse } from '../base/field.js';
-import type { CallLimits } from '../plugins/define.js';
+import { field, type Parsed, parse, type Spec } from '../base/field.js';
+import type { CallLimits, WasiGrants } from '../plugins/define.js';
 import type { ModuleLimits } from '../plugins/wasm/binary/limits.js';
 
 export type WasmConfig = Config['plugin']['wasm'];
@@ -16,17 +16,18 @@ const limitSpec = {
 /** Limits of one plugin; those that are not given are those of the configuration. */
 export type OwnLimits = Partial<Parsed<typeof limitSpec>>;
 
+const wasiSpec = {
+  clock: field.bool().default(false).doc('Times are those of the server'),
+  random: field.bool().default(false).doc('Random bytes are that, not the same in each run'),
+  env: field.object().doc('Environment variables'),
+  args: field.list(field.string()).doc('Arguments of the program, behind its name'),
+};
+
 const pageBytes = 65_536;
 
 /** Reads the member `limits` of a request: no limit may be above that of the configuration. */
 export function ownLimitsOf(body: Readonly<Record<string, unknown>>, config: WasmConfig): OwnLimits {
-  const given = body.limits ?? {};
-  if (typeof given !== 'object' || Array.isArray(given)) {
-    throw new HaumeaError('general', 'invalid body: limits must be an object');
-  }
-  const problems: string[] = [];
-  const limits = parse(limitSpec, given, { where: 'invalid body: limits', unknown: 'reject', problems }) as OwnLimits;
-  if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
+  const limits = membersOf(limitSpec, body, 'limits') as OwnLimits;
   for (const name of Object.keys(limitSpec) as (keyof OwnLimits)[]) {
     const [own, most] = [limits[name], config[name]];
     if (own === undefined || own <= most) continue;
@@ -36,6 +37,29 @@ export function ownLimitsOf(body: Readonly<Record<string, unknown>>, config: Was
     );
   }
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+/** Reads the member `wasi` of a request: what the plugin is given of the machine; undefined when that is nothing. */
+export function grantsOf(body: Readonly<Record<string, unknown>>): WasiGrants | undefined {
+  if (body.wasi === undefined || body.wasi === null) return undefined;
+  const { clock, random, env = {}, args = [] } = membersOf(wasiSpec, body, 'wasi');
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value === 'string' && !/[=\0]/.test(name) && !value.includes('\0')) continue;
+    throw new HaumeaError('general', `invalid body: wasi.env.${name} must be a text`);
+  }
+  return { clock, random, env: env as Record<string, string>, args };
+}
+
+/** Reads a member that is an object. */
+function membersOf<S extends Spec>(spec: S, body: Readonly<Record<string, unknown>>, member: string): Parsed<S> {
+  const given = body[member] ?? {};
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new HaumeaError('general', `invalid body: ${member} must be an object`);
+  }
+  const problems: string[] = [];
+  const parsed = parse(spec, given, { where: `invalid body: ${member}`, unknown: 'reject', problems });
+  if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
+  return parsed;
 }
 
 /** What the module itself may be. */

@@ -2,15 +2,23 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError, inContext } from '../base/errors.js';
+import { maskByName } from '../base/secrets.js';
 import type { RecordShape } from '../meta/records.js';
-import { argumentCounts, type UserFunction, type WasmCode } from '../plugins/define.js';
+import { argumentCounts, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
 import type { ModuleDescription } from '../plugins/wasm/describe.js';
 import type { PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import type { ResourceFiles } from './resource-files.js';
 import { type GivenModule, moduleOf } from './wasm-module.js';
-import { callLimitsOf, moduleLimitsOf, type OwnLimits, ownLimitsOf, type WasmConfig } from './wasm-options.js';
+import {
+  callLimitsOf,
+  grantsOf,
+  moduleLimitsOf,
+  type OwnLimits,
+  ownLimitsOf,
+  type WasmConfig,
+} from './wasm-options.js';
 
 export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
@@ -20,6 +28,7 @@ export interface WasmRecord extends InstalledRecord {
   readonly manifest?: PluginManifest;
   readonly arities?: Readonly<Record<string, number>>;
   readonly limits?: OwnLimits;
+  readonly wasi?: WasiGrants;
   /** Checksum of the file of the data folder that it was made of. */
   readonly ofFolder?: string;
 }
@@ -35,6 +44,8 @@ export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
   readonly file: string;
   /** What it may take. */
   readonly limits: Required<OwnLimits>;
+  /** What it is given of the machine. */
+  readonly wasi: WasiGrants;
 }
 
 /** A module of a record that data planes can load. */
@@ -76,7 +87,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   /** What a plugin is made of and what it may take. */
   describe(name: string): Promise<DescribedWasmPlugin> {
     return inContext(`describe ${this.kind} error`, async () => {
-      const { folder, file, functions, limits = {} } = this.get(name);
+      const { folder, file, functions, limits = {}, wasi = {} } = this.get(name);
       const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
       const { describeModule } = await import('../plugins/wasm/describe.js');
       const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
@@ -87,6 +98,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
         file,
         ...describeModule(bytes),
         limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
+        wasi: maskByName(wasi) as WasiGrants,
       };
     });
   }
@@ -111,6 +123,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 
   protected override async read(name: string, body: Body): Promise<WasmRecord> {
     const limits = ownLimitsOf(body, this.#config);
+    const wasi = grantsOf(body);
     const { maxModuleBytes, prepareTimeout } = this.#config;
     const own = this.#ofFolder.get(body);
     const given: GivenModule =
@@ -131,8 +144,15 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       await writeFile(join(path, `${name}.wasm`), beside === undefined ? bytes : withManifest(bytes, beside));
       await writeFile(join(path, `${name}.metered.wasm`), ready);
     });
-    const more = own === undefined ? {} : { ofFolder: own.checksum };
-    return { file, functions, manifest, folder, ...(Object.keys(limits).length === 0 ? {} : { limits }), ...more };
+    return {
+      file,
+      functions,
+      manifest,
+      folder,
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+      ...(wasi === undefined ? {} : { wasi }),
+      ...(own === undefined ? {} : { ofFolder: own.checksum }),
+    };
   }
 
   /** Rules that run go on with a new module from their next batch on, and fail without one. */
@@ -157,12 +177,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return { name: entry, owner, number, code, entry, isAggregate: known?.aggregate !== undefined, args };
   }
 
-  #readyOf(name: string, { folder, manifest, limits = {} }: WasmRecord): Ready {
+  #readyOf(name: string, { folder, manifest, limits = {}, wasi }: WasmRecord): Ready {
     const known = this.#ready.get(name);
     if (known?.folder === folder) return known;
     const path = this.#pathOf(name, folder, 'metered.wasm');
     const calls = callLimitsOf(limits, this.#config);
-    const code = { kind: 'wasm', name, version: ++this.#versions, path, manifest, limits: calls } as const;
+    const code = { kind: 'wasm', name, version: ++this.#versions, path, manifest, limits: calls, wasi } as const;
     const made: Ready = { folder, code };
     this.#ready.set(name, made);
     return made;
@@ -172,9 +192,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return functions;
   }
 
-  protected override async requestOf(name: string, { folder, limits }: WasmRecord): Promise<Record<string, unknown>> {
+  protected override async requestOf(
+    name: string,
+    { folder, limits, wasi }: WasmRecord,
+  ): Promise<Record<string, unknown>> {
     const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-    return { name, bytecode: bytes.toString('base64'), ...(limits === undefined ? {} : { limits }) };
+    return { name, bytecode: bytes.toString('base64'), ...(limits && { limits }), ...(wasi && { wasi }) };
   }
 
   #pathOf(name: string, folder: string, ending: string): string {

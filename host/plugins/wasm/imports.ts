@@ -1,9 +1,13 @@
-/** What modules of users may import: what the run time of AssemblyScript asks for, and nothing of this machine. */
+/** What modules of users may import: what the run time of AssemblyScript asks for, and a system without a machine (wasi.ts). */
 import type { CodeHost, WasmCode } from '../define.js';
 import type { ModuleShape } from './binary/inspect.js';
+import { type Wasi, wasiImports, wasiModule } from './wasi.js';
 
 /** Names of what a module may import, by the module that they are asked of. */
-const known: Readonly<Record<string, ReadonlySet<string>>> = { env: new Set(['abort', 'trace', 'seed']) };
+const known: Readonly<Record<string, ReadonlySet<string>>> = {
+  env: new Set(['abort', 'trace', 'seed']),
+  [wasiModule]: wasiImports,
+};
 
 /** What a module asks for and nobody gives: `env.read`. */
 export function unknownImports({ imports }: ModuleShape): string[] {
@@ -12,7 +16,7 @@ export function unknownImports({ imports }: ModuleShape): string[] {
     .map(({ module, name }) => `${module}.${name}`);
 }
 
-export function importsOf({ name }: WasmCode, host: CodeHost): Record<string, Record<string, unknown>> {
+export function importsOf({ name }: WasmCode, host: CodeHost, wasi: Wasi): Record<string, Record<string, unknown>> {
   return {
     env: {
       // Texts lie in the memory of the module in a form of its own.
@@ -23,5 +27,6 @@ export function importsOf({ name }: WasmCode, host: CodeHost): Record<string, Re
       // Without a source of chance a module is the same in each run.
       seed: () => 0,
     },
+    [wasiModule]: wasi.imports,
   };
 }

@@ -8,11 +8,12 @@ import { reasonOf } from '../../base/errors.js';
 import type { CallLimits, CodeHost, LoadedCode, WasmCode } from '../define.js';
 import { inspect } from './binary/inspect.js';
 import { noLimits } from './binary/limits.js';
-import { fuelExport, startExport } from './binary/meter.js';
+import { fuelExport } from './binary/meter.js';
 import { type PureFunction, pureFunctions } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
 import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
 import { importsOf } from './imports.js';
+import { startsOf, Wasi, WasiExit } from './wasi.js';
 
 /** Resolves with a module that is ready to be called. `path` is what `meter` made of it. */
 export async function loadModule(code: WasmCode, host: CodeHost): Promise<LoadedCode> {
@@ -141,14 +142,24 @@ class LoadedModule implements LoadedCode {
   }
 
   #open(): Instance {
-    const { exports } = new WebAssembly.Instance(this.module, importsOf(this.code, this.host));
-    const instance = { exports, fuel: exports[fuelExport] as { value: bigint } };
-    const start = exports[startExport];
-    if (typeof start === 'function') {
+    const wasi = new Wasi(
+      {
+        name: this.code.name,
+        memory: () => instance.exports.memory as WebAssembly.Memory,
+        fuel: () => instance.fuel,
+      },
+      this.code.wasi ?? {},
+      this.host,
+    );
+    const { exports } = new WebAssembly.Instance(this.module, importsOf(this.code, this.host, wasi));
+    const instance: Instance = { exports, fuel: exports[fuelExport] as { value: bigint } };
+    for (const name of startsOf(exports)) {
       instance.fuel.value = this.limits.batchFuel;
       try {
-        (start as () => void)();
+        (exports[name] as () => void)();
       } catch (error) {
+        // A program that ends by itself has made its functions ready.
+        if (error instanceof WasiExit && error.code === 0) continue;
         const reason = instance.fuel.value < 0n ? 'it took more fuel than it may' : reasonOf(error);
         throw new Error(`wasm plugin ${this.code.name}: the start function failed: ${reason}`);
       }
