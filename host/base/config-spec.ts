@@ -311,7 +311,7 @@ const plugin = {
       maxExports: field.int().min(1).max(100_000).default(10_000).doc('Exports of a module'),
       prepareTimeout: field
         .duration()
-        .min(100)
+        .min(1)
         .default(30_000)
         .doc('How long checking and rewriting a module may take when it is installed'),
       callFuel: field
