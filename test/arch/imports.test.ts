@@ -303,7 +303,8 @@ test('only kernels touch WebAssembly memory', () => {
   // Modules of users are instances of their own; what they get of the kernel's memory goes through wrappers.
   const ofUsers = 'host/plugins/wasm/';
   const wrong = filesIn('host').filter(
-    (file) => !file.startsWith(ofUsers) && /WebAssembly\.(Memory|Instance)/.test(readFileSync(join(root, file), 'utf8')),
+    (file) =>
+      !file.startsWith(ofUsers) && /WebAssembly\.(Memory|Instance)/.test(readFileSync(join(root, file), 'utf8')),
   );
   assert.equal(wrong, []);
 });
