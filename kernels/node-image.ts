@@ -8,6 +8,7 @@ import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } fr
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
 import { encodeKeyedTable, encodeLookup } from './lookup-spec.js';
+import { isBatch } from './output-plan.js';
 import { encodeOutput } from './output-spec.js';
 import { encodeProgram, relocateColumns, relocateOperand, startedAt } from './program.js';
 import { encodeDedup, encodeEventTime, encodeSort, encodeWindow } from './window-spec.js';
@@ -77,7 +78,7 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
         program: program(plan.program),
         spec: encodeOutput(linkOutput(plan.output, operand)),
         sendsErrors,
-        isShareable: plan.output.batchSize <= 1 && plan.output.lingerMs === 0,
+        isShareable: !isBatch(plan.output),
       };
     case 'window':
       return {
@@ -248,8 +249,12 @@ function linkTriggers(window: WindowPlan, operand: (value: Operand) => Operand):
 }
 
 function linkOutput(output: OutputPlan, operand: (value: Operand) => Operand): OutputPlan {
-  const { shape, head } = output;
-  const linked = head === undefined ? output : { ...output, head: operand(head) };
+  const { shape, head, empty } = output;
+  const linked = {
+    ...output,
+    ...(head === undefined ? {} : { head: operand(head) }),
+    ...(empty === undefined ? {} : { empty: operand(empty) }),
+  };
   if (shape.kind === 'object') return { ...linked, shape: { kind: 'object', operand: operand(shape.operand) } };
   const fields = shape.fields.map((field) => ({ ...field, operand: operand(field.operand) }));
   return { ...linked, shape: { kind: 'fields', fields } };

@@ -35,16 +35,28 @@ export interface OutputPlan {
   head?: Operand;
   /** One message for each row instead of an array. */
   sendSingle: boolean;
+  /** Of json without sendSingle: of each message its first row alone is sent, not in a list; heads have all rows. */
+  firstOnly?: boolean;
   /** Computed nulls are sent as null instead of being left out. */
   sendNil: boolean;
-  /** Rows without members are not sent (only with sendSingle). */
+  /** Messages without rows are not sent, with sendSingle rows without members. */
   omitIfEmpty: boolean;
+  /** For omitIfEmpty: null, or an object without members, for rows that are left out whatever is written of them. */
+  empty?: Operand;
   /** An error takes the place of a failed row or message. */
   sendError: boolean;
-  /** Rows gathered into one message before it is sent; 0 or 1: none. */
+  /** Messages gathered into one before it is sent, see `isBatch`; 0: no limit. */
   batchSize: number;
-  /** Longest wait of a gathered row, ms; 0: no limit. */
+  /** Longest wait of a gathered message, ms; 0: no limit. */
   lingerMs: number;
   /** lines: a line feed after each message. messages: the ends of the messages are reported beside the bytes. */
   framing: 'lines' | 'messages';
+}
+
+/**
+ * Messages are gathered: what is sent is the list of them, with sendSingle of rows, otherwise of lists of rows. Formats other than
+ * JSON have no lists in lists, there the rows of all messages follow each other.
+ */
+export function isBatch({ batchSize, lingerMs }: Pick<OutputPlan, 'batchSize' | 'lingerMs'>): boolean {
+  return batchSize > 0 || lingerMs > 0;
 }

@@ -11,6 +11,7 @@ import {
 } from './gen/layouts.js';
 import type { OutputPlan } from './ir.js';
 import { put } from './layout.js';
+import { isBatch } from './output-plan.js';
 
 /** Bytes that may be read behind a name. */
 const padding = 16;
@@ -34,7 +35,9 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
       (output.sendSingle ? EncodeFlag.single : 0) |
       (output.omitIfEmpty ? EncodeFlag.omitEmpty : 0) |
       (output.sendError ? EncodeFlag.sendError : 0) |
-      (output.header === true ? EncodeFlag.header : 0),
+      (output.header === true ? EncodeFlag.header : 0) |
+      (isBatch(output) ? EncodeFlag.batch : 0) |
+      (output.firstOnly === true ? EncodeFlag.first : 0),
     framing: OutputFraming[output.framing],
     fields: fields.length,
     batchSize: output.batchSize,
@@ -43,6 +46,7 @@ export function encodeOutput(output: OutputPlan): Uint8Array {
     operand: output.shape.kind === 'object' ? output.shape.operand : 0,
     delimiter: delimiterAt,
     head: output.head ?? operandNone,
+    empty: output.empty ?? operandNone,
   });
 
   view.setUint32(delimiterAt, delimiter.length, true);

@@ -4,14 +4,14 @@
 // `rowWrite` then work from the table alone.
 import * as ctx from './context';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
-import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, Tag, lenOf, offOf } from '../mem/layout';
+import { COL_HAS_RAW, COL_RAW, COL_UNIFORM, OPERAND_NONE, Tag, lenOf, offOf } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { jsonSizeBound, jsonWriteF64, jsonWriteI64, jsonWriteString, jsonWriteValue } from '../json/write';
 import { fail, failNotFinite, failNotObject } from './failure';
 import { rowsSize, rowsWrite } from '../json/binary-form';
 import { isTextFormat, textBound, textPrepare, textWrite } from './encode-text';
 import {
-  ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
+  ENCODE_EMPTY, ENCODE_FIELDS, ENCODE_FIELD_NAME_LEN, ENCODE_FIELD_NAME_OFF, ENCODE_FIELD_OPERAND, ENCODE_FIELD_RULE, ENCODE_FIELD_SIZE_OF,
   ENCODE_FORMAT, ENCODE_LITERALS, ENCODE_OPERAND, ENCODE_SHAPE, ENCODE_SIZE_OF, NullRule, OutputFormat, OutputShape,
 } from '../gen/flow-layouts';
 
@@ -63,6 +63,9 @@ let isJson: bool = true;
 /** A format of flow/encode-text.ts, which puts rows together by itself. */
 export let isText: bool = false;
 let fixedBound: u32 = 0;
+/** Says which rows `omitIfEmpty` leaves out. */
+let emptyOperand: u32 = OPERAND_NONE;
+let emptyProgram: usize = 0;
 /** First entry whose room is computed for each row, 0 none. */
 let variable: usize = 0;
 
@@ -72,6 +75,8 @@ export function rowsPrepare(spec: usize, program: usize): bool {
   isObject = load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
   isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   isText = isTextFormat(load<u8>(spec, ENCODE_FORMAT));
+  emptyOperand = load<u32>(spec, ENCODE_EMPTY);
+  emptyProgram = program;
   if (isText) {
     textPrepare(spec, program);
     isObject = true;
@@ -343,8 +348,23 @@ function writeFieldsBinary(to: usize, row: u32): usize {
   store<u32>(to, count, 1);
 }
 
-/** True when the row at `from` … `end`, as written, has no members. */
-export function rowIsEmpty(from: usize, end: usize): bool {
+/**
+ * True when `omitIfEmpty` leaves the row out, which stands at `from` … `end` as it is written: by what the spec names for that
+ * if it does, otherwise when it has no members and is sent by itself.
+ */
+export function rowIsOmitted(row: u32, from: usize, end: usize, isSingle: bool): bool {
+  if (emptyOperand != OPERAND_NONE) {
+    const i = row * strideOf(emptyOperand);
+    const tag = load<u8>(tagsOf(emptyProgram, emptyOperand) + i);
+    if (tag <= Tag.NULL) return true;
+    if (tag == Tag.OBJECT) return lenOf(load<u64>(valsOf(emptyProgram, emptyOperand) + (<usize>i << 3))) == 0;
+  }
+  if (!isSingle) return false;
   if (isText) return end == from;
   return isJson ? end - from == 2 : end - from == ROWS_HEAD && load<u32>(from, 1) == 0;
+}
+
+/** True when the row is a list (dataField). */
+export function rowIsList(row: u32): bool {
+  return isObject && load<u8>(<usize>load<u32>(table, ENTRY_TAGS) + row * load<u32>(table, ENTRY_STRIDE)) == Tag.ARRAY;
 }

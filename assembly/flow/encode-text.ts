@@ -40,6 +40,12 @@ let isComplete: bool = false;
   return format >= OutputFormat.DELIMITED;
 }
 
+/** Each row is a message by itself; otherwise the rows of a message, or of a batch, are written as one. */
+// @ts-ignore: decorator
+@inline export function isApart(flags: u32): bool {
+  return (flags & (EncodeFlag.SINGLE | EncodeFlag.BATCH)) == EncodeFlag.SINGLE;
+}
+
 /** True for nodes whose rows have the columns of the first one that they wrote. */
 export function keepsNames(spec: usize): bool {
   return load<u8>(spec, ENCODE_FORMAT) == OutputFormat.DELIMITED && load<u8>(spec, ENCODE_SHAPE) == OutputShape.OBJECT;
@@ -83,7 +89,7 @@ function failWith(error: u64): bool {
 }
 
 function putRow(row: u32): bool {
-  const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
+  const isSingle = isApart(load<u8>(spec, ENCODE_FLAGS));
   if (load<u8>(spec, ENCODE_SHAPE) != OutputShape.OBJECT) {
     if (format == OutputFormat.FORM) return isSingle ? putFormFields(row) : failList();
     if (!isSingle && isFirst && hasHeader()) putHeaderFields();

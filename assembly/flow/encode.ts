@@ -7,12 +7,13 @@ import {
   N_FLAGS, N_OUT, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, joinTally,
 } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails,
-  rowIsEmpty, rowWrite, rowWriteHead, rowsPrepare,
+  ENCODE_FLAGS, ENCODE_FORMAT, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowFails, rowIsOmitted, rowWrite,
+  rowWriteHead, rowsPrepare,
 } from './encode-row';
 import {
-  STATE_SIZE, gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherRows, isLost, loseMessage, namesDrop, placeNames,
+  gatherBegin, gatherEnd, gatherFlush, gatherFree, gatherRows, isBatch, isLost, loseMessage, namesDrop, placeNames,
 } from './gather';
+import { STATE_SIZE } from './gather-buffer';
 import { gatherLoad, gatherSave } from './gather-save';
 import { keepsNames } from './encode-text';
 import { Operator, Signal } from './operator';
@@ -43,14 +44,7 @@ export function encodeOperator(operator: Operator): void {
 /** True when rows are gathered: those of messages, and such as wait for others. */
 // @ts-ignore: decorator
 @inline function gathers(node: usize, spec: usize): bool {
-  return (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0 || gathersRows(spec);
-}
-
-/** True when rows that are messages wait for others. */
-// @ts-ignore: decorator
-@inline function gathersRows(spec: usize): bool {
-  if (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) return false;
-  return load<u32>(spec, ENCODE_BATCH_SIZE) > 1 || load<f64>(spec, ENCODE_LINGER) > 0;
+  return (load<u32>(node, N_FLAGS) & NodeFlag.MESSAGES) != 0 || isBatch(load<u8>(spec, ENCODE_FLAGS));
 }
 
 /** Makes the state of an encode node; false when memory is exhausted. */
@@ -120,7 +114,7 @@ function encodePushEach(node: usize): void {
     return;
   }
   headPrepare(spec, program);
-  if (gathersRows(spec)) gatherRows(node, spec, <usize>load<u32>(node, N_STATE), false);
+  if (isBatch(load<u8>(spec, ENCODE_FLAGS))) gatherRows(node, spec, <usize>load<u32>(node, N_STATE), false);
   else writeRows(node, spec);
 }
 
@@ -166,6 +160,7 @@ function countRows(node: usize, spec: usize): void {
 function writeRows(node: usize, spec: usize): void {
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isSingle = (flags & EncodeFlag.SINGLE) != 0;
+  const isBare = (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0;
   const omitsEmpty = isSingle && (flags & EncodeFlag.OMIT_EMPTY) != 0;
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
   const hasEnds = !isLines(spec);
@@ -204,7 +199,7 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
     }
     const from = hasHead ? writeHead(p, row, isSingle) : p;
-    const end = from ? writeMessage(from, row, isSingle, isJson) : 0;
+    const end = from ? writeMessage(from, row, isBare, isJson) : 0;
     if (!end) {
       outClose(p, messagesOf(rows), rows);
       total += rows;
@@ -214,7 +209,7 @@ function writeRows(node: usize, spec: usize): void {
       p = outOpen(node, hasEnds);
       continue;
     }
-    if (omitsEmpty && rowIsEmpty(from, end)) continue;
+    if (omitsEmpty && rowIsOmitted(row, from, end, true)) continue;
     if (hasHead) outEnd(from);
     p = end;
     rows++;
@@ -243,8 +238,8 @@ function writeHead(to: usize, row: u32, isSingle: bool): usize {
 
 /** Writes one row as a message, without line feed; returns its end or 0 when the row fails. */
 // @ts-ignore: decorator
-@inline function writeMessage(to: usize, row: u32, isSingle: bool, isJson: bool): usize {
-  if (isSingle || isText) return rowWrite(to, row);
+@inline function writeMessage(to: usize, row: u32, isBare: bool, isJson: bool): usize {
+  if (isBare || isText) return rowWrite(to, row);
   if (!isJson) {
     rowWriteHead(to, Tag.ARRAY, 1);
     return rowWrite(to + ROWS_HEAD, row);
@@ -265,13 +260,13 @@ function writeLongRow(node: usize, spec: usize, row: u32, need: u64): u32 {
   let end: usize = 0;
   if (aside) {
     if (hasHead) from = writeHead(aside, row, isSingle);
-    if (from) end = writeMessage(from, row, isSingle, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
+    if (from) end = writeMessage(from, row, (flags & (EncodeFlag.SINGLE | EncodeFlag.FIRST)) != 0, load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON);
   } else failNoMemory();
   let sent: u32 = 0;
   if (!end) {
     addException(node, failOff, failLen, 1);
     sendFailure(node, spec);
-  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end))) {
+  } else if (!(isSingle && flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end, true))) {
     handOut(node, spec, aside, from, end);
     sent = 1;
   }

@@ -2,23 +2,26 @@
 import { LoadFault } from '../gen/state-layouts';
 import { readFail, readFails, readLength, readRaw, readU32, readVersion } from '../state/reader';
 import { writeBytes, writeU32, writeVersion } from '../state/writer';
-import { ENCODE_FLAGS, ENCODE_FORMAT, EncodeFlag } from './encode-row';
-import { areNames, isTextFormat, keepsNames, namesNew } from './encode-text';
+import { ENCODE_FLAGS, ENCODE_FORMAT } from './encode-row';
+import { areNames, isApart, isTextFormat, keepsNames, namesNew } from './encode-text';
+import { enlist, namesDrop } from './gather';
 import {
-  GATHER_BUF, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_HEADS, GATHER_HEADS_LEN, GATHER_LEN, GATHER_NAMES, GATHER_ROWS, addEnd,
-  enlist, namesDrop, reserve,
-} from './gather';
+  GATHER_BUF, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_HEADS, GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LEN, GATHER_NAMES,
+  GATHER_ROWS, GATHER_TAKEN, addEnd, reserve,
+} from './gather-buffer';
 import { headsOf } from './head';
 import { N_SPEC, N_STATE, accountOf } from './node';
 import { isLines } from './send';
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /** Saves what was gathered, and the names of the columns. */
 export function gatherSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   writeVersion(VERSION);
   writeU32(load<u32>(state, GATHER_ROWS));
+  writeU32(load<u32>(state, GATHER_ITEMS));
+  writeU32(load<u32>(state, GATHER_TAKEN));
   writeBytes(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_LEN));
   const ends = load<u32>(state, GATHER_ENDS_LEN);
   writeU32(ends);
@@ -39,6 +42,8 @@ export function gatherLoad(node: usize): bool {
   const state = <usize>load<u32>(node, N_STATE);
   const spec = <usize>load<u32>(node, N_SPEC);
   const rows = readU32();
+  const items = readU32();
+  const taken = readU32();
   const len = readLength();
   if (readFails()) return false;
   if (!reserve(node, state, len)) {
@@ -53,14 +58,16 @@ export function gatherLoad(node: usize): bool {
     if (!addEnd(node, state, <u32>end)) readFail(LoadFault.MEMORY);
   }
   // Each row of these is a message, which ends somewhere in the bytes.
-  const hasEnds = !isLines(spec) && (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (end > len || ends != (hasEnds ? (headsOf(spec) ? rows << 1 : rows) : 0) || (rows && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
+  const hasEnds = !isLines(spec) && isApart(load<u8>(spec, ENCODE_FLAGS));
+  if (end > len || ends != (hasEnds ? (headsOf(spec) ? rows << 1 : rows) : 0) || ((rows || items) && !len && !isTextFormat(load<u8>(spec, ENCODE_FORMAT)))) {
     readFail(LoadFault.DAMAGED);
   }
   if (readFails() || !loadNames(node, spec, state) || !loadHeads(node, spec, state, rows)) return false;
   store<u32>(state, len, GATHER_LEN);
   store<u32>(state, rows, GATHER_ROWS);
-  if (rows) enlist(node, state);
+  store<u32>(state, items, GATHER_ITEMS);
+  store<u32>(state, taken, GATHER_TAKEN);
+  if (items) enlist(node, state);
   return true;
 }
 
@@ -86,7 +93,7 @@ function loadNames(node: usize, spec: usize, state: usize): bool {
 function loadHeads(node: usize, spec: usize, state: usize, rows: u32): bool {
   const len = readLength();
   if (readFails()) return false;
-  const hasHeads = headsOf(spec) && rows && !(load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE);
+  const hasHeads = headsOf(spec) && rows && !isApart(load<u8>(spec, ENCODE_FLAGS));
   if ((len != 0) != hasHeads) readFail(LoadFault.DAMAGED);
   else if (len && !reserve(node, state + GATHER_HEADS, len)) readFail(LoadFault.MEMORY);
   if (readFails()) return false;

@@ -3,65 +3,47 @@
 // an error is sent in their place; and the nodes below one window get its rows batch by batch in turn, so that their messages
 // would mix in the output.
 //
-//   state (only of nodes that gather or keep the names of columns, 80 bytes)
-//   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
-//                                           separator before it
-//   12   rows u32
-//   16   ends u32, 20 endsCap u32, 24 endsLen u32     ends of the messages, with sendSingle
-//   28   failOff u32, 32 failLen u32        why the message under way is lost, 0 if it is not
-//   36   markLen u32, 40 markRows u32, 44 markEnds u32   where the message under way begins
-//   48   sent u32            times that the buffer was sent
-//   52   place u32           address of the word that names the node, 0 while it is in no list
-//   56   next u32            the node after it there
-//   60   names u32           columns of delimited rows (flow/encode-text.ts), 0 none
-//   64   heads u32, 68 headsCap u32, 72 headsLen u32, 76 markHeads u32   without sendSingle: the rows as JSON, a comma before
-//                            each (flow/head.ts)
+// A batch (`batchSize`, `lingerInterval`) is a list of messages: with sendSingle of rows, otherwise of the lists of rows that
+// would be sent one by one. Its size counts messages, those among them that failed or were left out as empty. In formats other
+// than JSON there are no lists in lists, a batch has the rows of all its messages.
 //
-// Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
+// What a node keeps is told in flow/gather-buffer.ts. Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
 import * as ctx from './context';
 import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound, rowIsEmpty,
-  rowWrite, rowWriteHead,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound,
+  rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
 } from './encode-row';
-import { isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
+import { isApart, isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
+import {
+  GATHER_BUF, GATHER_CAP, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_FAIL_LEN, GATHER_FAIL_OFF, GATHER_HEADS, GATHER_HEADS_CAP,
+  GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LAST_HEAD, GATHER_LEN, GATHER_MARK_ENDS, GATHER_MARK_HEADS, GATHER_MARK_ITEMS,
+  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_NEXT, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN,
+  KEEP_BUFFER, STATE_SIZE, addEnd, dropBuffers, reserve,
+} from './gather-buffer';
 import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff } from './failure';
-import { alloc, free, roundedSize } from '../mem/alloc';
+import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 
-export const STATE_SIZE: u32 = 80;
-export const GATHER_BUF: usize = 0;
-const GATHER_CAP: usize = 4;
-export const GATHER_LEN: usize = 8;
-export const GATHER_ROWS: usize = 12;
-export const GATHER_ENDS: usize = 16;
-const GATHER_ENDS_CAP: usize = 20;
-export const GATHER_ENDS_LEN: usize = 24;
-const GATHER_FAIL_OFF: usize = 28;
-const GATHER_FAIL_LEN: usize = 32;
-const GATHER_MARK_LEN: usize = 36;
-const GATHER_MARK_ROWS: usize = 40;
-const GATHER_MARK_ENDS: usize = 44;
-const GATHER_SENT: usize = 48;
-const GATHER_PLACE: usize = 52;
-const GATHER_NEXT: usize = 56;
-export const GATHER_NAMES: usize = 60;
-export const GATHER_HEADS: usize = 64;
-const GATHER_HEADS_CAP: usize = 68;
-export const GATHER_HEADS_LEN: usize = 72;
-const GATHER_MARK_HEADS: usize = 76;
-
-const FIRST_BUFFER: u32 = 1024;
-/** A buffer above this size is freed when its content is sent: most messages are far smaller. */
-const KEEP_BUFFER: u32 = 16384;
 /** Messages above this size are handed out where they stand instead of being copied. */
 const COPY_MAX: u32 = 131072;
-/** Room for the closing bracket and the line feed. */
-const TAIL: u32 = 2;
+
+/** Rows are gathered for a batch. */
+// @ts-ignore: decorator
+@inline export function isBatch(flags: u32): bool {
+  return (flags & EncodeFlag.BATCH) != 0;
+}
+
+/** The rows of each message are a list in the list that a batch is. */
+// @ts-ignore: decorator
+@inline function isNested(spec: usize, flags: u32): bool {
+  const ofLists = EncodeFlag.SINGLE | EncodeFlag.BATCH | EncodeFlag.FIRST;
+  return (flags & ofLists) == EncodeFlag.BATCH && load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
+}
 
 /** True when the message under way is lost already. */
 // @ts-ignore: decorator
@@ -80,6 +62,7 @@ function mark(state: usize): void {
   store<u32>(state, load<u32>(state, GATHER_ROWS), GATHER_MARK_ROWS);
   store<u32>(state, load<u32>(state, GATHER_ENDS_LEN), GATHER_MARK_ENDS);
   store<u32>(state, load<u32>(state, GATHER_HEADS_LEN), GATHER_MARK_HEADS);
+  store<u32>(state, load<u32>(state, GATHER_ITEMS), GATHER_MARK_ITEMS);
 }
 
 function rewind(state: usize): void {
@@ -87,6 +70,7 @@ function rewind(state: usize): void {
   store<u32>(state, load<u32>(state, GATHER_MARK_ROWS), GATHER_ROWS);
   store<u32>(state, load<u32>(state, GATHER_MARK_ENDS), GATHER_ENDS_LEN);
   store<u32>(state, load<u32>(state, GATHER_MARK_HEADS), GATHER_HEADS_LEN);
+  store<u32>(state, load<u32>(state, GATHER_MARK_ITEMS), GATHER_ITEMS);
 }
 
 /** The message under way is replaced by the reason in flow/failure.ts. */
@@ -101,15 +85,15 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
-  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     let isDone = false;
+    if (!isMessage) mark(state);
     if (rowErrors && tagAt(rowErrors, row) == Tag.ERROR) {
       const text = valAt(rowErrors, row);
       fail(offOf(text), lenOf(text));
     } else {
-      isDone = gather(node, spec, state, row);
+      isDone = gather(node, spec, state, row) && (isMessage || endItem(node, spec, state));
       if (!isDone) addException(node, failOff, failLen, 1);
     }
     if (!isDone) {
@@ -117,16 +101,55 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
         loseMessage(node, state);
         return;
       }
+      rewind(state);
       sendFailure(node, spec);
-    } else if (!isMessage) afterRow(node, spec, state, batchSize);
+    }
+    if (!isMessage) afterItem(node, spec, state, isDone);
   }
 }
 
-// @ts-ignore: decorator
-@inline function afterRow(node: usize, spec: usize, state: usize, batchSize: u32): void {
-  const rows = load<u32>(state, GATHER_ROWS);
-  if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
-  else if (rows == 1) batchBegins(node, spec, state);
+/** A message of a batch is complete: closes its list. False when there is no memory for that. */
+function endItem(node: usize, spec: usize, state: usize): bool {
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  const hasRows = load<u32>(state, GATHER_ROWS) != load<u32>(state, GATHER_MARK_ROWS);
+  const closes = isNested(spec, flags) && (hasRows || !(flags & EncodeFlag.OMIT_EMPTY));
+  if (closes && !reserve(node, state, 4)) {
+    failNoMemory();
+    return false;
+  }
+  if (hasRows) keepHeads(state, flags);
+  if (!closes) return true;
+  let at = <usize>load<u32>(state, GATHER_BUF) + load<u32>(state, GATHER_LEN);
+  if (!hasRows) {
+    store<u16>(at, 0x5b2c);
+    at += 2;
+  }
+  store<u8>(at++, 0x5d);
+  store<u32>(state, <u32>(at - load<u32>(state, GATHER_BUF)), GATHER_LEN);
+  store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
+  return true;
+}
+
+/** Templates of a batch see its last message: with sendSingle its last row. */
+function keepHeads(state: usize, flags: u32): void {
+  const len = load<u32>(state, GATHER_HEADS_LEN);
+  const from = flags & EncodeFlag.SINGLE ? load<u32>(state, GATHER_LAST_HEAD) : load<u32>(state, GATHER_MARK_HEADS);
+  if (!from || !len) return;
+  const heads = <usize>load<u32>(state, GATHER_HEADS);
+  memory.copy(heads, heads + from, len - from);
+  store<u32>(state, len - from, GATHER_HEADS_LEN);
+}
+
+/** Sends the batch when it is full. Errors are messages of it where they are sent. */
+function afterItem(node: usize, spec: usize, state: usize, isDone: bool): void {
+  if (isDone || load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SEND_ERROR) {
+    store<u32>(state, load<u32>(state, GATHER_TAKEN) + 1, GATHER_TAKEN);
+  }
+  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
+  if (batchSize && load<u32>(state, GATHER_TAKEN) >= batchSize) {
+    if (load<u32>(state, GATHER_ITEMS)) commit(node, spec, state);
+    store<u32>(state, 0, GATHER_TAKEN);
+  } else if (load<u32>(state, GATHER_ITEMS) && !load<u32>(state, GATHER_PLACE)) batchBegins(node, spec, state);
 }
 
 /** Rows are held from now on, after a message or a row that is none. */
@@ -172,8 +195,10 @@ export function gatheringNext(node: usize): usize {
 function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const flags = load<u8>(spec, ENCODE_FLAGS);
   const isJson = load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON;
-  const isFirst = (flags & EncodeFlag.SINGLE) != 0 || load<u32>(state, GATHER_ROWS) == 0;
+  const rows = load<u32>(state, GATHER_ROWS);
+  const isFirst = isApart(flags) || rows == 0;
   if (isText) placeNames(node, state, row, isFirst);
+  if (flags & EncodeFlag.FIRST && rows != load<u32>(state, GATHER_MARK_ROWS)) return !hasHead || addHead(node, state, row);
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
@@ -184,7 +209,7 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   const ends = load<u32>(state, GATHER_ENDS_LEN);
   const at = <usize>load<u32>(state, GATHER_BUF) + len;
   let from = at;
-  if (flags & EncodeFlag.SINGLE) {
+  if (isApart(flags)) {
     if (hasHead) {
       from = headWrite(at, row);
       if (!from) return false;
@@ -192,13 +217,16 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   } else {
     if (isText) {
       if (!isFirst) store<u8>(from++, 0x0a);
-    } else if (isJson) store<u8>(from++, 0x2c);
-    else if (!len) from += ROWS_HEAD;
+    } else if (isJson) {
+      store<u8>(from++, 0x2c);
+      if (isNested(spec, flags) && rows == load<u32>(state, GATHER_MARK_ROWS)) store<u8>(from++, 0x5b);
+    } else if (!len) from += ROWS_HEAD;
   }
   let end = rowWrite(from, row);
   if (!end) return false;
-  if (flags & EncodeFlag.SINGLE) {
-    if (flags & EncodeFlag.OMIT_EMPTY && rowIsEmpty(from, end)) return true;
+  if (flags & EncodeFlag.OMIT_EMPTY && rowIsOmitted(row, from, end, (flags & EncodeFlag.SINGLE) != 0)) return true;
+  let written: u32 = 1;
+  if (isApart(flags)) {
     if (isLines(spec)) store<u8>(end++, 0x0a);
     else {
       const buf = load<u32>(state, GATHER_BUF);
@@ -208,9 +236,18 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
         return false;
       }
     }
-  } else if (hasHead && !addHead(node, state, row)) return false;
+  } else {
+    if (hasHead && !addHead(node, state, row)) return false;
+    if (!isJson && !isText && rowIsList(row)) {
+      // Its rows are rows of the list that is written.
+      written = load<u32>(from, 1);
+      memory.copy(from, from + ROWS_HEAD, end - from - ROWS_HEAD);
+      end -= ROWS_HEAD;
+    }
+  }
   store<u32>(state, <u32>(end - at) + len, GATHER_LEN);
-  store<u32>(state, load<u32>(state, GATHER_ROWS) + 1, GATHER_ROWS);
+  store<u32>(state, rows + written, GATHER_ROWS);
+  if (!isNested(spec, flags)) store<u32>(state, load<u32>(state, GATHER_ITEMS) + 1, GATHER_ITEMS);
   return true;
 }
 
@@ -221,8 +258,7 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
 export function placeNames(node: usize, state: usize, row: u32, isFirst: bool): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   if (keepsNames(spec)) {
-    const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-    if (!isSingle && isFirst) namesDrop(node, state);
+    if (!isApart(load<u8>(spec, ENCODE_FLAGS)) && isFirst) namesDrop(node, state);
     if (!load<u32>(state, GATHER_NAMES)) store<u32>(state, <u32>namesOfRow(row, accountOf(node)), GATHER_NAMES);
   }
   textPlace(<usize>load<u32>(state, GATHER_NAMES), isFirst);
@@ -241,6 +277,7 @@ function addHead(node: usize, state: usize, row: u32): bool {
   }
   const heads = <usize>load<u32>(state, GATHER_HEADS);
   const at = heads + load<u32>(state, GATHER_HEADS_LEN);
+  store<u32>(state, load<u32>(state, GATHER_HEADS_LEN), GATHER_LAST_HEAD);
   store<u8>(at, 0x2c);
   const end = headWrite(at + 1, row);
   if (!end) return false;
@@ -248,75 +285,42 @@ function addHead(node: usize, state: usize, row: u32): bool {
   return true;
 }
 
-/** Makes room for `more` bytes and the end of the message behind what the buffer at {buf, cap, len} holds. */
-export function reserve(node: usize, state: usize, more: u64): bool {
-  const len = load<u32>(state, GATHER_LEN);
-  const cap = load<u32>(state, GATHER_CAP);
-  const need = more + len + TAIL;
-  if (need <= cap) return true;
-  const wanted = max<u64>(need, max<u64>(<u64>cap * 2, FIRST_BUFFER));
-  if (wanted > 0x7fffffff) return false;
-  const size = roundedSize(<u32>wanted);
-  const bigger = alloc(size, accountOf(node));
-  if (!bigger) return false;
-  memory.copy(bigger, <usize>load<u32>(state, GATHER_BUF), len);
-  free(<usize>load<u32>(state, GATHER_BUF), cap, accountOf(node));
-  store<u32>(state, <u32>bigger, GATHER_BUF);
-  store<u32>(state, size, GATHER_CAP);
-  return true;
-}
-
-export function addEnd(node: usize, state: usize, end: u32): bool {
-  const n = load<u32>(state, GATHER_ENDS_LEN);
-  const cap = load<u32>(state, GATHER_ENDS_CAP);
-  if (n == cap) {
-    const wanted = cap ? cap << 1 : 64;
-    const bigger = alloc(wanted << 2, accountOf(node));
-    if (!bigger) return false;
-    memory.copy(bigger, <usize>load<u32>(state, GATHER_ENDS), <usize>n << 2);
-    free(<usize>load<u32>(state, GATHER_ENDS), cap << 2, accountOf(node));
-    store<u32>(state, <u32>bigger, GATHER_ENDS);
-    store<u32>(state, wanted, GATHER_ENDS_CAP);
-  }
-  store<u32>(<usize>load<u32>(state, GATHER_ENDS) + (<usize>n << 2), end);
-  store<u32>(state, n + 1, GATHER_ENDS_LEN);
-  return true;
-}
-
 export function gatherEnd(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
+  const flags = load<u8>(spec, ENCODE_FLAGS);
   const ownOff = <usize>load<u32>(state, GATHER_FAIL_OFF);
-  if (ownOff || failedOff) {
+  let isDone = false;
+  if (ownOff) fail(ownOff, load<u32>(state, GATHER_FAIL_LEN));
+  else if (failedOff) fail(failedOff, failedLen);
+  else if (isBatch(flags)) {
+    isDone = endItem(node, spec, state);
+    if (!isDone) addException(node, failOff, failLen, 1);
+  } else {
+    if (load<u32>(state, GATHER_ROWS) || !(flags & EncodeFlag.OMIT_EMPTY)) commit(node, spec, state);
+    isDone = true;
+  }
+  if (!isDone) {
     rewind(state);
-    if (ownOff) fail(ownOff, load<u32>(state, GATHER_FAIL_LEN));
-    else fail(failedOff, failedLen);
     sendFailure(node, spec);
-    mark(state);
-    return;
   }
-  const batchSize = load<u32>(spec, ENCODE_BATCH_SIZE);
-  const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (isSingle || (batchSize <= 1 && load<f64>(spec, ENCODE_LINGER) == 0)) commit(node, spec, state);
-  else {
-    const rows = load<u32>(state, GATHER_ROWS);
-    if (batchSize > 1 && rows >= batchSize) commit(node, spec, state);
-    else if (rows && !load<u32>(state, GATHER_MARK_ROWS)) batchBegins(node, spec, state);
-  }
+  if (isBatch(flags)) afterItem(node, spec, state, isDone);
   mark(state);
 }
 
 /** Sends what was gathered, if anything. */
 export function gatherFlush(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
-  if (state && load<u32>(state, GATHER_ROWS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
+  if (!state) return;
+  if (load<u32>(state, GATHER_ITEMS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
+  store<u32>(state, 0, GATHER_TAKEN);
 }
 
-/** Number of the batch that the node gathers, from 1; 0 while it holds no rows. */
+/** Number of the batch that the node gathers, from 1; 0 while it holds nothing. */
 export function gatheredBatch(node: usize): u32 {
   const state = <usize>load<u32>(node, N_STATE);
-  return state && load<u32>(state, GATHER_ROWS) ? load<u32>(state, GATHER_SENT) + 1 : 0;
+  return state && load<u32>(state, GATHER_ITEMS) ? load<u32>(state, GATHER_SENT) + 1 : 0;
 }
 
 /** Sends the buffer as one message (an empty one is `[]`), or with sendSingle as the messages that it holds. */
@@ -324,14 +328,16 @@ function commit(node: usize, spec: usize, state: usize): void {
   clearDeadline(node);
   delist(state);
   const rows = load<u32>(state, GATHER_ROWS);
-  const isSingle = (load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) != 0;
-  if (isSingle && !rows) return;
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  const isSingle = isApart(flags);
+  if ((isSingle || flags & EncodeFlag.FIRST) && !rows) return;
   const isJoined = !isSingle && headsOf(spec);
   if (!isSingle && (!close(node, spec, state) || (isJoined && !joinHead(node, state)))) {
     failNoMemory();
     addException(node, failOff, failLen, max(rows, 1));
     dropBuffers(node, state);
     store<u32>(state, 0, GATHER_ROWS);
+    store<u32>(state, 0, GATHER_ITEMS);
     sendFailure(node, spec);
     return;
   }
@@ -348,6 +354,7 @@ function commit(node: usize, spec: usize, state: usize): void {
   store<u64>(node, load<u64>(node, N_OUT) + rows, N_OUT);
   store<u32>(state, 0, GATHER_LEN);
   store<u32>(state, 0, GATHER_ROWS);
+  store<u32>(state, 0, GATHER_ITEMS);
   store<u32>(state, 0, GATHER_ENDS_LEN);
   store<u32>(state, 0, GATHER_HEADS_LEN);
   store<u32>(state, load<u32>(state, GATHER_SENT) + 1, GATHER_SENT);
@@ -380,7 +387,10 @@ function close(node: usize, spec: usize, state: usize): bool {
     store<u32>(state, len, GATHER_LEN);
     return true;
   }
-  if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON) {
+  if ((load<u8>(spec, ENCODE_FLAGS) & (EncodeFlag.FIRST | EncodeFlag.BATCH)) == EncodeFlag.FIRST) {
+    // The comma before the only row goes.
+    if (len) memory.copy(buf, buf + 1, --len);
+  } else if (load<u8>(spec, ENCODE_FORMAT) == OutputFormat.JSON) {
     if (!len) len = 1;
     store<u8>(buf, 0x5b);
     store<u8>(buf + len++, 0x5d);
@@ -413,16 +423,4 @@ export function gatherFree(node: usize, state: usize): void {
   delist(state);
   dropBuffers(node, state);
   free(state, STATE_SIZE, accountOf(node));
-}
-
-function dropBuffers(node: usize, state: usize): void {
-  free(<usize>load<u32>(state, GATHER_BUF), load<u32>(state, GATHER_CAP), accountOf(node));
-  free(<usize>load<u32>(state, GATHER_ENDS), load<u32>(state, GATHER_ENDS_CAP) << 2, accountOf(node));
-  free(<usize>load<u32>(state, GATHER_HEADS), load<u32>(state, GATHER_HEADS_CAP), accountOf(node));
-  store<u64>(state, 0);
-  store<u64>(state, 0, GATHER_ENDS);
-  store<u64>(state, 0, GATHER_HEADS);
-  store<u32>(state, 0, GATHER_LEN);
-  store<u32>(state, 0, GATHER_ENDS_LEN);
-  store<u32>(state, 0, GATHER_HEADS_LEN);
 }

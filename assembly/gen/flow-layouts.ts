@@ -92,6 +92,8 @@ export namespace EncodeFlag {
   export const OMIT_EMPTY: u8 = 2;
   export const SEND_ERROR: u8 = 4;
   export const HEADER: u8 = 8;
+  export const BATCH: u8 = 16;
+  export const FIRST: u8 = 32;
 }
 
 /** What becomes of a field without a value. */
@@ -287,12 +289,13 @@ export const EXPAND_SIZE_OF: u32 = 16;
 //   2    flags u8   EncodeFlag
 //   3    framing u8   OutputFraming
 //   4    fields u32   count
-//   8    batchSize u32   rows of a gathered message
+//   8    batchSize u32   messages of a batch, 0 no limit
 //   12   literals u32   bytes of all names with their punctuation
 //   16   linger f64   longest wait for more rows, ms
 //   24   operand u32   object shape: the row
 //   28   delimiter u32   delimited: from the spec, length u32 and bytes
 //   32   head u32   operand: the row that is written as JSON before its message (flow/head.ts), none without
+//   36   empty u32   operand: null, missing or an object without members for rows that omitEmpty leaves out; none: by what is written
 export const ENCODE_SHAPE: usize = 0;
 export const ENCODE_FORMAT: usize = 1;
 export const ENCODE_FLAGS: usize = 2;
@@ -304,6 +307,7 @@ export const ENCODE_LINGER: usize = 16;
 export const ENCODE_OPERAND: usize = 24;
 export const ENCODE_DELIMITER: usize = 28;
 export const ENCODE_HEAD: usize = 32;
+export const ENCODE_EMPTY: usize = 36;
 export const ENCODE_SIZE_OF: u32 = 40;
 
 // encodeField, 16 bytes. A field of an encode node.

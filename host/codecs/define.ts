@@ -69,6 +69,8 @@ export interface EncodeContext {
   readonly framing: OutputPlan['framing'];
   /** Errors go out in the place of the messages. */
   readonly sendError: boolean;
+  /** What the kernel writes are lists of messages. */
+  readonly isBatch: boolean;
 }
 
 export interface Encoder {

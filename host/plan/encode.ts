@@ -33,9 +33,9 @@ export function outputsOf({ node, actions }: Root, rule: RuleDefinition, values:
 }
 
 /** All values that an output shows. */
-export function shapeValues({ spec: { shape, head } }: Output): Value[] {
+export function shapeValues({ spec: { shape, head, empty } }: Output): Value[] {
   const shown = shape.kind === 'object' ? [shape.value] : shape.fields.map(({ value }) => value);
-  return head === null ? shown : [...shown, head];
+  return [...shown, head, empty].filter((value) => value !== null);
 }
 
 /** The node that writes the output at the place of the path. */
@@ -60,12 +60,14 @@ export function encodeNode({ spec, wishes, actions }: Output, path: Path, input:
     format: wishes.format,
     sendSingle: spec.sendSingle,
     sendNil: spec.sendNil,
-    omitIfEmpty: wishes.omitIfEmpty,
+    omitIfEmpty: spec.omitIfEmpty,
+    ...(spec.firstOnly ? { firstOnly: true } : {}),
     sendError: wishes.sendError,
     batchSize: wishes.batchSize,
     lingerMs: wishes.lingerMs,
     framing: wishes.framing,
     ...(spec.head === null ? {} : { head: builder.operand(spec.head) }),
+    ...(spec.empty === null ? {} : { empty: builder.operand(spec.empty) }),
     ...(wishes.delimiter === undefined ? {} : { delimiter: wishes.delimiter, header: wishes.header === true }),
   };
   return { kind: 'encode', input, program: builder.finishOrNull(), output: plan, actions, name: 'project' };

@@ -3,7 +3,7 @@ import { joinedColumn, missing, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
 import type { Relation } from './source.js';
-import type { Value, Values } from './value.js';
+import { aggregatesIn, type Value, type Values } from './value.js';
 
 /** The shape of the messages, still with values in the place of operands. */
 export type ShapeSpec = { kind: 'fields'; fields: OutputEntry[] } | { kind: 'object'; value: Value };
@@ -12,10 +12,15 @@ export interface OutputSpec {
   shape: ShapeSpec;
   sendNil: boolean;
   sendSingle: boolean;
-  /** Only the first row of a message is sent. */
+  omitIfEmpty: boolean;
+  /** Only the first row of a message is sent: no other comes to the encode node. */
   isFirstRowOnly: boolean;
+  /** The same, but templates of the sink see all rows of the message. */
+  firstOnly: boolean;
   /** The whole row as an object, for templates of the sink. */
   head: Value | null;
+  /** For omitIfEmpty: null or an object without members in rows that are left out whatever is sent of them. */
+  empty: Value | null;
 }
 
 /**
@@ -29,7 +34,22 @@ export function outputSpec(
   values: Values,
 ): OutputSpec {
   const head = wishes.hasHead ? wholeObject(row, values) : null;
-  return { ...sentOf(row, absent, wishes, values), head };
+  return { ...sentOf(row, absent, wishes, values), head, empty: emptyOf(row, wishes, values) };
+}
+
+/**
+ * What tells that there is nothing to send where the message does not: an empty window has a row of aggregates nevertheless, and
+ * of rows that are sent one by one those without members are left out, not those of which `fields` and its like leave nothing.
+ */
+function emptyOf(row: OutputRow, wishes: SinkWishes, values: Values): Value | null {
+  if (!wishes.omitIfEmpty || (wishes.dataField !== null && !wishes.sendSingle)) return null;
+  const isOfWindow = row.entries.some(({ value }) => aggregatesIn(value).length > 0);
+  const rows = isOfWindow ? values.aggregate('countAll', [], null) : null;
+  const isSelected = wishes.fields !== null || wishes.excludeFields.length > 0 || wishes.dataField !== null;
+  // With nulls for what is not there a row of named columns has members.
+  const hasMembers = wishes.sendNil && row.entries.length > 0;
+  if (!wishes.sendSingle || !isSelected || hasMembers) return rows;
+  return wholeObject(row, values);
 }
 
 function sentOf(
@@ -37,17 +57,25 @@ function sentOf(
   absent: readonly Relation[],
   wishes: SinkWishes,
   values: Values,
-): Omit<OutputSpec, 'head'> {
-  const { sendNil, sendSingle } = wishes;
+): Omit<OutputSpec, 'head' | 'empty'> {
+  const { sendNil, sendSingle, omitIfEmpty } = wishes;
+  const all = { isFirstRowOnly: false, firstOnly: false };
   if (wishes.isWhole) {
     const [only, other] = row.entries;
     const value = row.star === null && row.set === undefined && other === undefined ? only?.value : undefined;
     const shape: ShapeSpec = { kind: 'object', value: value ?? pick('self', row, values) };
-    return { shape, sendNil, sendSingle: true, isFirstRowOnly: false };
+    return { shape, sendNil, sendSingle: true, omitIfEmpty, ...all };
   }
   if (wishes.dataField !== null) {
     const value = selected(pick(wishes.dataField, row, values), wishes, values);
-    return { shape: { kind: 'object', value }, sendNil, sendSingle: true, isFirstRowOnly: !sendSingle };
+    const shape: ShapeSpec = { kind: 'object', value };
+    if (sendSingle) return { shape, sendNil, sendSingle, omitIfEmpty, ...all };
+    // A list of rows is not empty, whatever its first row has.
+    const ofFirst = { shape, sendNil, omitIfEmpty: false };
+    if (wishes.hasHead && wishes.format === 'json') {
+      return { ...ofFirst, sendSingle, isFirstRowOnly: false, firstOnly: true };
+    }
+    return { ...ofFirst, sendSingle: true, isFirstRowOnly: true, firstOnly: false };
   }
   if (wishes.fields !== null) {
     const fields = wishes.fields.map((name) => ({
@@ -59,10 +87,10 @@ function sentOf(
     }));
     // Listed columns are always there.
     const ordered = wishes.keepsOrder ? fields : sorted(fields);
-    return { shape: { kind: 'fields', fields: ordered }, sendNil: true, sendSingle, isFirstRowOnly: false };
+    return { shape: { kind: 'fields', fields: ordered }, sendNil: true, sendSingle, omitIfEmpty, ...all };
   }
   const sent = sendNil ? withoutAbsent(row, absent, values) : row;
-  return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, isFirstRowOnly: false };
+  return { shape: wholeRow(sent, wishes, values), sendNil, sendSingle, omitIfEmpty, ...all };
 }
 
 /** The members that `fields` and `excludeFields` leave of an object, or of each object of a list. */

@@ -175,12 +175,14 @@ function showOutput(output: OutputPlan, show: (operand: Operand) => string, acti
     output.format,
     output.framing,
     output.sendSingle ? 'single' : '',
+    output.firstOnly === true ? 'first' : '',
     output.sendNil ? 'nil' : '',
     output.omitIfEmpty ? 'omitEmpty' : '',
     output.sendError ? 'errors' : '',
     output.batchSize > 0 ? `batch ${output.batchSize}` : '',
     output.lingerMs > 0 ? `linger ${output.lingerMs}ms` : '',
     output.head === undefined ? '' : `head ${show(output.head)}`,
+    output.empty === undefined ? '' : `empty ${show(output.empty)}`,
   ];
   return [body, `${flags.filter((flag) => flag !== '').join(' ')} > ${actions.join(' ')}`];
 }

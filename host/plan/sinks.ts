@@ -1,5 +1,6 @@
 /** What an action wants of its rows and messages: the sink properties that all connectors share. */
 import type { OutputPlan } from '../../kernels/ir.js';
+import { isBatch } from '../../kernels/output-plan.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Encode } from '../codecs/define.js';
@@ -101,30 +102,35 @@ function readWishes({ type, props }: RuleDefinition['actions'][number], options:
     if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
   }
   const encode = encodeFor(type, props);
-  const batchSize = count(props, 'batchSize');
-  const lingerMs = duration(props, 'lingerInterval');
-  const isBatch = batchSize > 1 || lingerMs > 0;
   const takesMessages = sinkForm(type, props).takes === 'messages';
   const isWhole = 'isWhole' in encode && takesMessages;
-  if (isWhole && isBatch)
-    throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
   const form = outputForm(type, props, encode);
-  const selected = selection(props, 'selects' in encode, isBatch);
+  const batch = batchOf(props, isWhole || form.format === 'form');
+  const gathers = isBatch(batch);
+  if (isWhole && gathers)
+    throw refuse('sink format binary sends each row by itself, which batchSize and lingerInterval exclude');
+  if (form.format === 'delimited' && gathers && !('hasHeader' in props)) form.header = true;
+  const selected = selection(props, 'selects' in encode);
   const isSelected = selected.fields !== null || selected.excludeFields.length > 0 || selected.dataField !== null;
   return {
     ...form,
-    // A batch is always an array.
-    sendSingle: isWhole || (flag(props, 'sendSingle') && !isBatch),
+    sendSingle: isWhole || flag(props, 'sendSingle'),
     keepsOrder: 'keepsOrder' in encode && takesMessages,
     isWhole,
     sendNil: options.sendNilField,
     omitIfEmpty: flag(props, 'omitIfEmpty'),
     sendError: options.sendError,
-    batchSize,
-    lingerMs,
+    ...batch,
     ...selected,
-    hasHead: hasTemplates(type, props) && (form.format !== 'json' || isSelected || isBatch),
+    hasHead: hasTemplates(type, props) && (form.format !== 'json' || isSelected || gathers),
   };
+}
+
+/** How messages are gathered; a format whose messages are single rows has batches of one row as they are. */
+function batchOf(props: Record<string, unknown>, isOfSingles: boolean): Pick<SinkWishes, 'batchSize' | 'lingerMs'> {
+  const batchSize = count(props, 'batchSize');
+  const lingerMs = duration(props, 'lingerInterval');
+  return isOfSingles && batchSize === 1 ? { batchSize: 0, lingerMs: 0 } : { batchSize, lingerMs };
 }
 
 /** What makes the messages; throws when that is nothing that can be used. */
@@ -162,7 +168,6 @@ export function outputForm(
 function selection(
   props: Record<string, unknown>,
   selectsItself: boolean,
-  isBatch: boolean,
 ): Pick<SinkWishes, 'fields' | 'excludeFields' | 'dataField'> {
   const fields = list(props, 'fields');
   const excludeFields = list(props, 'excludeFields') ?? [];
@@ -171,7 +176,6 @@ function selection(
   }
   const dataField = text(props, 'dataField') ?? text(props, 'tableDataField');
   if (selectsItself) return { fields: null, excludeFields: [], dataField: null };
-  if (dataField !== null && isBatch) throw notSupported('sink property dataField together with batchSize');
   return { fields, excludeFields, dataField };
 }
 

@@ -51,7 +51,7 @@ export const OutputShape = {"fields":0,"object":1} as const;
 export const OutputFraming = {"lines":0,"messages":1} as const;
 
 /** Flags of an encode node. */
-export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8} as const;
+export const EncodeFlag = {"single":1,"omitEmpty":2,"sendError":4,"header":8,"batch":16,"first":32} as const;
 
 /** What becomes of a field without a value. */
 export const NullRule = {"keepNull":0,"omit":1,"send":2} as const;
@@ -81,7 +81,7 @@ export const limitSpec = layout(4, {"count":0}, {"count":"u32"});
 export const expandSpec = layout(16, {"list":0,"members":4,"most":8,"columns":12}, {"list":"u32","members":"u32","most":"u32","columns":"u32"});
 
 /** Spec of an encode node. Fields follow, then their names: json `,"name":` with escapes, rows the bare name, 16 readable bytes behind each. */
-export const encodeSpec = layout(40, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24,"delimiter":28,"head":32}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32","delimiter":"u32","head":"u32"});
+export const encodeSpec = layout(40, {"shape":0,"format":1,"flags":2,"framing":3,"fields":4,"batchSize":8,"literals":12,"linger":16,"operand":24,"delimiter":28,"head":32,"empty":36}, {"shape":"u8","format":"u8","flags":"u8","framing":"u8","fields":"u32","batchSize":"u32","literals":"u32","linger":"f64","operand":"u32","delimiter":"u32","head":"u32","empty":"u32"});
 
 /** A field of an encode node. */
 export const encodeField = layout(16, {"nameOff":0,"nameLen":4,"operand":8,"rule":10}, {"nameOff":"u32","nameLen":"u32","operand":"u16","rule":"u8"});

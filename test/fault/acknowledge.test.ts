@@ -24,7 +24,7 @@ const withBroker = hasMosquitto ? test : test.skip;
 function batchesIn(path: string): number[][] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => (JSON.parse(line) as { id: number }[]).map(({ id }) => id));
+  return lines.map((line) => (JSON.parse(line) as { id: number }[][]).flat().map(({ id }) => id));
 }
 
 function idsTo(end: number): number[] {

@@ -51,7 +51,7 @@ function idsIn(path: string): number[] {
   return readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
-    .flatMap((line) => JSON.parse(line) as { id: number } | { id: number }[])
+    .flatMap((line) => [JSON.parse(line)].flat(2) as { id: number }[])
     .map((row) => row.id);
 }
 

@@ -115,12 +115,24 @@ test('without sendSingle the template sees the list of rows of the message', asy
   assert.equal(linesIn('single-windows'), { 'x.txt': ['{"v":1}', '{"v":2}'], 'y.txt': ['{"v":3}', '{"v":4}'] });
 });
 
-test('a batch is one message and goes where its last row says', async () => {
+test('a batch is one message and goes where its last message says', async () => {
   const rows = [1, 2, 3, 4].map((v) => ({ id: `d${v}`, v }));
   await run(rows, { file: { path: 'batches/{{.id}}.txt', sendSingle: true, batchSize: 2, fields: ['v'] } });
   assert.equal(linesIn('batches'), { 'd2.txt': ['[{"v":1},{"v":2}]'], 'd4.txt': ['[{"v":3},{"v":4}]'] });
   await run(rows, { file: { path: 'list-batches/{{index . 0 "id"}}{{len .}}.txt', batchSize: 3 } });
   assert.equal(Object.keys(linesIn('list-batches')), ['d31.txt', 'd41.txt']);
+});
+
+test('with dataField the template sees all rows of the message, though the first alone is sent', async () => {
+  const rows = [1, 2, 3, 4].map((v) => ({ id: `d${v}`, v, o: { v } }));
+  const path = '{{index . 0 "id"}}-{{len .}}.txt';
+  const sql = 'SELECT id, o FROM $ GROUP BY COUNTWINDOW(2)';
+  await run(rows, { file: { path: `of-first/${path}`, dataField: 'o' } }, { sql });
+  assert.equal(linesIn('of-first'), { 'd1-2.txt': ['{"v":1}'], 'd3-2.txt': ['{"v":3}'] });
+  await run(rows, { file: { path: `of-first-batch/${path}`, dataField: 'o', batchSize: 2 } }, { sql });
+  assert.equal(linesIn('of-first-batch'), { 'd3-2.txt': ['[{"v":1},{"v":3}]'] });
+  await run(rows, { file: { path: `of-row/${path}`, dataField: 'o' } });
+  assert.equal(Object.keys(linesIn('of-row')), ['d1-1.txt', 'd2-1.txt', 'd3-1.txt', 'd4-1.txt']);
 });
 
 test('a row whose value leads out of the folder, or is no path, is an exception; the others go out', async () => {

@@ -100,7 +100,7 @@ test('the whole row is written as an object', () => {
 });
 
 test('gathers rows of several messages up to batchSize and sends the rest when asked', () => {
-  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: false, batchSize: 3 }));
+  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: true, batchSize: 3 }));
   driver.feed(stream, '{"a":1}\n{"a":2}\n{"a":3}\n{"a":4}\n');
   assert.equal(driver.of(sink), ['[{"a":1},{"a":2},{"a":3}]']);
   kernel.flush(sink);
@@ -110,9 +110,9 @@ test('gathers rows of several messages up to batchSize and sends the rest when a
 });
 
 test('a stream names the nodes that hold rows for a batch, and no others', () => {
-  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: false, batchSize: 3 }));
+  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: true, batchSize: 3 }));
   const limited = kernel.addNode({ stream }, linked({ kind: 'limit', input: { source: 0 }, count: 1, name: 'limit' }));
-  const batch = (batchSize: number) => linked(encode({ a: 0 }, { sendSingle: false, batchSize }));
+  const batch = (batchSize: number) => linked(encode({ a: 0 }, { sendSingle: true, batchSize }));
   const nodes = [kernel.addNode({ node: limited }, batch(2)), kernel.addNode({ stream }, batch(5)), sink];
   kernel.addNode({ stream }, linked(encode({ a: 0 })));
   const other = kernel.openStream(lines);
@@ -144,14 +144,14 @@ test('a stream names the nodes that hold rows for a batch, and no others', () =>
 });
 
 test('the end of the input takes an unfinished line and sends gathered rows', () => {
-  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: false, batchSize: 3 }));
+  const { driver, stream, sink, kernel } = setUp(encode({ a: 0 }, { sendSingle: true, batchSize: 3 }));
   driver.feed(stream, '{"a":1}\n{"a":2}');
   kernel.endInput(stream, 2000);
   assert.equal(driver.of(sink), ['[{"a":1},{"a":2}]']);
 });
 
 test('the linger time counts from the first gathered row', () => {
-  const plan = encode({ a: 0 }, { sendSingle: false, batchSize: 100, lingerMs: 50 });
+  const plan = encode({ a: 0 }, { sendSingle: true, batchSize: 100, lingerMs: 50 });
   const { driver, stream, sink, kernel } = setUp(plan);
   driver.feed(stream, '{"a":1}\n', 1000);
   driver.feed(stream, '{"a":2}\n', 1040);

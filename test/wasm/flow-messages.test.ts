@@ -128,14 +128,19 @@ test('LIMIT 0 sends no rows, but tells of the failure of a message', () => {
   assert.is(driver.of(sink).length, 1);
 });
 
-test('windows are gathered whole up to batchSize rows', () => {
-  const { send, of, kernel, sinks } = setUp([encode({ a: 0 }, { sendSingle: false, batchSize: 5 })]);
+test('a batch counts windows and has a list for each, with sendSingle all their rows', () => {
+  const wishes = [{ sendSingle: false }, { sendSingle: true }].map((form) =>
+    encode({ a: 0 }, { ...form, batchSize: 2 }),
+  );
+  const { send, of, kernel, sinks } = setUp(wishes);
   send([1, 0], [2, 0], [3, 0]);
   assert.equal(of(0), []);
   send([4, 0], [5, 0], [6, 0], [7, 0], [8, 0], [9, 0]);
-  assert.equal(of(0), ['[{"a":1},{"a":2},{"a":3},{"a":4},{"a":5},{"a":6}]']);
-  kernel.flush(sinks[0] as number);
-  assert.equal(of(0)[1], '[{"a":7},{"a":8},{"a":9}]');
+  assert.equal(of(0), ['[[{"a":1},{"a":2},{"a":3}],[{"a":4},{"a":5},{"a":6}]]']);
+  assert.equal(of(1), ['[{"a":1},{"a":2},{"a":3},{"a":4},{"a":5},{"a":6}]']);
+  for (const sink of sinks) kernel.flush(sink as number);
+  assert.equal(of(0)[1], '[[{"a":7},{"a":8},{"a":9}]]');
+  assert.equal(of(1)[1], '[{"a":7},{"a":8},{"a":9}]');
 });
 
 test.run();

@@ -91,19 +91,25 @@ test('rows that are longer than the output region, and more messages than it has
   });
 });
 
-test('gathered rows have a list of them before their message, also when they went through another kernel', () => {
-  const wanted: Pair[] = [
-    [`[${row(1)},${row(2)},${row(3)}]`, '[{"v":1},{"v":2},{"v":3}]'],
-    [`[${row(4)}]`, '[{"v":4}]'],
-  ];
-  for (const moves of [false, true]) {
-    let opened = open({ sendSingle: false, batchSize: 3 });
+test('a batch has the rows of its last message before it, also when they went through another kernel', () => {
+  for (const [moves, sendSingle] of [
+    [false, false],
+    [true, false],
+    [false, true],
+    [true, true],
+  ] as const) {
+    const list = (...texts: string[]) => texts.map((text) => (sendSingle ? text : `[${text}]`)).join(',');
+    const wanted: Pair[] = [
+      [`[${row(3)}]`, `[${list('{"v":1}', '{"v":2}', '{"v":3}')}]`],
+      [`[${row(4)}]`, `[${list('{"v":4}')}]`],
+    ];
+    let opened = open({ sendSingle, batchSize: 3 });
     opened.driver.feed(opened.stream, `${row(1)}\n${row(2)}\n`);
     if (moves) {
       const slices: Uint8Array[] = [];
       opened.driver.kernel.saveNode(opened.sink, (bytes) => slices.push(bytes.slice()));
       let left: Uint8Array = Buffer.concat(slices);
-      opened = open({ sendSingle: false, batchSize: 3 });
+      opened = open({ sendSingle, batchSize: 3 });
       const { failed } = opened.driver.kernel.loadNode(opened.sink, (into) => {
         const part = left.subarray(0, into.length);
         into.set(part);

@@ -104,7 +104,7 @@ test('the end of an input sends what is gathered behind a merge', () => {
   const driver = drive();
   const { kernel } = driver;
   const merge = openMerge(driver, 1);
-  const out = kernel.addNode({ node: merge }, linked(encode({ id: 2 }, { sendSingle: false, batchSize: 100 })));
+  const out = kernel.addNode({ node: merge }, linked(encode({ id: 2 }, { sendSingle: true, batchSize: 100 })));
   const stream = kernel.openStream(lines);
   kernel.useColumns(stream, [field('id'), field('v'), field('ts')]);
   kernel.addNode({ stream }, linked(port(0, 2), { target: merge }));

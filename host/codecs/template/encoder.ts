@@ -2,12 +2,17 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import { compileTemplate, type Template } from '../../template/compile.js';
+import { Budget, type Dict, isDict, member, readJson, setMember, toJson, type Value } from '../../template/value.js';
 import { ChunkWriter } from '../chunk-writer.js';
 import type { EncodeContext, Encoder } from '../define.js';
 
+/** Work and characters that writing one message may take. */
+const maxUnits = 10_000_000;
+const maxText = 16 << 20;
+
 export class TemplateEncoder implements Encoder {
   readonly #template: Template;
-  readonly #select: ((json: string) => string) | undefined;
+  readonly #select: ((value: Value) => Value) | undefined;
 
   /** Throws a `plan` error for a template that is not right. */
   constructor(
@@ -23,59 +28,83 @@ export class TemplateEncoder implements Encoder {
     const out = new ChunkWriter(this.context.framing);
     let from = 0;
     for (const [place, end] of (chunk.ends ?? []).entries()) {
-      const message = chunk.bytes.subarray(from, end);
+      const message = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset + from, end - from);
       // No template sees the text of an error.
       if (chunk.errors.has(place)) out.add(Buffer.from(message), true);
-      else this.#render(message, out, failed);
+      else if (this.context.isBatch) this.#renderBatch(message, out, failed);
+      else {
+        const text = this.#try(() => this.#render(readJson(message.toString())), out, failed);
+        if (text !== undefined) out.add(Buffer.from(text));
+      }
       from = end;
     }
     return out.chunkOf(chunk);
   }
 
-  #render(message: Uint8Array, out: ChunkWriter, failed: (reason: string) => void): void {
+  /** The messages of a batch, each rendered: a list if all are JSON objects or lists, otherwise a line for each. */
+  #renderBatch(message: Buffer, out: ChunkWriter, failed: (reason: string) => void): void {
+    const items = readJson(message.toString()) as Value[];
+    const texts = items
+      .map((item) => this.#try(() => this.#render(item), out, failed))
+      .filter((text) => text !== undefined);
+    if (texts.length === 0) return;
+    out.add(Buffer.from(texts.every(isStructure) ? `[${texts.join(',')}]` : texts.join('\n')));
+  }
+
+  #render(data: Value): string {
+    const text = this.#template.renderValue(data);
+    if (this.#select === undefined) return text;
+    return toJson(this.#select(readJson(text)), new Budget(maxUnits, maxText));
+  }
+
+  /** The text, or undefined when it fails; its reason is sent if errors are. */
+  #try(render: () => string, out: ChunkWriter, failed: (reason: string) => void): string | undefined {
     try {
-      const text = this.#template.render(Buffer.from(message.buffer, message.byteOffset, message.length).toString());
-      out.add(Buffer.from(this.#select === undefined ? text : this.#select(text)));
+      return render();
     } catch (error) {
       const reason = `${this.context.sink}: dataTemplate: ${reasonOf(error)}`;
       failed(reason);
       if (this.context.sendError) out.add(Buffer.from(reason), true);
+      return undefined;
     }
   }
 }
 
-type Row = Record<string, unknown>;
+/** True for the text of a JSON object or list. */
+function isStructure(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The properties that pick from the rendered JSON: `dataField` first, then `fields` or `excludeFields`. */
-function selection(props: Readonly<Record<string, unknown>>): ((json: string) => string) | undefined {
+function selection(props: Readonly<Record<string, unknown>>): ((value: Value) => Value) | undefined {
   const dataField = props.dataField || props.tableDataField;
   const fields = names(props.fields);
   const excluded = names(props.excludeFields);
   if (!dataField && fields.length === 0 && excluded.length === 0) return undefined;
-  const columns = (row: unknown): Row => {
-    if (!isRow(row)) throw new Error('fields can be taken from objects only');
-    if (fields.length > 0) return Object.fromEntries(fields.map((name) => [name, member(row, name) ?? null]));
-    return Object.fromEntries(Object.entries(row).filter(([name]) => !excluded.includes(name)));
+  const columns = (row: Value): Value => {
+    if (!isDict(row)) throw new Error('fields can be taken from objects only');
+    const picked: Dict = {};
+    const taken = fields.length > 0 ? fields : Object.keys(row).filter((name) => !excluded.includes(name));
+    for (const name of taken) setMember(picked, name, member(row, name) ?? null);
+    return picked;
   };
-  return (json) => {
-    let value: unknown = JSON.parse(json);
+  return (rendered) => {
+    let value = rendered;
     if (dataField) {
-      const row: unknown = Array.isArray(value) ? value[0] : value;
-      value = isRow(row) ? (member(row, String(dataField)) ?? null) : null;
+      const row = Array.isArray(value) ? value[0] : value;
+      value = isDict(row) ? (member(row, String(dataField)) ?? null) : null;
     }
     if (fields.length + excluded.length > 0) value = Array.isArray(value) ? value.map(columns) : columns(value);
-    return JSON.stringify(value);
+    return value;
   };
 }
 
 function names(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function member(row: Row, name: string): unknown {
-  return Object.hasOwn(row, name) ? row[name] : undefined;
 }

@@ -2,6 +2,7 @@
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import { keepsRows } from '../../../kernels/kinds.js';
+import { isBatch } from '../../../kernels/output-plan.js';
 import type { Barrier } from './barrier.js';
 
 /** A sink that gets what the node writes. */
@@ -51,8 +52,7 @@ export class Gathering {
 
 /** Says whether an encode node gathers the rows of single messages. */
 export function gathersMessages(plan: NodePlan, nodes: readonly NodePlan[]): boolean {
-  if (plan.kind !== 'encode' || plan.output.format === 'none' || plan.output.sendSingle) return false;
-  if (plan.output.batchSize <= 1 && plan.output.lingerMs <= 0) return false;
+  if (plan.kind !== 'encode' || plan.output.format === 'none' || !isBatch(plan.output)) return false;
   const above = ({ input }: NodePlan) => (input !== null && 'node' in input ? nodes[input.node] : undefined);
   for (let at: NodePlan | undefined = plan; at !== undefined; at = above(at)) {
     if (keepsRows(at)) return false;

@@ -3,6 +3,7 @@
 import type { OutputChunk } from '../../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../../kernels/histogram.js';
 import type { OutputPlan } from '../../../kernels/ir.js';
+import { isBatch } from '../../../kernels/output-plan.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
@@ -102,7 +103,12 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
       this.#targets = new Targets({ label: this.label, spec: sink.props, templates, output, isSingle });
     }
     const framing = names.length > 0 ? 'messages' : sink.form(spec.props).framing;
-    this.#encoder = openEncoder(spec.props, { sink: this.label, framing, sendError });
+    this.#encoder = openEncoder(spec.props, {
+      sink: this.label,
+      framing,
+      sendError,
+      isBatch: output !== undefined && isBatch(output),
+    });
     this.#sink = sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
   }
@@ -178,8 +184,9 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
 
   #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
     const sent = this.#encoder?.encode(chunk, (reason) => this.#unrendered(reason)) ?? chunk;
-    // What could not be rendered goes no further.
-    this.messagesFailed += chunk.messages - sent.messages;
+    // What could not be rendered goes no further; of a batch each message that could not may be sent as an error.
+    if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
+    else this.messagesFailed += chunk.messages - sent.messages;
     if (sent.messages === 0 && this.#encoder !== undefined) return;
     this.#bytesIn += sent.bytes.length;
     this.#measure();

@@ -22,7 +22,7 @@ export interface TargetsOptions {
   /** The templates, by property. */
   readonly templates: Readonly<Record<string, unknown>>;
   /** What the kernel writes. */
-  readonly output: Pick<OutputPlan, 'head' | 'batchSize' | 'lingerMs'>;
+  readonly output: Pick<OutputPlan, 'head'>;
   /** Templates see one row, not a list. */
   readonly isSingle: boolean;
 }
@@ -38,7 +38,6 @@ export class Targets {
   readonly #templates: PropertyTemplates;
   readonly #spec: Spec;
   readonly #hasHeads: boolean;
-  readonly #isBatch: boolean;
 
   constructor(private readonly options: TargetsOptions) {
     const { spec, templates, output } = options;
@@ -47,7 +46,6 @@ export class Targets {
       Object.keys(templates).flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name].rendered()]])),
     );
     this.#hasHeads = output.head !== undefined;
-    this.#isBatch = output.batchSize > 1 || output.lingerMs > 0;
   }
 
   /** Number of messages in a chunk. */
@@ -86,12 +84,11 @@ export class Targets {
     if (run !== undefined) yield this.#part(chunk, bytes, run, rendered!);
   }
 
-  /** What templates see of a message: its row, or the list of its rows; of a batch the last one, as the other engine does. */
+  /** What templates see of a message: its row, or the list of its rows; of a batch those of its last message. */
   #dataOf(text: string, isError: boolean): Value {
     const value: Value = isError ? { error: text } : readJson(text);
     const rows = Array.isArray(value) ? value : [value];
-    if (this.options.isSingle) return rows.at(-1);
-    return this.#isBatch ? rows.slice(-1) : rows;
+    return this.options.isSingle ? rows.at(-1) : rows;
   }
 
   #part(chunk: OutputChunk, bytes: Buffer, { from, to }: Run, rendered: Record<string, unknown>): Targeted {

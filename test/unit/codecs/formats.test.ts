@@ -69,7 +69,9 @@ test('an encoder on the host turns a chunk into a chunk, and says which messages
   await loadEncoder(props);
   const failures: string[] = [];
   const encode = (framing: 'lines' | 'messages', sendError: boolean) =>
-    openEncoder(props, { sink: 'sink x', framing, sendError })!.encode(chunk, (reason) => failures.push(reason));
+    openEncoder(props, { sink: 'sink x', framing, sendError, isBatch: false })!.encode(chunk, (reason) =>
+      failures.push(reason),
+    );
   const lines = encode('lines', false);
   assert.is(Buffer.from(lines.bytes).toString(), 'a is 1\nit failed\n');
   assert.equal([lines.ends, lines.messages, [...lines.errors!]], [null, 2, [1]]);
@@ -81,7 +83,7 @@ test('an encoder on the host turns a chunk into a chunk, and says which messages
 });
 
 test('the kernel writes by itself what needs nothing else', () => {
-  assert.is(openEncoder({}, { sink: 'sink x', framing: 'messages', sendError: false }), undefined);
+  assert.is(openEncoder({}, { sink: 'sink x', framing: 'messages', sendError: false, isBatch: false }), undefined);
 });
 
 test.run();

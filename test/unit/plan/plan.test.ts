@@ -261,7 +261,7 @@ test('leaves nulls of unnamed expressions out even with sendNilField', () => {
 test('chooses format and framing by the kind of sink', () => {
   const formatOf = (type: string, props = {}) => shown('SELECT a FROM demo', {}, [{ type, props }]).split('\n').at(-1);
   assert.is(formatOf('file'), '  json lines > 0');
-  assert.is(formatOf('mqtt', { batchSize: 5, sendSingle: true }), '  json messages batch 5 > 0');
+  assert.is(formatOf('mqtt', { batchSize: 5, sendSingle: true }), '  json messages single batch 5 > 0');
   assert.is(formatOf('mqtt', { lingerInterval: '1s' }), '  json messages linger 1000ms > 0');
   assert.is(formatOf('memory'), '  rows messages > 0');
   assert.is(formatOf('nop'), '  none messages > 0');
