@@ -94,7 +94,7 @@ const ways: Way[] = [
   { window: 'SLIDINGWINDOW(ms, 2000)', end: 'HAVING avg(x) / (count(*) - 30) > 0' },
   { window: 'SLIDINGWINDOW(ms, 700)', end: 'ORDER BY i LIMIT 3' },
   { window: 'SLIDINGWINDOW(ms, 700)', props: { sendSingle: true } },
-  { window: 'SLIDINGWINDOW(ms, 700)', props: { batchSize: 7 } },
+  { window: 'SLIDINGWINDOW(ms, 700)', props: { batchSize: 4 } },
   { window: 'SLIDINGWINDOW(ms, 700)', props: { fields: ['c', 'hx'] } },
 ];
 
