@@ -318,6 +318,25 @@ export type NodePlan =
       name: string;
     }
   /**
+   * Joins rows of branch `left` of a merge with those of its other branch whose `keys` are equal and whose time (column `time`) less
+   * theirs is between `leastMs` and `mostMs`. Column i of the output is `lefts[i]`, then come the `rights`, MISSING where there is no
+   * such row, and the time. `condition` decides on each pair besides: an operand over the output with a program of its own.
+   */
+  | {
+      kind: 'interval';
+      input: NodeInput;
+      program: Program | null;
+      type: 'inner' | 'left' | 'right' | 'full';
+      left: number;
+      time: number;
+      keys: { left: Operand; right: Operand }[];
+      lefts: Operand[];
+      rights: Operand[];
+      bounds: { leastMs: number; mostMs: number };
+      condition: { program: Program; operand: Operand } | null;
+      name: string;
+    }
+  /**
    * Keeps the newest row of a stream for each value of `key`, for lookups that name the node as their `table`. Nothing stands
    * below it. `row`: the row as an object; `kindName` and `keyName`, texts or null: where the object `sent` has the kind of
    * change (insert, update, upsert, delete; without it the row is set) and the key of what is deleted. Equal ones of a

@@ -192,7 +192,7 @@ function writeStep(words: Words, at: number, step: JoinStep, keys: Key[]): void 
   });
   const program = step.program === null ? null : encodeProgram(step.program);
   const programAt = program === null ? 0 : words.append(program);
-  const reads = columnsRead(step);
+  const reads = columnsRead(step.program, step.condition);
   const readsAt = words.list(reads);
   put(words.view(), at, joinStep, {
     type: JoinType[step.type],
@@ -207,8 +207,8 @@ function writeStep(words: Words, at: number, step: JoinStep, keys: Key[]): void 
   });
 }
 
-/** Columns whose values the condition of a step depends on. */
-function columnsRead({ program, condition }: JoinStep): number[] {
+/** Columns whose values a condition depends on. */
+export function columnsRead(program: Program | null, condition: Operand | null): number[] {
   const read = new Set<number>();
   const note = (operand: Operand | undefined | null): void => {
     if (operand !== undefined && operand !== null && isColumn(operand)) read.add(operand - firstColumn);

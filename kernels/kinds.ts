@@ -35,6 +35,7 @@ const kinds: { readonly [K in Kind]: Traits<Extract<NodePlan, { kind: K }>> } = 
   },
   join: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: true },
   asof: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: false },
+  interval: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },
   keyedTable: { passesColumns: false, passesRows: false, keepsRows: true, worksOnMany: false },
   lookup: { passesColumns: false, passesRows: true, keepsRows: false, worksOnMany: true },
   ask: { passesColumns: false, passesRows: true, keepsRows: true, worksOnMany: true },

@@ -4,6 +4,7 @@ import { encodeAnalytic } from './analytic-spec.js';
 import type { LinkedNode } from './api.js';
 import { encodeAsof } from './asof-spec.js';
 import { expandSpec, FilterFlag, filterSpec, hitsSpec, lateSpec, limitSpec, NodeKind } from './gen/layouts.js';
+import { encodeInterval } from './interval-spec.js';
 import { NONE, type Operand, type OutputPlan, type Program, type WindowPlan } from './ir.js';
 import { encodeJoin, encodeMerge, encodePort } from './join-spec.js';
 import { block, blockWithOperands } from './layout.js';
@@ -184,6 +185,20 @@ export function nodeImage(linked: LinkedNode, branches = 1): NodeImage {
           keys: plan.keys.map(({ left, right }) => ({ left: operand(left), right: operand(right) })),
           columns: plan.columns.map(operand),
           fields: plan.fields.map(operand),
+        }),
+        sendsErrors,
+        isShareable: false,
+      };
+    case 'interval':
+      return {
+        kind: NodeKind.interval,
+        program: program(plan.program),
+        spec: encodeInterval({
+          ...plan,
+          keys: plan.keys.map(({ left, right }) => ({ left: operand(left), right: operand(right) })),
+          lefts: plan.lefts.map(operand),
+          rights: plan.rights.map(operand),
+          condition: plan.condition && startedStep(plan.condition),
         }),
         sendsErrors,
         isShareable: false,

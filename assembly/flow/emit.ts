@@ -8,9 +8,10 @@ import { longestNote } from './longest';
 import { N_CHILD, N_FLAGS, N_IN, N_LAST, N_OUT, N_PARENT, N_SENT, N_SIBLING, NodeFlag, isExhausted, setCurrent } from './node';
 import { Signal, pushEachOf, pushOf, signalOf } from './operator';
 import { selectionPop, selectionPush } from './selection';
+import { identity, stageAcquire, stageRelease } from './stage';
 import { beginTimed, endTimed, isSampled } from './timing';
 import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
-import { span } from '../mem/layout';
+import { Tag, setAt, span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
 // @ts-ignore: decorator
@@ -249,4 +250,29 @@ export function emitEach(node: usize): void {
     if (isRoot) longestNote(child, n);
   }
   setCurrent(node);
+}
+
+/**
+ * Makes a row that failed, alone, the current batch, if the node's rules send errors; false when there is nothing to send. After it
+ * was handed on `endFailed` gives its block back.
+ */
+export function beginFailed(node: usize, failure: u64): bool {
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return false;
+  const stage = stageAcquire(1);
+  if (!stage) return false;
+  const errors = <usize>load<u32>(stage);
+  setAt(errors, 0, Tag.ERROR, failure);
+  ctx.setBatch(stage, 1, identity, 1, errors);
+  return true;
+}
+
+export function endFailed(): void {
+  stageRelease(1);
+}
+
+/** Sends a row that failed on its own, if the node's rules send errors. The current batch is another one afterwards. */
+export function sendFailed(node: usize, failure: u64): void {
+  if (!beginFailed(node, failure)) return;
+  emit(node);
+  endFailed();
 }

@@ -8,6 +8,7 @@ import { operatorOf } from './operator';
 import { analyticOperator } from '../analytic/analytic';
 import { hitsOperator } from '../analytic/hits';
 import { asofOperator } from '../join/asof';
+import { intervalOperator } from '../join/interval';
 import { joinOperator } from '../join/join';
 import { mergeOperator } from '../join/merge';
 import { portOperator } from '../join/port';
@@ -39,4 +40,5 @@ export function operatorsInit(): void {
   dedupOperator(operatorOf(NodeKind.DEDUP));
   lateOperator(operatorOf(NodeKind.LATE));
   asofOperator(operatorOf(NodeKind.ASOF));
+  intervalOperator(operatorOf(NodeKind.INTERVAL));
 }

@@ -34,6 +34,7 @@ export namespace NodeKind {
   export const LATE: u32 = 17;
   export const ASOF: u32 = 18;
   export const DEDUP: u32 = 19;
+  export const INTERVAL: u32 = 20;
 }
 
 /** Flags of nodes; the host gives the first. */

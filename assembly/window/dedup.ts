@@ -2,15 +2,15 @@
 // are given those parts of it that no row before them was given. How far time has come rows say themselves (`now`); between them
 // it runs with the clock. What lies more than `expire` before the `now` of a row it is not given, and is forgotten.
 //
-//   state   pending 96 (window/pending.ts) | 96 due f64 (clock at which the first row that waits goes on, epoch ms, 0 none)
-//           104 ranges u32 | count u32 | room u32 | 0 u32
+//   state   pending 80 (window/pending.ts) | 80 due f64 (clock at which the first row that waits goes on, epoch ms, 0 none)
+//           88  ranges u32 | count u32 | room u32 | 0 u32
 //   range   begin i64 | end i64        what rows were given, ascending, with gaps between them
 //
 // A row is kept as its columns, then begin, end and now. The output has the columns and the list of what the row is given: objects
 // with start_key and end_key as texts, or no list at all. Rows that failed go on at once.
 import * as ctx from '../flow/context';
-import { emit } from '../flow/emit';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted } from '../flow/node';
+import { emit, sendFailed } from '../flow/emit';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, addException, exhaust, isExhausted } from '../flow/node';
 import { Operator } from '../flow/operator';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline, setDeadline } from '../flow/timers';
@@ -133,7 +133,7 @@ function dedupPush(node: usize): void {
       continue;
     }
     store<f64>(ROW_TIME, <f64>wholeOf(times + END * BIND_SIZE, row));
-    if (!pendingAdd(state, binds, width, sel + (<usize>i << 2), 1, ROW_TIME - (<usize>row << 3))) exhaust(node);
+    if (!pendingAdd(state, binds, width, sel + (<usize>i << 2), 1, ROW_TIME - (<usize>row << 3), 0)) exhaust(node);
     else release(node, state, columns, <f64>wholeOf(times + NOW * BIND_SIZE, row));
   }
   flush(node, columns);
@@ -180,7 +180,7 @@ function timesFail(times: usize, row: u32): u64 {
 
 /** Takes the rows that wait and whose end time has reached; then the clock runs for the next of them. */
 function release(node: usize, state: usize, columns: u32, now: f64): void {
-  while (!isExhausted(node) && pendingTake(state, now, taken + count * ENTRY_SIZE)) {
+  while (!isExhausted(node) && pendingTake(state, now, taken + count * ENTRY_SIZE, 1)) {
     const entry = taken + count * ENTRY_SIZE;
     store<u64>(given + (<usize>count << 3), give(node, state, columns, entry));
     if (++count == BATCH_ROWS) flush(node, columns);
@@ -230,18 +230,6 @@ function flush(node: usize, columns: u32): void {
   emit(node);
   stageRelease(columns + 1);
   for (let i: u32 = 0; i < n; i++) pendingDone(state, taken + i * ENTRY_SIZE);
-}
-
-/** Sends a row that failed on its own, if the rule sends errors. */
-function sendFailed(node: usize, failure: u64): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
-  const stage = stageAcquire(1);
-  if (!stage) return;
-  const errors = <usize>load<u32>(stage);
-  setAt(errors, 0, Tag.ERROR, failure);
-  ctx.setBatch(stage, 1, identity, 1, errors);
-  emit(node);
-  stageRelease(1);
 }
 
 // ---- what was given ----------------------------------------------------------------------------------------------
@@ -357,7 +345,7 @@ function roomForOne(node: usize, state: usize): bool {
 
 // ---- saved state -------------------------------------------------------------------------------------------------
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 function dedupSave(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);

@@ -2,7 +2,7 @@
 // streams, less the tolerance) has reached them. Rows older than the watermark are counted, and dropped unless a node below takes
 // them (window/late.ts). Rows too far ahead of the clock are errors: one of them would make all that follow late.
 //
-//   state   pending 96 (window/pending.ts) | 96 watermark f64 | dropped u64 | ahead u64 | newest f64[streams] | heard f64[streams]
+//   state   pending 80 (window/pending.ts) | 80 watermark f64 | dropped u64 | ahead u64 | newest f64[streams] | heard f64[streams]
 //
 // `heard` is when a stream brought rows last by the clock, UNKNOWN at first, SILENT when that is too long ago: then it counts for the
 // watermark no more until it brings rows again. It is not saved: after a start all streams have their time again.
@@ -11,7 +11,7 @@
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
-import { give, signalBelow } from '../flow/emit';
+import { beginFailed, endFailed, give, signalBelow } from '../flow/emit';
 import {
   N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
   setCurrent, setTimesColumn,
@@ -247,7 +247,10 @@ export function eventTimePush(node: usize): void {
       count = 0;
       // What failed above is counted there.
       if (!isFailed) addException(node, offOf(failure), lenOf(failure), 1);
-      sendFailed(node, cols, row, failure);
+      if (beginFailed(node, failure)) {
+        emitInTime(node);
+        endFailed();
+      }
       if (isAhead) store<u64>(state, load<u64>(state, ORDER_AHEAD) + 1, ORDER_AHEAD);
       continue;
     }
@@ -328,18 +331,6 @@ function readTime(stamps: usize, row: u32): u64 {
   return 0;
 }
 
-/** Sends a row that failed on its own, if the rule sends errors. */
-function sendFailed(node: usize, cols: usize, row: u32, failure: u64): void {
-  if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
-  const stage = stageAcquire(1);
-  if (!stage) return;
-  const errors = <usize>load<u32>(stage);
-  setAt(errors, 0, Tag.ERROR, failure);
-  ctx.setBatch(stage, 1, identity, 1, errors);
-  emitInTime(node);
-  stageRelease(1);
-}
-
 /** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
 function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u32, accepted: usize, count: u32): void {
   if (count == 0 || isExhausted(node)) return;
@@ -363,7 +354,7 @@ function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): boo
   for (let c: u32 = 0; c < columns; c++) {
     bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
   }
-  return pendingAdd(state, binds, columns, sel, n, TIMES);
+  return pendingAdd(state, binds, columns, sel, n, TIMES, load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch);
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
@@ -412,8 +403,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
   const taken = poolAlloc(ctx.scratch, room * ENTRY_SIZE);
   if (!taken) exhaust(node);
   while (!pendingIsEmpty(state) && !isExhausted(node)) {
-    let n: u32 = 0;
-    while (n < room && pendingTake(state, watermark, taken + n * ENTRY_SIZE)) n++;
+    const n = pendingTake(state, watermark, taken, room);
     if (n == 0) return;
     const stage = stageAcquire(columns + 1);
     if (!stage) exhaust(node);
@@ -434,7 +424,7 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
   }
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /** Saves how far time has come, what was refused for it, and the rows that wait. */
 function eventTimeSave(node: usize): void {

@@ -1,11 +1,13 @@
 // Rows that wait for the watermark, released in the order of their times, rows of equal time in the order of arrival.
 //
-// Rows that come in order are appended to a queue (the run); stragglers go to a heap. The next row is the smaller of the
-// two heads, so ordered input costs O(1) a row and disorder O(log n). Both refer to the rows, which stand in a store.
+// Rows that an input brings in order are appended to a queue (the run of that input); stragglers go to a heap. The next row is the
+// smallest of the heads, so ordered input costs O(1) a row, however far inputs are behind each other, and disorder O(log n). Both
+// refer to the rows, which stand in a store.
 //
 //   pending  0   rows 48 (rows/store.ts)
-//            48  run u32 | runFrom u32 | runTo u32 | runCapacity u32 | heap u32 | heapCount u32 | heapCapacity u32 | acct u32
-//            80  lastTime f64 | sequence u64
+//            48  runs u32 -> runs | runCount u32 | heap u32 | heapCount u32 | heapCapacity u32 | acct u32
+//            72  sequence u64
+//   run      entries u32 | from u32 | to u32 | capacity u32 | lastTime f64
 //   entry    time f64 | page u32 | row u32 | sequence u64
 import { alloc, free } from '../mem/alloc';
 import { ROWS_SIZE } from '../rows/layout';
@@ -13,20 +15,25 @@ import { PAGE_CAPACITY, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowLoad, rowSave } from '../rows/save';
 import { rowsAppend, rowsFirst, rowsFree, rowsInit, rowsLast, rowsLeave } from '../rows/store';
 import { LoadFault } from '../gen/state-layouts';
-import { readF64, readFail, readFails, readLength, readTime, readU64 } from '../state/reader';
+import { readF64, readFail, readFails, readLength, readTime, readU64, readUpTo } from '../state/reader';
 import { writeF64, writeTime, writeU32, writeU64 } from '../state/writer';
 
-export const PENDING_SIZE: u32 = ROWS_SIZE + 48;
-const RUN: usize = ROWS_SIZE;
-const RUN_FROM: usize = ROWS_SIZE + 4;
-const RUN_TO: usize = ROWS_SIZE + 8;
-const RUN_CAPACITY: usize = ROWS_SIZE + 12;
-const HEAP: usize = ROWS_SIZE + 16;
-const HEAP_COUNT: usize = ROWS_SIZE + 20;
-const HEAP_CAPACITY: usize = ROWS_SIZE + 24;
-const ACCT: usize = ROWS_SIZE + 28;
-const LAST_TIME: usize = ROWS_SIZE + 32;
-const SEQUENCE: usize = ROWS_SIZE + 40;
+export const PENDING_SIZE: u32 = ROWS_SIZE + 32;
+const RUNS: usize = ROWS_SIZE;
+const RUN_COUNT: usize = ROWS_SIZE + 4;
+const HEAP: usize = ROWS_SIZE + 8;
+const HEAP_COUNT: usize = ROWS_SIZE + 12;
+const HEAP_CAPACITY: usize = ROWS_SIZE + 16;
+const ACCT: usize = ROWS_SIZE + 20;
+const SEQUENCE: usize = ROWS_SIZE + 24;
+
+/** Inputs beyond that share the last run. */
+const MAX_RUNS: u32 = 64;
+const RUN_SIZE: u32 = 24;
+const RUN_FROM: usize = 4;
+const RUN_TO: usize = 8;
+const RUN_CAPACITY: usize = 12;
+const LAST_TIME: usize = 16;
 
 export const ENTRY_SIZE: u32 = 24;
 /** Where an entry names its row, as {page u32, row u32}. */
@@ -36,18 +43,55 @@ const PENDING_SEQUENCE: usize = 16;
 export function pendingInit(pending: usize, columns: u32, acct: usize): void {
   memory.fill(pending, 0, PENDING_SIZE);
   rowsInit(pending, columns, 0, acct);
-  store<f64>(pending, -Infinity, LAST_TIME);
   store<u32>(pending, <u32>acct, ACCT);
 }
 
 // @ts-ignore: decorator
-@inline export function pendingIsEmpty(pending: usize): bool {
-  return load<u32>(pending, RUN_FROM) == load<u32>(pending, RUN_TO) && load<u32>(pending, HEAP_COUNT) == 0;
+@inline function runAt(pending: usize, i: u32): usize {
+  return <usize>load<u32>(pending, RUNS) + <usize>(i * RUN_SIZE);
+}
+
+// @ts-ignore: decorator
+@inline function runRest(run: usize): u32 {
+  return load<u32>(run, RUN_TO) - load<u32>(run, RUN_FROM);
+}
+
+/** The run of an input, made with those before it; 0 when memory is exhausted. */
+function runOf(pending: usize, input: u32): usize {
+  const count = load<u32>(pending, RUN_COUNT);
+  if (input < count) return runAt(pending, input);
+  const acct = <usize>load<u32>(pending, ACCT);
+  const made = alloc((input + 1) * RUN_SIZE, acct);
+  if (!made) return 0;
+  const before = <usize>load<u32>(pending, RUNS);
+  if (before) memory.copy(made, before, count * RUN_SIZE);
+  free(before, count * RUN_SIZE, acct);
+  store<u32>(pending, <u32>made, RUNS);
+  store<u32>(pending, input + 1, RUN_COUNT);
+  for (let i = count; i <= input; i++) {
+    const run = runAt(pending, i);
+    memory.fill(run, 0, RUN_SIZE);
+    store<f64>(run, -Infinity, LAST_TIME);
+  }
+  return runAt(pending, input);
 }
 
 /** How many rows wait. */
 export function pendingCount(pending: usize): u32 {
-  return load<u32>(pending, RUN_TO) - load<u32>(pending, RUN_FROM) + load<u32>(pending, HEAP_COUNT);
+  let n = load<u32>(pending, HEAP_COUNT);
+  for (let i: u32 = 0; i < load<u32>(pending, RUN_COUNT); i++) n += runRest(runAt(pending, i));
+  return n;
+}
+
+// @ts-ignore: decorator
+@inline export function pendingIsEmpty(pending: usize): bool {
+  return pendingCount(pending) == 0;
+}
+
+// @ts-ignore: decorator
+@inline function copyEntry(to: usize, from: usize): void {
+  v128.store(to, v128.load(from));
+  store<u64>(to, load<u64>(from, 16), 16);
 }
 
 // @ts-ignore: decorator
@@ -63,13 +107,14 @@ export function pendingCount(pending: usize): u32 {
 }
 
 /**
- * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), whose times stand at `times` + 8 * row. False when
- * memory is exhausted.
+ * Keeps the rows `sel[0 … n)` of the columns at `binds` (mem/bind.ts), which an input brought, whose times stand at `times` + 8 * row.
+ * False when memory is exhausted.
  */
-export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usize, n: u32, times: usize): bool {
+export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usize, n: u32, times: usize, input: u32): bool {
+  const run = runOf(pending, min(input, MAX_RUNS - 1));
   let page = rowsLast(pending);
   let at = page ? load<u32>(page, PAGE_TO) : 0;
-  if (!rowsAppend(pending, binds, columns, sel, n, 0)) return false;
+  if (!run || !rowsAppend(pending, binds, columns, sel, n, 0)) return false;
   if (!page) page = rowsFirst(pending);
   for (let i: u32 = 0; i < n; i++) {
     if (at == load<u32>(page, PAGE_CAPACITY)) {
@@ -77,15 +122,15 @@ export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usiz
       at = 0;
     }
     const ms = load<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
-    if (!enter(pending, page, at++, ms)) return false;
+    if (!enter(pending, run, page, at++, ms)) return false;
   }
   return true;
 }
 
 /** Puts a row that is kept in its place among those that wait. */
-function enter(pending: usize, page: usize, row: u32, ms: f64): bool {
-  const isOrdered = ms >= load<f64>(pending, LAST_TIME);
-  const entry = isOrdered ? runPush(pending) : heapRoom(pending);
+function enter(pending: usize, run: usize, page: usize, row: u32, ms: f64): bool {
+  const isOrdered = ms >= load<f64>(run, LAST_TIME);
+  const entry = isOrdered ? runPush(pending, run) : heapRoom(pending);
   if (!entry) return false;
   const sequence = load<u64>(pending, SEQUENCE);
   store<u64>(pending, sequence + 1, SEQUENCE);
@@ -93,33 +138,35 @@ function enter(pending: usize, page: usize, row: u32, ms: f64): bool {
   store<u32>(entry, <u32>page, PENDING_ROW);
   store<u32>(entry, row, PENDING_ROW + 4);
   store<u64>(entry, sequence, PENDING_SEQUENCE);
-  if (isOrdered) store<f64>(pending, ms, LAST_TIME);
+  if (isOrdered) store<f64>(run, ms, LAST_TIME);
   else heapUp(pending);
   return true;
 }
-function runPush(pending: usize): usize {
-  const from = load<u32>(pending, RUN_FROM);
-  let to = load<u32>(pending, RUN_TO);
-  const capacity = load<u32>(pending, RUN_CAPACITY);
+
+/** Room for one more entry at the end of the run. */
+function runPush(pending: usize, run: usize): usize {
+  const from = load<u32>(run, RUN_FROM);
+  let to = load<u32>(run, RUN_TO);
+  const capacity = load<u32>(run, RUN_CAPACITY);
   if (to == capacity) {
-    const run = <usize>load<u32>(pending, RUN);
+    const entries = <usize>load<u32>(run);
     const count = to - from;
-    if (from > 0 && count <= capacity >> 1) memory.copy(run, entryAt(run, from), count * ENTRY_SIZE);
+    if (from > 0 && count <= capacity >> 1) memory.copy(entries, entryAt(entries, from), count * ENTRY_SIZE);
     else {
       const wanted = max(capacity << 1, 16);
       const acct = <usize>load<u32>(pending, ACCT);
-      const next = alloc(wanted * ENTRY_SIZE, acct);
-      if (!next) return 0;
-      memory.copy(next, entryAt(run, from), count * ENTRY_SIZE);
-      free(run, capacity * ENTRY_SIZE, acct);
-      store<u32>(pending, <u32>next, RUN);
-      store<u32>(pending, wanted, RUN_CAPACITY);
+      const made = alloc(wanted * ENTRY_SIZE, acct);
+      if (!made) return 0;
+      memory.copy(made, entryAt(entries, from), count * ENTRY_SIZE);
+      free(entries, capacity * ENTRY_SIZE, acct);
+      store<u32>(run, <u32>made);
+      store<u32>(run, wanted, RUN_CAPACITY);
     }
-    store<u32>(pending, 0, RUN_FROM);
+    store<u32>(run, 0, RUN_FROM);
     to = count;
   }
-  store<u32>(pending, to + 1, RUN_TO);
-  return entryAt(<usize>load<u32>(pending, RUN), to);
+  store<u32>(run, to + 1, RUN_TO);
+  return entryAt(<usize>load<u32>(run), to);
 }
 
 /** Room for one more entry at the end of the heap; `heapUp` puts it in its place. */
@@ -129,30 +176,30 @@ function heapRoom(pending: usize): usize {
   if (count == capacity) {
     const wanted = max(capacity << 1, 16);
     const acct = <usize>load<u32>(pending, ACCT);
-    const next = alloc(wanted * ENTRY_SIZE, acct);
-    if (!next) return 0;
-    memory.copy(next, <usize>load<u32>(pending, HEAP), count * ENTRY_SIZE);
+    const made = alloc(wanted * ENTRY_SIZE, acct);
+    if (!made) return 0;
+    memory.copy(made, <usize>load<u32>(pending, HEAP), count * ENTRY_SIZE);
     free(<usize>load<u32>(pending, HEAP), capacity * ENTRY_SIZE, acct);
-    store<u32>(pending, <u32>next, HEAP);
+    store<u32>(pending, <u32>made, HEAP);
     store<u32>(pending, wanted, HEAP_CAPACITY);
   }
   store<u32>(pending, count + 1, HEAP_COUNT);
   return entryAt(<usize>load<u32>(pending, HEAP), count);
 }
 
-const MOVING: usize = memory.data(24, 8);
+const MOVING: usize = memory.data(32, 16);
 
 function heapUp(pending: usize): void {
   const heap = <usize>load<u32>(pending, HEAP);
   let i = load<u32>(pending, HEAP_COUNT) - 1;
-  memory.copy(MOVING, entryAt(heap, i), ENTRY_SIZE);
+  copyEntry(MOVING, entryAt(heap, i));
   while (i > 0) {
     const up = (i - 1) >> 1;
     if (!isBefore(MOVING, entryAt(heap, up))) break;
-    memory.copy(entryAt(heap, i), entryAt(heap, up), ENTRY_SIZE);
+    copyEntry(entryAt(heap, i), entryAt(heap, up));
     i = up;
   }
-  memory.copy(entryAt(heap, i), MOVING, ENTRY_SIZE);
+  copyEntry(entryAt(heap, i), MOVING);
 }
 
 function heapShift(pending: usize): void {
@@ -160,42 +207,54 @@ function heapShift(pending: usize): void {
   const count = load<u32>(pending, HEAP_COUNT) - 1;
   store<u32>(pending, count, HEAP_COUNT);
   if (count == 0) return;
-  memory.copy(MOVING, entryAt(heap, count), ENTRY_SIZE);
+  copyEntry(MOVING, entryAt(heap, count));
   let i: u32 = 0;
   for (;;) {
     let child = (i << 1) + 1;
     if (child >= count) break;
     if (child + 1 < count && isBefore(entryAt(heap, child + 1), entryAt(heap, child))) child++;
     if (!isBefore(entryAt(heap, child), MOVING)) break;
-    memory.copy(entryAt(heap, i), entryAt(heap, child), ENTRY_SIZE);
+    copyEntry(entryAt(heap, i), entryAt(heap, child));
     i = child;
   }
-  memory.copy(entryAt(heap, i), MOVING, ENTRY_SIZE);
+  copyEntry(entryAt(heap, i), MOVING);
+}
+
+/** The entry of the next row, 0 when none waits; and the run that it heads, 0: the heap. */
+let next: usize = 0;
+let nextRun: usize = 0;
+
+// @ts-ignore: decorator
+@inline function findNext(pending: usize, runs: u32): void {
+  next = load<u32>(pending, HEAP_COUNT) ? <usize>load<u32>(pending, HEAP) : 0;
+  nextRun = 0;
+  for (let i: u32 = 0; i < runs; i++) {
+    const run = runAt(pending, i);
+    if (runRest(run) == 0) continue;
+    const head = entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM));
+    if (next && !isBefore(head, next)) continue;
+    next = head;
+    nextRun = run;
+  }
 }
 
 /** Time of the next row; Infinity when none waits. */
 export function pendingNext(pending: usize): f64 {
-  let next: f64 = Infinity;
-  if (load<u32>(pending, RUN_FROM) != load<u32>(pending, RUN_TO)) {
-    next = load<f64>(entryAt(<usize>load<u32>(pending, RUN), load<u32>(pending, RUN_FROM)));
-  }
-  return load<u32>(pending, HEAP_COUNT) ? min(next, load<f64>(<usize>load<u32>(pending, HEAP))) : next;
+  findNext(pending, load<u32>(pending, RUN_COUNT));
+  return next ? load<f64>(next) : Infinity;
 }
 
-/** Moves the next row's entry (24 bytes) to `to` if its time is `ms` or earlier; false when there is none. */
-export function pendingTake(pending: usize, ms: f64, to: usize): bool {
-  const hasRun = load<u32>(pending, RUN_FROM) != load<u32>(pending, RUN_TO);
-  const hasHeap = load<u32>(pending, HEAP_COUNT) != 0;
-  if (!hasRun && !hasHeap) return false;
-  const run = hasRun ? entryAt(<usize>load<u32>(pending, RUN), load<u32>(pending, RUN_FROM)) : 0;
-  const heap = hasHeap ? <usize>load<u32>(pending, HEAP) : 0;
-  const fromRun = hasRun && (!hasHeap || isBefore(run, heap));
-  const entry = fromRun ? run : heap;
-  if (load<f64>(entry) > ms) return false;
-  memory.copy(to, entry, ENTRY_SIZE);
-  if (fromRun) store<u32>(pending, load<u32>(pending, RUN_FROM) + 1, RUN_FROM);
-  else heapShift(pending);
-  return true;
+/** Moves the entries of the next rows whose time is `ms` or earlier to `to`, `room` of them at most; returns how many they are. */
+export function pendingTake(pending: usize, ms: f64, to: usize, room: u32): u32 {
+  const runs = load<u32>(pending, RUN_COUNT);
+  for (let n: u32 = 0; n < room; n++, to += ENTRY_SIZE) {
+    findNext(pending, runs);
+    if (!next || load<f64>(next) > ms) return n;
+    copyEntry(to, next);
+    if (nextRun) store<u32>(nextRun, load<u32>(nextRun, RUN_FROM) + 1, RUN_FROM);
+    else heapShift(pending);
+  }
+  return room;
 }
 
 /** Gives the row of an entry that was taken back, after its values were used. */
@@ -204,12 +263,16 @@ export function pendingTake(pending: usize, ms: f64, to: usize): bool {
   rowsLeave(pending, <usize>load<u32>(entry, PENDING_ROW), 1);
 }
 
-/** Saves the rows of the run, then those of the heap, each with time, sequence and values. */
+/** Saves the rows of the runs, then those of the heap, each with time, sequence and values. */
 export function pendingSave(pending: usize): void {
-  writeF64(load<f64>(pending, LAST_TIME));
   writeU64(load<u64>(pending, SEQUENCE));
-  const from = load<u32>(pending, RUN_FROM);
-  listSave(pending, entryAt(<usize>load<u32>(pending, RUN), from), load<u32>(pending, RUN_TO) - from);
+  const runs = load<u32>(pending, RUN_COUNT);
+  writeU32(runs);
+  for (let i: u32 = 0; i < runs; i++) {
+    const run = runAt(pending, i);
+    writeF64(load<f64>(run, LAST_TIME));
+    listSave(pending, entryAt(<usize>load<u32>(run), load<u32>(run, RUN_FROM)), runRest(run));
+  }
   listSave(pending, <usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_COUNT));
 }
 
@@ -225,21 +288,28 @@ function listSave(pending: usize, list: usize, count: u32): void {
 
 /** Adds saved rows; there must be none. */
 export function pendingLoad(pending: usize): void {
-  const last = readF64();
   store<u64>(pending, readU64(), SEQUENCE);
-  listLoad(pending, true);
-  listLoad(pending, false);
-  store<f64>(pending, last, LAST_TIME);
+  const runs = readUpTo(MAX_RUNS);
+  for (let i: u32 = 0; i < runs && !readFails(); i++) {
+    const run = runOf(pending, i);
+    if (!run) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    store<f64>(run, readF64(), LAST_TIME);
+    listLoad(pending, run);
+  }
+  listLoad(pending, 0);
 }
 
-function listLoad(pending: usize, isRun: bool): void {
+function listLoad(pending: usize, run: usize): void {
   const count = readLength();
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     const ms = readTime();
     const sequence = load<u64>(pending, SEQUENCE) - readU64();
     const page = rowLoad(pending, count - i);
     if (!page) return;
-    const entry = isRun ? runPush(pending) : heapRoom(pending);
+    const entry = run ? runPush(pending, run) : heapRoom(pending);
     if (!entry) {
       readFail(LoadFault.MEMORY);
       return;
@@ -248,13 +318,18 @@ function listLoad(pending: usize, isRun: bool): void {
     store<u32>(entry, <u32>page, PENDING_ROW);
     store<u32>(entry, load<u32>(page, PAGE_TO) - 1, PENDING_ROW + 4);
     store<u64>(entry, sequence, PENDING_SEQUENCE);
-    if (!isRun) heapUp(pending);
+    if (!run) heapUp(pending);
   }
 }
 
 export function pendingFree(pending: usize): void {
   rowsFree(pending);
   const acct = <usize>load<u32>(pending, ACCT);
-  free(<usize>load<u32>(pending, RUN), load<u32>(pending, RUN_CAPACITY) * ENTRY_SIZE, acct);
+  const runs = load<u32>(pending, RUN_COUNT);
+  for (let i: u32 = 0; i < runs; i++) {
+    const run = runAt(pending, i);
+    free(<usize>load<u32>(run), load<u32>(run, RUN_CAPACITY) * ENTRY_SIZE, acct);
+  }
+  free(<usize>load<u32>(pending, RUNS), runs * RUN_SIZE, acct);
   free(<usize>load<u32>(pending, HEAP), load<u32>(pending, HEAP_CAPACITY) * ENTRY_SIZE, acct);
 }

@@ -12,7 +12,8 @@ import { withHits } from './hits.js';
 import { definitionOf, inRowOrder, SourceNumbers, sourcesOf, streamsOf } from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
-import type { Fold } from './rules/fold-constants.js';
+import { timesOf } from './result-times.js';
+import { constantNumber, type Fold } from './rules/fold-constants.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
 import { type Relation, Source } from './source.js';
@@ -102,7 +103,12 @@ class Analyser {
     const timeOfHit = (isOfWindow: boolean): Value => timeOfHits(relations, isEventTime, isOfWindow, values);
     const project: Project = { kind: 'project', input: statement.limited(rows), row };
     const root = withRanges(withAnalytics(withHits(project, timeOfHit)), isOfMessages);
-    return { root, row, isOfMessages, ...timesOf(select, relations, isEventTime, values) };
+    return {
+      root,
+      row,
+      isOfMessages,
+      ...timesOf(select, relations, isEventTime, values, (value) => this.#constantOf(value)),
+    };
   }
 
   /** What FROM and the joins name. */
@@ -128,6 +134,10 @@ class Analyser {
     return only !== undefined && tables.length === 1
       ? [only]
       : [new UnionTable(--this.#derived, from.name, tables, values)];
+  }
+
+  #constantOf(value: Value): number | null {
+    return constantNumber(value, this.values, this.fold);
   }
 
   /** Results of derived tables, by where they stand. */
@@ -168,25 +178,6 @@ class Analyser {
       isOfMessages,
     };
   }
-}
-
-/** The times that rows of a SELECT have for one that reads them. */
-function timesOf(
-  { window, joins }: Select,
-  [relation]: readonly Relation[],
-  isEventTime: boolean,
-  values: Values,
-): Pick<Result, 'time' | 'arrival'> {
-  // Rows of an as-of join are those of its first stream.
-  if (window === null && joins.every(isAsof) && relation !== undefined) {
-    return { time: isEventTime ? relation.rowTime(true) : null, arrival: relation.arrival() };
-  }
-  const [end, trigger] = [values.window('end'), values.window('trigger')];
-  if (!isEventTime) return { time: null, arrival: trigger };
-  // The windows of a second belong to that window of a minute in which they lie.
-  const isAligned = window?.kind === 'tumbling' || window?.kind === 'hopping';
-  const one = values.constant({ tag: 'i64', value: 1n });
-  return { time: isAligned ? values.op('arith.sub', [end, one]) : end, arrival: trigger };
 }
 
 function inputOf(streams: Source[], isEventTime: boolean): Omit<Input, 'isOfMessages'> {

@@ -6,11 +6,12 @@
 import type { Join, Span } from '../sql/ast.js';
 import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
-import { type Bound, boundsOf } from './interval-join.js';
+import { keyOf } from './join-keys.js';
 import { conjuncts } from './joined-row.js';
 import type { Logical } from './logical.js';
-import type { Source } from './source.js';
-import { sourcesIn, type Value, type Values } from './value.js';
+import type { Relation } from './source.js';
+import { type Bound, boundsOf, type ConstantOf, rangeOf, saysAll, timeName } from './time-bounds.js';
+import type { Values } from './value.js';
 
 type Asof = Omit<Extract<Logical, { kind: 'asof' }>, 'input'>;
 
@@ -24,7 +25,7 @@ interface Place {
   readonly binder: Binder;
   readonly clause: Clause;
   readonly isEventTime: boolean;
-  readonly constantOf: (value: Value) => number | null;
+  readonly constantOf: ConstantOf;
 }
 
 /** True for joins that take the newest row. */
@@ -36,7 +37,7 @@ export function isAsof({ asof }: Join): boolean {
 export function asofRows(
   input: Logical,
   joins: readonly Join[],
-  sources: readonly Source[],
+  sources: readonly Relation[],
   values: Values,
   place: Place,
 ): Logical {
@@ -54,7 +55,7 @@ export function asofRows(
 }
 
 /** Throws a `plan` error for joins that cannot stand beside an as-of join, and for tables in one. */
-export function checkAsof(joins: readonly Join[], sources: readonly Source[]): void {
+export function checkAsof(joins: readonly Join[], sources: readonly Relation[]): void {
   const [from] = sources;
   joins.forEach((join, i) => {
     const source = sources[i + 1];
@@ -76,9 +77,9 @@ export function checkAsof(joins: readonly Join[], sources: readonly Source[]): v
 
 function bindAsof(
   join: Join,
-  left: Source,
-  right: Source,
-  before: readonly Source[],
+  left: Relation,
+  right: Relation,
+  before: readonly Relation[],
   { binder, clause, isEventTime, constantOf }: Place,
 ): { step: Asof; distance: Distance } {
   const { kind, on, asof, table } = join;
@@ -93,8 +94,7 @@ function bindAsof(
   const times = [left, right] as const;
   for (const term of match === null ? [] : conjuncts(binder.bind(match, { ...clause, name: 'MATCH_CONDITION' }))) {
     const found = boundsOf(term, times, constantOf);
-    const isRange = term.kind === 'op' && term.op === 'compare.between';
-    if (found.length < (isRange ? 2 : 1)) throw needsTimes(left, right, match?.span ?? table.span);
+    if (!saysAll(term, found)) throw needsTimes(left, right, match?.span ?? table.span);
     bounds.push(...found);
   }
   const keys: Asof['keys'] = [];
@@ -116,38 +116,17 @@ function bindAsof(
   };
 }
 
-function keyOf(term: Value, right: Source, before: readonly Source[]): Asof['keys'][number] | undefined {
-  if (term.kind !== 'op' || term.op !== 'compare.eq') return undefined;
-  const [a, b] = term.operands;
-  if (a == null || b == null) return undefined;
-  const isRight = (value: Value): boolean => {
-    const used = sourcesIn(value);
-    return used.length === 1 && used[0] === right.index;
-  };
-  const isLeft = (value: Value): boolean => {
-    const used = sourcesIn(value);
-    return used.length > 0 && used.every((source) => before.some(({ index }) => index === source));
-  };
-  if (isLeft(a) && isRight(b)) return { left: a, right: b };
-  return isLeft(b) && isRight(a) ? { left: b, right: a } : undefined;
-}
-
 /** What the bounds of the right time less the left one say together. */
-function distanceOf(bounds: readonly Bound[], left: Source, right: Source, span: Span): Distance {
-  let [least, most] = [-Infinity, Infinity];
-  for (const { op, ms, isStrict } of bounds) {
-    // Times are whole milliseconds.
-    if (op === 'ge') least = Math.max(least, isStrict ? Math.floor(ms) + 1 : Math.ceil(ms));
-    else most = Math.min(most, isStrict ? Math.ceil(ms) - 1 : Math.floor(ms));
-  }
+function distanceOf(bounds: readonly Bound[], left: Relation, right: Relation, span: Span): Distance {
+  const { least, most } = rangeOf(bounds);
   if (bounds.length === 0) return { leastMs: 0, mostMs: null };
   if (!(most <= 0)) throw needsTimes(left, right, span);
   if (least > most) throw refuse('MATCH_CONDITION holds for no two rows', span);
   return { leastMs: -most, mostMs: least === -Infinity ? null : -least };
 }
 
-function needsTimes(left: Source, right: Source, span: Span): Error {
-  const [a, b] = [`${left.ownName}.${left.timestamp}`, `${right.ownName}.${right.timestamp}`];
+function needsTimes(left: Relation, right: Relation, span: Span): Error {
+  const [a, b] = [timeName(left), timeName(right)];
   return refuse(
     `MATCH_CONDITION takes the newest row of ${right.ownName} at or before that of ${left.ownName}: ${a} >= ${b}, ${a} > ${b}, or with the oldest that is taken ${a} BETWEEN ${b} AND ${b} + 5000`,
     span,
@@ -155,7 +134,7 @@ function needsTimes(left: Source, right: Source, span: Span): Error {
 }
 
 /** The rows with those of one stream as if they were so much later. */
-function laterBy(root: Logical, source: Source, ms: number, values: Values): Logical {
+function laterBy(root: Logical, source: Relation, ms: number, values: Values): Logical {
   if (ms === 0) return root;
   if (root.kind !== 'watermark' || root.input.kind !== 'merge') throw new Error('rows of streams come by a merge');
   const merge = root.input;

@@ -20,6 +20,8 @@ export interface Result {
   time: Value | null;
   /** When a row was made, epoch ms; null where that is not known. */
   arrival: Value | null;
+  /** How much later than the event time of a row the value is, ms; null where it has nothing to do with it. */
+  timeOffset(value: Value): number | null;
 }
 
 export class DerivedTable implements Relation {
@@ -64,6 +66,18 @@ export class DerivedTable implements Relation {
   rowTime(): Value {
     const { time } = this.result;
     return time === null ? this.arrival() : this.lifted({ kind: 'meta', key: 'event_time' }, time);
+  }
+
+  /** The first column that is the event time as it is. */
+  get timeColumn(): string | null {
+    return this.result.row.entries.find(({ value }) => this.result.timeOffset(value) === 0)?.name ?? null;
+  }
+
+  timeOffset(value: Value): number | null {
+    if (value.kind !== 'column') return null;
+    const inner = this.columns.get(value);
+    if (inner === undefined) return null;
+    return inner === this.result.time ? 0 : this.result.timeOffset(inner);
   }
 
   arrival(): Value {
@@ -130,6 +144,22 @@ export class UnionTable implements Relation {
 
   rowTime(): Value {
     return this.ofAny((branch) => branch.rowTime());
+  }
+
+  /** Where it is the same in all. */
+  get timeColumn(): string | null {
+    const [name, other] = new Set(this.branches.map(({ timeColumn }) => timeColumn));
+    return other === undefined ? (name ?? null) : null;
+  }
+
+  timeOffset(value: Value): number | null {
+    const parts = value.kind === 'op' && value.op === 'logic.present' ? value.args : [value];
+    const offsets = this.branches.map((branch, i) => {
+      const part = parts[i];
+      return part === undefined ? null : branch.timeOffset(part);
+    });
+    const [offset = null] = offsets;
+    return parts.length === offsets.length && offsets.every((one) => one === offset) ? offset : null;
   }
 
   arrival(): Value {

@@ -1,6 +1,7 @@
 /** What EXPLAIN says of an operator beside what it does: where it works, what it keeps, what others may share of it. */
 import { aggregates } from '../../kernels/gen/ops.js';
 import { hostFunctionName } from '../functions/registry.js';
+import { tablesOf } from './join.js';
 import { chainOf, hasWatermark, inputsOf, type Logical, valuesOf, type WindowNode } from './logical.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
@@ -66,8 +67,10 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
       const of = node.keys.length === 0 ? 'does not grow' : 'grows with the number of keys, not of rows';
       return `the newest row of ${node.source.ownName}${node.keys.length === 0 ? '' : ' for each key'}: ${of}`;
     }
+    case 'interval':
+      return keptByInterval(node);
     case 'join': {
-      const tables = node.sources.filter(({ isTable }) => isTable);
+      const tables = tablesOf(node.sources);
       if (tables.length === 0) return undefined;
       const kept = tables.map(({ ownName, retainRows }) =>
         retainRows > 0 ? `the newest ${retainRows} rows of ${ownName}` : `all rows of ${ownName}`,
@@ -77,6 +80,17 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** Rows for which one of the other side may come yet; of a side that needs none they go at once. */
+function keptByInterval({ left, source, leastMs, mostMs }: Extract<Logical, { kind: 'interval' }>): string {
+  const spans = [
+    { ownName: left.ownName, ms: mostMs },
+    { ownName: source.ownName, ms: -leastMs },
+  ].filter(({ ms }) => ms > 0);
+  if (spans.length === 0) return 'rows of the newest time: does not grow';
+  const kept = spans.map(({ ownName, ms }) => `the rows of ${ownName} of the last ${ms} ms`);
+  return `${kept.join(' and ')}: grows with their number`;
 }
 
 function keptByWindow(node: WindowNode, above: readonly Value[]): string | undefined {

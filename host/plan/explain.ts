@@ -147,6 +147,13 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
         ['JoinPlan', `Joins:[ { joinType:${joinType}, newest row of ${source.ownName}${bound}, keys:[ ${by} ] } ]`],
       ];
     }
+    case 'interval': {
+      const { source, left, type, keys, leastMs, mostMs, condition } = node;
+      const by = keys.map((key) => `${show(key.left)} = ${show(key.right)}`).join(', ');
+      const on = condition === null ? '' : `, condition:${show(condition)}`;
+      const span = `${source.ownName} ${leastMs} ms to ${mostMs} ms after ${left.ownName}`;
+      return [['JoinPlan', `Joins:[ { joinType:INTERVAL_${type.toUpperCase()}_JOIN, ${span}, keys:[ ${by} ]${on} } ]`]];
+    }
     case 'lookup': {
       const { source, type, keys, condition } = node;
       const by = keys.map(({ name, value }) => `${source.ownName}.${name} = ${show(value)}`).join(', ');

@@ -9,7 +9,7 @@ import {
   valuesOf,
   type WindowNode,
 } from './logical.js';
-import type { Source } from './source.js';
+import type { Relation } from './source.js';
 import { aggregatesIn, childrenOf, type Value } from './value.js';
 
 /** A row in so many windows is still an ordinary hopping window. */
@@ -21,6 +21,7 @@ export function growthWarnings(root: Logical): string[] {
   const row = root.kind === 'project' ? root.row : null;
   const found = chain.flatMap((node) => {
     if (node.kind === 'window') return windowWarnings(node, chain, row);
+    if (node.kind === 'interval') return intervalWarnings(node);
     return node.kind === 'join' ? node.steps.flatMap((step) => joinWarnings(step, node.sources)) : [];
   });
   return [...new Set(found)];
@@ -72,7 +73,14 @@ function overlapOf({ window }: WindowNode): string | null {
   }
 }
 
-function joinWarnings({ type, source, condition }: JoinSpec, sources: readonly Source[]): string[] {
+function intervalWarnings({ keys, source }: Extract<Logical, { kind: 'interval' }>): string[] {
+  if (keys.length > 0) return [];
+  return [
+    `the join by time with ${source.ownName} has no equality: each row meets all within the interval, so that its work grows with the square of their number`,
+  ];
+}
+
+function joinWarnings({ type, source, condition }: JoinSpec, sources: readonly Relation[]): string[] {
   if (condition !== null && hasEquality(condition)) return [];
   const name = sources.find(({ index }) => index === source)?.ownName ?? 'a stream';
   return [

@@ -53,7 +53,7 @@ export function sourcesOf(
   checkNames(tables);
   const scanned = definitions.some(({ options }) => options.tableKind === 'scan');
   // In event time two streams can be joined by the time between their rows.
-  const mayBeInterval = options.isEventTime && streams.length === 2 && tables.length === 2;
+  const mayBeInterval = options.isEventTime && streams.length === 2;
   const isTimed = select.joins.some(({ asof }) => asof !== undefined);
   if (select.window === null && streams.length > 1 && !scanned && !mayBeInterval && !isTimed) {
     throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
@@ -64,13 +64,13 @@ export function sourcesOf(
 }
 
 /** Those whose rows make messages, in their order. */
-export function streamsOf(sources: readonly Source[]): Source[] {
+export function streamsOf<R extends Relation>(sources: readonly R[]): R[] {
   return sources.filter(({ isTable }) => !isTable);
 }
 
 /** Those whose rows a join keeps for the messages of streams, in their order. */
-export function tablesOf(sources: readonly Source[]): Source[] {
-  return sources.filter(({ isTable, isLookup }) => isTable && !isLookup);
+export function tablesOf(sources: readonly Relation[]): Source[] {
+  return sources.filter((one) => one instanceof Source).filter(({ isTable, isLookup }) => isTable && !isLookup);
 }
 
 /** What a stream or table was created as. */
@@ -115,7 +115,7 @@ export function inRowOrder(joins: readonly Join[], sources: readonly Relation[])
  */
 export function bindJoins(
   joins: readonly Join[],
-  sources: readonly Source[],
+  sources: readonly Relation[],
   binder: Binder,
   clause: Clause,
 ): JoinSpec[] {
@@ -129,9 +129,16 @@ export function bindJoins(
 }
 
 /** Sources that rows of the plan may have no row of: those on the side of an outer join that need no partner. */
-export function absentSources(root: Logical): Source[] {
+export function absentSources(root: Logical): Relation[] {
   return chainOf(root).flatMap((node) => {
     if (node.kind === 'lookup' || node.kind === 'asof') return node.type === 'left' ? [node.source] : [];
+    if (node.kind === 'interval') {
+      const { type, left, source } = node;
+      return [
+        ...(type === 'left' || type === 'full' ? [source] : []),
+        ...(type === 'right' || type === 'full' ? [left] : []),
+      ];
+    }
     if (node.kind !== 'join') return [];
     const { sources, steps } = node;
     const joined = steps.map(({ source }) => source);

@@ -3,6 +3,7 @@
  * has a root for each sink, and roots share the operators that they have in common (the same object). Rules of optimisation
  * (rules/) turn such plans into others with the same meaning.
  */
+import type { JoinKey } from './join-keys.js';
 import type { Relation, Source } from './source.js';
 import {
   type AggregateValue,
@@ -107,7 +108,7 @@ export type Logical = Labelled &
     /** Makes the columns of a derived table of what the SELECT below gives. */
     | { kind: 'derive'; input: Logical; table: Relation; columns: ReadonlyMap<ColumnValue, Value> }
     /** Joins the rows of each window of the input with each other and with what tables hold; `sources`: all of them. */
-    | { kind: 'join'; input: Logical; sources: Source[]; steps: JoinSpec[] }
+    | { kind: 'join'; input: Logical; sources: Relation[]; steps: JoinSpec[] }
     /**
      * Joins each row of one stream with the newest of another that is no later, by the order in which they come, among those
      * with equal keys; rows of further streams pass. `toleranceMs`: how much older it may be, null without a bound.
@@ -115,11 +116,26 @@ export type Logical = Labelled &
     | {
         kind: 'asof';
         input: Logical;
-        left: Source;
-        source: Source;
+        left: Relation;
+        source: Relation;
         type: 'inner' | 'left';
-        keys: { left: Value; right: Value }[];
+        keys: JoinKey[];
         toleranceMs: number | null;
+      }
+    /**
+     * Joins rows of `left` with those of `source` whose time is `leastMs` to `mostMs` later (negative: earlier), among those with
+     * equal keys; `condition` decides on each pair besides. What comes out has a time of its own, the end of a window.
+     */
+    | {
+        kind: 'interval';
+        input: Logical;
+        left: Relation;
+        source: Relation;
+        type: 'inner' | 'left' | 'right' | 'full';
+        keys: JoinKey[];
+        leastMs: number;
+        mostMs: number;
+        condition: Value | null;
       }
     /** Joins each row with those of a lookup table that have the keys; `condition` decides on each pair besides. */
     | {
@@ -299,6 +315,10 @@ export function valuesOf(node: Logical): Value[] {
       return node.steps.map(({ condition }) => condition).filter((condition) => condition !== null);
     case 'asof':
       return node.keys.flatMap(({ left, right }) => [left, right]);
+    case 'interval': {
+      const keys = node.keys.flatMap(({ left, right }) => [left, right]);
+      return node.condition === null ? keys : [...keys, node.condition];
+    }
     case 'lookup':
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
     case 'delay':
@@ -351,6 +371,10 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, steps: node.steps.map((step) => ({ ...step, condition: maybe(step.condition) })) };
     case 'asof':
       return { ...node, keys: node.keys.map(({ left, right }) => ({ left: map(left), right: map(right) })) };
+    case 'interval': {
+      const keys = node.keys.map(({ left, right }) => ({ left: map(left), right: map(right) }));
+      return { ...node, keys, condition: maybe(node.condition) };
+    }
     case 'lookup':
       return {
         ...node,

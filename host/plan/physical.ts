@@ -1,9 +1,8 @@
 /** From the logical plan to the nodes of the kernel: operands, registers, columns of batches. */
-import type { AggregatePlan, NodePlan, Operand } from '../../kernels/ir.js';
+import type { NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitSteps, hitsNode, toldBy } from './analytic-node.js';
-import { asofNode } from './asof-node.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { expandNode } from './expand-node.js';
@@ -19,6 +18,7 @@ import {
   type Logical,
   operatorsOf,
   type Root,
+  valuesOf,
 } from './logical.js';
 import { lookedBackIn } from './looking-back.js';
 import { planTable } from './lookup.js';
@@ -29,10 +29,12 @@ import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
 import { sortNode } from './sort-node.js';
 import type { Relation, Source } from './source.js';
+import { type TimedJoin, timedJoinNode } from './timed-join-node.js';
 import type { AggregateValue, ColumnValue, Value, Values } from './value.js';
 import { waitingNode } from './waiting-node.js';
 import { watermarkNode } from './watermark-node.js';
 import { collectingWindow, windowNeeds, windowPlan } from './window-needs.js';
+import { windowNode } from './window-node.js';
 
 /** Turns a plan into nodes. Throws `plan` errors for what the kernel has no room for, `sink` errors for properties of sinks. */
 export function lower(
@@ -174,7 +176,8 @@ class Lowering {
         this.addJoin(node);
         return;
       case 'asof':
-        this.addAsof(node);
+      case 'interval':
+        this.addTimedJoin(node);
         return;
       case 'lookup':
         this.addLookup(node);
@@ -366,21 +369,24 @@ class Lowering {
     }
   }
 
-  private addAsof(node: Extract<Logical, { kind: 'asof' }>): void {
-    const above = this.readers.valuesAbove(node);
+  private addTimedJoin(node: TimedJoin): void {
+    const above = [...this.readers.valuesAbove(node), ...(node.kind === 'interval' ? valuesOf(node) : [])];
     const ofStreams = this.ownedByStreams(above);
     const { keep } = windowNeeds(above, isNone, (value) => ofStreams.has(value) || this.isHeld(value));
     const kept = keep.flatMap((value) => {
       const operand = this.path.find(ofStreams.get(value) ?? value);
       return operand === undefined ? [] : [{ value, operand }];
     });
-    const { plan, columns } = asofNode(node, {
+    const { plan, path } = timedJoinNode(node, {
+      index: this.nodes.length,
       path: this.path,
       kept,
       ownerOf: (value) => this.ownerOf(value),
       ttlMs: this.rule.options.stateTtlMs,
+      values: this.values,
     });
-    this.pushNew(plan, 'join', columns);
+    this.record(plan, 'join');
+    this.path = path;
   }
 
   /** What functions gave for the rows of one stream, by the values in which it is read: it belongs to those rows from here on. */
@@ -433,38 +439,11 @@ class Lowering {
     const shown = node.shown ?? [];
     const isComputed = (aggregate: AggregateValue): boolean => node.isGrouped || shown.includes(aggregate);
     const needs = windowNeeds(this.readers.valuesAbove(node), isComputed, (value) => this.isHeld(value));
-    const builder = new ProgramBuilder(this.path);
-    const operand = (value: Value): Operand => builder.operand(value);
-    const keep = needs.keep.map(operand);
-    const keys = node.keys.map(operand);
-    const aggs = needs.aggregates.map(({ fn, args, filter }): AggregatePlan => {
-      const plan: AggregatePlan = { fn, args: args.map(operand) };
-      if (filter !== null) plan.filter = operand(filter);
-      return plan;
-    });
-    const window = windowPlan(node.window, operand);
-    const where = node.where === null ? undefined : operand(node.where);
     const isEventTime = node.window.kind !== 'message' && hasWatermark(node);
     const time = isOfMerge(node) ? col(mergeTime) : this.timeOperand(node.timestamp);
-    const plan: NodePlan = {
-      kind: 'window',
-      input: this.path.input,
-      program: builder.finishOrNull(),
-      window,
-      isEventTime,
-      grouped: node.isGrouped,
-      keys,
-      keep,
-      aggs,
-      sendEmpty: node.sendEmpty,
-      name: 'window',
-    };
-    if (where !== undefined) plan.where = where;
-    if (isEventTime) plan.timestamp = time;
+    const { plan, columns } = windowNode(node, { path: this.path, needs, isEventTime, time });
     // A window above this one keeps them as it does columns.
     for (const aggregate of needs.aggregates) this.held.add(aggregate);
-    const columns: (Value | null)[] = [...needs.keep, ...needs.aggregates];
-    columns.push(needs.start, needs.end, needs.trigger);
     const index = this.nodes.length;
     this.pushNew(plan, node.window.kind === 'row' || node.window.kind === 'message' ? null : 'window', columns);
     if (node.keys.length > 0) this.steps.push({ kind: 'aggregate', nodes: [index] });

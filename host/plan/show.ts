@@ -115,6 +115,20 @@ function showNode(node: NodePlan): string[] {
         `give ${columns.join(' ')}`,
       ];
     }
+    case 'interval': {
+      const show = shower(node.program);
+      const keys = node.keys.map(({ left, right }) => ` ${show(left)}=${show(right)}`).join('');
+      const { leastMs, mostMs } = node.bounds;
+      const { condition } = node;
+      return [
+        ...showOps(node.program),
+        `${node.type} join branch ${node.left} with the other from ${leastMs}ms to ${mostMs}ms at c${node.time}${keys === '' ? '' : ` by${keys}`}`,
+        ...(condition === null
+          ? []
+          : [...showOps(condition.program), `where ${shower(condition.program)(condition.operand)}`]),
+        `give ${[...node.lefts, ...node.rights].map((operand, i) => `c${i}=${show(operand)}`).join(' ')}`,
+      ];
+    }
     case 'keyedTable': {
       const show = shower(node.program);
       return [...showOps(node.program), `keep ${show(node.row)} by ${node.key}`];

@@ -32,6 +32,10 @@ export interface Relation {
   row(): Value;
   /** The time of a row as epoch milliseconds: event time, or when it arrived. */
   rowTime(isEventTime: boolean): Value;
+  /** The column that holds the event time, null where none does by itself. */
+  readonly timeColumn: string | null;
+  /** How much later than the event time of a row the value always is, ms; null where it has nothing to do with it. */
+  timeOffset(value: Value): number | null;
   meta(key: string): Value;
   allMeta(): Value;
   arrival(): Value;
@@ -154,6 +158,15 @@ export class Source implements Relation {
     if (column.kind === 'column' && column.use.kind === 'field' && column.use.type.type === 'bigint') return column;
     // Numbers are milliseconds already, texts are read as dates.
     return this.values.op('cast.toBigint', [this.values.op('cast.toDatetime', [column])]);
+  }
+
+  get timeColumn(): string | null {
+    return this.timestamp;
+  }
+
+  timeOffset(value: Value): number | null {
+    if (this.timestamp === null) return null;
+    return value === this.time() || value === this.rowTime(true) ? 0 : null;
   }
 
   private read(name: string, use: ColumnUse): Value {

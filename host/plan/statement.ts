@@ -4,16 +4,16 @@ import type { Expr, Select, TableRef, WindowClause } from '../sql/ast.js';
 import { some } from '../sql/visit.js';
 import { asofRows, isAsof } from './asof-join.js';
 import type { Binder, Clause } from './bind.js';
-import { notSupported, refuse } from './errors.js';
-import { intervalOf, needsInterval, rowsAround, turned } from './interval-join.js';
+import { refuse } from './errors.js';
+import { intervalAt, intervalRows } from './interval-join.js';
 import { bindJoins } from './join.js';
-import { type JoinSpec, type Logical, levelOf, type OutputRow } from './logical.js';
+import { type Logical, levelOf, type OutputRow } from './logical.js';
 import { bindLookup, isByKey, type Lookup } from './lookup.js';
 import { wholeObject } from './output.js';
 import { constantNumber, type Fold } from './rules/fold-constants.js';
 import { isRowMaker } from './scope.js';
 import type { SelectList } from './select-list.js';
-import type { Source } from './source.js';
+import { type Relation, Source } from './source.js';
 import { type AggregateValue, aggregatesIn, childrenOf, type Value, type Values } from './value.js';
 import { messageGroups, noTime, specOf, windowTimes } from './windows.js';
 
@@ -37,7 +37,7 @@ export interface Input {
 export class Statement {
   constructor(
     private readonly select: Select,
-    private readonly sources: Source[],
+    private readonly sources: readonly Relation[],
     private readonly values: Values,
     private readonly binder: Binder,
     private readonly isGrouped: boolean,
@@ -53,8 +53,8 @@ export class Statement {
       if (some(select.where, isAggregateCall)) return this.#comparedWithAll(from, select.where, select.window);
     }
     const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
-    const input = this.#asof(from);
-    const isJoined = select.joins.some((join) => !isAsof(join));
+    const input = this.#interval(this.#asof(from));
+    const isJoined = select.joins.some((_join, i) => !this.#isTimed(i));
     if (isJoined) return this.#joined(input, where);
     if (select.window !== null || this.isGrouped) return this.#windowed(input, where);
     if (select.having !== null) throw refuse('HAVING needs an aggregate', select.having.span);
@@ -125,7 +125,7 @@ export class Statement {
     };
     const onClause = { ...rowClause('ON'), hasAnalytics: false };
     const lookups = this.#lookups(onClause);
-    const joins = select.joins.filter((join, i) => !isAsof(join) && sources[i + 1]?.isLookup !== true);
+    const joins = select.joins.filter((_join, i) => !this.#isTimed(i) && sources[i + 1]?.isLookup !== true);
     const isAlone = joins.length === 0;
     const others = sources.filter(({ isLookup }) => !isLookup);
     const steps = bindJoins(joins, others, binder, onClause);
@@ -134,7 +134,7 @@ export class Statement {
       ? isRowByRow
         ? root
         : gathered
-      : { kind: 'join', input: this.#interval(root, steps) ?? gathered, sources: others, steps };
+      : { kind: 'join', input: gathered, sources: others, steps };
     const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
     const pairs = filtered(looked, where, 'where');
     return isRowByRow ? pairs : this.#ofMessages(pairs);
@@ -150,32 +150,37 @@ export class Statement {
     return { ...input, root };
   }
 
-  #constantOf(value: Value): number | null {
-    return constantNumber(value, this.values, this.fold);
+  /** The input joined by the time between rows of two streams, where the statement has such a join. */
+  #interval(input: Input): Input {
+    const { select, sources, binder, values } = this;
+    const at = this.#intervalAt();
+    const [left, join, right] = [sources[0], select.joins[at], sources[at + 1]];
+    if (join === undefined || left === undefined || right === undefined) return input;
+    const clause = { ...rowClause('ON'), hasAnalytics: false };
+    const constantOf = (value: Value) => this.#constantOf(value);
+    const root = intervalRows(input.root, join, [left, right], { binder, clause, values, constantOf });
+    return { ...input, root };
   }
 
-  /** The rows of two streams without a window, joined by the time between them; null in any other join. */
-  #interval(root: Logical, [step, other]: readonly JoinSpec[]): Logical | null {
-    const { select, sources, values } = this;
-    const [left, right] = sources;
-    if (select.window !== null || left === undefined || right === undefined || step === undefined) return null;
-    if (other !== undefined || left.isTable || right.isTable) return null;
-    if (step.type === 'full' || step.type === 'cross') {
-      throw notSupported(`a ${step.type} join of streams without a window`, select.joins[0]?.table.span);
-    }
-    const interval = intervalOf(step.condition, [left, right], (value) => this.#constantOf(value));
-    if (interval === null) throw needsInterval(left, right);
-    // The rows of one side are gathered time by time, those of the other as they lie around it.
-    return step.type === 'right'
-      ? rowsAround(root, turned(interval), right, values)
-      : rowsAround(root, interval, left, values);
+  #intervalAt(): number {
+    return this.select.window === null ? intervalAt(this.select.joins, this.sources) : -1;
+  }
+
+  /** True for a join whose rows come by time, without a window. */
+  #isTimed(i: number): boolean {
+    const join = this.select.joins[i];
+    return join !== undefined && (isAsof(join) || this.#intervalAt() === i);
+  }
+
+  #constantOf(value: Value): number | null {
+    return constantNumber(value, this.values, this.fold);
   }
 
   #lookups(clause: Clause): Lookup[] {
     const { select, sources, binder, values } = this;
     return select.joins.flatMap((join, i) => {
       const source = sources[i + 1];
-      if (source?.isLookup !== true) return [];
+      if (!(source instanceof Source) || !source.isLookup) return [];
       return [bindLookup(join, source, binder, clause, values, (text) => this.remarks.push(text))];
     });
   }

@@ -6,6 +6,7 @@ import type { BinaryOp, Expr, OrderItem, Over } from './ast.js';
 import type { Cursor } from './cursor.js';
 import { windowKinds } from './keywords.js';
 import type { Token } from './lexer.js';
+import { atInterval, parseInterval } from './parse-interval.js';
 import { atStarAfterDot, parseExprOrStar } from './parse-star.js';
 
 const OR = 1;
@@ -210,6 +211,7 @@ function parsePrimary(cursor: Cursor): Expr {
       break;
     case 'word':
       if (token.upper === 'CASE') return parseCase(cursor);
+      if (atInterval(cursor)) return parseInterval(cursor);
       if (token.upper === 'TRUE' || token.upper === 'FALSE') {
         cursor.advance();
         return { kind: 'boolean', value: token.upper === 'TRUE', span: cursor.spanFrom(token) };

@@ -33,7 +33,7 @@ export const histogramBounds = 20;
 export const histogramFirstUs = 10;
 
 /** Kinds of nodes. */
-export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19} as const;
+export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
 
 /** Flags of nodes; the host gives the first. */
 export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128} as const;
@@ -124,6 +124,9 @@ export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":1
 
 /** Spec of an as-of join. All `…At` are offsets from its start. Its output has `columns`, then `fields`, then the time of the row where rows have one. */
 export const asofSpec = layout(56, {"left":0,"right":4,"isLeft":8,"time":12,"keys":16,"keysAt":20,"columns":24,"columnsAt":28,"fields":32,"fieldsAt":36,"tolerance":40,"ttl":48}, {"left":"u32","right":"u32","isLeft":"u32","time":"u32","keys":"u32","keysAt":"u32","columns":"u32","columnsAt":"u32","fields":"u32","fieldsAt":"u32","tolerance":"f64","ttl":"f64"});
+
+/** Spec of an interval join. All `…At` are offsets from its start. Its output has `lefts`, then `rights`, then the time of the row. */
+export const intervalSpec = layout(80, {"left":0,"keepsLeft":4,"keepsRight":8,"time":12,"keys":16,"keysAt":20,"lefts":24,"leftsAt":28,"rights":32,"rightsAt":36,"condition":40,"reads":44,"readsAt":48,"code":52,"codeLen":56,"least":64,"most":72}, {"left":"u32","keepsLeft":"u32","keepsRight":"u32","time":"u32","keys":"u32","keysAt":"u32","lefts":"u32","leftsAt":"u32","rights":"u32","rightsAt":"u32","condition":"u32","reads":"u32","readsAt":"u32","code":"u32","codeLen":"u32","least":"f64","most":"f64"});
 
 /** How a table is asked. */
 export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8} as const;

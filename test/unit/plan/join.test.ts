@@ -122,6 +122,28 @@ test('joins that cannot be are refused with their reason', () => {
   assert.match(refusal(`SELECT y.a FROM x INNER JOIN y ON x.id = y.id ${window}`), /unknown field a of stream y/);
 });
 
+test('an interval join shows what it keeps, and with what that grows', () => {
+  const timed = catalogOf(
+    'CREATE STREAM l () WITH (FORMAT="json", TIMESTAMP="ts")',
+    'CREATE STREAM r () WITH (FORMAT="json", TIMESTAMP="at")',
+  );
+  const rule = (on: string) =>
+    ruleOf(`SELECT l.id AS id FROM l LEFT JOIN r ON ${on}`, { isEventTime: true, lateToleranceMs: 0 });
+  const bounds = "r.at BETWEEN l.ts - INTERVAL '5' SECOND AND l.ts";
+  const lines = explainRule(rule(`l.id = r.id AND ${bounds} AND r.v > 1`), timed, noFold).split('\n');
+  assert.ok(
+    lines.some((line) =>
+      line.includes('joinType:INTERVAL_LEFT_JOIN, r -5000 ms to 0 ms after l, keys:[ l.id = r.id ], condition:r.v > 1'),
+    ),
+    lines.join('\n'),
+  );
+  const kept = lines.map((line) => (JSON.parse(line.trim()) as { keeps?: string }).keeps ?? '');
+  assert.ok(kept.includes('the rows of r of the last 5000 ms: grows with their number'), kept.join('\n'));
+  const warnings = (on: string) => planRule(rule(on), timed, noFold).warnings ?? [];
+  assert.equal(warnings(`l.id = r.id AND ${bounds}`), []);
+  assert.match(warnings(bounds)[0] ?? '', /the join by time with r has no equality: each row meets all/);
+});
+
 test('* of streams without schema is one object of both rows, the first wins; a list of columns of others goes beside it', () => {
   assert.match(
     shown(`SELECT * FROM l INNER JOIN r ON l.k = r.k ${window}`),

@@ -1,0 +1,55 @@
+/** Binary description of interval joins as assembly/join/interval.ts reads it; operands are those of the batch that the node reads. */
+import { intervalSpec } from './gen/layouts.js';
+import { NONE, type NodePlan } from './ir.js';
+import { columnsRead } from './join-spec.js';
+import { put } from './layout.js';
+import { encodeProgram } from './program.js';
+
+const maxColumns = 1200;
+const maxKeys = 64;
+
+/** Describes an interval join. Throws RangeError when the plan does not fit the kernel's limits. */
+export function encodeInterval(plan: Extract<NodePlan, { kind: 'interval' }>): Uint8Array {
+  const { type, left, time, keys, lefts, rights, bounds, condition } = plan;
+  if (lefts.length + rights.length > maxColumns) {
+    throw new RangeError(`a join has at most ${maxColumns} columns, not ${lefts.length + rights.length}`);
+  }
+  if (keys.length > maxKeys) throw new RangeError(`a join has at most ${maxKeys} equalities, not ${keys.length}`);
+  const code = condition === null ? new Uint8Array(0) : encodeProgram(condition.program);
+  const reads = condition === null ? [] : columnsRead(condition.program, condition.operand);
+  const lists = [[...keys.map((key) => key.left), ...keys.map((key) => key.right)], lefts, rights, reads];
+  const starts: number[] = [];
+  let end = intervalSpec.size;
+  for (const list of lists) {
+    starts.push(end);
+    end += 2 * list.length;
+  }
+  const [keysAt = 0, leftsAt = 0, rightsAt = 0, readsAt = 0] = starts;
+  const codeAt = (end + 15) & ~15;
+  const bytes = new Uint8Array(codeAt + code.length);
+  const view = new DataView(bytes.buffer);
+  put(view, 0, intervalSpec, {
+    left,
+    keepsLeft: type === 'left' || type === 'full' ? 1 : 0,
+    keepsRight: type === 'right' || type === 'full' ? 1 : 0,
+    time,
+    keys: keys.length,
+    keysAt,
+    lefts: lefts.length,
+    leftsAt,
+    rights: rights.length,
+    rightsAt,
+    condition: condition?.operand ?? NONE,
+    reads: reads.length,
+    readsAt,
+    code: codeAt,
+    codeLen: code.length,
+    least: bounds.leastMs,
+    most: bounds.mostMs,
+  });
+  lists.flat().forEach((operand, i) => {
+    view.setUint16(intervalSpec.size + 2 * i, operand, true);
+  });
+  bytes.set(code, codeAt);
+  return bytes;
+}
