@@ -5,7 +5,7 @@
 import type { LoadFault } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
-import type { Value } from './value.js';
+import type { Value, ValueAccess } from './value.js';
 
 /** Numbers that stand for kernel objects; 0 is never valid. */
 export type StreamHandle = number;
@@ -152,6 +152,8 @@ export interface DirectColumns {
   written(from: number, to: number): void;
   /** The payload that was written as the error of a row and is no text; undefined when there is none. */
   mark(k: number): number | undefined;
+  /** Reads and writes values there. */
+  readonly access: ValueAccess;
 }
 
 /** What a node took of a piece of work. */

@@ -107,6 +107,7 @@ class Columns implements HostColumns {
         if (view.getUint8(tags + row) !== Tag.error || view.getUint32(at + 4, true) !== 0) return undefined;
         return view.getUint32(at, true);
       },
+      access,
     };
   }
 

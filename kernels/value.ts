@@ -284,6 +284,18 @@ export class ValueAccess {
     return off;
   }
 
+  /** Length of the longest value that can be written. */
+  get longest(): number {
+    return this.maxBytes;
+  }
+
+  /** Scratch bytes for a value; 0 when there is no room. */
+  reserve(size: number): number {
+    const off = this.alloc(size, true) >>> 0;
+    this.renew();
+    return off;
+  }
+
   private take(size: number): number {
     this.taken += size;
     if (this.taken > this.maxBytes && !this.isError) {

@@ -14,7 +14,7 @@ import {
 } from './manifest.js';
 
 /** Imports of guests made with the development kits of Extism. */
-const extismModule = 'extism:host/env';
+export const extismModule = 'extism:host/env';
 
 export interface Plugin {
   readonly manifest: PluginManifest & { readonly convention: Convention };
@@ -185,13 +185,14 @@ function checkExports(
   }
 }
 
-/** Export by which the engine gets memory of the guest. */
-const allocName = 'haumea_alloc';
+/** Exports by which the engine gets memory of the guest, and gives back what results lay in. */
+export const allocName = 'haumea_alloc';
+export const freeName = 'haumea_free';
 
 const maxArguments = 32;
 
 /** Tells that the function is called over numbers alone, from row to row without staging (binary/wrapper.ts). */
-function isNumeric({ args, result, nulls, batch, aggregate }: PluginFunction): boolean {
+export function isNumeric({ args, result, nulls, batch, aggregate }: PluginFunction): boolean {
   const isNumber = (type: PluginType) => type === 'bigint' || type === 'float';
   return (
     !batch &&

@@ -1,0 +1,140 @@
+/** A module of a user that is instantiated, with its fuel; it begins anew when a call was cut off. */
+import { reasonOf } from '../../base/errors.js';
+import type { CallLimits, CodeHost, WasmCode } from '../define.js';
+import type { CallerExports, CallerShape } from './binary/caller.js';
+import { fuelExport } from './binary/meter.js';
+import { freeName } from './functions.js';
+import { importsOf, type Outcome } from './imports.js';
+import { Kit } from './kit.js';
+import { startsOf, Wasi, WasiExit } from './wasi.js';
+
+/** The types of Node leave it out. */
+const { Global } = WebAssembly as unknown as { Global: new (type: object, value: number) => { value: number } };
+
+type Exports = Readonly<Record<string, unknown>>;
+export type GuestFunction = (...args: unknown[]) => unknown;
+
+interface Running {
+  readonly exports: Exports;
+  /** What it may still run; below zero when a call was ended by it. */
+  readonly fuel: { value: bigint };
+  readonly kit: Kit | undefined;
+}
+
+export class Guest {
+  readonly outcome: Outcome = {
+    state: new Global({ value: 'i32', mutable: true }, 0),
+    failed: () => {},
+    isNull: () => false,
+  };
+  /** Told when it begins anew: what belonged to the former instance is worthless. */
+  onRestart: () => void = () => {};
+  #running: Running;
+
+  /** @param usesKit it is a guest of Extism's development kits */
+  constructor(
+    private readonly code: WasmCode,
+    private readonly module: WebAssembly.Module,
+    private readonly usesKit: boolean,
+    readonly host: CodeHost,
+    readonly limits: CallLimits,
+  ) {
+    this.#running = this.#open();
+  }
+
+  get exports(): Exports {
+    return this.#running.exports;
+  }
+
+  get fuel(): { value: bigint } {
+    return this.#running.fuel;
+  }
+
+  get kit(): Kit {
+    const { kit } = this.#running;
+    if (kit === undefined) throw new Error(`wasm plugin ${this.code.name} does not use the development kit`);
+    return kit;
+  }
+
+  /** Where its texts lie. */
+  get memory(): WebAssembly.Memory {
+    return this.#running.kit?.memory ?? (this.exports.memory as WebAssembly.Memory);
+  }
+
+  /** A function that the module exports. */
+  exported(name: string): GuestFunction {
+    const found = this.exports[name];
+    if (typeof found !== 'function') throw new Error(`wasm plugin ${this.code.name} has no function ${name}`);
+    return found as GuestFunction;
+  }
+
+  /** Calls a function with the fuel of one call. */
+  call(name: string, ...args: unknown[]): unknown {
+    this.fuel.value = this.limits.callFuel;
+    return this.exported(name)(...args);
+  }
+
+  /** A module that calls one of the functions for each row (binary/caller.ts). */
+  caller(bytes: Uint8Array<ArrayBuffer>, name: string, { kind, frees = false }: CallerShape): CallerExports {
+    const { memory, fuel } = this;
+    const runTime =
+      kind === 'assemblyscript'
+        ? { new: this.exported('__new'), pin: this.exported('__pin'), unpin: this.exported('__unpin') }
+        : {};
+    const guest = {
+      ...(kind === 'extism' ? this.kit.io : {}),
+      ...runTime,
+      ...(frees ? { free: this.exported(freeName) } : {}),
+      memory,
+      fuel,
+      outcome: this.outcome.state,
+      call: this.exported(name),
+    };
+    const made = new WebAssembly.Instance(new WebAssembly.Module(bytes), { guest });
+    return made.exports as unknown as CallerExports;
+  }
+
+  /** What a call leaves behind that was cut off in the middle is nobody's state. */
+  restart(): void {
+    this.outcome.state.value = 0;
+    this.#running = this.#open();
+    this.onRestart();
+  }
+
+  /** Why a call ended; `left` is the fuel of the batch. */
+  reasonOf(error: unknown, left: bigint): string {
+    if (this.fuel.value < 0n) {
+      return left <= 0n ? 'the calls for a batch took more fuel than they may' : 'the call took more fuel than it may';
+    }
+    if (error instanceof RangeError) return 'the stack is exhausted';
+    return reasonOf(error);
+  }
+
+  /** It took more than it may: to go on with such calls would cost others their share. */
+  isExhausted(error: unknown): boolean {
+    return this.fuel.value < 0n || error instanceof RangeError;
+  }
+
+  #open(): Running {
+    const { code, host } = this;
+    const kit = this.usesKit ? new Kit(code, host) : undefined;
+    const memory = () => this.exports.memory as WebAssembly.Memory;
+    const wasi = new Wasi({ name: code.name, memory, fuel: () => this.fuel }, code.wasi ?? {}, host);
+    const imports = importsOf(code, host, { memory, outcome: this.outcome, kit, wasi });
+    const { exports } = new WebAssembly.Instance(this.module, imports);
+    const running = { exports, fuel: exports[fuelExport] as { value: bigint }, kit };
+    this.#running = running;
+    for (const name of startsOf(exports)) {
+      running.fuel.value = this.limits.batchFuel;
+      try {
+        (exports[name] as () => void)();
+      } catch (error) {
+        // A program that ends by itself has made its functions ready.
+        if (error instanceof WasiExit && error.code === 0) continue;
+        const reason = running.fuel.value < 0n ? 'it took more fuel than it may' : reasonOf(error);
+        throw new Error(`wasm plugin ${code.name}: the start function failed: ${reason}`);
+      }
+    }
+    return running;
+  }
+}

@@ -1,0 +1,42 @@
+/** Values of the kernel as JSON texts for guests, and back. */
+import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+
+/** The JSON text of a value, as sinks write it; bytes are base64. */
+export function jsonOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  switch (typeof value) {
+    case 'bigint':
+      return String(value);
+    case 'number':
+      return Number.isFinite(value) ? String(value) : 'null';
+    case 'object':
+      break;
+    default:
+      return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
+  if (value instanceof Instant) return JSON.stringify(timeText(value));
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'));
+  if (value instanceof ValueError) return 'null';
+  const members = Object.entries(value).flatMap(([key, item]) =>
+    item === undefined ? [] : [`${JSON.stringify(key)}:${jsonOf(item)}`],
+  );
+  return `{${members.join(',')}}`;
+}
+
+function timeText({ nanos }: Instant): string {
+  const date = new Date(Number(nanos / 1_000_000n));
+  return Number.isNaN(date.getTime()) ? String(nanos) : date.toISOString().replace(/\.?0*Z$/, 'Z');
+}
+
+/** The value that a JSON text says; throws when it is none. */
+export function valueOfJson(text: string): Value {
+  return plainOf(JSON.parse(text) as unknown);
+}
+
+function plainOf(json: unknown): Value {
+  if (typeof json === 'number') return Number.isSafeInteger(json) && !Object.is(json, -0) ? BigInt(json) : json;
+  if (Array.isArray(json)) return json.map(plainOf);
+  if (typeof json !== 'object' || json === null) return json as Value;
+  return Object.fromEntries(Object.entries(json).map(([key, item]) => [key, plainOf(item)]));
+}

@@ -1,0 +1,87 @@
+/**
+ * Functions over numbers, called row by row by a wrapper that is WebAssembly as well (binary/wrapper.ts): JavaScript sees a
+ * batch, and the rows whose call failed.
+ */
+import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
+import type { PureFunction } from './binary/pure.js';
+import type { Signature } from './binary/types.js';
+import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
+import type { Guest } from './guest.js';
+
+export class NumericFunction {
+  #wrapper: WrapperExports | undefined;
+
+  constructor(
+    private readonly guest: Guest,
+    private readonly entry: string,
+    private readonly exportName: string,
+    private readonly signature: Signature,
+    private readonly pure: PureFunction | undefined,
+    /** How errors name it: `function scale of numbers`. */
+    private readonly title: string,
+  ) {}
+
+  /** The guest begins anew. */
+  reset(): void {
+    this.#wrapper = undefined;
+  }
+
+  call(columns: HostColumns, direct: DirectColumns): void {
+    const { guest, entry } = this;
+    let left = guest.limits.batchFuel;
+    for (let from = 0; from < columns.count; ) {
+      const wrapper = this.#wrapperOf(direct.memory);
+      wrapper.callFuel.value = guest.limits.callFuel;
+      wrapper.batchFuel.value = left;
+      try {
+        const marked = wrapper.run(from, columns.count, direct.sel, direct.table, direct.vals, direct.tags);
+        direct.written(from, columns.count);
+        if (marked > 0) this.#explain(columns, direct, from, columns.count);
+        return;
+      } catch (error) {
+        const row = wrapper.at.value;
+        left = wrapper.batchFuel.value;
+        direct.written(from, row);
+        this.#explain(columns, direct, from, row);
+        const reason = guest.reasonOf(error, left);
+        columns.fail(row, `${this.title}: ${reason}`);
+        if (guest.isExhausted(error)) guest.host.fault(`function ${entry}: ${reason}`);
+        guest.restart();
+        from = row + 1;
+        // Without fuel each further row would only be a further fault.
+        if (left <= 0n) {
+          for (; from < columns.count; from++) columns.fail(from, `${this.title}: ${reason}`);
+        }
+      }
+    }
+  }
+
+  /** Writes the errors of rows whose arguments do not fit. */
+  #explain(columns: HostColumns, direct: DirectColumns, from: number, to: number): void {
+    for (let k = from; k < to; k++) {
+      const mark = direct.mark(k);
+      const found = mark === undefined ? undefined : markOf(mark);
+      if (found === undefined) continue;
+      const type = this.signature.params[found.argument] as string;
+      const why =
+        found.misfit === Misfit.fraction
+          ? `is no whole number, which ${type} needs`
+          : found.misfit === Misfit.range
+            ? `does not fit ${type}`
+            : `is no number for ${type}`;
+      columns.fail(k, `function ${this.entry}: argument ${found.argument + 1} ${why}`);
+    }
+  }
+
+  #wrapperOf(memory: WebAssembly.Memory): WrapperExports {
+    if (this.#wrapper === undefined) {
+      const { guest, signature } = this;
+      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature, this.pure)), {
+        kernel: { memory },
+        guest: { call: guest.exported(this.exportName), fuel: guest.fuel },
+      });
+      this.#wrapper = made.exports as unknown as WrapperExports;
+    }
+    return this.#wrapper;
+  }
+}

@@ -1,0 +1,93 @@
+/** Results of guests: taken out of cells into the column of a batch, whatever stands there. */
+import type { HostColumns } from '../../../kernels/api.js';
+import { type CellMemory, CellState, type Cells } from '../../../kernels/cells.js';
+import { reasonOf } from '../../base/errors.js';
+import { isText } from './area.js';
+import { CallState } from './binary/caller.js';
+import type { Guest } from './guest.js';
+import { valueOfJson } from './json-values.js';
+import type { LoweredFunction } from './lowering.js';
+
+const maxMessageBytes = 1024;
+
+const faults = {
+  outside: 'lies outside of its memory',
+  utf8: 'is no UTF-8',
+  long: 'is longer than a value may be, or there is no room for it',
+} as const;
+
+export class ResultReader {
+  constructor(
+    private readonly guest: Guest,
+    private readonly result: LoweredFunction['result'],
+    private readonly title: string,
+  ) {}
+
+  /** Takes the result of row k. `message` is what the guest has said of it, when it failed. */
+  take(
+    columns: HostColumns,
+    cells: Cells,
+    k: number,
+    memory: CellMemory,
+    cell: number,
+    stateAt: number,
+    message?: string,
+  ): void {
+    const state = memory.bytes[stateAt] as number;
+    if (state === CellState.value) this.#value(columns, cells, k, memory, cell);
+    else if (state === CellState.null) cells.takeNull(k);
+    else columns.fail(k, `${this.title}: ${message ?? this.#reasonOf(state, memory, cell)}`);
+  }
+
+  #value(columns: HostColumns, cells: Cells, k: number, memory: CellMemory, cell: number): void {
+    const { type, cell: kind } = this.result;
+    const fail = (reason: string) => {
+      columns.fail(k, `${this.title}: the result ${reason}`);
+    };
+    if (!isText(kind)) {
+      if (!cells.takeNumber(k, kind, memory, cell)) fail('is a time beyond the years 0 to 9999');
+      return;
+    }
+    if (type === 'string' || type === 'bytea') {
+      const fault = cells.takeText(k, kind, type === 'string', memory, cell);
+      if (fault !== undefined) fail(faults[fault]);
+      return;
+    }
+    const off = memory.view.getUint32(cell, true);
+    const length = memory.view.getUint32(cell + 4, true);
+    if (off + length > memory.bytes.length) {
+      fail(faults.outside);
+      return;
+    }
+    try {
+      const value = valueOfJson(memory.bytes.toString(kind === 'utf16' ? 'utf16le' : 'utf8', off, off + length));
+      const isOther =
+        type !== 'any' && value !== null && (typeof value !== 'object' || Array.isArray(value) !== (type === 'array'));
+      if (isOther) fail(`is JSON, but no ${type}`);
+      else columns.set(k, value);
+    } catch (error) {
+      fail(`is no JSON: ${reasonOf(error)}`);
+    }
+  }
+
+  #reasonOf(state: number, memory: CellMemory, cell: number): string {
+    switch (state) {
+      case CellState.error: {
+        const off = memory.view.getUint32(cell, true);
+        const length = Math.min(memory.view.getUint32(cell + 4, true), maxMessageBytes);
+        if (off + length > memory.bytes.length) return 'it failed with a message that lies outside of its memory';
+        return memory.bytes.toString('utf8', off, off + length);
+      }
+      case CallState.outside:
+        return `the result ${faults.outside}`;
+      case CallState.kind:
+        return `the result is no ${this.result.lowered === 'string' ? 'String' : 'ArrayBuffer'}`;
+      case CallState.failed: {
+        const message = this.guest.kit.errorText(memory.view.getBigUint64(cell, true));
+        return message === '' ? 'it failed and did not say why' : message;
+      }
+      default:
+        return `the result has the unknown state ${state}`;
+    }
+  }
+}
