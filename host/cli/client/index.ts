@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { nearest } from '../../base/nearest.js';
+import { pluginCommands } from '../plugin/commands.js';
 import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './command.js';
 import { commands } from './commands.js';
 import { completionScript, shells } from './completion.js';
@@ -30,7 +31,7 @@ const completion: Command = {
   },
 };
 
-const all: readonly Command[] = [...commands, completion];
+const all: readonly Command[] = [...commands, ...pluginCommands, completion];
 
 /** First words of the client's commands. */
 export const verbs: readonly string[] = [...new Set(all.map(({ path }) => path.split(' ', 1)[0] as string))];

@@ -1,0 +1,48 @@
+/** The functions of a project as rules find them, with code that a data plane can load. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { configSpec } from '../../base/config-spec.js';
+import { parse } from '../../base/field.js';
+import { argumentCounts, type UserFunction } from '../../plugins/define.js';
+import { newUserNumber } from '../../plugins/numbers.js';
+import { defaultLimits } from '../../plugins/wasm/binary/limits.js';
+import { prepare } from '../../plugins/wasm/prepare.js';
+import { callLimitsOf, grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm-options.js';
+import { moduleOf, type Project, readOf } from './project.js';
+
+/** With the limits that a server has when its configuration says nothing. `folder` is where the module may lie. */
+export function functionsOf(project: Project, folder: string): UserFunction[] {
+  const { wasm, javascript } = parse(configSpec, {}).plugin;
+  const { name, module, script, isAgg } = project;
+  const version = 1;
+  if (module === undefined) {
+    const { callTimeout: callMs, batchTimeout: batchMs } = javascript;
+    const limits = { callMs, batchMs, memoryBytes: javascript.maxMemoryBytes, stackBytes: javascript.maxStackBytes };
+    const code = {
+      kind: 'javascript',
+      name,
+      version,
+      script: readOf(project, script ?? '').toString(),
+      limits,
+    } as const;
+    const owner = `javascript function ${name}`;
+    return [
+      { name, owner, number: newUserNumber(name), code, entry: name, isAggregate: isAgg, args: { min: 0, max: null } },
+    ];
+  }
+  const own = ownLimitsOf(project, wasm);
+  const { ready, manifest } = prepare(moduleOf(project, module), undefined, moduleLimitsOf(own, wasm, defaultLimits));
+  const path = join(folder, `${name}.metered.wasm`);
+  writeFileSync(path, ready);
+  const limits = callLimitsOf(own, wasm);
+  const code = { kind: 'wasm', name, version, path, manifest, limits, wasi: grantsOf(project) } as const;
+  return manifest.functions.map((one) => ({
+    name: one.name,
+    owner: `wasm plugin ${name}`,
+    number: newUserNumber(one.name),
+    code,
+    entry: one.name,
+    isAggregate: one.aggregate !== undefined,
+    args: argumentCounts(one),
+  }));
+}

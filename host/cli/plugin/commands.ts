@@ -1,0 +1,40 @@
+/** `haumea plugin …`: makes, builds, tries and uploads functions of users. What does the work is loaded when it is called. */
+import type { Command } from '../client/command.js';
+
+const folder = { name: 'folder', isOptional: true };
+
+/** Languages that `plugin new` has templates for: AssemblyScript, Rust, C, JavaScript. */
+const languages = ['as', 'rust', 'c', 'js'] as const;
+export type Language = (typeof languages)[number];
+
+export const pluginCommands: readonly Command[] = [
+  {
+    path: 'plugin new',
+    args: [{ name: 'name' }],
+    flags: [{ name: 'lang', value: languages.join('|'), doc: 'language of the function (default as, AssemblyScript)' }],
+    doc: 'make a folder with a function that works, rows to try it with and how it is built',
+    run: async (call) => (await import('./new.js')).newPlugin(call, languages),
+  },
+  {
+    path: 'plugin build',
+    args: [folder],
+    doc: 'build the plugin of a folder and show its functions',
+    run: async (call) => (await import('./build.js')).buildPlugin(call),
+  },
+  {
+    path: 'plugin test',
+    args: [folder],
+    flags: [
+      { name: 'sql', value: 'SQL', doc: 'another statement over the stream input' },
+      { name: 'rows', value: 'FILE', doc: 'other rows, a JSON object on each line' },
+    ],
+    doc: 'run the plugin over rows of a file, without a server; exit code 1 when other rows come out than expected',
+    run: async (call) => (await import('./try.js')).tryPlugin(call),
+  },
+  {
+    path: 'plugin push',
+    args: [folder],
+    doc: 'upload the plugin to a server, in the place of what has its name there',
+    run: async (call) => (await import('./push.js')).pushPlugin(call),
+  },
+];
