@@ -1,0 +1,3 @@
+module dewpoint
+
+go 1.24
