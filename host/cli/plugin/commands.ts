@@ -1,11 +1,8 @@
 /** `haumea plugin …`: makes, builds, tries and uploads functions of users. What does the work is loaded when it is called. */
 import type { Command } from '../client/command.js';
+import { languages } from './languages.js';
 
 const folder = { name: 'folder', isOptional: true };
-
-/** Languages that `plugin new` has templates for: AssemblyScript, Rust, C, JavaScript. */
-const languages = ['as', 'rust', 'c', 'js'] as const;
-export type Language = (typeof languages)[number];
 
 export const pluginCommands: readonly Command[] = [
   {
@@ -13,7 +10,7 @@ export const pluginCommands: readonly Command[] = [
     args: [{ name: 'name' }],
     flags: [{ name: 'lang', value: languages.join('|'), doc: 'language of the function (default as, AssemblyScript)' }],
     doc: 'make a folder with a function that works, rows to try it with and how it is built',
-    run: async (call) => (await import('./new.js')).newPlugin(call, languages),
+    run: async (call) => (await import('./new.js')).newPlugin(call),
   },
   {
     path: 'plugin build',

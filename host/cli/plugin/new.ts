@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { functionNames } from '../../functions/registry.js';
 import { type Call, UsageError } from '../client/command.js';
-import type { Language } from './commands.js';
+import { type Language, languages } from './languages.js';
 import { filesOf } from './templates.js';
 
-export function newPlugin(call: Call, languages: readonly Language[]): number {
+export function newPlugin(call: Call): number {
   const name = call.arg('name');
   const language = (call.flag('lang') ?? 'as') as Language;
   if (!languages.includes(language)) {

@@ -7,7 +7,7 @@ import { checkId } from '../../meta/ids.js';
 import { withManifest } from '../../plugins/wasm/embed.js';
 import { type Call, UsageError } from '../client/command.js';
 
-export const projectFile = 'plugin.json';
+const projectFile = 'plugin.json';
 
 const projectSpec = {
   name: field.string().required().doc('Name of the plugin'),

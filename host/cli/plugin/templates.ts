@@ -1,5 +1,5 @@
 /** What `haumea plugin new` writes. */
-import type { Language } from './commands.js';
+import type { Language } from './languages.js';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -1,0 +1,4 @@
+/** Languages that `plugin new` has templates for: AssemblyScript, Rust, C, JavaScript. */
+export const languages = ['as', 'rust', 'c', 'js'] as const;
+
+export type Language = (typeof languages)[number];
