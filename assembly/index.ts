@@ -11,7 +11,8 @@ export {
 } from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
 export {
-  answerEnd, clockSetBack, currentNode, evaluate, flush, kernelInit, nodeAdd, nodeRemove, nodeSetBack, registerAt, tick,
+  answerEnd, clockSetBack, currentNode, evaluate, flush, kernelInit, loadedSetBack, nodeAdd, nodeRemove, nodeSetBack, registerAt,
+  tick,
 } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';

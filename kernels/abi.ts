@@ -43,6 +43,7 @@ export interface KernelExports {
   tick(now: number): void;
   clockSetBack(ms: number, now: number): void;
   nodeSetBack(node: number, ms: number): void;
+  loadedSetBack(node: number, ms: number): void;
   flush(node: number, now: number): void;
   /** Answers to what nodes ask for: see assembly/lookup/answer.ts. */
   answerBegin(node: number, request: number, now: number): number;

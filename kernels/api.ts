@@ -210,6 +210,9 @@ export interface LinkedNode {
   isSaved?: boolean;
 }
 
+/** What has state of its own, alone or with others. */
+export type Saved = NodeHandle | StreamHandle | readonly (NodeHandle | StreamHandle)[];
+
 /** Why what was saved is not there. */
 export type LoadReason = Exclude<keyof typeof LoadFault, 'none'>;
 
@@ -300,16 +303,22 @@ export interface Kernel {
    * another kernel that loads it goes on to the byte as this one would. Counters are accounts of a run and are not saved,
    * except what event time refused. The bytes hold no addresses; they come in slices of at most 64 KiB, so that memory is no
    * bound of what can be saved. Nodes must have been added with `isSaved`.
+   * Of several it is one sequence of bytes.
    * @param write takes the next bytes, a view that is good during the call; must not call the kernel
    */
-  saveNode(of: NodeHandle | StreamHandle, write: (bytes: Uint8Array) => void): void;
+  saveNode(of: Saved, write: (bytes: Uint8Array) => void): void;
   /**
    * Puts what `saveNode` wrote in the place of what the node or stream keeps; it must be equal to the one that was saved, and
    * so must all nodes above. What does not fit, is damaged or of another version leaves it as one that was just added.
    * Returns what came of it; throws only what `read` throws and errors of the kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
-  loadNode(of: NodeHandle | StreamHandle, read: (into: Uint8Array) => number): LoadReport;
+  loadNode(of: Saved, read: (into: Uint8Array) => number): LoadReport;
+  /**
+   * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold stays as old as
+   * it was. They are given in the order in which they were added.
+   */
+  setLoadedBack(nodes: readonly NodeHandle[], ms: number, now: number): void;
   /**
    * As `saveNode` of the streams and merge nodes given and of all nodes below them, in one sequence of bytes. A rule that
    * joins streams needs all of its streams and its merge node.

@@ -10,6 +10,7 @@ import type {
   LookupAnswer,
   NodeCounters,
   NodeHandle,
+  Saved,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -318,6 +319,13 @@ class WasmKernel implements Kernel {
     });
   }
 
+  setLoadedBack(nodes: readonly NodeHandle[], ms: number, now: number): void {
+    this.run('set the clock of loaded state back', () => {
+      this.exports.clockSetBack(0, now);
+      for (const node of nodes) this.exports.loadedSetBack(node, ms);
+    });
+  }
+
   flush(node: NodeHandle): void {
     this.node(node);
     this.run('flush', () => this.exports.flush(node, Date.now()));
@@ -354,12 +362,12 @@ class WasmKernel implements Kernel {
     return this.run('read a table', () => readTable(this.exports, this.arena, join, branch, columns));
   }
 
-  saveNode(of: NodeHandle | StreamHandle, write: StateWriter): void {
-    this.run('save state', () => this.state.save([of], write));
+  saveNode(of: Saved, write: StateWriter): void {
+    this.run('save state', () => this.state.save([of].flat(), write));
   }
 
-  loadNode(of: NodeHandle | StreamHandle, read: StateReader): LoadReport {
-    return this.run('load state', () => this.state.load([of], read));
+  loadNode(of: Saved, read: StateReader): LoadReport {
+    return this.run('load state', () => this.state.load([of].flat(), read));
   }
 
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {

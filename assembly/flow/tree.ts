@@ -2,6 +2,7 @@
 import { emit, give, signalTo } from './emit';
 import { noteFree } from './latency';
 import {
+  N_DEADLINE, N_HEAP,
   N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust,
   nodeNew, nodeRelease, setCurrent,
 } from './node';
@@ -18,7 +19,7 @@ import { identity, stageInit, stageTrim } from './stage';
 import { longestBegin, longestNote } from './longest';
 import { stackTrim } from '../json/tree';
 import { textTrim } from '../value/text';
-import { clearDeadline, deadlinesSetBack, takeDue } from './timers';
+import { clearDeadline, deadlinesSetBack, setDeadline, takeDue } from './timers';
 import { answerClose } from '../lookup/answer';
 import { runIsUnderWay } from '../join/run';
 import { frameIsFree } from '../window/frame';
@@ -152,6 +153,12 @@ export function nodeSetBack(node: usize, ms: f64): void {
   setCurrent(node);
   setBackOf(node, ms);
   setCurrent(0);
+}
+
+/** As `nodeSetBack` of a node that was just loaded, whose deadline is not among those that `clockSetBack` has set back. */
+export function loadedSetBack(node: usize, ms: f64): void {
+  if (load<u32>(node, N_HEAP) != 0) setDeadline(node, load<f64>(node, N_DEADLINE) - ms);
+  nodeSetBack(node, ms);
 }
 
 /** Sends what the node gathered. */

@@ -74,13 +74,16 @@ export const ruleOptionSpec = {
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),
-  qos: field.int().min(0).default(0).doc('0 at most once, 1 at least once, above exactly once').unused(),
+  qos: field
+    .int()
+    .min(0)
+    .default(0)
+    .doc('1: the state is kept in checkpoints, sources that can go back to them; 2: files of sinks as well; see guarantees.md'),
   checkpointInterval: field
     .duration()
     .min(0)
     .default(300_000)
-    .doc('Time between two checkpoints when qos is above 0')
-    .unused(),
+    .doc('Time between two checkpoints when qos is above 0; 0: only at the end of the rule'),
   restartStrategy: field
     .object({
       attempts: field.int().min(0).default(0).doc('Restarts after a failure; 0 does not restart'),
@@ -96,7 +99,10 @@ export const ruleOptionSpec = {
   planOptimizeStrategy: field.object(planning).doc('Choices of the planner, accepted for compatibility').unused(),
   notifySub: field.bool().default(false).doc('Accepted for compatibility: memory sources need no wake-up'),
   disableBufferFullDiscard: field.bool().default(false).doc('Accepted for compatibility: nothing is dropped'),
-  enableSaveStateBeforeStop: field.bool().default(false).doc('Take a checkpoint before a stop').unused(),
+  enableSaveStateBeforeStop: field
+    .bool()
+    .default(false)
+    .doc('Keep the state over a stop with qos 0, too; above it always is'),
   forceExitTimeout: field.duration().min(0).default(0).doc('Longest time a stop may take; 0 is that of the server'),
   enableRuleTracer: field.bool().default(false).doc('Trace the rule from its start'),
   experiment: field

@@ -42,6 +42,8 @@ export interface SourceContext {
   exception(reason: string): void;
   /** All input was written. */
   end(): void;
+  /** Rules keep their state: `commit` tells what they will never ask for again. */
+  readonly isCommitted: boolean;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   /** An object that all connectors of this worker share, made at first use. */
@@ -57,6 +59,15 @@ export interface Source {
    */
   open(): Promise<void>;
   close(): Promise<void>;
+  /**
+   * From where it can be read again to get what comes after all that it has written, as JSON; half a message at the end is not
+   * behind it. Left out when the source can't go back.
+   */
+  position?(): unknown;
+  /** Goes on from a position, or begins there if it is not open yet; throws the reason when it can't. Of several calls before it is open the earliest counts. */
+  seek?(position: unknown): void;
+  /** What came up to the position, or all without one, is never asked for again. */
+  commit?(position: unknown): void;
 }
 
 /** What a lookup table that is asked needs from the engine. */

@@ -172,6 +172,7 @@ function readOptions(
     sendError: options.sendError,
     qos: options.qos,
     checkpointIntervalMs: options.checkpointInterval,
+    enableSaveStateBeforeStop: options.enableSaveStateBeforeStop,
     restartStrategy: {
       attempts: restartStrategy.attempts,
       delayMs: restartStrategy.delay,

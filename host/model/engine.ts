@@ -30,6 +30,8 @@ export interface RuleOptions {
   sendError: boolean;
   qos: number;
   checkpointIntervalMs: number;
+  /** The state is kept over an orderly end, whatever `qos` says. */
+  enableSaveStateBeforeStop: boolean;
   restartStrategy: { attempts: number; delayMs: number; multiplier: number; maxDelayMs: number; jitterFactor: number };
   debug: boolean;
   logFilename: string;
@@ -196,6 +198,10 @@ export interface Engine {
    * sent from now on reaches the rule. Undefined while one tries for the first time.
    */
   opening(id: string): readonly string[] | undefined;
+  /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
+  restored?(id: string): string;
+  /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */
+  resetSource?(id: string, stream: string, position: unknown): Promise<string | undefined>;
   status(id: string): Promise<RuleStatus>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;

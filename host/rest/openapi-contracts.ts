@@ -133,7 +133,7 @@ export const contracts: Readonly<Record<string, Contract>> = {
   'POST /rules/:id/restart': orMissing(keptDone),
   'GET /rules/:id/status': orMissing(gives(ref('RuleStatus'))),
   'GET /v2/rules/:id/status': orMissing(gives(ref('RuleStatus'))),
-  'PUT /rules/:id/reset_state': orMissing({ request: objectOfAnything, alwaysFails: true }),
+  'PUT /rules/:id/reset_state': orMissing({ request: objectOfAnything, ...done }),
   'GET /rules/:id/topo': orMissing(gives(ref('Topology'))),
   'GET /rules/:id/explain': orMissing(gives(text)),
   'GET /rules/:id/schema': orMissing(gives(ref('OutputSchema'))),

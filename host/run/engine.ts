@@ -1,5 +1,5 @@
 /** The engine put together: planner, rules, and the thread that runs them. */
-
+import { join } from 'node:path';
 import type { Kernel } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
 import type { Config } from '../base/config.js';
@@ -9,7 +9,7 @@ import { callHost } from '../functions/registry.js';
 import { ownZone } from '../functions/time-zone.js';
 import type { Catalog, RuleDefinition, RuleOptions } from '../model/engine.js';
 import { explainRule, type Fold, planKeptTable, planRule, ruleTaps } from '../plan/index.js';
-import { freeAccess } from './access.js';
+import { checkpointFolder, freeAccess } from './access.js';
 import { Rules } from './rules.js';
 import { Supervisor } from './supervisor.js';
 
@@ -18,6 +18,8 @@ export interface EngineOptions {
   log: Logger;
   /** Where rules get logs of their own (options `debug` and `logFilename`); without it they have none. */
   logs?: LogTree;
+  /** Rules with an option for it keep their state in `data`; without it none does. */
+  folders?: { readonly data: string };
   /** Time zone (read again at each use) and times; defaults without it. */
   config?: Config;
   /** Longest pause between reads that gather the packets of fast senders, ms; 0 never pauses. */
@@ -67,6 +69,7 @@ export function createEngine(options: EngineOptions): Rules {
     planner,
     log,
     logs: options.logs,
+    checkpoints: options.folders && join(options.folders.data, checkpointFolder),
     zone,
     traceCapacity: options.config?.openTelemetry.localTraceCapacity ?? defaultTraceCapacity,
     patrolMs: options.config?.basic.rulePatrolInterval ?? defaultPatrolMs,

@@ -36,6 +36,8 @@ export interface Entry {
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
+  /** How the last start went on from a checkpoint; empty when it did not. */
+  restored: string;
   /** What was wrong with its sources when all had tried to connect; undefined before. */
   opening: readonly string[] | undefined;
   /** Restarts after failures in a row. */
@@ -75,6 +77,7 @@ export function entryOf(
     stoppedAt: 0,
     nextStartAt: 0,
     opening: undefined,
+    restored: '',
     attempt: 0,
     log: undefined,
     connections: [],

@@ -112,6 +112,7 @@ export class RuleLives {
     switch (notice.kind) {
       case 'started':
         if (entry.state === 'starting') entry.state = 'running';
+        entry.restored = notice.restored ?? '';
         return;
       case 'opened':
         entry.opening = notice.troubles.map(entry.redact);
@@ -192,6 +193,7 @@ export class RuleLives {
     entry.state = 'starting';
     entry.losses = none;
     entry.opening = undefined;
+    entry.restored = '';
     entry.message = '';
     entry.startedAt = Date.now();
     const { durationMs } = definition.options;

@@ -6,6 +6,7 @@ import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
+import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { sinkWarnings } from './warnings.js';
@@ -38,6 +39,7 @@ export class RulePlans {
   constructor(
     private readonly catalog: Catalog,
     private readonly planner: Planner,
+    private readonly checkpoints: CheckpointFolders,
   ) {}
 
   /** Plans a rule and checks its sources and sinks. */
@@ -96,7 +98,12 @@ export class RulePlans {
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
-    const more = { ...limits, ...(functions.length === 0 ? {} : { functions }) };
+    const checkpoint = this.checkpoints.orderOf(rule);
+    const more = {
+      ...limits,
+      ...(functions.length === 0 ? {} : { functions }),
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+    };
     return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone }, redact };
   }
 

@@ -19,6 +19,7 @@ import { failureIn, type RuleLatencies, type TableRow } from '../model/figures.j
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
+import { CheckpointFolders } from './checkpoint-folders.js';
 import { usesOf } from './connection-uses.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { Notice } from './link/protocol.js';
@@ -39,6 +40,8 @@ export interface RulesOptions {
   log: Logger;
   /** Where rules get logs of their own; without it all lines go to `log`. */
   logs: LogTree | undefined;
+  /** Folder for the state of rules; without it none is kept. */
+  checkpoints: string | undefined;
   /** Makes a data plane that tells its news to the rules. */
   makePlane: (listener: PlaneListener) => Supervisor;
   /** Time zone of schedules and of windows of days, as configured now. */
@@ -53,6 +56,7 @@ const none: readonly string[] = [];
 
 export class Rules implements Engine, PlaneListener {
   readonly #entries = new Map<string, Entry>();
+  readonly #checkpoints: CheckpointFolders;
   readonly #plans: RulePlans;
   readonly #logs: RuleLogs;
   readonly #lives: RuleLives;
@@ -62,9 +66,10 @@ export class Rules implements Engine, PlaneListener {
   readonly traces: TraceStore;
 
   constructor(options: RulesOptions) {
-    const { catalog, planner, log, logs, zone, patrolMs } = options;
+    const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;
     this.#options = options;
-    this.#plans = new RulePlans(catalog, planner);
+    this.#checkpoints = new CheckpointFolders(checkpoints);
+    this.#plans = new RulePlans(catalog, planner, this.#checkpoints);
     this.#logs = new RuleLogs(log, logs);
     this.planes = new Planes(() => options.makePlane(this));
     this.#lives = new RuleLives({
@@ -145,7 +150,9 @@ export class Rules implements Engine, PlaneListener {
   async remove(id: string): Promise<readonly string[]> {
     const entry = this.#known(id);
     this.#entries.delete(id);
-    return this.#lives.remove(entry);
+    const losses = await this.#lives.remove(entry);
+    await this.#checkpoints.clear(id);
+    return losses;
   }
 
   state(id: string): RuleState | undefined {
@@ -154,6 +161,15 @@ export class Rules implements Engine, PlaneListener {
 
   opening(id: string): readonly string[] | undefined {
     return this.#entries.get(id)?.opening;
+  }
+
+  restored(id: string): string {
+    return this.#entries.get(id)?.restored ?? '';
+  }
+
+  resetSource(id: string, stream: string, position: unknown): Promise<string | undefined> {
+    const { run, plane } = this.#known(id);
+    return plane === undefined ? Promise.resolve(undefined) : plane.ask('resetSource', run, stream, position);
   }
 
   async status(id: string): Promise<RuleStatus> {

@@ -31,5 +31,7 @@ export async function startedNotes(engine: Engine, id: string): Promise<readonly
   if (isOpening()) return [stillStarting];
   const state = engine.state(id);
   if (state === 'stopped by error') return [`the rule has ended: ${(await engine.status(id)).message}`];
-  return state === 'running' ? (engine.opening(id) ?? []) : [];
+  if (state !== 'running') return [];
+  const restored = engine.restored?.(id) ?? '';
+  return [...(restored === '' ? [] : [`the rule ${restored}`]), ...(engine.opening(id) ?? [])];
 }

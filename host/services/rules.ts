@@ -205,21 +205,24 @@ export class RuleService {
   }
 
   /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
-  resetState(id: string, body: Record<string, unknown>): string {
-    return inContext('reset rule state error', () => {
+  /** Lets a source of a running rule go on elsewhere. */
+  resetState(id: string, body: Record<string, unknown>): Promise<string> {
+    return inContext('reset rule state error', async () => {
       if (!this.#rules.has(id)) throw notFound(id);
       if (body.type !== resetOffset) {
         throw new HaumeaError('general', `unknown type ${JSON.stringify(body.type)}, expected ${resetOffset}`);
       }
       const { params } = body;
-      const stream =
-        typeof params === 'object' && params !== null ? (params as { streamName?: unknown }).streamName : '';
+      const given = (typeof params === 'object' && params !== null ? params : {}) as Record<string, unknown>;
+      const stream = String(given.streamName ?? '');
       const state = this.#engine.state(id);
       if (state !== 'running' && state !== 'starting') throw new HaumeaError('state', `rule ${id} is not running`);
-      if (!this.#engine.topology(id)?.sources.includes(`source_${String(stream)}`)) {
+      if (!this.#engine.topology(id)?.sources.includes(`source_${stream}`)) {
         throw new HaumeaError('general', `rule ${id} has no stream ${JSON.stringify(stream)}`);
       }
-      throw new HaumeaError('general', `the source of stream ${String(stream)} keeps no place that could be reset`);
+      const reason = await this.#engine.resetSource?.(id, stream, given.input ?? {});
+      if (reason !== undefined) throw new HaumeaError('general', `the source of stream ${stream}: ${reason}`);
+      return `Rule ${id} reads stream ${stream} from the position given.`;
     });
   }
 

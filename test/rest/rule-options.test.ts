@@ -116,12 +116,12 @@ test('letter case of an option does not matter', async () => {
 test('an option that is taken and does nothing is named in the log', async () => {
   const server = await startControlPlane(undefined, { KUIPER__BASIC__FILELOG: 'true' });
   await server.request('POST', '/streams', { sql: 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")' });
-  const idle = { qos: 1, planOptimizeStrategy: { enableAliasPushdown: true }, experiment: { useSliceTuple: false } };
+  const idle = { concurrency: 2, planOptimizeStrategy: { enableAliasPushdown: true }, experiment: { useSliceTuple: false } };
   assert.is((await server.request('POST', '/rules', rule('idle', { ...idle, sendError: true, cron: '' }))).status, 201);
   assert.is((await server.request('POST', '/rules', rule('quiet', { qos: 0, duration: '' }))).status, 201);
   await server.close();
   const log = readFileSync(join(server.data, 'log/stream.log'), 'utf8');
-  assert.match(log, 'msg="rule idle: options without effect: qos, planOptimizeStrategy.enableAliasPushdown"');
+  assert.match(log, 'msg="rule idle: options without effect: concurrency, planOptimizeStrategy.enableAliasPushdown"');
   assert.not.match(log, 'rule quiet: options');
 });
 

@@ -10,6 +10,7 @@ import type { Source, SourceContext } from '../running.js';
 import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
 import { pathOf } from './path.js';
+import { type FilePosition, isBefore, isEarlier, readPosition, staleReason } from './position.js';
 
 export interface FileSourceConf {
   fileType: string;
@@ -24,6 +25,12 @@ export interface FileSourceConf {
   moveTo: string;
 }
 
+interface FoundFile {
+  readonly path: string;
+  /** When it was changed, ms. */
+  readonly changed: number;
+}
+
 const chunkBytes = 256 * 1024;
 const lineFeed = 10;
 
@@ -35,6 +42,19 @@ export class FileSource implements Source {
   #path = '';
   /** Why files of the folder are not read, by path. */
   readonly #passedOver = new Map<string, string>();
+  /** The file at work and how much of it was passed on; before the first there is none. */
+  #at: FilePosition | undefined;
+  /** Where to go on. */
+  #from: FilePosition | undefined;
+  /** Reading stops to go on elsewhere. */
+  #isSeeking = false;
+  #isOver = false;
+  /** Files that were read, and wait for their end until nobody asks for them again. */
+  #finished: string[] = [];
+  /** Files read to their end. */
+  #filesRead = 0;
+  /** Ends of files, one after the other. */
+  #ending: Promise<void> = Promise.resolve();
 
   constructor(
     readonly conf: FileSourceConf,
@@ -65,26 +85,64 @@ export class FileSource implements Source {
     this.#reading = this.#run();
   }
 
+  position(): FilePosition | undefined {
+    return this.#at ?? this.#from;
+  }
+
+  seek(given: unknown): void {
+    const position = readPosition(given);
+    if (this.#reading === undefined) {
+      if (this.#from === undefined || isBefore(position, this.#from)) this.#from = position;
+      return;
+    }
+    if (this.#isOver) throw new Error('all files were read to their end, and are not read again');
+    this.#from = position.path === '' ? undefined : position;
+    // A user names no file where there is only one.
+    if (position.path === '' && this.#at !== undefined && (position.bytes > 0 || position.messages > 0)) {
+      this.#from = { ...this.#at, bytes: position.bytes, messages: position.messages };
+    }
+    this.#isSeeking = true;
+    this.#stopWaiting?.();
+  }
+
+  commit(given: unknown): void {
+    const count = given === undefined ? this.#filesRead : (given as FilePosition).read;
+    const left = this.#filesRead - this.#finished.length;
+    for (const path of this.#finished.splice(0, Math.max(0, count - left))) this.#endFile(path);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopWaiting?.();
     await this.#reading;
+    await this.#ending;
+  }
+
+  get #isStopped(): boolean {
+    return this.#isClosed || this.#isSeeking;
   }
 
   async #run(): Promise<void> {
     const { interval } = this.conf;
     for (;;) {
       try {
-        for (const path of await this.#files()) {
-          await this.#read(path);
-          if (this.#isClosed) return;
-          await this.#afterRead(path);
+        for (const file of await this.#files()) {
+          if (await this.#passFile(file)) await this.#noteRead(file.path);
+          if (this.#isStopped) break;
         }
       } catch (error) {
         this.context.exception(reasonOf(error));
       }
       if (this.#isClosed) return;
+      if (this.#isSeeking) {
+        this.#isSeeking = false;
+        this.#at = undefined;
+        this.context.resetInput();
+        continue;
+      }
+      this.#from = undefined;
       if (interval === 0) {
+        this.#isOver = true;
         this.context.end();
         return;
       }
@@ -93,20 +151,50 @@ export class FileSource implements Source {
     }
   }
 
+  /** Passes on what of the file is to be passed on; false when that was stopped. */
+  async #passFile(file: FoundFile): Promise<boolean> {
+    const from = this.#from;
+    // What comes before the position was read in an earlier run.
+    if (from !== undefined && from.path !== file.path && from.path !== '' && isEarlier(file, from)) return true;
+    const isHere = from !== undefined && from.path === file.path;
+    await this.#pass(file, isHere ? from : undefined);
+    if (this.#isStopped) return false;
+    if (isHere) this.#from = undefined;
+    return true;
+  }
+
+  /** A file was read; its end is that of the conf, as soon as nobody asks for it again. */
+  async #noteRead(path: string): Promise<void> {
+    this.#filesRead++;
+    if (this.#at !== undefined) this.#at = { ...this.#at, read: this.#filesRead };
+    this.#finished.push(path);
+    if (this.context.isCommitted && this.conf.actionAfterRead !== 0) return;
+    this.#finished.pop();
+    await this.#afterRead(path);
+  }
+
+  #endFile(path: string): void {
+    this.#ending = this.#ending.then(() => this.#afterRead(path)).catch((error: unknown) => {
+      this.context.exception(reasonOf(error));
+    });
+  }
+
   /** The file itself, or the files of the folder and those that links in it lead to, oldest first. */
-  async #files(): Promise<string[]> {
+  async #files(): Promise<FoundFile[]> {
     const info = await stat(this.#path);
-    if (!info.isDirectory()) return [this.#path];
-    const files: { path: string; changed: number }[] = [];
+    if (!info.isDirectory()) return this.#finished.length > 0 ? [] : [{ path: this.#path, changed: info.mtimeMs }];
+    const files: FoundFile[] = [];
+    const finished = new Set(this.#finished);
     for (const entry of await readdir(this.#path, { withFileTypes: true })) {
       const path = join(this.#path, entry.name);
       // Folders in the folder are not looked into.
       if (entry.isDirectory()) continue;
       const found = await this.#look(path);
+      if (finished.has(path)) continue;
       if (typeof found === 'number') files.push({ path, changed: found });
       else if (found !== undefined) this.#passOver(path, found);
     }
-    return files.sort((a, b) => a.changed - b.changed || (a.path < b.path ? -1 : 1)).map((file) => file.path);
+    return files.sort((a, b) => (isEarlier(a, b) ? -1 : 1));
   }
 
   /** When the file was changed, ms; why it can't be read; undefined for what is no file to read. */
@@ -131,41 +219,72 @@ export class FileSource implements Source {
     this.context.exception(`file source: ${text}`);
   }
 
-  async #read(path: string): Promise<void> {
+  /** Passes the file on, from the position if there is one in it. */
+  async #pass({ path, changed }: FoundFile, given: FilePosition | undefined): Promise<void> {
     const { conf } = this;
     const file = await this.context.paths.open(path, 'read');
-    const raw = file.createReadStream({ highWaterMark: chunkBytes });
-    const input = conf.decompression === 'gzip' ? raw.pipe(createGunzip()) : raw;
+    const isPacked = conf.decompression === 'gzip';
+    const info = await file.stat();
+    const stale = given && staleReason(given, info, isPacked);
+    if (stale !== undefined) this.context.log.warn(`${path} is read from its begin: ${stale}`);
+    const from = stale === undefined ? given : undefined;
+    const { bytes = 0, messages = 0 } = from ?? {};
+    this.#at = { path, ino: info.ino, changed, bytes, messages, read: this.#filesRead };
+    const raw = file.createReadStream({ highWaterMark: chunkBytes, ...(isPacked ? {} : { start: bytes }) });
+    const input = isPacked ? raw.pipe(createGunzip()) : raw;
     if (input !== raw) raw.on('error', (error) => input.destroy(error));
     try {
-      const chunks = withoutLines(input as AsyncIterable<Buffer>, conf.ignoreStartLines);
+      const whole = isPacked && bytes > 0 ? withoutBytes(input, bytes) : (input as AsyncIterable<Buffer>);
+      // Lines to be left out are before any position.
+      const chunks = withoutLines(whole, bytes > 0 ? 0 : conf.ignoreStartLines, (left) => this.#passed(left, 0));
       if (conf.fileType === 'lines' && conf.sendInterval === 0) await this.#passLines(chunks);
-      else await this.#passMessages(chunks, conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter());
+      else {
+        const splitter = conf.fileType === 'lines' ? new LineSplitter() : new JsonSplitter();
+        await this.#passMessages(chunks, splitter, messages);
+      }
     } finally {
       raw.destroy();
       input.destroy();
     }
   }
 
+  /** So much more was passed on. */
+  #passed(bytes: number, messages: number): void {
+    const at = this.#at!;
+    this.#at = { ...at, bytes: at.bytes + bytes, messages: at.messages + messages };
+  }
+
   /** The kernel cuts the lines. */
   async #passLines(chunks: AsyncIterable<Buffer>): Promise<void> {
     let last = lineFeed;
+    /** Bytes of a line that has begun. */
+    let begun = 0;
     for await (const chunk of chunks) {
       last = chunk[chunk.length - 1]!;
+      const end = chunk.lastIndexOf(lineFeed) + 1;
+      if (end > 0) this.#passed(begun + end, 0);
+      begun = end > 0 ? chunk.length - end : begun + chunk.length;
       if (!this.context.write(chunk)) await this.#ready();
-      if (this.#isClosed) return;
+      if (this.#isStopped) return;
     }
+    this.#passed(begun, 0);
     // Only the last file may leave its last line open: the next one's first must not be joined to it.
     if (last !== lineFeed) this.context.write(Uint8Array.of(lineFeed));
   }
 
-  async #passMessages(chunks: AsyncIterable<Buffer>, splitter: LineSplitter | JsonSplitter): Promise<void> {
+  /** @param skipped so many messages were passed on before */
+  async #passMessages(
+    chunks: AsyncIterable<Buffer>,
+    splitter: LineSplitter | JsonSplitter,
+    skipped: number,
+  ): Promise<void> {
     const frames = new FrameBuffer();
+    const left = { count: skipped };
     for await (const chunk of chunks) {
-      await this.#send(splitter.add(chunk), frames);
-      if (this.#isClosed) return;
+      await this.#send(without(splitter.add(chunk), left), frames);
+      if (this.#isStopped) return;
     }
-    await this.#send(splitter.end(), frames);
+    await this.#send(without(splitter.end(), left), frames);
   }
 
   /** Writes messages in one go, or one by one with the pause that was asked for. */
@@ -176,7 +295,7 @@ export class FileSource implements Source {
       if (sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
         await this.#flush(frames);
         if (sendInterval > 0) await this.#wait(sendInterval);
-        if (this.#isClosed) return;
+        if (this.#isStopped) return;
       }
     }
     await this.#flush(frames);
@@ -184,6 +303,7 @@ export class FileSource implements Source {
 
   async #flush(frames: FrameBuffer): Promise<void> {
     if (frames.count === 0) return;
+    this.#passed(0, frames.count);
     const isWanted = this.context.write(frames.bytes);
     frames.clear();
     if (!isWanted) await this.#ready();
@@ -205,7 +325,7 @@ export class FileSource implements Source {
   }
 
   #onStop(call: () => void): void {
-    if (this.#isClosed) call();
+    if (this.#isStopped) call();
     else this.#stopWaiting = call;
   }
 
@@ -258,8 +378,28 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** The chunks from behind the first lines on; none is empty. */
-async function* withoutLines(chunks: AsyncIterable<Buffer>, lines: number): AsyncGenerator<Buffer> {
+/** Leaves the first messages out. */
+function* without(messages: Iterable<Uint8Array>, left: { count: number }): Generator<Uint8Array> {
+  for (const message of messages) {
+    if (left.count > 0) left.count--;
+    else yield message;
+  }
+}
+
+async function* withoutBytes(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    if (left < chunk.length) yield left === 0 ? chunk : chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
+  }
+}
+
+/** The chunks from behind the first lines on; none is empty. `skipped` hears of bytes that are left out. */
+async function* withoutLines(
+  chunks: AsyncIterable<Buffer>,
+  lines: number,
+  skipped: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
   let left = lines;
   for await (const data of chunks) {
     let chunk = data;
@@ -268,6 +408,7 @@ async function* withoutLines(chunks: AsyncIterable<Buffer>, lines: number): Asyn
       if (end >= 0) left--;
       chunk = chunk.subarray(end < 0 ? chunk.length : end + 1);
     }
+    if (chunk.length < data.length) skipped(data.length - chunk.length);
     if (chunk.length > 0) yield chunk;
   }
 }

@@ -72,10 +72,22 @@ export interface RuleStart {
   zone: string;
   /** It only keeps a lookup table at work, until it is stopped. */
   isTable?: boolean;
+  /** Its state is kept over its end, and that of the server. */
+  checkpoint?: CheckpointOrder;
   /** Lines of level debug about the rule are wanted. */
   isDebug?: boolean;
   /** The rule is traced from its start. */
   trace?: TraceOrder;
+}
+
+/** How the state of a rule is kept on disk. */
+export interface CheckpointOrder {
+  /** Where its checkpoints are. */
+  readonly folder: string;
+  /** As the rule's option; 0: only its orderly end is kept. */
+  readonly qos: number;
+  /** Time between two of them, ms; 0: there is one at the end alone. */
+  readonly intervalMs: number;
 }
 
 /** Follows a rule. */
@@ -100,7 +112,8 @@ export type ToPlane = Command | Ask;
 
 /** What happened to a run. */
 export type RunNotice =
-  | { kind: 'started'; run: number }
+  /** `restored`: how the rule goes on from a checkpoint, where there is one. */
+  | { kind: 'started'; run: number; restored?: string }
   /** All sources have tried to connect; what is wrong with those that are not connected. */
   | { kind: 'opened'; run: number; troubles: readonly string[] }
   /** All sources came to their end and the sinks are flushed. */

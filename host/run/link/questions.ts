@@ -15,6 +15,8 @@ export interface Questions {
   status(run: number): RunStatus | undefined;
   /** What the scan tables of a run hold; none when it does not run. */
   tableRows(run: number): TableRow[];
+  /** Lets a source of a run go on from a position, whoever else reads it; answers with the reason when it can't. */
+  resetSource(run: number, stream: string, position: unknown): string | undefined;
   /** What went wrong in the runs, and is wrong now; of each that has or had any trouble. */
   troubles(): ByRun<RunTrouble> | undefined;
   /** CPU time of each run since its start, µs. */
@@ -57,6 +59,7 @@ const usualMs = 3000;
 const terms: { readonly [Q in Question]: Terms<Q> } = {
   status: { otherwise: undefined, timeoutMs: usualMs },
   tableRows: { otherwise: [], timeoutMs: usualMs },
+  resetSource: { otherwise: 'the data plane did not answer', timeoutMs: usualMs },
   troubles: { otherwise: undefined, timeoutMs: usualMs },
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
   memory: { otherwise: [], timeoutMs: usualMs },

@@ -9,6 +9,14 @@ export interface Mark {
   passed(isLost: boolean): void;
 }
 
+/** Whose barriers they are. */
+export interface BarrierOwner {
+  /** A barrier that a closed sink leaves is never passed. */
+  readonly keepsLost: boolean;
+  /** One of its barriers was left by a holder. */
+  advance(): void;
+}
+
 /** One piece of input with the messages to acknowledge. */
 export class Barrier implements Mark {
   packetIds: Uint16Array[] = [];
@@ -17,7 +25,7 @@ export class Barrier implements Mark {
 
   /** @param since when the input came, epoch ms */
   constructor(
-    readonly owner: Acknowledgements,
+    readonly owner: BarrierOwner,
     readonly since: number,
   ) {}
 
@@ -30,7 +38,7 @@ export class Barrier implements Mark {
 }
 
 /** Acknowledges the input of one source, in order of arrival as the protocol demands. */
-export class Acknowledgements {
+export class Acknowledgements implements BarrierOwner {
   /** What is lost stays unacknowledged: nobody else got it. */
   keepsLost = false;
   /** Messages that wait. */

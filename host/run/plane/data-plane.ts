@@ -13,10 +13,11 @@ import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '..
 import type { UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { Heartbeat } from '../link/heartbeat.js';
-import type { Notice, RuleStart, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, Notice, RuleStart, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
+import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
 import { CodeWatch } from './code-watch.js';
 import { CpuTimes } from './cpu-times.js';
 import { ErrorLog } from './error-log.js';
@@ -156,16 +157,23 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       await Promise.all([...sinks, ...lookups, ...start.sources.map(({ type }) => loadConnector('source', type))]);
       await this.#userCalls.use(functions);
       isUsing = true;
+      const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
       this.#starting.delete(start.run);
       if (entry.isStopped) {
         this.#userCalls.release(functions);
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
-      } else this.#link(start);
+      } else this.#link(start, checkpoints);
     } catch (error) {
       this.#starting.delete(start.run);
       if (isUsing) this.#userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
     }
+  }
+
+  async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
+    const { RuleCheckpoints } = await import('./checkpoint/rule-checkpoints.js');
+    const work = (rule: RunningRule, call: () => void) => this.work(new Set([rule]), call);
+    return RuleCheckpoints.open(order, { now: () => this.now(), work }, this.logOf(run));
   }
 
   /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
@@ -214,6 +222,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   tableRows(run: number): TableRow[] {
     const rule = this.#rules.get(run);
     return rule === undefined || rule.isEnding || this.#work.isBroken ? [] : rule.tableRows();
+  }
+
+  resetSource(run: number, stream: string, position: unknown): string | undefined {
+    const rule = this.#rules.get(run);
+    const source = rule?.sources.find(({ name }) => name === stream);
+    return source === undefined ? 'the rule does not run' : source.seek(position);
   }
 
   troubles(): Promise<ByRun<RunTrouble>> {
@@ -265,7 +279,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
-    for (const waiting of this.#work.waitings) if (rules.has(waiting.rule)) waiting.holdBarrier(barrier);
+    for (const waiting of this.#work.waitings) {
+      // Rows that wait are in the checkpoint, which holds the messages then.
+      if (rules.has(waiting.rule) && waiting.rule.checkpoints === undefined) waiting.holdBarrier(barrier);
+    }
   }
 
   addWaiting(waiting: Waiting): void {
@@ -339,7 +356,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #finish(rule: RuleRun): Promise<void> {
     await Promise.all(rule.sinks.map((sink) => sink.emptied()));
     if (rule.isEnding || this.#work.isBroken) return;
-    const { metrics, reason } = await this.#end(rule, true);
+    const { metrics, reason } = await this.#end(rule, true, true);
     if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });
     else this.options.tell({ kind: 'failed', run: rule.run, reason, metrics });
   }
@@ -382,14 +399,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */
-  #link(start: RuleStart): void {
-    const rule = new RuleRun(start, this);
+  #link(start: RuleStart, checkpoints: RuleCheckpoints | undefined): void {
+    const rule = new RuleRun(start, this, checkpoints);
     const fresh: SourceRun[] = [];
     this.options.heartbeat.enter(start.run, 1);
     try {
       const sources: SourceRun[] = [];
       for (const spec of start.sources) sources.push(this.#sources.of(spec, start.run, fresh));
       rule.link(start, sources);
+      checkpoints?.begin(rule);
     } catch (error) {
       rule.release();
       for (const source of fresh) void this.#sources.drop(source);
@@ -406,20 +424,26 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       () =>
         `started with ${start.plan.nodes.length} nodes, ${start.sources.length} sources, ${start.sinks.length} sinks`,
     );
-    this.options.tell({ kind: 'started', run: rule.run });
+    this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.restored });
     for (const sink of rule.sinks) sink.start();
-    startSources(rule, fresh);
+    startSources(rule, fresh, checkpoints !== undefined && checkpoints.restored !== '');
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
     rule.noteOpening(this.options.tell);
     this.#work.arm();
   }
 
-  /** Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left. */
-  async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
+  /**
+   * Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left, and its state is kept if it
+   * is to be; when it `isDone` there is nothing to go on from.
+   */
+  async #end(rule: RuleRun, isGraceful: boolean, isDone = false): Promise<End & { metrics: Metrics }> {
+    const { checkpoints } = rule;
     rule.isEnding = true;
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
-    const unanswered = this.#work.isBroken ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);
+    const isKept = isGraceful && !isDone && !this.#work.isBroken && checkpoints?.takeLast(rule) === true;
+    const isLosing = !this.#work.isBroken && !isKept;
+    const unanswered = isLosing ? rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []) : [];
     for (const loss of unanswered) rule.log.warn(loss);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
@@ -441,6 +465,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       held,
       forget: (source) => this.#sources.forget(source),
       drop: (source) => this.#sources.drop(source),
+      settled: (isOut) => (isDone && isOut ? checkpoints?.forget() : checkpoints?.end(isOut)),
     });
     rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);

@@ -3,6 +3,9 @@
  * unacknowledged: a batch of more rows than that would never be full. So a batch is sent early when the sender has fallen
  * silent. When it goes on as soon as it has its acknowledgements, the number of messages that waited is its window, and
  * from then on batches are sent when the window is used up, without a wait.
+ *
+ * The same holds for messages that wait for a checkpoint, which is taken early then; and when there are many of them, since a
+ * sender without a window would have to keep them all.
  */
 import type { Acknowledgements } from './barrier.js';
 
@@ -12,6 +15,8 @@ const usualWindow = 10;
 const silenceMs = 100;
 /** The same with fewer messages than a usual window, where it is most likely just slow, ms. */
 const longSilenceMs = 5000;
+/** So many messages are enough for a checkpoint, however soon after the last one. */
+const manyMessages = 10_000;
 /** Numbers of packets end there, and with them all windows. */
 const maxWindow = 65_536;
 
@@ -35,7 +40,7 @@ export class EarlyBatches {
     const { count } = this.acknowledgements;
     if (count > this.#window) this.#window = Number.POSITIVE_INFINITY;
     if (!isGathered) return;
-    if (count >= this.#window) this.send();
+    if (count >= Math.min(this.#window, manyMessages)) this.send();
     else this.#timer = setTimeout(() => this.#silent(), count >= this.#suspicious ? silenceMs : longSilenceMs).unref();
   }
 

@@ -110,6 +110,15 @@ export function metricsOf(rule: RunningRule): Metrics {
     metrics.longestCallOperator = longCalls.operator;
     metrics.longestCallRows = longCalls.rows;
   }
+  const { checkpoints } = rule;
+  if (checkpoints !== undefined) {
+    metrics.checkpointsTotal = checkpoints.count;
+    metrics.lastCheckpointTime = zonelessTime(checkpoints.lastAt);
+    metrics.lastCheckpointBytes = checkpoints.lastBytes;
+    metrics.lastCheckpointPauseMs = checkpoints.lastPauseMs;
+    metrics.lastCheckpointMs = checkpoints.lastMs;
+    metrics.lastCheckpointFailure = checkpoints.failure;
+  }
   for (const operator of rule.operators) put(metrics, operator.name, shownFigures(operator, found));
   return metrics;
 }

@@ -12,6 +12,7 @@ import type { TableRow } from '../../model/figures.js';
 import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
+import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
 import { Gathering, gathersMessages } from './gathering.js';
 import type { Reconnects } from './reconnects.js';
 import type {
@@ -96,6 +97,8 @@ export class RuleRun implements SinkHost, RunningRule {
   constructor(
     start: RuleStart,
     readonly host: RuleHost,
+    /** Left out when its state is not kept. */
+    readonly checkpoints?: RuleCheckpoints,
   ) {
     this.id = start.id;
     this.run = start.run;
@@ -229,6 +232,8 @@ export class RuleRun implements SinkHost, RunningRule {
     const numbered = sourceOfColumns(nodes, plan);
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
+    // What is gathered is in the checkpoint, which holds the messages then.
+    if (this.checkpoints !== undefined) linked.isSaved = true;
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
     if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };
@@ -244,7 +249,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);
-    if (sinks.length > 0 && gathersMessages(plan, nodes)) {
+    if (sinks.length > 0 && gathersMessages(plan, nodes) && this.checkpoints === undefined) {
       const gathering = new Gathering(handle, sinks, kernel);
       this.gatherings = this.gatherings.concat(gathering);
       for (const source of this.sources) if (!this.#kept.has(source)) source.gatherings.set(handle, gathering);

@@ -69,6 +69,9 @@ export interface RunningSource extends RunningPart {
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs: number;
   start(): void;
+  /** Starts when no further rule has come for a while: those that go on from checkpoints are all to get what was not safe. */
+  startWithOthers(): void;
+  readonly hasStarted: boolean;
   /** Resolves when no more input comes: it is at its end or the source is closed. */
   whenOver(): Promise<void>;
   /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
@@ -76,10 +79,40 @@ export interface RunningSource extends RunningPart {
   exception(reason: string): void;
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
+  /** Rules that hold its messages until they are in a checkpoint, with the position up to which they have all safe. */
+  readonly keepers: Map<Keeper, unknown>;
+  /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
+  position(): unknown;
+  /** Begins at the position, or goes on there; returns the reason when it can't. */
+  seek(position: unknown): string | undefined;
+  /** The rule has all input up to the position safe; without one, it needs none any more. */
+  committed(keeper: Keeper, position: unknown): void;
   /** Names messages that were skipped for their length, which the kernel only counts. */
   noteOversized(count: number): void;
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined;
+}
+
+/** Holds messages of sources until they are safe. */
+export interface Keeper {
+  /** Some are held. */
+  readonly isHolding: boolean;
+  hold(barrier: Barrier): void;
+  /** The sender waits: what is held is to be made safe now. */
+  request(): void;
+}
+
+/** The checkpoints of a rule, as status and logs tell of them. */
+export interface RunningCheckpoints {
+  /** In this run. */
+  readonly count: number;
+  /** Of the last one: epoch ms, 0 never; size of the state, bytes; how long rows waited for it, and how long it took until it counted, ms. */
+  readonly lastAt: number;
+  readonly lastBytes: number;
+  readonly lastPauseMs: number;
+  readonly lastMs: number;
+  /** Why there is no newer one; empty when nothing is wrong. */
+  readonly failure: string;
 }
 
 export interface RunningSink extends RunningPart {
@@ -175,6 +208,8 @@ export interface RunningRule {
   readonly sourceBases: readonly StreamCounters[];
   /** Times measured in each source when the rule came. */
   readonly sourceLatencies: readonly (Histogram | null)[];
+  /** Left out when its state is not kept. */
+  readonly checkpoints?: RunningCheckpoints | undefined;
   /** Its end has begun. */
   readonly isEnding: boolean;
   /** Bytes that it may keep in the kernel; Infinity without a bound. */

@@ -14,12 +14,15 @@ import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
 import type { Gathering } from './gathering.js';
 import type { Reconnects } from './reconnects.js';
-import type { RunningRule, RunningSource } from './running.js';
+import type { Keeper, RunningRule, RunningSource } from './running.js';
 import type { Starvation } from './starvation.js';
 import { UnfedInput } from './unfed-input.js';
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
+/** Rules that come back together come one soon after the other, ms; for all of them nobody waits longer than the second. */
+const othersMs = 200;
+const longestStartMs = 5000;
 const defaultMaxDepth = 512;
 const defaultMaxMessageBytes = 16 * 1024 * 1024;
 
@@ -54,6 +57,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly users = new Set<RunningRule>();
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
+  /** See `RunningSource`. */
+  readonly keepers = new Map<Keeper, unknown>();
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
   /** The input at work now, if it is to be acknowledged. */
@@ -72,6 +77,9 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #isLost = false;
   /** The first attempt to connect is over. */
   isTried = false;
+  hasStarted = false;
+  #waitsForRules: NodeJS.Timeout | undefined;
+  #waitsUntil: number | undefined;
   /** Epoch ms, 0 never. */
   lastInputAt = 0;
   /** Time of all work for it, the rules' nodes included, µs. */
@@ -163,7 +171,18 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   /** Does nothing once it is closed. */
   start(): void {
-    if (!this.#isClosed) this.connection.start();
+    if (this.#isClosed || this.hasStarted) return;
+    clearTimeout(this.#waitsForRules);
+    this.hasStarted = true;
+    this.connection.start();
+  }
+
+  startWithOthers(): void {
+    if (this.hasStarted || this.#isClosed) return;
+    this.#waitsUntil ??= performance.now() + longestStartMs;
+    clearTimeout(this.#waitsForRules);
+    const left = this.#waitsUntil - performance.now();
+    this.#waitsForRules = setTimeout(() => this.start(), Math.max(0, Math.min(othersMs, left)));
   }
 
   /** Resolves when no more input comes: it is at its end or the source is closed. */
@@ -176,6 +195,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearTimeout(this.#waitsForRules);
     this.connection.stop();
     this.#earlyBatches?.close();
     this.#unfed.drop();
@@ -413,9 +433,10 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
       this.host.gathers(gathering);
       isGathered = true;
     }
+    for (const keeper of this.keepers.keys()) keeper.hold(barrier);
     this.host.holdWaiting(barrier, this.users);
     acknowledgements.end(barrier);
-    this.#earlyBatches?.worked(isGathered);
+    this.#earlyBatches?.worked(isGathered || this.keepers.size > 0);
     if (acknowledgements.oldest !== undefined) this.host.waits();
   }
 
@@ -424,7 +445,36 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const send = () => {
       for (const node of kernel.gathering(this.stream)) if (this.gatherings.get(node)?.isHolding) kernel.flush(node);
     };
-    if (!this.#isClosed) this.host.work(this.users, send);
+    if (this.#isClosed) return;
+    this.host.work(this.users, send);
+    for (const keeper of this.keepers.keys()) if (keeper.isHolding) keeper.request();
+  }
+
+  get isCommitted(): boolean {
+    return this.keepers.size > 0;
+  }
+
+  position(): unknown {
+    return this.#source.position?.();
+  }
+
+  seek(position: unknown): string | undefined {
+    if (this.#source.seek === undefined) return 'it keeps no place that could be reset';
+    try {
+      this.#source.seek(position);
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  committed(keeper: Keeper, position: unknown): void {
+    const isLast = this.keepers.size === 0;
+    // The one that was here longest ago comes first.
+    if (this.keepers.delete(keeper)) this.keepers.set(keeper, position);
+    // Of several rules the one that is behind the others decides.
+    const [first] = this.keepers.values();
+    if (isLast || first !== undefined) this.#source.commit?.(isLast ? position : first);
   }
 
   /** Returns how many bytes the kernel took. */

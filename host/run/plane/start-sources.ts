@@ -4,12 +4,18 @@ import type { RunningRule, RunningSource } from './running.js';
 /** How long the streams of a rule wait for its tables to be read, ms. */
 const maxLoadMs = 5000;
 
-/** Starts tables that are read from files before the streams, whose first rows are to find them complete. */
-export function startSources(rule: RunningRule, fresh: readonly RunningSource[]): void {
+/**
+ * Starts tables that are read from files before the streams, whose first rows are to find them complete. With `isRestored` the rule
+ * goes on where it was, and so do others that share its streams.
+ */
+export function startSources(rule: RunningRule, fresh: readonly RunningSource[], isRestored: boolean): void {
   const tables = fresh.filter((source) => rule.isTable(source));
   for (const table of tables) table.start();
   const startStreams = () => {
-    for (const source of fresh) if (!tables.includes(source)) source.start();
+    for (const source of rule.sources) {
+      if (isRestored && source.spec.isShared) source.startWithOthers();
+      else if (fresh.includes(source) && !tables.includes(source)) source.start();
+    }
   };
   const loading = tables.filter(({ endsSoon }) => endsSoon).map((table) => table.whenOver());
   if (loading.length === 0) startStreams();

@@ -24,6 +24,7 @@ export function troublesOf(rule: RunningRule, errors: ErrorLog): string[] {
     ...sinkTroubles(rule),
     ...rule.waitings.map(({ trouble }) => trouble).filter((text) => text !== ''),
     ...(hold === '' ? [] : [hold]),
+    ...(rule.checkpoints === undefined || rule.checkpoints.failure === '' ? [] : [rule.checkpoints.failure]),
     ...(recent.count === 0
       ? []
       : [`${counted(recent.count)} in the last minute, the last one: ${redact(recent.last)}`]),

@@ -59,6 +59,8 @@ export class FakeKernel implements Kernel {
     return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
   }
 
+  setLoadedBack(): void {}
+
   saveTree(): void {}
 
   loadTree(): LoadReport {

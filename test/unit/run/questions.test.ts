@@ -6,6 +6,7 @@ import { KernelError } from '../../../kernels/error.js';
 
 const respondent: Respondent = {
   status: (run) => ({ metrics: { run }, message: '', troubles: [] }),
+  resetSource: () => undefined,
   tableRows: (run) => [{ emitter: `of ${run}`, content: '{}' }],
   troubles: () => [],
   cpuTimes: async () => [[1, 5]],

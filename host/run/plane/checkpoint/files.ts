@@ -1,0 +1,158 @@
+/**
+ * Checkpoints of a rule on disk, a file each: written under another name and made durable before it gets its own, so that
+ * each file that is there is whole. The last two are kept.
+ *
+ *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | SHA-256 of all before (32 bytes)
+ *
+ * The state is the kernel's own form (assembly/state/form.ts).
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HaumeaError } from '../../../base/errors.js';
+import { makeFolder } from '../../../base/folder.js';
+
+/** What is known of a checkpoint besides the state. */
+export interface CheckpointHead {
+  readonly rule: string;
+  /** Rises from one to the next. */
+  readonly epoch: number;
+  /** Time of rows and windows when it was taken, epoch ms. */
+  readonly at: number;
+  readonly stateBytes: number;
+  /** Where the sources go on, by stream; only those that can go back. */
+  readonly sources: Readonly<Record<string, unknown>>;
+  /** How far the sinks were, by number of the action; only those that can be cut back. */
+  readonly sinks: Readonly<Record<string, unknown>>;
+}
+
+/** A checkpoint that was read. */
+export interface ReadCheckpoint {
+  readonly path: string;
+  readonly head: CheckpointHead;
+  readonly state: readonly Buffer[];
+}
+
+const magic = 'HAUMEACP';
+const format = 1;
+const preludeBytes = magic.length + 8;
+const digestBytes = 32;
+const maxHeadBytes = 16 << 20;
+const pieceBytes = 1 << 20;
+const ending = '.checkpoint';
+const unfinished = '.part';
+const kept = 2;
+
+export class CheckpointFiles {
+  constructor(readonly folder: string) {}
+
+  /** Those that are there, the newest first. */
+  async list(): Promise<{ epoch: number; path: string }[]> {
+    const names = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return names
+      .flatMap((name) => {
+        const epoch = name.endsWith(ending) ? Number(name.slice(0, -ending.length)) : Number.NaN;
+        return Number.isSafeInteger(epoch) ? [{ epoch, path: join(this.folder, name) }] : [];
+      })
+      .sort((a, b) => b.epoch - a.epoch);
+  }
+
+  /** Reads one; rejects with what is wrong with it. */
+  async read(path: string): Promise<ReadCheckpoint> {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      const prelude = await readExactly(file, 0, preludeBytes);
+      if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
+      const found = prelude.readUInt32LE(magic.length);
+      if (found !== format) throw damaged(`it has format ${found}, known is ${format}`);
+      const headLen = prelude.readUInt32LE(magic.length + 4);
+      const begin = preludeBytes + headLen;
+      const end = size - digestBytes;
+      if (headLen > maxHeadBytes || begin > end) throw damaged('it ends too early');
+      const head = await readExactly(file, preludeBytes, headLen);
+      const digest = createHash('sha256').update(prelude).update(head);
+      const state: Buffer[] = [];
+      for (let at = begin; at < end; at += pieceBytes) {
+        const piece = await readExactly(file, at, Math.min(pieceBytes, end - at));
+        digest.update(piece);
+        state.push(piece);
+      }
+      if (!digest.digest().equals(await readExactly(file, end, digestBytes))) throw damaged('its bytes are damaged');
+      return { path, head: JSON.parse(head.toString()) as CheckpointHead, state };
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Writes one so that it is on disk, but counts only when it is published. */
+  async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
+    await makeFolder(this.folder);
+    const text = Buffer.from(JSON.stringify(head));
+    const prelude = Buffer.alloc(preludeBytes);
+    prelude.write(magic, 'latin1');
+    prelude.writeUInt32LE(format, magic.length);
+    prelude.writeUInt32LE(text.length, magic.length + 4);
+    const digest = createHash('sha256');
+    const file = await open(this.#path(head.epoch) + unfinished, 'w', 0o600);
+    try {
+      // A piece at a time: the thread has rows to work on.
+      for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
+        digest.update(bytes);
+        await writeAll(file, bytes);
+      }
+      await writeAll(file, digest.digest());
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** From now on the checkpoint counts; older ones go, but for the one before. */
+  async publish(epoch: number): Promise<void> {
+    const path = this.#path(epoch);
+    await rename(path + unfinished, path);
+    const folder = await open(this.folder);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    for (const { path: old } of (await this.list()).slice(kept)) await rm(old, { force: true });
+  }
+
+  /** Removes what was written and not published. */
+  async abandon(epoch: number): Promise<void> {
+    await rm(this.#path(epoch) + unfinished, { force: true });
+  }
+
+  /** Removes all. */
+  async clear(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #path(epoch: number): string {
+    return join(this.folder, `${String(epoch).padStart(12, '0')}${ending}`);
+  }
+}
+
+function damaged(reason: string): HaumeaError {
+  return new HaumeaError('general', reason);
+}
+
+async function readExactly(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await file.read(bytes, done, length - done, at + done);
+    if (bytesRead === 0) throw damaged('it ends too early');
+    done += bytesRead;
+  }
+  return bytes;
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done)).bytesWritten;
+}

@@ -1,0 +1,311 @@
+/**
+ * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the positions of its
+ * sources. The copy goes to disk while rows flow on, and counts when it is there and all output from before it is with the
+ * outside. Only then messages that it holds are acknowledged to their sources.
+ */
+import type { LoadFailure } from '../../../../kernels/api.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log.js';
+import type { CheckpointOrder } from '../../link/protocol.js';
+import { Barrier } from '../barrier.js';
+import type { RunningCheckpoints, RunningRule } from '../running.js';
+import { type CheckpointHead, CheckpointFiles, type ReadCheckpoint } from './files.js';
+import { nodesOf } from './nodes.js';
+import { StateCopy, stateReader } from './state-copy.js';
+
+/** What it needs of the data plane. */
+export interface CheckpointHost {
+  /** Time of rows and windows, epoch ms. */
+  now(): number;
+  /** Runs a call of the kernel that is for the rule alone; nothing is done when the kernel is broken. */
+  work(rule: RunningRule, call: () => void): void;
+}
+
+/** Everything that has to go to disk at once. */
+interface Cut {
+  readonly head: CheckpointHead;
+  readonly state: StateCopy;
+  /** Of messages that are in it. */
+  readonly barriers: readonly Barrier[];
+  /** Resolves when all output from before is with the outside. */
+  readonly isOut: Promise<void>;
+  /** Time that the copy took, ms. */
+  readonly pauseMs: number;
+}
+
+/** Time until a checkpoint that failed is tried again, ms. */
+const retryMs = 5000;
+/** A clock that is behind by so much was set back, ms. */
+const smallStepMs = 1000;
+
+export class RuleCheckpoints implements RunningCheckpoints {
+  count = 0;
+  /** Epoch ms, 0 never. */
+  lastAt = 0;
+  lastBytes = 0;
+  lastPauseMs = 0;
+  lastMs = 0;
+  failure = '';
+  restored = '';
+  #rule: RunningRule | undefined;
+  #epoch = 0;
+  #found: ReadCheckpoint | undefined;
+  #pending: Barrier[] = [];
+  #writing: Promise<void> | undefined;
+  /** Stops the waiting for sinks. */
+  #giveUp: () => void = () => {};
+  #isAgain = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** Taken at the end of the rule. */
+  #last: Cut | undefined;
+  /** What was seen of the rule at the last cut. */
+  #seen = '';
+
+  private constructor(
+    readonly order: CheckpointOrder,
+    readonly files: CheckpointFiles,
+    readonly host: CheckpointHost,
+    private readonly log: Logger,
+  ) {}
+
+  /** Reads the newest checkpoint that is whole; those that are not are named in the log. */
+  static async open(order: CheckpointOrder, host: CheckpointHost, log: Logger): Promise<RuleCheckpoints> {
+    const files = new CheckpointFiles(order.folder);
+    const checkpoints = new RuleCheckpoints(order, files, host, log);
+    for (const { epoch, path } of await files.list()) {
+      checkpoints.#epoch = Math.max(checkpoints.#epoch, epoch);
+      try {
+        checkpoints.#found = await files.read(path);
+        break;
+      } catch (error) {
+        const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}; the one before is taken if there is one`;
+        log.error(what);
+        checkpoints.failure = what;
+      }
+    }
+    return checkpoints;
+  }
+
+  /** Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were. */
+  begin(rule: RunningRule): void {
+    this.#rule = rule;
+    const found = this.#found;
+    this.#found = undefined;
+    if (found !== undefined) this.#restore(rule, found);
+    for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.set(this, undefined);
+    this.#arm(this.order.intervalMs);
+  }
+
+  hold(barrier: Barrier): void {
+    if (this.#isClosed || this.#pending.at(-1) === barrier) return;
+    barrier.left++;
+    this.#pending.push(barrier);
+  }
+
+  get isHolding(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** Takes a checkpoint as soon as can be. */
+  request(): void {
+    if (this.#isClosed) return;
+    if (this.#writing !== undefined) {
+      this.#isAgain = true;
+      return;
+    }
+    const rule = this.#rule;
+    if (rule === undefined || rule.isEnding) return;
+    // Input that the kernel has no room for is in no checkpoint.
+    if (rule.sources.some((source) => source.starvedSince !== 0)) return this.#arm(retryMs);
+    const cut = this.#cut(rule);
+    if (cut === undefined) return this.#arm(retryMs);
+    this.#writing = this.#write(cut).finally(() => {
+      this.#writing = undefined;
+      if (this.#isClosed) return;
+      this.#arm(this.failure === '' ? this.order.intervalMs : retryMs);
+      if (this.#isAgain) {
+        this.#isAgain = false;
+        this.request();
+      }
+    });
+  }
+
+  /** Copies what the rule keeps at its end; to be called while it is linked. Then `end` brings it to disk. */
+  takeLast(rule: RunningRule): boolean {
+    this.#leave();
+    this.#giveUp();
+    this.#last = this.#cut(rule);
+    return this.#last !== undefined;
+  }
+
+  /** Brings the last checkpoint to disk; with `isOut` all output is with the outside, without it the last one stays. */
+  async end(isOut: boolean): Promise<void> {
+    this.#leave();
+    await this.#writing;
+    const last = this.#last;
+    this.#last = undefined;
+    let isKept = false;
+    if (last !== undefined && isOut) {
+      try {
+        const began = performance.now();
+        await this.files.write(last.head, last.state.pieces);
+        await this.#publish(last, began);
+        isKept = true;
+      } catch (error) {
+        this.log.error(`no checkpoint could be written: ${reasonOf(error)}`);
+      }
+    }
+    for (const barrier of [...(last?.barriers ?? []), ...this.#pending.splice(0)]) barrier.passed(!isKept);
+  }
+
+  /** The rule has come to its end, or is to begin anew: there is nothing to go back to. */
+  async forget(): Promise<void> {
+    this.#leave();
+    this.#giveUp();
+    await this.#writing;
+    for (const barrier of this.#pending.splice(0)) barrier.passed(false);
+    for (const source of new Set(this.#rule?.sources)) source.committed(this, undefined);
+    await this.files.clear();
+  }
+
+  #leave(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const source of this.#rule?.sources ?? []) source.keepers.delete(this);
+  }
+
+  #arm(ms: number): void {
+    clearTimeout(this.#timer);
+    if (ms > 0 && !this.#isClosed) this.#timer = setTimeout(() => this.#due(), ms).unref();
+  }
+
+  #due(): void {
+    // Nothing came in, nothing went out: the last one is as good as a new one.
+    if (this.#rule !== undefined && this.#seen === seenOf(this.#rule) && this.#pending.length === 0) {
+      return this.#arm(this.order.intervalMs);
+    }
+    this.request();
+  }
+
+  /** Copies the state; undefined when the kernel could not give it. */
+  #cut(rule: RunningRule): Cut | undefined {
+    const began = performance.now();
+    const state = new StateCopy();
+    let isWhole = false;
+    this.host.work(rule, () => {
+      rule.host.kernel.saveNode(nodesOf(rule), (bytes) => state.add(bytes));
+      isWhole = true;
+    });
+    if (!isWhole) return undefined;
+    state.end();
+    const seen = seenOf(rule);
+    this.#seen = seen;
+    const head: CheckpointHead = {
+      rule: rule.id,
+      epoch: ++this.#epoch,
+      at: this.host.now(),
+      stateBytes: state.bytes,
+      sources: positionsOf(rule),
+      sinks: {},
+    };
+    const barriers = this.#pending;
+    this.#pending = [];
+    return { head, state, barriers, isOut: this.#allOut(rule), pauseMs: performance.now() - began };
+  }
+
+  /** Resolves when all that the sinks have now is with the outside; never, when it is lost. */
+  #allOut(rule: RunningRule): Promise<void> {
+    return new Promise((resolve) => {
+      const mark = new Barrier({ keepsLost: true, advance: () => mark.left === 0 && resolve() }, Date.now());
+      for (const sink of rule.sinks) sink.hold(mark);
+      mark.passed(false);
+    });
+  }
+
+  async #write(cut: Cut): Promise<void> {
+    const { head, barriers } = cut;
+    const began = performance.now();
+    const givenUp = new Promise<boolean>((resolve) => {
+      this.#giveUp = () => resolve(false);
+    });
+    try {
+      await this.files.write(head, cut.state.pieces);
+      if (await Promise.race([cut.isOut.then(() => true), givenUp])) {
+        await this.#publish(cut, began);
+        for (const barrier of barriers) barrier.passed(false);
+        return;
+      }
+      await this.files.abandon(head.epoch);
+    } catch (error) {
+      const what = `no checkpoint could be written: ${reasonOf(error)}`;
+      if (this.failure !== what) this.log.error(what);
+      this.failure = what;
+    }
+    this.#pending = [...barriers, ...this.#pending];
+  }
+
+  async #publish({ head, state, pauseMs }: Cut, began: number): Promise<void> {
+    await this.files.publish(head.epoch);
+    if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
+    this.failure = '';
+    this.count++;
+    this.lastAt = Date.now();
+    this.lastBytes = state.bytes;
+    this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
+    this.lastMs = Math.round(performance.now() - began);
+    for (const source of new Set(this.#rule?.sources)) source.committed(this, head.sources[source.name]);
+  }
+
+  #restore(rule: RunningRule, { head, state }: ReadCheckpoint): void {
+    const { kernel } = rule.host;
+    const nodes = nodesOf(rule);
+    let failed: readonly LoadFailure[] = [];
+    let unclaimed = 0;
+    let loaded = 0;
+    this.host.work(rule, () => {
+      ({ failed, unclaimed, loaded } = kernel.loadNode(nodes, stateReader(state)));
+      const behind = head.at - this.host.now();
+      if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
+    });
+    for (const source of new Set(rule.sources)) {
+      const position = rule.isTable(source) ? undefined : head.sources[source.name];
+      const isLate = source.hasStarted && 'others read the stream already, and get no row twice';
+      const reason = position === undefined ? undefined : isLate || source.seek(position);
+      if (reason !== undefined) this.log.warn(`${source.label} can't go on where it was: ${reason}`);
+    }
+    const when = new Date(head.at).toISOString();
+    const names = failed.map(({ of, text }) => `${nameOf(rule, nodes.indexOf(of as never))} (${text})`);
+    const isWhole = failed.length === 0 && unclaimed === 0;
+    this.restored = isWhole
+      ? `goes on with its state of ${when}`
+      : `goes on with a part of its state of ${when}: ${loaded} operators have theirs, ${unclaimed} are gone or others${
+          names.length === 0 ? '' : `, these begin empty: ${names.join(', ')}`
+        }`;
+    if (isWhole) this.log.info(this.restored);
+    else this.log.warn(this.restored);
+    this.lastAt = head.at;
+    this.lastBytes = head.stateBytes;
+  }
+}
+
+/** Positions of the sources that can go back. */
+function positionsOf(rule: RunningRule): Record<string, unknown> {
+  const positions: Record<string, unknown> = {};
+  for (const source of new Set(rule.sources)) {
+    const position = rule.isTable(source) ? undefined : source.position();
+    if (position !== undefined) positions[source.name] = position;
+  }
+  return positions;
+}
+
+/** Changes with all that comes in and goes out. */
+function seenOf({ sources, sinks }: RunningRule): string {
+  return [...sources.map(({ lastInputAt }) => lastInputAt), ...sinks.map(({ messagesIn }) => messagesIn)].join(' ');
+}
+
+function nameOf(rule: RunningRule, node: number): string {
+  const handle = nodesOf(rule)[node];
+  const index = rule.nodes.findIndex((one) => one.handle === handle);
+  return rule.operators.find(({ nodes }) => nodes.includes(index))?.name ?? 'an operator';
+}

@@ -1,0 +1,159 @@
+/**
+ * kill -9 of the server in a loop, at any moment: with qos 1 no row of a file is missing in the windows that come out, and each
+ * window that is whole is right. `HAUMEA_CHECKPOINT_ROUNDS=200` runs as many rounds as a release wants.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { hasMosquitto, openMosquitto } from '../fault/mosquitto.js';
+import { connectClient } from '../unit/connectors/broker.js';
+import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+
+const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 3);
+
+async function made(server: TestServer, path: string, body: object): Promise<void> {
+  const { status, text } = await server.request('POST', path, body);
+  assert.is(status, 201, text);
+}
+
+/** Waits until there is a checkpoint after the one of that number of times. */
+function nextCheckpoint(server: TestServer, id = 'r'): Promise<unknown> {
+  let before: number | undefined;
+  return eventually('a checkpoint', async () => {
+    const { json } = await server.request('GET', `/rules/${id}/status`);
+    const count = json.checkpointsTotal as number | undefined;
+    before ??= count;
+    return count !== undefined && count > before! ? json : undefined;
+  });
+}
+
+function linesOf(path: string): { [name: string]: number }[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        // A line that was cut off by the kill.
+        return JSON.parse(line) as { [name: string]: number }[];
+      } catch {
+        return [];
+      }
+    });
+}
+
+function idsIn(path: string): Set<number> {
+  return new Set(linesOf(path).flatMap((rows) => (rows as unknown as { ids: number[] }).ids));
+}
+
+test('kill -9 at any moment loses no row of a file in windows of rows and of event time', async () => {
+  const data = temporaryFolder();
+  const count = 3000 * rounds;
+  const first = 1_700_000_000_000;
+  const rows = Array.from({ length: count }, (_, id) => JSON.stringify({ id, ts: first + id * 10 }));
+  writeFileSync(join(data, 'in'), `${rows.join('\n')}\n`);
+  let server = await startServer({ data });
+  const conf = { path: data, fileType: 'lines', sendInterval: '1ms' };
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', conf);
+  const sql = 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in", TIMESTAMP="ts")';
+  await made(server, '/streams', { sql });
+  const rule = (id: string, query: string, options: object) => ({
+    id,
+    sql: query,
+    actions: [{ file: { path: join(data, `${id}.out`) } }],
+    options: { qos: 1, checkpointInterval: '100ms', ...options },
+  });
+  const select = 'SELECT min(id) AS low, max(id) AS high, count(*) AS n FROM s GROUP BY';
+  await made(server, '/rules', rule('r', `${select} COUNTWINDOW(100)`, {}));
+  await made(server, '/rules', rule('e', `${select} TUMBLINGWINDOW(ss, 1)`, { isEventTime: true, lateTolerance: '0s' }));
+  for (let round = 0; round < rounds; round++) {
+    await nextCheckpoint(server);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    await server.stop('SIGKILL');
+    server = await startServer({ data });
+  }
+  const whole = (id: string) => linesOf(join(data, `${id}.out`)).some(({ high }) => high === count - 1 || (id === 'e' && high === count - 101));
+  await eventually('the last windows', () => whole('r') && whole('e'), 60_000);
+  await server.stop();
+  for (const id of ['r', 'e']) {
+    const seen = new Set<number>();
+    for (const { low, high, n } of linesOf(join(data, `${id}.out`))) {
+      assert.equal([low! % 100, high, n], [0, low! + 99, 100], `a window of rule ${id}`);
+      seen.add(low!);
+    }
+    const expected = Array.from({ length: count / 100 - (id === 'e' ? 1 : 0) }, (_, i) => i * 100);
+    assert.equal(
+      expected.filter((low) => !seen.has(low)),
+      [],
+      `windows that are missing in rule ${id}`,
+    );
+  }
+});
+
+test('a checkpoint that is damaged is named, and the one before it is used', async () => {
+  const data = temporaryFolder();
+  const input = join(data, 'in');
+  writeFileSync(input, Array.from({ length: 400 }, (_, id) => `{"id":${id}}\n`).join(''));
+  let server = await startServer({ data });
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', { path: data, fileType: 'lines', sendInterval: '10ms' });
+  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+  const sql = 'SELECT count(*) AS n, max(id) AS high FROM s GROUP BY COUNTWINDOW(400)';
+  const out = join(data, 'out');
+  const options = { qos: 1, checkpointInterval: '50ms' };
+  await made(server, '/rules', { id: 'r', sql, actions: [{ file: { path: out } }], options });
+  await nextCheckpoint(server);
+  await nextCheckpoint(server);
+  await server.stop('SIGKILL');
+  const folder = join(data, 'checkpoints', 'r');
+  const newest = readdirSync(folder).filter((name) => name.endsWith('.checkpoint')).sort().at(-1)!;
+  const bytes = readFileSync(join(folder, newest));
+  bytes[bytes.length - 40]! ^= 1;
+  writeFileSync(join(folder, newest), bytes);
+  server = await startServer({ data });
+  await eventually('the window', () => linesOf(out).length > 0);
+  assert.equal(linesOf(out), [{ n: 400, high: 399 }]);
+  const log = readFileSync(join(server.data, 'log', 'stream.log'), { encoding: 'utf8', flag: 'a+' }) + server.output();
+  assert.match(log, new RegExp(`${newest}.*can't be used`));
+  await server.stop();
+});
+
+if (!hasMosquitto) announceSkip('windows over a broker', 'mosquitto is not installed');
+const withBroker = hasMosquitto ? test : test.skip;
+
+withBroker('kill -9 loses no message of a broker in windows, whose window of 20 messages holds none of them up', async () => {
+  const broker = await openMosquitto();
+  const client = await connectClient(broker.url);
+  const data = temporaryFolder();
+  let server = await startServer({ data });
+  const conf = { server: broker.url, qos: 1, clientid: 'checkpoints-test', enableClientSession: true };
+  await server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
+  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="in", SHARED="true")' });
+  // Only early checkpoints can let the broker go on.
+  const options = { qos: 1, checkpointInterval: '1h' };
+  const sql = 'SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(30)';
+  const ids = ['a', 'b'];
+  for (const id of ids) {
+    await made(server, '/rules', { id, sql, actions: [{ file: { path: join(data, `${id}.out`) } }], options });
+  }
+  const count = 200 * rounds;
+  const isDone = (id: string) => idsIn(join(data, `${id}.out`)).size >= count;
+  let sent = 0;
+  for (let round = 0; round < rounds; round++) {
+    for (const end = sent + 200; sent < end; sent++) await client.publishAsync('t', `{"id":${sent}}`, { qos: 1 });
+    await server.stop('SIGKILL');
+    server = await startServer({ data });
+  }
+  // What fills the last window.
+  for (let i = 0; i < 40; i++) await client.publishAsync('t', `{"id":${sent + i}}`, { qos: 1 });
+  await eventually('all messages', () => ids.every(isDone), 60_000).catch(() => {});
+  for (const id of ids) {
+    const seen = idsIn(join(data, `${id}.out`));
+    const missing = Array.from({ length: count }, (_, i) => i).filter((one) => !seen.has(one));
+    assert.equal(missing, [], `rule ${id}`);
+  }
+  await server.stop();
+  await client.endAsync(true);
+  await broker.close();
+});
+
+test.run();
