@@ -78,7 +78,9 @@ export const ruleOptionSpec = {
     .int()
     .min(0)
     .default(0)
-    .doc('1: the state is kept in checkpoints, sources that can go back to them; 2: files of sinks as well; see guarantees.md'),
+    .doc(
+      '1: the state is kept in checkpoints, sources that can go back to them; 2: files of sinks as well; see guarantees.md',
+    ),
   checkpointInterval: field
     .duration()
     .min(0)

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasMosquitto, openMosquitto } from '../fault/mosquitto.js';
-import { connectClient } from '../unit/connectors/broker.js';
 import { announceSkip, eventually, startServer, type TestServer, temporaryFolder } from '../harness.js';
+import { connectClient } from '../unit/connectors/broker.js';
 
 const rounds = Number(process.env.HAUMEA_CHECKPOINT_ROUNDS ?? 3);
 
@@ -65,14 +65,19 @@ test('kill -9 at any moment loses no row of a file in windows of rows and of eve
   });
   const select = 'SELECT min(id) AS low, max(id) AS high, count(*) AS n FROM s GROUP BY';
   await made(server, '/rules', rule('r', `${select} COUNTWINDOW(100)`, {}));
-  await made(server, '/rules', rule('e', `${select} TUMBLINGWINDOW(ss, 1)`, { isEventTime: true, lateTolerance: '0s' }));
+  await made(
+    server,
+    '/rules',
+    rule('e', `${select} TUMBLINGWINDOW(ss, 1)`, { isEventTime: true, lateTolerance: '0s' }),
+  );
   for (let round = 0; round < rounds; round++) {
     await nextCheckpoint(server);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
     await server.stop('SIGKILL');
     server = await startServer({ data });
   }
-  const whole = (id: string) => linesOf(join(data, `${id}.out`)).some(({ high }) => high === count - 1 || (id === 'e' && high === count - 101));
+  const whole = (id: string) =>
+    linesOf(join(data, `${id}.out`)).some(({ high }) => high === count - 1 || (id === 'e' && high === count - 101));
   await eventually('the last windows', () => whole('r') && whole('e'), 60_000);
   await server.stop();
   for (const id of ['r', 'e']) {
@@ -95,7 +100,11 @@ test('a checkpoint that is damaged is named, and the one before it is used', asy
   const input = join(data, 'in');
   writeFileSync(input, Array.from({ length: 400 }, (_, id) => `{"id":${id}}\n`).join(''));
   let server = await startServer({ data });
-  await server.request('PUT', '/metadata/sources/file/confKeys/in', { path: data, fileType: 'lines', sendInterval: '10ms' });
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', {
+    path: data,
+    fileType: 'lines',
+    sendInterval: '10ms',
+  });
   await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
   const sql = 'SELECT count(*) AS n, max(id) AS high FROM s GROUP BY COUNTWINDOW(400)';
   const out = join(data, 'out');
@@ -105,7 +114,10 @@ test('a checkpoint that is damaged is named, and the one before it is used', asy
   await nextCheckpoint(server);
   await server.stop('SIGKILL');
   const folder = join(data, 'checkpoints', 'r');
-  const newest = readdirSync(folder).filter((name) => name.endsWith('.checkpoint')).sort().at(-1)!;
+  const newest = readdirSync(folder)
+    .filter((name) => name.endsWith('.checkpoint'))
+    .sort()
+    .at(-1)!;
   const bytes = readFileSync(join(folder, newest));
   bytes[bytes.length - 40]! ^= 1;
   writeFileSync(join(folder, newest), bytes);
@@ -120,40 +132,45 @@ test('a checkpoint that is damaged is named, and the one before it is used', asy
 if (!hasMosquitto) announceSkip('windows over a broker', 'mosquitto is not installed');
 const withBroker = hasMosquitto ? test : test.skip;
 
-withBroker('kill -9 loses no message of a broker in windows, whose window of 20 messages holds none of them up', async () => {
-  const broker = await openMosquitto();
-  const client = await connectClient(broker.url);
-  const data = temporaryFolder();
-  let server = await startServer({ data });
-  const conf = { server: broker.url, qos: 1, clientid: 'checkpoints-test', enableClientSession: true };
-  await server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
-  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="in", SHARED="true")' });
-  // Only early checkpoints can let the broker go on.
-  const options = { qos: 1, checkpointInterval: '1h' };
-  const sql = 'SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(30)';
-  const ids = ['a', 'b'];
-  for (const id of ids) {
-    await made(server, '/rules', { id, sql, actions: [{ file: { path: join(data, `${id}.out`) } }], options });
-  }
-  const count = 200 * rounds;
-  const isDone = (id: string) => idsIn(join(data, `${id}.out`)).size >= count;
-  let sent = 0;
-  for (let round = 0; round < rounds; round++) {
-    for (const end = sent + 200; sent < end; sent++) await client.publishAsync('t', `{"id":${sent}}`, { qos: 1 });
-    await server.stop('SIGKILL');
-    server = await startServer({ data });
-  }
-  // What fills the last window.
-  for (let i = 0; i < 40; i++) await client.publishAsync('t', `{"id":${sent + i}}`, { qos: 1 });
-  await eventually('all messages', () => ids.every(isDone), 60_000).catch(() => {});
-  for (const id of ids) {
-    const seen = idsIn(join(data, `${id}.out`));
-    const missing = Array.from({ length: count }, (_, i) => i).filter((one) => !seen.has(one));
-    assert.equal(missing, [], `rule ${id}`);
-  }
-  await server.stop();
-  await client.endAsync(true);
-  await broker.close();
-});
+withBroker(
+  'kill -9 loses no message of a broker in windows, whose window of 20 messages holds none of them up',
+  async () => {
+    const broker = await openMosquitto();
+    const client = await connectClient(broker.url);
+    const data = temporaryFolder();
+    let server = await startServer({ data });
+    const conf = { server: broker.url, qos: 1, clientid: 'checkpoints-test', enableClientSession: true };
+    await server.request('PUT', '/metadata/sources/mqtt/confKeys/in', conf);
+    await made(server, '/streams', {
+      sql: 'CREATE STREAM s () WITH (TYPE="mqtt", DATASOURCE="t", CONF_KEY="in", SHARED="true")',
+    });
+    // Only early checkpoints can let the broker go on.
+    const options = { qos: 1, checkpointInterval: '1h' };
+    const sql = 'SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(30)';
+    const ids = ['a', 'b'];
+    for (const id of ids) {
+      await made(server, '/rules', { id, sql, actions: [{ file: { path: join(data, `${id}.out`) } }], options });
+    }
+    const count = 200 * rounds;
+    const isDone = (id: string) => idsIn(join(data, `${id}.out`)).size >= count;
+    let sent = 0;
+    for (let round = 0; round < rounds; round++) {
+      for (const end = sent + 200; sent < end; sent++) await client.publishAsync('t', `{"id":${sent}}`, { qos: 1 });
+      await server.stop('SIGKILL');
+      server = await startServer({ data });
+    }
+    // What fills the last window.
+    for (let i = 0; i < 40; i++) await client.publishAsync('t', `{"id":${sent + i}}`, { qos: 1 });
+    await eventually('all messages', () => ids.every(isDone), 60_000).catch(() => {});
+    for (const id of ids) {
+      const seen = idsIn(join(data, `${id}.out`));
+      const missing = Array.from({ length: count }, (_, i) => i).filter((one) => !seen.has(one));
+      assert.equal(missing, [], `rule ${id}`);
+    }
+    await server.stop();
+    await client.endAsync(true);
+    await broker.close();
+  },
+);
 
 test.run();

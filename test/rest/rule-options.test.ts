@@ -116,7 +116,11 @@ test('letter case of an option does not matter', async () => {
 test('an option that is taken and does nothing is named in the log', async () => {
   const server = await startControlPlane(undefined, { KUIPER__BASIC__FILELOG: 'true' });
   await server.request('POST', '/streams', { sql: 'CREATE STREAM s (a BIGINT) WITH (DATASOURCE="t", TYPE="memory")' });
-  const idle = { concurrency: 2, planOptimizeStrategy: { enableAliasPushdown: true }, experiment: { useSliceTuple: false } };
+  const idle = {
+    concurrency: 2,
+    planOptimizeStrategy: { enableAliasPushdown: true },
+    experiment: { useSliceTuple: false },
+  };
   assert.is((await server.request('POST', '/rules', rule('idle', { ...idle, sendError: true, cron: '' }))).status, 201);
   assert.is((await server.request('POST', '/rules', rule('quiet', { qos: 0, duration: '' }))).status, 201);
   await server.close();

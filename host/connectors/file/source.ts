@@ -174,9 +174,11 @@ export class FileSource implements Source {
   }
 
   #endFile(path: string): void {
-    this.#ending = this.#ending.then(() => this.#afterRead(path)).catch((error: unknown) => {
-      this.context.exception(reasonOf(error));
-    });
+    this.#ending = this.#ending
+      .then(() => this.#afterRead(path))
+      .catch((error: unknown) => {
+        this.context.exception(reasonOf(error));
+      });
   }
 
   /** The file itself, or the files of the folder and those that links in it lead to, oldest first. */

@@ -17,6 +17,7 @@ import type { Redact } from '../../base/redact.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
 import type { Connection } from './connection.js';
+import type { Keepers } from './keepers.js';
 
 /** What the parts of a rule may ask of the data plane. */
 export interface RunningHost {
@@ -79,27 +80,15 @@ export interface RunningSource extends RunningPart {
   exception(reason: string): void;
   /** A sink below became full, or took up work again. */
   sinkIsFull(isFull: boolean): void;
-  /** Rules that hold its messages until they are in a checkpoint, with the position up to which they have all safe. */
-  readonly keepers: Map<Keeper, unknown>;
+  readonly keepers: Keepers;
   /** From where it can be read again to get what comes after all input so far; undefined when it can't go back. */
   position(): unknown;
   /** Begins at the position, or goes on there; returns the reason when it can't. */
   seek(position: unknown): string | undefined;
-  /** The rule has all input up to the position safe; without one, it needs none any more. */
-  committed(keeper: Keeper, position: unknown): void;
   /** Names messages that were skipped for their length, which the kernel only counts. */
   noteOversized(count: number): void;
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined;
-}
-
-/** Holds messages of sources until they are safe. */
-export interface Keeper {
-  /** Some are held. */
-  readonly isHolding: boolean;
-  hold(barrier: Barrier): void;
-  /** The sender waits: what is held is to be made safe now. */
-  request(): void;
 }
 
 /** The checkpoints of a rule, as status and logs tell of them. */

@@ -13,16 +13,15 @@ import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
 import type { Gathering } from './gathering.js';
+import { Keepers } from './keepers.js';
+import { LateStart } from './late-start.js';
 import type { Reconnects } from './reconnects.js';
-import type { Keeper, RunningRule, RunningSource } from './running.js';
+import type { RunningRule, RunningSource } from './running.js';
 import type { Starvation } from './starvation.js';
 import { UnfedInput } from './unfed-input.js';
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
-/** Rules that come back together come one soon after the other, ms; for all of them nobody waits longer than the second. */
-const othersMs = 200;
-const longestStartMs = 5000;
 const defaultMaxDepth = 512;
 const defaultMaxMessageBytes = 16 * 1024 * 1024;
 
@@ -58,7 +57,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
   /** See `RunningSource`. */
-  readonly keepers = new Map<Keeper, unknown>();
+  readonly keepers = new Keepers((position) => this.#source.commit?.(position));
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
   /** The input at work now, if it is to be acknowledged. */
@@ -78,8 +77,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** The first attempt to connect is over. */
   isTried = false;
   hasStarted = false;
-  #waitsForRules: NodeJS.Timeout | undefined;
-  #waitsUntil: number | undefined;
+  readonly #lateStart = new LateStart(() => this.start());
   /** Epoch ms, 0 never. */
   lastInputAt = 0;
   /** Time of all work for it, the rules' nodes included, µs. */
@@ -172,17 +170,14 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** Does nothing once it is closed. */
   start(): void {
     if (this.#isClosed || this.hasStarted) return;
-    clearTimeout(this.#waitsForRules);
+    this.#lateStart.cancel();
     this.hasStarted = true;
     this.connection.start();
   }
 
   startWithOthers(): void {
     if (this.hasStarted || this.#isClosed) return;
-    this.#waitsUntil ??= performance.now() + longestStartMs;
-    clearTimeout(this.#waitsForRules);
-    const left = this.#waitsUntil - performance.now();
-    this.#waitsForRules = setTimeout(() => this.start(), Math.max(0, Math.min(othersMs, left)));
+    this.#lateStart.postpone();
   }
 
   /** Resolves when no more input comes: it is at its end or the source is closed. */
@@ -195,7 +190,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#waitsForRules);
+    this.#lateStart.cancel();
     this.connection.stop();
     this.#earlyBatches?.close();
     this.#unfed.drop();
@@ -433,10 +428,10 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
       this.host.gathers(gathering);
       isGathered = true;
     }
-    for (const keeper of this.keepers.keys()) keeper.hold(barrier);
+    this.keepers.hold(barrier);
     this.host.holdWaiting(barrier, this.users);
     acknowledgements.end(barrier);
-    this.#earlyBatches?.worked(isGathered || this.keepers.size > 0);
+    this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded);
     if (acknowledgements.oldest !== undefined) this.host.waits();
   }
 
@@ -447,11 +442,11 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     };
     if (this.#isClosed) return;
     this.host.work(this.users, send);
-    for (const keeper of this.keepers.keys()) if (keeper.isHolding) keeper.request();
+    this.keepers.request();
   }
 
   get isCommitted(): boolean {
-    return this.keepers.size > 0;
+    return this.keepers.isNeeded;
   }
 
   position(): unknown {
@@ -466,15 +461,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     } catch (error) {
       return reasonOf(error);
     }
-  }
-
-  committed(keeper: Keeper, position: unknown): void {
-    const isLast = this.keepers.size === 0;
-    // The one that was here longest ago comes first.
-    if (this.keepers.delete(keeper)) this.keepers.set(keeper, position);
-    // Of several rules the one that is behind the others decides.
-    const [first] = this.keepers.values();
-    if (isLast || first !== undefined) this.#source.commit?.(isLast ? position : first);
   }
 
   /** Returns how many bytes the kernel took. */

@@ -8,7 +8,5 @@ import type { RunningRule } from '../running.js';
  */
 export function nodesOf(rule: RunningRule): NodeHandle[] {
   const readAgain = new Set(rule.tables.filter(({ source }) => source.endsSoon).map(({ join }) => join));
-  return rule.nodes.flatMap(({ kind, handle }) =>
-    kind === 'keyedTable' || readAgain.has(handle) ? [] : [handle],
-  );
+  return rule.nodes.flatMap(({ kind, handle }) => (kind === 'keyedTable' || readAgain.has(handle) ? [] : [handle]));
 }

@@ -8,8 +8,9 @@ import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
 import { Barrier } from '../barrier.js';
+import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
-import { type CheckpointHead, CheckpointFiles, type ReadCheckpoint } from './files.js';
+import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
 import { nodesOf } from './nodes.js';
 import { StateCopy, stateReader } from './state-copy.js';
 
@@ -38,7 +39,7 @@ const retryMs = 5000;
 /** A clock that is behind by so much was set back, ms. */
 const smallStepMs = 1000;
 
-export class RuleCheckpoints implements RunningCheckpoints {
+export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   count = 0;
   /** Epoch ms, 0 never. */
   lastAt = 0;
@@ -93,7 +94,7 @@ export class RuleCheckpoints implements RunningCheckpoints {
     const found = this.#found;
     this.#found = undefined;
     if (found !== undefined) this.#restore(rule, found);
-    for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.set(this, undefined);
+    for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.add(this);
     this.#arm(this.order.intervalMs);
   }
 
@@ -117,9 +118,12 @@ export class RuleCheckpoints implements RunningCheckpoints {
     const rule = this.#rule;
     if (rule === undefined || rule.isEnding) return;
     // Input that the kernel has no room for is in no checkpoint.
-    if (rule.sources.some((source) => source.starvedSince !== 0)) return this.#arm(retryMs);
-    const cut = this.#cut(rule);
-    if (cut === undefined) return this.#arm(retryMs);
+    const isStarved = rule.sources.some((source) => source.starvedSince !== 0);
+    const cut = isStarved ? undefined : this.#cut(rule);
+    if (cut === undefined) {
+      this.#arm(retryMs);
+      return;
+    }
     this.#writing = this.#write(cut).finally(() => {
       this.#writing = undefined;
       if (this.#isClosed) return;
@@ -165,7 +169,7 @@ export class RuleCheckpoints implements RunningCheckpoints {
     this.#giveUp();
     await this.#writing;
     for (const barrier of this.#pending.splice(0)) barrier.passed(false);
-    for (const source of new Set(this.#rule?.sources)) source.committed(this, undefined);
+    for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, undefined);
     await this.files.clear();
   }
 
@@ -182,10 +186,9 @@ export class RuleCheckpoints implements RunningCheckpoints {
 
   #due(): void {
     // Nothing came in, nothing went out: the last one is as good as a new one.
-    if (this.#rule !== undefined && this.#seen === seenOf(this.#rule) && this.#pending.length === 0) {
-      return this.#arm(this.order.intervalMs);
-    }
-    this.request();
+    const isIdle = this.#rule !== undefined && this.#seen === seenOf(this.#rule) && this.#pending.length === 0;
+    if (isIdle) this.#arm(this.order.intervalMs);
+    else this.request();
   }
 
   /** Copies the state; undefined when the kernel could not give it. */
@@ -254,7 +257,7 @@ export class RuleCheckpoints implements RunningCheckpoints {
     this.lastBytes = state.bytes;
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(performance.now() - began);
-    for (const source of new Set(this.#rule?.sources)) source.committed(this, head.sources[source.name]);
+    for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
   }
 
   #restore(rule: RunningRule, { head, state }: ReadCheckpoint): void {
