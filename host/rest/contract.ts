@@ -26,8 +26,6 @@ export interface Contract {
   readonly errors?: readonly number[];
   /** A success is kept on disk: 500 when the disk does not take it. */
   readonly isKept?: boolean;
-  /** No request can succeed so far. */
-  readonly alwaysFails?: boolean;
 }
 
 export const text = 'text/plain';

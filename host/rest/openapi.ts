@@ -72,7 +72,7 @@ function contractOf(route: Route): Contract {
 }
 
 function operationOf(route: Route): Record<string, unknown> {
-  const { query = {}, request, requestIsOptional = false, answers = {}, alwaysFails = false } = contractOf(route);
+  const { query = {}, request, requestIsOptional = false, answers = {} } = contractOf(route);
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   const parameters = [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
@@ -84,7 +84,7 @@ function operationOf(route: Route): Record<string, unknown> {
     })),
   ];
   const responses: Record<string, unknown> = {};
-  const isDescribed = alwaysFails || Object.keys(answers).some((status) => Number(status) < 300);
+  const isDescribed = Object.keys(answers).some((status) => Number(status) < 300);
   const own: Readonly<Record<number, Shape>> = isDescribed ? answers : { ...answers, [route.status ?? 200]: true };
   for (const [status, shape] of Object.entries(own)) {
     responses[status] = { description: Number(status) < 300 ? 'Done' : 'Refused', ...contentOf(shape) };

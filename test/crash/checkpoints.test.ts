@@ -2,7 +2,7 @@
  * kill -9 of the server in a loop, at any moment: with qos 1 no row of a file is missing in the windows that come out, and each
  * window that is whole is right. `HAUMEA_CHECKPOINT_ROUNDS=200` runs as many rounds as a release wants.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -126,6 +126,50 @@ test('a checkpoint that is damaged is named, and the one before it is used', asy
   assert.equal(linesOf(out), [{ n: 400, high: 399 }]);
   const log = readFileSync(join(server.data, 'log', 'stream.log'), { encoding: 'utf8', flag: 'a+' }) + server.output();
   assert.match(log, new RegExp(`${newest}.*can't be used`));
+  await server.stop();
+});
+
+test('a rule goes on with its state after a stop, an update that leaves its plan alone and a restart; the answer says so', async () => {
+  const data = temporaryFolder();
+  writeFileSync(join(data, 'in'), '{"id":0}\n{"id":1}\n{"id":2}\n');
+  let server = await startServer({ data });
+  await server.request('PUT', '/metadata/sources/file/confKeys/in', { path: data, fileType: 'lines', interval: '1h' });
+  await made(server, '/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
+  const out = join(data, 'out');
+  const windowOf = (n: number) => `SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(${n})`;
+  const ruleOf = (sql: string, more: object = {}) => ({
+    id: 'r',
+    sql,
+    actions: [{ file: { path: out } }],
+    options: { qos: 1, checkpointInterval: '1h', ...more },
+  });
+  await made(server, '/rules', ruleOf(windowOf(4)));
+  const rowsRead = (count: number) =>
+    eventually(`${count} rows`, async () => {
+      const { json } = await server.request('GET', '/rules/r/status');
+      return json.source_s_0_records_in_total === count;
+    });
+  await rowsRead(3);
+  await server.request('POST', '/rules/r/stop');
+  appendFileSync(join(data, 'in'), '{"id":3}\n{"id":4}\n');
+  await server.request('POST', '/rules/r/start');
+  await eventually('the first window', () => linesOf(out).length === 1);
+  assert.equal(linesOf(out), [{ ids: [0, 1, 2, 3] }]);
+  const kept = await server.request('PUT', '/rules/r', ruleOf(windowOf(4), { debug: true }));
+  assert.match(kept.headers.get('warning')!, /the rule goes on with its state of/);
+  await server.stop();
+  appendFileSync(join(data, 'in'), '{"id":5}\n{"id":6}\n{"id":7}\n{"id":8}\n');
+  server = await startServer({ data });
+  await eventually('the second window', () => linesOf(out).length === 2);
+  assert.equal(linesOf(out)[1], { ids: [4, 5, 6, 7] });
+  const changed = await server.request('PUT', '/rules/r', ruleOf(windowOf(2)));
+  assert.match(changed.headers.get('warning')!, /goes on with a part of its state.*begin empty: op_2_window/);
+  const reset = { type: 1, params: { streamName: 's', input: {} } };
+  assert.is((await server.request('PUT', '/rules/r/reset_state', reset)).status, 200);
+  await eventually('all rows, again', () => linesOf(out).length === 6);
+  assert.equal(linesOf(out).slice(2), [{ ids: [0, 1] }, { ids: [2, 3] }, { ids: [4, 5] }, { ids: [6, 7] }]);
+  await server.request('DELETE', '/rules/r');
+  assert.not.ok(existsSync(join(data, 'checkpoints', 'r')));
   await server.stop();
 });
 

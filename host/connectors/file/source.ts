@@ -134,20 +134,19 @@ export class FileSource implements Source {
         this.context.exception(reasonOf(error));
       }
       if (this.#isClosed) return;
-      if (this.#isSeeking) {
-        this.#isSeeking = false;
-        this.#at = undefined;
-        this.context.resetInput();
-        continue;
-      }
-      this.#from = undefined;
-      if (interval === 0) {
+      if (!this.#isSeeking) this.#from = undefined;
+      if (!this.#isSeeking && interval === 0) {
         this.#isOver = true;
         this.context.end();
         return;
       }
       await this.#wait(interval);
       if (this.#isClosed) return;
+      if (this.#isSeeking) {
+        this.#isSeeking = false;
+        this.#at = undefined;
+        this.context.resetInput();
+      }
     }
   }
 

@@ -133,6 +133,21 @@ const lifeCycle: readonly Case[] = [
     ['/rules/r/reset_state', { type: 1, params: { streamName: 'none' } }, 400, 'rule r has no stream "none"'],
     ['/rules/r/reset_state', { type: 1, params: { streamName: 's' } }, 400, 'keeps no place that could be reset'],
   ),
+  ...cases(
+    'PUT /rules/{id}/reset_state',
+    [
+      ['PUT /metadata/sources/file/confKeys/later', { interval: '1h' }],
+      ['POST /streams', { sql: 'CREATE STREAM f () WITH (TYPE="file", DATASOURCE="later", CONF_KEY="later")' }],
+      ['POST /rules', rule('f', { sql: 'SELECT * FROM f' })],
+    ],
+    ['/rules/f/reset_state', { type: 1, params: { streamName: 'f', input: { messages: 7 } } }, 200, 'Rule f reads'],
+    [
+      '/rules/f/reset_state',
+      { type: 1, params: { streamName: 'f', input: { messages: 'x' } } },
+      400,
+      'must be a number',
+    ],
+  ),
   ...cases('PUT /rules/{id}/reset_state', stoppedRule, [
     '/rules/r/reset_state',
     { type: 1, params: { streamName: 's' } },
