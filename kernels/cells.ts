@@ -27,6 +27,18 @@ export interface CellMemory {
 /** States of results. */
 export const CellState = { value: 0, null: 1, error: 2 } as const;
 
+/** Results of rows: where they stand in another memory, and in which rows of the batch they belong. */
+export interface Results {
+  readonly rows: ArrayLike<number>;
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  readonly memory: CellMemory;
+  /** Addresses of the first cell and the first state. */
+  readonly cells: number;
+  readonly states: number;
+}
+
 /** Why a text can't be taken out of a cell. */
 export type CellFault = 'outside' | 'utf8' | 'long';
 
@@ -52,12 +64,17 @@ export class Cells {
     this.tags = columns.tags;
   }
 
-  /** Tag of argument i in row k. */
-  tag(i: number, k: number): number {
+  /** Tags of argument i, of the first `count` rows. */
+  tagsOf(i: number, count: number): Uint8Array {
     const view = this.access.view();
-    return view.getUint8(
-      view.getUint32(this.table + i * argument.size + argument.at.tags, true) + this.#row(view, i, k),
-    );
+    const from = this.access.bytes();
+    const at = view.getUint32(this.table + i * argument.size + argument.at.tags, true);
+    const isConstant = this.#isConstant(view, i);
+    const tags = new Uint8Array(count);
+    for (let k = 0; k < count; k++) {
+      tags[k] = from[at + (isConstant ? 0 : view.getUint32(this.sel + k * 4, true))] as number;
+    }
+    return tags;
   }
 
   /** Its payload as a double: of a value with tag f64. */
@@ -65,9 +82,18 @@ export class Cells {
     return this.access.view().getFloat64(this.#payload(i, k), true);
   }
 
-  /** Length of its bytes: of a text or bytes. */
-  length(i: number, k: number): number {
-    return this.access.view().getUint32(this.#payload(i, k) + 4, true);
+  /** Bytes of argument i in all rows: of texts and bytes, null and missing have none. */
+  textBytes(i: number, rows: ArrayLike<number>, count: number): number {
+    const view = this.access.view();
+    const vals = view.getUint32(this.table + i * argument.size + argument.at.vals, true);
+    const tags = view.getUint32(this.table + i * argument.size + argument.at.tags, true);
+    const isConstant = this.#isConstant(view, i);
+    let sum = 0;
+    for (let n = 0; n < count; n++) {
+      const row = isConstant ? 0 : view.getUint32(this.sel + (rows[n] as number) * 4, true);
+      if (view.getUint8(tags + row) > Tag.null) sum += view.getUint32(vals + row * 8 + 4, true);
+    }
+    return sum;
   }
 
   /** Writes argument i of the rows into cells at `at`; a row has a number, a boolean or a time, null and missing are 0. */
@@ -75,8 +101,9 @@ export class Cells {
     const view = this.access.view();
     const vals = view.getUint32(this.table + i * argument.size + argument.at.vals, true);
     const tags = view.getUint32(this.table + i * argument.size + argument.at.tags, true);
+    const isConstant = this.#isConstant(view, i);
     for (let n = 0; n < count; n++) {
-      const row = this.#row(view, i, rows[n] as number);
+      const row = isConstant ? 0 : view.getUint32(this.sel + (rows[n] as number) * 4, true);
       const cell = at + n * 8;
       const payload = vals + row * 8;
       const tag = view.getUint8(tags + row);
@@ -111,8 +138,9 @@ export class Cells {
     const vals = view.getUint32(this.table + i * argument.size + argument.at.vals, true);
     const tags = view.getUint32(this.table + i * argument.size + argument.at.tags, true);
     let end = textsAt;
+    const isConstant = this.#isConstant(view, i);
     for (let n = 0; n < count; n++) {
-      const row = this.#row(view, i, rows[n] as number);
+      const row = isConstant ? 0 : view.getUint32(this.sel + (rows[n] as number) * 4, true);
       const cell = at + n * 8;
       const isText = view.getUint8(tags + row) > Tag.null;
       const off = view.getUint32(vals + row * 8, true);
@@ -130,24 +158,47 @@ export class Cells {
     return end;
   }
 
-  /** Takes a result that is no text; says no for a time that is none, and the row has no result then. */
-  takeNumber(k: number, type: CellType, from: CellMemory, cell: number): boolean {
+  /** Takes the results of rows that are no texts; those whose state is another one stay as they are, as do times that are none. */
+  takeNumbers({ rows, from, to, memory, cells, states }: Results, type: CellType): number[] {
+    const wrong: number[] = [];
     if (type === 'datetime') {
-      const micros = from.view.getBigInt64(cell, true);
-      if (micros < firstMicros || micros >= endMicros) return false;
-      const row = this.#resultRow(k);
-      this.#finish(k, row, this.access.write(this.vals + row * 8, new Instant(micros * 1000n)));
-      return true;
+      for (let n = from; n < to; n++) {
+        if (memory.bytes[states + n] === CellState.value && !this.#takeTime(rows[n] as number, memory, cells + n * 8)) {
+          wrong.push(n);
+        }
+      }
+      return wrong;
     }
     const view = this.access.view();
-    const row = this.#resultRow(k);
-    const payload = this.vals + row * 8;
-    if (type === 'boolean') view.setBigUint64(payload, from.view.getBigUint64(cell, true) === 0n ? 0n : 1n, true);
-    else {
-      view.setUint32(payload, from.view.getUint32(cell, true), true);
-      view.setUint32(payload + 4, from.view.getUint32(cell + 4, true), true);
+    const source = memory.view;
+    const tag = type === 'boolean' ? Tag.bool : type === 'bigint' ? Tag.i64 : Tag.f64;
+    const done = new Runs(this.columns);
+    for (let n = from; n < to; n++) {
+      if (memory.bytes[states + n] !== CellState.value) continue;
+      const k = rows[n] as number;
+      const cell = cells + n * 8;
+      const row = view.getUint32(this.sel + k * 4, true);
+      const payload = this.vals + row * 8;
+      let low = source.getUint32(cell, true);
+      let high = source.getUint32(cell + 4, true);
+      if (type === 'boolean') {
+        low = low === 0 && high === 0 ? 0 : 1;
+        high = 0;
+      }
+      view.setUint32(payload, low, true);
+      view.setUint32(payload + 4, high, true);
+      view.setUint8(this.tags + row, tag);
+      done.add(k);
     }
-    this.#finish(k, row, type === 'boolean' ? Tag.bool : type === 'bigint' ? Tag.i64 : Tag.f64);
+    done.end();
+    return wrong;
+  }
+
+  #takeTime(k: number, from: CellMemory, cell: number): boolean {
+    const micros = from.view.getBigInt64(cell, true);
+    if (micros < firstMicros || micros >= endMicros) return false;
+    const row = this.#resultRow(k);
+    this.#finish(k, row, this.access.write(this.vals + row * 8, new Instant(micros * 1000n)));
     return true;
   }
 
@@ -157,48 +208,64 @@ export class Cells {
     this.#finish(k, row, Tag.null);
   }
 
-  /** Takes a text or, where `isText` says no, bytes; returns what is wrong, and the row has no result then. */
-  takeText(k: number, type: 'bytes' | 'utf16', isText: boolean, from: CellMemory, cell: number): CellFault | undefined {
-    const off = from.view.getUint32(cell, true);
-    const len = from.view.getUint32(cell + 4, true);
-    if (off + len > from.bytes.length) return 'outside';
-    const most = type === 'utf16' ? len >> 1 : len;
-    if (most > this.access.longest) return 'long';
-    const row = this.#resultRow(k);
-    const source = from.bytes;
-    const place = most === 0 ? 0 : this.access.reserve(most);
-    if (most > 0 && place === 0) return 'long';
-    const target = this.access.bytes();
-    let seen = 0;
-    if (type === 'utf16') {
-      for (let b = 0; b < most; b++) {
-        const unit = (source[off + 2 * b] as number) | ((source[off + 2 * b + 1] as number) << 8);
-        seen |= unit;
-        target[place + b] = unit;
-      }
-      if (seen >= bit8) {
-        const text = source.toString('utf16le', off, off + most * 2);
-        this.#finish(k, row, this.access.write(this.vals + row * 8, text));
-        return undefined;
-      }
-    } else {
-      if (most <= short) {
-        for (let b = 0; b < most; b++) {
-          const byte = source[off + b] as number;
-          seen |= byte;
-          target[place + b] = byte;
-        }
-      } else {
-        target.set(source.subarray(off, off + most), place);
-        seen = bit8;
-      }
-      if (isText && seen >= bit8 && !isUtf8(target.subarray(place, place + most))) return 'utf8';
+  /**
+   * Takes texts or, where `isText` says no, bytes of rows; those whose state is another one stay as they are. Returns where
+   * something is wrong, and what: these rows have no result.
+   */
+  takeTexts(
+    { rows, from, to, memory, cells, states }: Results,
+    type: 'bytes' | 'utf16',
+    isText: boolean,
+  ): [n: number, fault: CellFault][] {
+    const source = memory.bytes;
+    const { view } = memory;
+    const wrong: [number, CellFault][] = [];
+    const unit = type === 'utf16' ? 1 : 0;
+    let needed = 0;
+    for (let n = from; n < to; n++) {
+      if (source[states + n] !== CellState.value) continue;
+      const len = view.getUint32(cells + n * 8 + 4, true) >>> unit;
+      if (len <= this.access.longest) needed += len;
     }
-    const view = this.access.view();
-    view.setUint32(this.vals + row * 8, place, true);
-    view.setUint32(this.vals + row * 8 + 4, most, true);
-    this.#finish(k, row, isText ? Tag.str : Tag.bytes);
-    return undefined;
+    const room = Math.min(needed, source.length);
+    const place = room === 0 ? 0 : this.access.reserve(room);
+    const isFull = room > 0 && place === 0;
+    const target = this.access.bytes();
+    const results = this.access.view();
+    const done = new Runs(this.columns);
+    const wide: number[] = [];
+    let at = place;
+    for (let n = from; n < to; n++) {
+      if (source[states + n] !== CellState.value) continue;
+      const off = view.getUint32(cells + n * 8, true);
+      const len = view.getUint32(cells + n * 8 + 4, true);
+      const most = len >>> unit;
+      if (off + len > source.length) wrong.push([n, 'outside']);
+      else if (isFull || most > this.access.longest || at + most > place + room) wrong.push([n, 'long']);
+      else {
+        const kind = put(source, off, most, type, target, at);
+        if (kind === 'wide') wide.push(n);
+        else if (isText && kind === 'unknown' && !isUtf8(target.subarray(at, at + most))) wrong.push([n, 'utf8']);
+        else {
+          const k = rows[n] as number;
+          const row = results.getUint32(this.sel + k * 4, true);
+          results.setUint32(this.vals + row * 8, most === 0 ? 0 : at, true);
+          results.setUint32(this.vals + row * 8 + 4, most, true);
+          results.setUint8(this.tags + row, isText ? Tag.str : Tag.bytes);
+          done.add(k);
+          at += most;
+        }
+      }
+    }
+    done.end();
+    for (const n of wide) {
+      const off = view.getUint32(cells + n * 8, true);
+      const len = view.getUint32(cells + n * 8 + 4, true);
+      const row = this.#resultRow(rows[n] as number);
+      const text = source.toString('utf16le', off, off + (len & ~1));
+      this.#finish(rows[n] as number, row, this.access.write(this.vals + row * 8, text));
+    }
+    return wrong;
   }
 
   #finish(k: number, row: number, tag: number): void {
@@ -210,16 +277,67 @@ export class Cells {
     return this.access.view().getUint32(this.sel + k * 4, true);
   }
 
-  /** Place of row k in the column of argument i; a constant has one. */
-  #row(view: DataView, i: number, k: number): number {
-    const stride = view.getUint32(this.table + i * argument.size + argument.at.stride, true);
-    return stride === 0 ? 0 : view.getUint32(this.sel + k * 4, true);
+  /** Its only row counts for all. */
+  #isConstant(view: DataView, i: number): boolean {
+    return view.getUint32(this.table + i * argument.size + argument.at.stride, true) === 0;
   }
 
   #payload(i: number, k: number): number {
     const view = this.access.view();
-    return view.getUint32(this.table + i * argument.size + argument.at.vals, true) + this.#row(view, i, k) * 8;
+    const row = this.#isConstant(view, i) ? 0 : view.getUint32(this.sel + k * 4, true);
+    return view.getUint32(this.table + i * argument.size + argument.at.vals, true) + row * 8;
   }
+}
+
+/** Tells which rows were written, those that follow each other at once. */
+class Runs {
+  #from = 0;
+  #to = 0;
+
+  constructor(private readonly columns: DirectColumns) {}
+
+  add(k: number): void {
+    if (k !== this.#to) {
+      this.end();
+      this.#from = k;
+    }
+    this.#to = k + 1;
+  }
+
+  end(): void {
+    if (this.#to > this.#from) this.columns.written(this.#from, this.#to);
+    this.#from = this.#to;
+  }
+}
+
+/** Copies a text; says when it is not known whether it is UTF-8 (`unknown`), or needs more than a byte for a character (`wide`). */
+function put(
+  source: Buffer,
+  off: number,
+  length: number,
+  type: 'bytes' | 'utf16',
+  target: Buffer,
+  at: number,
+): 'plain' | 'unknown' | 'wide' {
+  let seen = 0;
+  if (type === 'utf16') {
+    for (let b = 0; b < length; b++) {
+      const unit = (source[off + 2 * b] as number) | ((source[off + 2 * b + 1] as number) << 8);
+      seen |= unit;
+      target[at + b] = unit;
+    }
+    return seen >= bit8 ? 'wide' : 'plain';
+  }
+  if (length > short) {
+    target.set(source.subarray(off, off + length), at);
+    return 'unknown';
+  }
+  for (let b = 0; b < length; b++) {
+    const byte = source[off + b] as number;
+    seen |= byte;
+    target[at + b] = byte;
+  }
+  return seen >= bit8 ? 'unknown' : 'plain';
 }
 
 /** Writes a text as UTF-16 and returns the place behind it; never more than two bytes for one. */

@@ -107,7 +107,9 @@ export class AggregateFunction {
     finish.callFuel.value = guest.limits.callFuel;
     finish.batchFuel.value = accumulate.batchFuel.value;
     finish.run(0, 1, staged.last, staged.out, staged.out + outBytes);
-    this.#results.take(columns, cells, k, this.#area.memory(), staged.result, staged.state, message);
+    const memory = this.#area.memory();
+    const result = { rows: [k], from: 0, to: 1, memory, cells: staged.result, states: staged.state };
+    this.#results.take(columns, cells, result, new Map(message === undefined ? [] : [[0, message]]));
     return finish.batchFuel.value;
   }
 

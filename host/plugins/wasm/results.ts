@@ -1,6 +1,6 @@
 /** Results of guests: taken out of cells into the column of a batch, whatever stands there. */
 import type { HostColumns } from '../../../kernels/api.js';
-import { type CellMemory, CellState, type Cells } from '../../../kernels/cells.js';
+import { type CellMemory, CellState, type Cells, type Results } from '../../../kernels/cells.js';
 import { reasonOf } from '../../base/errors.js';
 import { isText } from './area.js';
 import { CallState } from './binary/caller.js';
@@ -8,6 +8,7 @@ import type { Guest } from './guest.js';
 import { valueOfJson } from './json-values.js';
 import type { LoweredFunction } from './lowering.js';
 
+const cellBytes = 8;
 const maxMessageBytes = 1024;
 
 const faults = {
@@ -23,36 +24,32 @@ export class ResultReader {
     private readonly title: string,
   ) {}
 
-  /** Takes the result of row k. `message` is what the guest has said of it, when it failed. */
-  take(
-    columns: HostColumns,
-    cells: Cells,
-    k: number,
-    memory: CellMemory,
-    cell: number,
-    stateAt: number,
-    message?: string,
-  ): void {
-    const state = memory.bytes[stateAt] as number;
-    if (state === CellState.value) this.#value(columns, cells, k, memory, cell);
-    else if (state === CellState.null) cells.takeNull(k);
-    else columns.fail(k, `${this.title}: ${message ?? this.#reasonOf(state, memory, cell)}`);
+  /** Takes the results of rows. `messages` has what the guest has said of those that failed. */
+  take(columns: HostColumns, cells: Cells, results: Results, messages: ReadonlyMap<number, string>): void {
+    const { rows, memory } = results;
+    const { type, cell: kind } = this.result;
+    const fail = (n: number, reason: string) => columns.fail(rows[n] as number, `${this.title}: ${reason}`);
+    if (!isText(kind)) {
+      for (const n of cells.takeNumbers(results, kind)) fail(n, 'the result is a time beyond the years 0 to 9999');
+    } else if (type === 'string' || type === 'bytea') {
+      for (const [n, fault] of cells.takeTexts(results, kind, type === 'string'))
+        fail(n, `the result ${faults[fault]}`);
+    }
+    const isJson = isText(kind) && type !== 'string' && type !== 'bytea';
+    for (let n = results.from; n < results.to; n++) {
+      const state = memory.bytes[results.states + n] as number;
+      if (state === CellState.value) {
+        if (isJson) this.#json(columns, rows[n] as number, memory, results.cells + n * cellBytes);
+      } else if (state === CellState.null) cells.takeNull(rows[n] as number);
+      else fail(n, messages.get(n) ?? this.#reasonOf(state, memory, results.cells + n * cellBytes));
+    }
   }
 
-  #value(columns: HostColumns, cells: Cells, k: number, memory: CellMemory, cell: number): void {
+  #json(columns: HostColumns, k: number, memory: CellMemory, cell: number): void {
     const { type, cell: kind } = this.result;
     const fail = (reason: string) => {
       columns.fail(k, `${this.title}: the result ${reason}`);
     };
-    if (!isText(kind)) {
-      if (!cells.takeNumber(k, kind, memory, cell)) fail('is a time beyond the years 0 to 9999');
-      return;
-    }
-    if (type === 'string' || type === 'bytea') {
-      const fault = cells.takeText(k, kind, type === 'string', memory, cell);
-      if (fault !== undefined) fail(faults[fault]);
-      return;
-    }
     const off = memory.view.getUint32(cell, true);
     const length = memory.view.getUint32(cell + 4, true);
     if (off + length > memory.bytes.length) {

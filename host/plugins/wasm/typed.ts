@@ -27,6 +27,8 @@ interface Selected {
   readonly rows: Int32Array;
   /** Texts that are made on the host, by argument; of guests of a development kit the only input. */
   readonly made: readonly (readonly Buffer[] | undefined)[];
+  /** Tags of the arguments in all rows of the batch. */
+  readonly tags: readonly Uint8Array[];
 }
 
 /** The batch as it was laid down from a row on. */
@@ -98,7 +100,10 @@ export class TypedFunction {
     const caller = this.#callerOf();
     caller.callFuel.value = guest.limits.callFuel;
     caller.batchFuel.value = this.#left;
-    outcome.isNull = (i) => this.#isNull(cells, i, part.rows[caller.at.value] as number, columns.argCount);
+    outcome.isNull = (i) => {
+      const tag = part.tags[i]?.[part.rows[caller.at.value] as number];
+      return tag !== undefined && tag <= Tag.null;
+    };
     outcome.failed = (message) => messages.set(caller.at.value, message);
     for (let done = 0; done < count; ) {
       let next: number;
@@ -168,12 +173,13 @@ export class TypedFunction {
     const rows = new Int32Array(columns.count);
     const isOneText = this.#isKit && !hasPlainInput(fn);
     const made = isOneText ? [[] as Buffer[]] : args.map(({ isMade }) => (isMade ? ([] as Buffer[]) : undefined));
+    const tags = args.map((_arg, i) => cells.tagsOf(i, columns.count));
     let count = 0;
     next: for (let k = 0; k < columns.count; k++) {
       let hasNull = false;
       for (let i = 0; i < args.length; i++) {
         const arg = args[i] as (typeof args)[number];
-        const tag = cells.tag(i, k);
+        const tag = (tags[i] as Uint8Array)[k] as number;
         if (tag === arg.usual) continue;
         if (tag === Tag.error) {
           columns.set(k, columns.get(i, k));
@@ -204,7 +210,7 @@ export class TypedFunction {
       }
       rows[count++] = k;
     }
-    return { rows: rows.subarray(0, count), made };
+    return { rows: rows.subarray(0, count), made, tags };
   }
 
   /** Those of guests of a development kit may be many. */
@@ -216,7 +222,7 @@ export class TypedFunction {
   }
 
   /** Lays a batch down in the memory of the guest. */
-  #stage(cells: Cells, { rows, made }: Selected): Staged {
+  #stage(cells: Cells, { rows, made, tags }: Selected): Staged {
     const args = this.#isKit ? this.#how.args.slice(0, 1) : this.#how.args;
     const count = rows.length;
     const { batch } = this.fn;
@@ -226,11 +232,7 @@ export class TypedFunction {
     for (let i = 0; i < inputs; i++) {
       const list = made[i];
       if (list !== undefined) for (const bytes of list) texts += bytes.length * wide(i);
-      else if (isText(args[i]?.cell)) {
-        for (let n = 0; n < count; n++) {
-          if (cells.tag(i, rows[n] as number) > Tag.null) texts += cells.length(i, rows[n] as number) * wide(i);
-        }
-      }
+      else if (isText(args[i]?.cell)) texts += cells.textBytes(i, rows, count) * wide(i);
     }
     const tables = (inputs + 1) * columnBytes + cellBytes;
     const nulls = batch ? count * inputs : 0;
@@ -256,7 +258,7 @@ export class TypedFunction {
       else cells.putNumbers(i, rows, count, cell, to, columnsAt[i] as number);
       if (!batch) continue;
       for (let n = 0; n < count; n++) {
-        if (cells.tag(i, rows[n] as number) <= Tag.null) to.bytes[nullsAt + i * count + n] = 1;
+        if ((tags[i]?.[rows[n] as number] as number) <= Tag.null) to.bytes[nullsAt + i * count + n] = 1;
       }
     }
     if (batch) {
@@ -285,11 +287,9 @@ export class TypedFunction {
     to: number,
     messages: ReadonlyMap<number, string>,
   ): void {
+    const { cells: first, states } = staged;
     const memory = this.#area.memory();
-    for (let n = from; n < to; n++) {
-      const cell = staged.cells + n * cellBytes;
-      this.#results.take(columns, cells, rows[n] as number, memory, cell, staged.states + n, messages.get(n));
-    }
+    this.#results.take(columns, cells, { rows, from, to, memory, cells: first, states }, messages);
   }
 
   /** What a call was ended by, for the error of its row; the guest begins anew. */
@@ -305,10 +305,6 @@ export class TypedFunction {
     for (const k of rows) columns.fail(k, `${this.title}: ${reason}`);
   }
 
-  #isNull(cells: Cells, i: number, k: number, count: number): boolean {
-    return i >= 0 && i < count && cells.tag(i, k) <= Tag.null;
-  }
-
   #callerOf(): CallerExports {
     if (this.#caller !== undefined) return this.#caller;
     const { guest, fn, convention } = this;
@@ -320,8 +316,8 @@ export class TypedFunction {
   }
 }
 
-function partOf({ rows, made }: Selected, from: number, to: number): Selected {
-  return { rows: rows.subarray(from, to), made: made.map((list) => list?.slice(from, to)) };
+function partOf({ rows, made, tags }: Selected, from: number, to: number): Selected {
+  return { rows: rows.subarray(from, to), made: made.map((list) => list?.slice(from, to)), tags };
 }
 
 /** Input of a guest of a development kit: a text as it is, bytes likewise, all else as JSON. */
