@@ -30,7 +30,8 @@ import { doorOf, guards } from './rest/door.js';
 import { openPorts } from './rest/ports.js';
 import { PushGateway } from './rest/push-gateway.js';
 import { TestEvents } from './rest/test-events.js';
-import { accessOf, defaultStoreFile, lockFileName } from './run/access.js';
+import { accessOf, defaultStoreFile, lockFileName, sinkCacheFolder } from './run/access.js';
+import { sweepCaches } from './run/sink-caches.js';
 import { openExporter } from './run/trace-export.js';
 import { ConfKeyService } from './services/conf-keys.js';
 import { ConfigsService } from './services/configs.js';
@@ -154,6 +155,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     connection: (id) => connections.get(id),
     brought: (name) => functions.find(name),
     access,
+    sinkCaches: { folder: join(folders.data, sinkCacheFolder), defaults: config.sink },
   };
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });
@@ -284,6 +286,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   // Tables that keep rows are there before the rules that send them some.
   const startStored = async () => {
     await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
+    await sweepCaches(storedRules.ids(), join(folders.data, sinkCacheFolder));
     await keeper.startStored();
   };
   // Whoever waits for the server to come up is answered first.

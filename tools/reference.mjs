@@ -6,6 +6,7 @@ import { configSpec } from '../host/base/config-spec.ts';
 import { formatDuration } from '../host/base/duration.ts';
 import { allFormats } from '../host/codecs/index.ts';
 import { plannedFormats } from '../host/codecs/planned.ts';
+import { cacheProps } from '../host/connectors/common.ts';
 import { userConnectors } from '../host/connectors/index.ts';
 import { functionDefinitions } from '../host/functions/registry.ts';
 import { emit, finish } from './emit.mjs';
@@ -55,6 +56,10 @@ function properties(spec) {
     .filter(({ declared }) => !declared.isUnlisted)
     .map(({ name, declared }) => [`\`${name}\``, valuesOf(declared), defaultOf(declared), declared.doc ?? '']);
   return rows.length === 0 ? 'No properties.\n' : table(['Property', 'Values', 'Default', 'Meaning'], rows);
+}
+
+function without(spec, others) {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !(name in others)));
 }
 
 function configuration() {
@@ -111,7 +116,7 @@ function connectors() {
       const from = source.dataSource === undefined ? '' : `DATASOURCE: ${source.dataSource.doc}.\n\n`;
       parts.push(`\n### Source\n\n${from}${properties(source.props)}`);
     }
-    if (sink !== undefined) parts.push(`\n### Sink\n\n${properties(sink.props)}`);
+    if (sink !== undefined) parts.push(`\n### Sink\n\n${properties(without(sink.props, cacheProps))}`);
     return parts.join('');
   });
   const of = (part) => names(list.filter((connector) => connector[part] !== undefined).map(({ name }) => name));
@@ -147,6 +152,12 @@ ${encodeRows()}| \`omitIfEmpty\` | Windows without rows are not sent, with \`sen
 | \`lateRows\` | The sink gets the rows that came too late for the rule (option \`isEventTime\`) in place of its result |
 | \`batchSize\`, \`lingerInterval\` | Messages are gathered, so many or for so long, and sent as one list: with \`sendSingle\` of their rows, otherwise of lists; \`delimited\` has the rows of all, with the names of the columns before them unless \`hasHeader\` is false; what templates make is a list where all of it is JSON, otherwise a line each |
 
+## Cache of a sink
+
+What it does: [A cache before a sink](operating.md#a-cache-before-a-sink). The section \`sink\` of the [configuration](configuration.md)
+changes the defaults.
+
+${properties(cacheProps)}
 ## Formats
 
 What messages are: FORMAT of a stream, \`format\` of an action. Both are \`json\` when nothing is said.

@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { field } from './field.js';
 import { mainLogFile } from './log.js';
 import { putAside } from './log-file.js';
+import { sinkCacheSpec } from './sink-cache-spec.js';
 
 const tls = () =>
   field.object({
@@ -242,18 +243,6 @@ const basic = {
     .unused(),
 };
 
-const sink = {
-  enableCache: field.bool().default(false).doc('Keep results that could not be sent'),
-  memoryCacheThreshold: field.int().min(0).default(1024).doc('Messages kept in memory'),
-  maxDiskCache: field.int().min(0).default(1_024_000).doc('Messages kept on disk'),
-  bufferPageSize: field.int().min(1).default(256).doc('Messages written to disk together'),
-  resendInterval: field.duration().min(0).default(0).doc('Time between two messages sent again'),
-  cleanCacheAtStop: field.bool().default(false).doc('Forget what is kept when the rule stops'),
-  resendAlterQueue: field.bool().default(false).doc('Send again beside new messages, not before them'),
-  resendPriority: field.int().min(-1).max(1).default(0).doc('1 sends kept messages first, -1 last'),
-  resendIndicatorField: field.string().default('').doc('Field that marks messages sent again'),
-};
-
 const source = {
   httpServerIp: field.string().default('0.0.0.0').doc('Address of the data server (HTTP push, event streams)'),
   httpServerPort: field
@@ -376,7 +365,7 @@ const security = {
 export const configSpec = {
   basic: field.object(basic).doc('The server'),
   rule: field.object(ruleOptionSpec).doc('Default options of rules'),
-  sink: field.object(sink).doc('Default cache of sinks').unused(),
+  sink: field.object(sinkCacheSpec).doc('Defaults of the cache of sinks'),
   source: field.object(source).doc('The data server'),
   store: field.object(store).doc('Where definitions and states are kept'),
   portable: field.object(portable).doc('Portable plugins').unused(),

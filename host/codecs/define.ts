@@ -58,8 +58,8 @@ export interface HostEncode {
   readonly chosenBy?: string;
   /** It reads `fields`, `excludeFields` and `dataField` itself: the kernel gives it all columns. */
   readonly selects?: true;
-  /** Throws a `plan` error for properties that can't be used; called when a rule is planned. */
-  check(props: Props): void;
+  /** Of these the ones that are Go templates: a rule with one that is not right is refused. */
+  readonly templates?: readonly string[];
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
 

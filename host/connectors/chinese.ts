@@ -6,6 +6,18 @@ import type { Connector, ConnectorTexts } from './define.js';
 const common: FieldTexts = {
   useInt64ForWholeNumber: ['整数使用 int64', '未声明列的整数为 64 位整数'],
   connectionSelector: ['复用连接信息', '使用其属性的命名连接'],
+  enableCache: ['启用缓存', '目标暂时无法接收的消息在磁盘上等待'],
+  memoryCacheThreshold: ['内存缓存阈值', '可在内存中短暂等待的消息数；超出的立即写入磁盘'],
+  maxDiskCache: ['最大磁盘缓存', '可在磁盘上等待的消息数'],
+  bufferPageSize: ['缓冲页大小', '一页的消息数；页作为整体写入'],
+  resendInterval: ['重发间隔', '两条等待过的消息之间的时间；0 表示尽快发送'],
+  cleanCacheAtStop: ['停止时清理缓存', '规则停止时丢弃等待的消息'],
+  resendAlterQueue: ['使用备用队列重发', '等待过的消息与新消息并行发送；否则按顺序发送'],
+  resendPriority: ['重发优先级', '1 先发等待过的消息，-1 没有新消息时才发，0 交替发送'],
+  resendIndicatorField: ['重发标识字段', '等待过的消息的行带有此字段，值为 true'],
+  resendDestination: ['重发目标', '等待过的消息的去处，例如另一个主题'],
+  cacheFullPolicy: ['缓存已满时', '磁盘上的消息达到上限时，源等待，或丢弃最旧的一页并计数'],
+  cacheSync: ['缓存落盘', '页在算作安全之前强制写入磁盘，或由系统自行写入'],
 };
 
 export interface ChineseForm extends FormTexts {

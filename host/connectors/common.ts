@@ -2,9 +2,9 @@
 import type { WaitingPlan } from '../../kernels/ir.js';
 import { parseDuration } from '../base/duration.js';
 import { field, type Parsed } from '../base/field.js';
+import { sinkCacheSpec } from '../base/sink-cache-spec.js';
 
 const notYet = () => 'is not supported yet';
-const notYetUnlessFalse = (value: boolean) => (value ? 'is not supported yet' : undefined);
 const notYetUnlessEmpty = (value: string) => (value === '' ? undefined : 'is not supported yet');
 
 export const commonSource = {
@@ -63,10 +63,19 @@ export function waitingOf({ lookup }: Parsed<Pick<typeof commonLookup, 'lookup'>
   };
 }
 
+/** How messages wait for a sink. */
+export const cacheProps = {
+  ...sinkCacheSpec,
+  resendDestination: field
+    .string()
+    .default('')
+    .doc('With resendAlterQueue: where messages that waited go, such as another topic'),
+};
+
 export const commonSink = {
   bufferLength: field.int().min(0).doc('Accepted for compatibility; memory is bounded in bytes').unlisted(),
   connectionSelector: field.string().doc('Named connection whose properties are used'),
-  enableCache: field.bool().notYet(notYetUnlessFalse).doc('Keep unsent messages on disk').unlisted(),
+  ...cacheProps,
   compression: field.string().notYet(notYetUnlessEmpty).doc('Compression of messages').unlisted(),
   encryption: field.string().notYet(notYetUnlessEmpty).doc('Encryption of messages').unlisted(),
 };

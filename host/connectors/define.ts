@@ -129,6 +129,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   files?(conf: Parsed<C> & Parsed<K>): NamedFiles;
   /** Properties with files to which two rules had better not write both. */
   ownFiles?: readonly string[];
+  /** Text property that `resendDestination` takes the place of, of chunks that have it among their values. */
+  resendsTo?: string;
   /** The same for all actions, or by the properties of an action, which are unchecked. */
   form: SinkForm | ((props: Readonly<Props>) => SinkForm);
   /** Loads what makes the sink. */
@@ -189,7 +191,7 @@ export interface SourcePart
   create(props: Props, context: SourceContext): Source;
 }
 
-export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFiles'> {
+export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
   /** To be called when it is loaded. */
@@ -271,7 +273,7 @@ function lookupPart<C extends Spec, L extends LookupProps>(
 
 function sinkPart<C extends Spec, K extends Spec>(
   { name, connection, packages }: Named<C>,
-  { props, refusal, files, form, load, ownFiles }: SinkDeclaration<C, K>,
+  { props, refusal, files, form, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -280,6 +282,7 @@ function sinkPart<C extends Spec, K extends Spec>(
   return {
     props: spec,
     ownFiles,
+    resendsTo,
     check: (given) => {
       const parsed = conf(given);
       const reason = refusal?.(parsed);

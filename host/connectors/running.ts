@@ -115,6 +115,8 @@ export interface SinkContext {
    * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
    */
   disconnected(reason: string, isPatient?: boolean): void;
+  /** What was being sent when a connection broke is kept for the next one, even where the other side may have got it. */
+  readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;

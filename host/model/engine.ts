@@ -3,7 +3,9 @@
  * know nothing else of planner and data plane.
  */
 import type { AllowedPaths } from '../base/allowed-paths.js';
+import type { Parsed } from '../base/field.js';
 import type { SecretSources } from '../base/secret-ref.js';
+import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
 import type { FindBrought, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow } from './figures.js';
@@ -139,6 +141,8 @@ export interface Catalog {
   readonly brought?: FindBrought;
   /** What connectors may reach; any file without it. */
   readonly access?: Access;
+  /** Caches of sinks: where their files are, and what holds for all of them; without it there are none. */
+  readonly sinkCaches?: { readonly folder: string; readonly defaults: Parsed<typeof sinkCacheSpec> };
 }
 
 /** A connection that a rule which is not stopped has, or tries to get. */

@@ -46,6 +46,8 @@ export interface RuleLatencies {
   /** By operator, named as in the status; of a sink: from taking output to having passed it on. */
   readonly operators: [name: string, times: Histogram][];
   readonly io: IoFigures[];
+  /** How long the caches of sinks took to write and to read, by the operators they belong to. */
+  readonly caches?: [name: string, work: 'flush' | 'load', times: Histogram][];
 }
 
 /** A row of a scan table. */

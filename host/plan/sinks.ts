@@ -7,6 +7,7 @@ import type { Encode } from '../codecs/define.js';
 import { defaultFormat, encodeOf, encodeProps, formatNames } from '../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
+import { compileTemplate } from '../template/compile.js';
 import { PropertyTemplates } from '../template/properties.js';
 import { notSupported, refuse } from './errors.js';
 
@@ -26,15 +27,7 @@ export interface SinkWishes extends Omit<OutputPlan, 'shape'> {
 }
 
 /** Properties that change what is sent and cannot run yet. */
-const unsupported = [
-  'compression',
-  'encryption',
-  'enableCache',
-  'schemaId',
-  'resendInterval',
-  'rowkindField',
-  'keyField',
-] as const;
+const unsupported = ['compression', 'encryption', 'schemaId', 'rowkindField', 'keyField'] as const;
 
 /** All that is read here. */
 export const sinkWishNames: readonly string[] = [
@@ -59,14 +52,6 @@ export const idleSinkProps: readonly string[] = [
   'hasHeader',
   'compressionProps',
   'encProps',
-  'memoryCacheThreshold',
-  'maxDiskCache',
-  'bufferPageSize',
-  'cleanCacheAtStop',
-  'resendAlterQueue',
-  'resendPriority',
-  'resendIndicatorField',
-  'resendDestination',
   'retryInterval',
   'retryCount',
   'cacheLength',
@@ -145,7 +130,7 @@ function encodeFor(type: string, props: Record<string, unknown>): Encode {
   if ('load' in encode) {
     if (sinkForm(type).takes === 'rows')
       throw notSupported(`sink property ${encode.chosenBy ?? 'format'} of sink ${type}`);
-    encode.check(props);
+    for (const name of encode.templates ?? []) compileTemplate(String(props[name]));
   }
   return encode;
 }

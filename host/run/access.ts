@@ -22,6 +22,8 @@ export const defaultStoreFile = 'sqliteKV.db';
 export const lockFileName = 'haumea.lock';
 /** Folder of the state of rules in the data folder. */
 export const checkpointFolder = 'checkpoints';
+/** Folder in the data folder for messages that wait for sinks. */
+export const sinkCacheFolder = 'sink-cache';
 /** Folder of secret files in the data folder. */
 const secretFolder = 'secrets';
 /** Folders in the data folder with what was stored by requests of its own: a rule that wrote there would replace it unseen. */
@@ -43,7 +45,12 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
   const apart = (folder: string, ...files: string[]) =>
     `${data}/`.startsWith(`${folder}/`) ? files.map((file) => join(folder, file)) : [folder];
   const readOnly = resourceFolders.map((name) => join(data, name));
-  const ofData = [`${store}*`, `${join(data, lockFileName)}*`, join(data, checkpointFolder)];
+  const ofData = [
+    `${store}*`,
+    `${join(data, lockFileName)}*`,
+    join(data, checkpointFolder),
+    join(data, sinkCacheFolder),
+  ];
   const own = [...ofData, ...apart(etc, 'mgmt', 'kuiper.yaml'), ...apart(log, `${mainLogFile}*`), ...secretFolders];
   return {
     paths: new AllowedPaths({ base: data, folders: allowedPaths, own, readOnly, isOpen: allowExternalFileAccess }),

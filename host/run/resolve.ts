@@ -15,6 +15,7 @@ import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
+import { cacheSettings } from './sink-caches.js';
 
 type Props = Record<string, unknown>;
 
@@ -131,7 +132,7 @@ function propsOf(
 
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */
 export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redact[] = []): SinkSpec[] {
-  return rule.actions.map(({ type, props }) => {
+  return rule.actions.map(({ type, props }, i) => {
     const connector = connectorOf(type);
     if (connector?.sink === undefined || (connector.isInternal && rule.test === undefined))
       throw unknownConnector('sink', type);
@@ -146,8 +147,10 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     redacts.push(redact);
     checkSink(connector.sink, value, redact);
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
+    const cache = cacheSettings(rule, i, value, catalog);
     return {
       type,
+      ...(cache === undefined ? {} : { cache }),
       props: withFiles(value, connector.connection?.files?.(value), access, where),
       ...(secrets.length === 0 ? {} : { secrets }),
     };

@@ -170,7 +170,8 @@ export class RuleLives {
       entry.planned = undefined;
       const run = this.nextRun();
       const zone = this.#options.zone(definition.options);
-      const { start, redact } = this.#options.plans.startOf(definition, run, zone, kept);
+      const { start, redact, remarks } = this.#options.plans.startOf(definition, run, zone, kept);
+      for (const message of remarks) this.#options.logs.take(entry, { kind: 'log', level: 'warn', message });
       entry.redact = redact;
       entry.topology = this.#options.plans.sameTopology(start.plan.topology);
       entry.connections = connectionsOf(start.sources, start.sinks, start.plan.operators);

@@ -9,6 +9,7 @@ import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
+import { cacheWarnings, formerCaches } from './sink-caches.js';
 import { sinkWarnings } from './warnings.js';
 
 export interface Planner {
@@ -61,7 +62,11 @@ export class RulePlans {
       if (!(error instanceof MissingPart)) throw error;
       if (error instanceof MissingSecret) missing.push(error.message);
     }
-    return { plan, streams, warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...missing] };
+    return {
+      plan,
+      streams,
+      warnings: [...(plan.warnings ?? []), ...sinkWarnings(rule), ...cacheWarnings(rule, catalog), ...missing],
+    };
   }
 
   /** What the data plane needs to trace a rule. */
@@ -75,14 +80,14 @@ export class RulePlans {
 
   /**
    * Puts together what the data plane needs for a run of the rule, with the plan made earlier if it still holds. `redact`
-   * masks the secrets that the connectors get.
+   * masks the secrets that the connectors get, `remarks` are for the log.
    */
   startOf(
     rule: RuleDefinition,
     run: number,
     zone: string,
     kept: PlannedRule | undefined,
-  ): { start: RuleStart; redact: Redact } {
+  ): { start: RuleStart; redact: Redact; remarks: readonly string[] } {
     const catalog = catalogFor(rule, this.catalog);
     const isCurrent =
       kept !== undefined &&
@@ -104,7 +109,8 @@ export class RulePlans {
       ...(functions.length === 0 ? {} : { functions }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     };
-    return { start: { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone }, redact };
+    const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
+    return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };
   }
 
   /** Returns an equal topology that another rule has already, if there is one. */

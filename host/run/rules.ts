@@ -30,6 +30,7 @@ import { RuleLives } from './rule-lives.js';
 import { RuleLogs } from './rule-logs.js';
 import { type Planner, RulePlans, streamsOf } from './rule-plans.js';
 import { Schedule } from './schedule.js';
+import { removeCaches } from './sink-caches.js';
 import type { PlaneListener, Supervisor } from './supervisor.js';
 import { TraceStore } from './trace-store.js';
 import { sharedFileWarnings, sourceWarnings } from './warnings.js';
@@ -152,6 +153,7 @@ export class Rules implements Engine, PlaneListener {
     this.#entries.delete(id);
     const losses = await this.#lives.remove(entry);
     await this.#checkpoints.clear(id);
+    await removeCaches(id, this.#options.catalog.sinkCaches);
     return losses;
   }
 

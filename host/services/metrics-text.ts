@@ -46,6 +46,25 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
 
+/** Figures of the cache of a sink, by what is behind `cache_` in the status. */
+const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: string }>> = {
+  length: { type: 'gauge', label: 'length' },
+  disk_length: { type: 'gauge', label: 'disk' },
+  add_total: { type: 'counter', label: 'add' },
+  pop_total: { type: 'counter', label: 'pop' },
+  flush_total: { type: 'counter', label: 'flush' },
+  load_total: { type: 'counter', label: 'load' },
+  drop_total: { type: 'counter', label: 'drop' },
+  damaged_total: { type: 'counter', label: 'damaged' },
+};
+const cacheHelp: Readonly<Record<string, string>> = {
+  counter: 'Messages added to the cache of a sink, popped, dropped, damaged; its writes (flush) and reads (load)',
+  gauge: 'Messages in the cache of a sink that are not out (length), and those of them on disk',
+};
+
+/** Name of a figure of a cache in the status of a rule: operator, instance, figure. */
+const cacheName = new RegExp(`^sink_(.+)_(\\d+)_cache_(${Object.keys(cacheFigures).join('|')})$`);
+
 /** Name of an operator in the status: kind, operator. */
 const operatorName = /^(source|op|sink)_(.+)$/;
 
@@ -106,7 +125,7 @@ export class MetricsText {
   }
 
   /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */
-  addLatencies(id: string, { operators, io }: Pick<RuleLatencies, 'operators' | 'io'>): void {
+  addLatencies(id: string, { operators, io, caches = [] }: Pick<RuleLatencies, 'operators' | 'io' | 'caches'>): void {
     const rule = `rule="${escaped(id)}"`;
     for (const [name, times] of operators) {
       const [, kind = '', op = ''] = operatorName.exec(name) ?? [];
@@ -117,6 +136,10 @@ export class MetricsText {
       if (exchange === undefined) continue;
       const ioLabels = `type="${escaped(exchange.type)}",io="sink",${rule},op="${escaped(op)}"`;
       this.#histogram('kuiper_io_duration_hist', 'Times in microseconds until sinks have passed on', ioLabels, times);
+    }
+    for (const [name, work, times] of caches) {
+      const labels = `type="${work}",${rule},op="${escaped(operatorName.exec(name)?.[2] ?? '')}"`;
+      this.#histogram('kuiper_sync_cache_duration', 'Times in microseconds of writes and reads', labels, times);
     }
     const counts = this.#family('kuiper_io_counter', 'counter', 'Messages that sources read and sinks sent');
     for (const { type, io: direction, operator, done, failed } of io) {
@@ -168,15 +191,7 @@ export class MetricsText {
       if (known !== undefined && !this.#families.has(known.family)) this.#declare(known.family);
       return known;
     }
-    const found = figureName.exec(name);
-    const [, kind = '', op = '', instance = '', metric = ''] = found ?? [];
-    const sample =
-      found === null
-        ? undefined
-        : {
-            family: `kuiper_${kind}_${metric}`,
-            labels: `,type="${kind}",op="${escaped(op)}",op_instance="${instance}"}`,
-          };
+    const sample = sampleOf(name);
     if (sample !== undefined) this.#declare(sample.family);
     if (this.names.size >= maxNames) this.names.clear();
     this.names.set(name, sample);
@@ -185,6 +200,8 @@ export class MetricsText {
 
   #declare(family: string): void {
     const [, kind = '', metric = ''] = /^kuiper_([a-z]+)_(.+)$/.exec(family) ?? [];
+    const [, ofCache] = /^kuiper_sync_cache_(counter|gauge)$/.exec(family) ?? [];
+    if (ofCache !== undefined) this.#family(family, ofCache as 'counter' | 'gauge', cacheHelp[ofCache] ?? '');
     const figure = operatorFigures[metric];
     if (figure !== undefined) this.#family(family, figure.type, `${figure.help} ${kinds[kind]}`);
   }
@@ -197,6 +214,22 @@ export class MetricsText {
     }
     return family.lines;
   }
+}
+
+/** What a figure of the status is called; undefined when it is none for the document. */
+function sampleOf(name: string): Sample | undefined {
+  const [, kind, op = '', instance, metric] = figureName.exec(name) ?? [];
+  if (kind !== undefined) {
+    const labels = `,type="${kind}",op="${escaped(op)}",op_instance="${instance}"}`;
+    return { family: `kuiper_${kind}_${metric}`, labels };
+  }
+  const [, sink, , figure = ''] = cacheName.exec(name) ?? [];
+  const ofCache = cacheFigures[figure];
+  if (sink === undefined || ofCache === undefined) return undefined;
+  return {
+    family: `kuiper_sync_cache_${ofCache.type}`,
+    labels: `,type="${ofCache.label}",op="${escaped(sink)}"}`,
+  };
 }
 
 /** Makes the memory of figure names that documents made one after the other share. */

@@ -161,11 +161,14 @@ test('a server with monitoring on: every line of its document follows the format
     const rule = { id, sql: 'SELECT a FROM s WHERE a > 0', actions: [{ memory: { topic: id } }] };
     assert.is((await server.request('POST', '/rules', rule)).status, 201);
   }
-  const families = await eventually('the times of both rules', async () => {
+  const far = { mqtt: { server: away.props.server, topic: 't', enableCache: true } };
+  const rule = { id: 'far', sql: 'SELECT a FROM s', actions: [far] };
+  assert.is((await server.request('POST', '/rules', rule)).status, 201);
+  const families = await eventually('the times of all rules', async () => {
     const found = readDocument((await request(`http://127.0.0.1:${port}`, 'GET', '/metrics')).text);
     const counted = found.get('kuiper_sink_process_latency_us_hist')?.samples ?? [];
     const rules = new Set(counted.filter(({ value }) => value > 10).map(({ labels }) => labels.rule));
-    return rules.size === 2 ? found : undefined;
+    return rules.size >= 2 && found.has('kuiper_sync_cache_duration') ? found : undefined;
   });
   for (const name of ['kuiper_source_process_latency_us_hist', 'kuiper_op_process_latency_us_hist']) {
     assert.is(families.get(name)?.type, 'histogram', name);

@@ -1,6 +1,5 @@
 /** Messages written by a Go template over the result: the property `dataTemplate` of an action. */
 import { field } from '../../base/field.js';
-import { compileTemplate } from '../../template/compile.js';
 import { defineFormat } from '../define.js';
 
 export default defineFormat({
@@ -13,7 +12,7 @@ export default defineFormat({
     },
     chosenBy: 'dataTemplate',
     selects: true,
-    check: ({ dataTemplate }) => void compileTemplate(String(dataTemplate)),
+    templates: ['dataTemplate'],
     load: async () => {
       const { TemplateEncoder } = await import('./encoder.js');
       return ({ dataTemplate, ...props }, context) => new TemplateEncoder(String(dataTemplate), props, context);

@@ -43,6 +43,7 @@ export default defineConnector({
     },
     refusal: ({ rowkindField, keyField }) =>
       rowkindField !== '' && keyField === '' ? 'keyField is required when rowkindField is set' : undefined,
+    resendsTo: 'topic',
     form: { takes: 'rows', framing: 'messages' },
     load: async () => {
       const { MemorySink } = await import('./sink.js');

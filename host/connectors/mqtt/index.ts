@@ -57,6 +57,7 @@ export default defineConnector({
         .doc('The broker keeps the last message for new subscribers'),
       properties: field.object().dynamic().doc('User properties of each message (MQTT 5)'),
     },
+    resendsTo: 'topic',
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {
       const { MqttSink } = await import('./sink.js');

@@ -168,11 +168,20 @@ export class MqttSink implements Sink {
     client.stream.write(bytes, (error) => {
       this.#isWriting = false;
       // With QoS 0 a message on a broken connection may be lost, but not unseen.
-      if (error) this.context.failed(credit.bytes, credit.messages, reasonOf(error));
+      if (error && this.context.keepsUnsent === true) this.#putBack(bytes, credit);
+      else if (error) this.context.failed(credit.bytes, credit.messages, reasonOf(error));
       else this.context.accepted(credit.bytes, credit.messages);
       this.#schedule();
       this.#checkIdle();
     });
+  }
+
+  /** Packets go out again, before all others. */
+  #putBack(bytes: Buffer, credit: { bytes: number; messages: number }): void {
+    this.#packets = Buffer.concat([bytes, this.#packets.subarray(0, this.#length)]);
+    this.#length = this.#packets.length;
+    this.#credit.bytes += credit.bytes;
+    this.#credit.messages += credit.messages;
   }
 
   #sendQueue(client: MqttClient): void {

@@ -44,8 +44,37 @@ export interface LookupSpec {
 export interface SinkSpec {
   type: string;
   props: Record<string, unknown>;
+  /** Without it what the sink can't take yet waits in memory. */
+  cache?: CacheSettings;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
+}
+
+/** Where messages wait that a sink can't take yet, and how they leave. */
+export interface CacheSettings {
+  /** For the files of this sink alone, absolute. */
+  folder: string;
+  /** Messages written together. */
+  pageMessages: number;
+  memoryMessages: number;
+  /** Messages on disk. */
+  maxMessages: number;
+  /** With as many on disk the oldest are dropped; otherwise the sources wait. */
+  dropsOldest: boolean;
+  /** Forced to the disk before they count as safe. */
+  isSynced: boolean;
+  isCleanedAtStop: boolean;
+  /** Time between two messages that waited, ms. */
+  resendIntervalMs: number;
+  /** Messages that waited go beside the new ones, not before them. */
+  alterQueue?: {
+    /** 1: before, -1: after the new ones, 0: in turn with them. */
+    priority: number;
+    /** Member of their rows that says so; empty: none. */
+    indicatorField: string;
+    /** Properties of the sink that are others for them. */
+    destination?: Record<string, string>;
+  };
 }
 
 export interface RuleStart {

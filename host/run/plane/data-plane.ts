@@ -34,6 +34,7 @@ import { Reconnects } from './reconnects.js';
 import { type End, endParts } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
+import { loadSinkParts } from './sink-parts.js';
 import type { SourceHost, SourceRun } from './source-run.js';
 import { Sources } from './sources.js';
 import { startSources } from './start-sources.js';
@@ -154,7 +155,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
       const lookups = (start.lookups ?? []).map(({ type }) => this.askedPart(type).load());
-      await Promise.all([...sinks, ...lookups, ...start.sources.map(({ type }) => loadConnector('source', type))]);
+      await Promise.all([
+        loadSinkParts(start.sinks),
+        ...sinks,
+        ...lookups,
+        ...start.sources.map(({ type }) => loadConnector('source', type)),
+      ]);
       await this.#userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));

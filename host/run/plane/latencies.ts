@@ -8,6 +8,7 @@ export function latenciesOf(rule: RunningRule): RuleLatencies {
   const { kernel } = rule.host;
   const operators: [string, Histogram][] = [];
   const io: IoFigures[] = [];
+  const caches: NonNullable<RuleLatencies['caches']> = [];
   for (const { name, part, source: place, action, nodes, outputs } of rule.operators) {
     const times = emptyHistogram();
     const source = place === undefined ? undefined : rule.sources[place];
@@ -22,6 +23,10 @@ export function latenciesOf(rule: RunningRule): RuleLatencies {
     } else if (part === 'sink' && sink !== undefined) {
       addLatencies(times, sink.latencies, null);
       const failed = sink.exceptions + sink.messagesFailed;
+      const { times: ofCache } = sink.cache ?? {};
+      for (const work of ['flush', 'load'] as const) {
+        if (ofCache !== undefined && hasTimes(ofCache[work])) caches.push([name, work, ofCache[work]]);
+      }
       io.push({ type: sink.spec.type, io: 'sink', operator: name, done: sink.messagesOut, failed });
     } else if (part === 'operator' || part === 'transform') {
       for (const node of [...nodes, ...(outputs ?? [])]) {
@@ -29,7 +34,11 @@ export function latenciesOf(rule: RunningRule): RuleLatencies {
         if (running !== undefined) addLatencies(times, kernel.latencies(running.handle), running.latencyBase);
       }
     }
-    if (times.counts.some((count) => count > 0)) operators.push([name, times]);
+    if (hasTimes(times)) operators.push([name, times]);
   }
-  return { run: rule.run, operators, io };
+  return { run: rule.run, operators, io, ...(caches.length === 0 ? {} : { caches }) };
+}
+
+function hasTimes({ counts }: Histogram): boolean {
+  return counts.some((count) => count > 0);
 }

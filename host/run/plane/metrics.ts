@@ -4,7 +4,7 @@ import type { OperatorPlan } from '../../../kernels/ir.js';
 import type { Failure, Metrics } from '../../model/figures.js';
 import type { Connection } from './connection.js';
 import { heldMs } from './holds.js';
-import type { RunningNode, RunningRule, RunningSink, RunningSource } from './running.js';
+import type { RunningCache, RunningNode, RunningRule, RunningSink, RunningSource } from './running.js';
 
 /** Figures of one operator. */
 interface Figures {
@@ -30,6 +30,8 @@ interface Figures {
   answers?: { found: number; asked: number };
   /** Rows that wait for answers, or for a time. */
   rowsWaiting?: number;
+  /** Messages that wait on disk for a sink. */
+  cache?: RunningCache;
 }
 
 const nothing: Figures = {
@@ -330,6 +332,7 @@ function sinkFigures(sink: RunningSink): Figures {
     lastException: sink.lastException,
     lastExceptionAt: sink.lastExceptionAt,
     connection: sink.connection,
+    ...(sink.cache === undefined ? {} : { cache: sink.cache }),
   };
 }
 
@@ -345,7 +348,8 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection, timeliness, partitions, answers, rowsWaiting } = figures;
+  const { connection, timeliness, partitions, answers, rowsWaiting, cache } = figures;
+  if (cache !== undefined) putCache(metrics, `${prefix}cache_`, cache);
   if (answers !== undefined) {
     metrics[`${prefix}lookup_hits_total`] = answers.found;
     metrics[`${prefix}lookup_asked_total`] = answers.asked;
@@ -367,6 +371,17 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}connection_last_disconnected_time`] = connection.lastDisconnectedAt;
   metrics[`${prefix}connection_last_disconnected_message`] = connection.lastMessage;
   metrics[`${prefix}connection_last_try_time`] = connection.lastTryAt;
+}
+
+function putCache(metrics: Metrics, prefix: string, { length, onDisk, counts }: RunningCache): void {
+  metrics[`${prefix}length`] = length;
+  metrics[`${prefix}disk_length`] = onDisk;
+  metrics[`${prefix}add_total`] = counts.added;
+  metrics[`${prefix}pop_total`] = counts.popped;
+  metrics[`${prefix}flush_total`] = counts.flushes;
+  metrics[`${prefix}load_total`] = counts.loads;
+  metrics[`${prefix}drop_total`] = counts.dropped;
+  metrics[`${prefix}damaged_total`] = counts.damaged;
 }
 
 /** Prints an epoch time without its zone and with microseconds; empty for never. */

@@ -19,7 +19,7 @@ export interface EndOptions<S extends RunningSource> {
   /** Lets no further rule use the source. */
   forget(source: S): void;
   drop(source: S): Promise<void>;
-  /** The sinks had their time; with `isOut` all went out. Messages of sources can still be acknowledged. */
+  /** The sinks had their time; with `isOut` all is out, or on disk. Messages of sources can still be acknowledged. */
   settled(isOut: boolean): Promise<void> | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function endParts<S extends RunningSource>(rule: RunningRule, optio
     const results = await Promise.allSettled(rule.sinks.map((sink) => sink.flush(timeoutMs)));
     for (const result of results) if (result.status === 'rejected') reason = reasonOf(result.reason);
   }
-  await options.settled(isGraceful && reason === undefined && rule.sinks.every((sink) => sink.waitingMessages <= 0));
+  await options.settled(isGraceful && reason === undefined && rule.sinks.every((sink) => sink.unsafeMessages <= 0));
   await Promise.all(drained.map(drop));
   const losses = await Promise.all(rule.sinks.map((sink) => sink.close(timeoutMs)));
   clearTimeout(patience);

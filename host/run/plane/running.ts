@@ -104,12 +104,40 @@ export interface RunningCheckpoints {
   readonly failure: string;
 }
 
+/** What is told of the messages that wait on disk. */
+export interface RunningCache {
+  readonly counts: {
+    /** Messages written to disk, and passed on from there. */
+    readonly added: number;
+    readonly popped: number;
+    /** Writes and reads. */
+    readonly flushes: number;
+    readonly loads: number;
+    /** Messages that were dropped since there was no more room. */
+    readonly dropped: number;
+    /** Messages that could not be read any more. */
+    readonly damaged: number;
+  };
+  /** How long writes and reads took; undefined unless that is measured. */
+  readonly times: { readonly flush: Histogram; readonly load: Histogram } | undefined;
+  /** Messages that are not out. */
+  readonly length: number;
+  /** Of these on disk. */
+  readonly onDisk: number;
+  /** What is wrong with it; empty when nothing is. */
+  readonly trouble: string;
+}
+
 export interface RunningSink extends RunningPart {
   readonly spec: SinkSpec;
+  /** Left out where messages wait in memory. */
+  readonly cache?: RunningCache | undefined;
   readonly messagesIn: number;
   readonly messagesOut: number;
   readonly messagesFailed: number;
   readonly waitingMessages: number;
+  /** Of these those that are not on disk. */
+  readonly unsafeMessages: number;
   readonly waitingBytes: number;
   /** Most messages that ever waited. */
   readonly highWater: number;

@@ -13,13 +13,15 @@ import type { Encoder } from '../../codecs/define.js';
 import { openEncoder } from '../../codecs/index.js';
 import type { Connector } from '../../connectors/define.js';
 import { dynamicProps } from '../../connectors/index.js';
-import type { Sink, SinkContext } from '../../connectors/running.js';
+import type { Sink } from '../../connectors/running.js';
 import type { SinkSpec } from '../link/protocol.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
+import type { CachedSink, CacheHost } from './cache/cached-sink.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningSink } from './running.js';
-import { Targets } from './targets.js';
+import { cachedSink, targetsOf } from './sink-parts.js';
+import type { Targets } from './targets.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
@@ -45,7 +47,7 @@ export interface SinkHost {
   sinkFailed(reason: string): void;
 }
 
-export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
+export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -74,7 +76,11 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
   /** In order; each waits until so many bytes have left. */
   #marks: { at: number; readonly mark: Mark; readonly since: number }[] = [];
   #hasGivenBack = false;
+  /** Messages of an earlier run that its cache had. */
+  #messagesBefore = 0;
   readonly #sink: Sink;
+  /** The same, where messages wait on disk. */
+  readonly cache: CachedSink | undefined;
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
   readonly dynamic: ReadonlySet<string>;
@@ -93,14 +99,14 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.redact = redactOf(spec.secrets);
-    this.latencies = host.measuresAll === true ? emptyHistogram() : null;
+    this.latencies = this.measuresAll ? emptyHistogram() : null;
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
     this.dynamic = names.length === 0 ? none : new Set(names);
     if (names.length > 0 && output !== undefined) {
       const { sendSingle } = spec.props;
       const isSingle = sendSingle === true || sendSingle === 'true';
-      this.#targets = new Targets({ label: this.label, spec: sink.props, templates, output, isSingle });
+      this.#targets = targetsOf({ label: this.label, spec: sink.props, templates, output, isSingle });
     }
     const framing = names.length > 0 ? 'messages' : sink.form(spec.props).framing;
     this.#encoder = openEncoder(spec.props, {
@@ -109,7 +115,8 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
       sendError,
       isBatch: output !== undefined && isBatch(output),
     });
-    this.#sink = sink.create(spec.props, this);
+    this.cache = spec.cache && cachedSink(spec.cache, this, (context) => sink.create(spec.props, context));
+    this.#sink = this.cache ?? sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
   }
 
@@ -156,7 +163,15 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
   }
 
   get waitingMessages(): number {
-    return this.messagesIn - this.messagesOut - this.messagesFailed;
+    return this.#messagesBefore + this.messagesIn - this.messagesOut - this.messagesFailed;
+  }
+
+  get unsafeMessages(): number {
+    return this.cache?.unsafe ?? this.waitingMessages;
+  }
+
+  get measuresAll(): boolean {
+    return this.host.measuresAll === true;
   }
 
   /** Takes output of the kernel; called while it runs. */
@@ -234,6 +249,7 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
       barrier.left++;
       this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
     }
+    this.cache?.awaited();
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
@@ -251,14 +267,16 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
   /** What a person is told of it when its rule holds up others. */
   get trouble(): string {
     const { downSince, status } = this.connection;
-    const waiting = `${sizeText(this.waitingBytes)} waiting`;
+    const ofCache = this.cache?.trouble ?? '';
+    const waiting = `${ofCache === '' ? '' : `${ofCache}, `}${sizeText(this.waitingBytes)} waiting`;
     if (status === 1) return `${this.label} does not keep up, ${waiting}`;
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
   }
 
   /** Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough then. */
   async emptied(): Promise<void> {
-    if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
+    if (this.cache !== undefined) await this.cache.emptied();
+    else if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
   }
 
   /**
@@ -267,7 +285,8 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
    */
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
-    const isAway = status !== 1 && lastDisconnectedAt > 0;
+    // To be written to disk what waits needs no connection.
+    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.cache === undefined;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -298,17 +317,20 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
       }),
     ]);
     timer?.close();
-    // Whatever is left is lost with the sink.
-    const loss = this.#lossOf(this.waitingMessages);
+    // Whatever is left is lost with the sink, but for what its cache has.
+    const isCleaned = this.spec.cache?.isCleanedAtStop === true;
+    const lost = isCleaned ? this.waitingMessages : this.unsafeMessages;
+    const loss = this.#lossOf(lost, isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost');
     if (loss !== undefined) this.log.warn(loss);
-    this.messagesFailed = this.messagesIn - this.messagesOut;
+    this.messagesFailed += lost;
     return loss;
   }
 
-  #lossOf(count: number): string | undefined {
+  #lossOf(count: number, fate: string): string | undefined {
     if (count <= 0) return undefined;
     const messages = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
-    return `${this.label} is closed before ${messages} (${sizeText(this.waitingBytes)}) could be sent: they are lost`;
+    const size = this.cache === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
+    return `${this.label} is closed before ${messages}${size} could be sent: ${fate}`;
   }
 
   // What the connector calls
@@ -339,6 +361,10 @@ export class SinkRun implements RunningSink, SinkContext, ConnectionOwner {
 
   shared<T>(key: string, make: () => T): T {
     return this.host.shared(key, make);
+  }
+
+  taken(messages: number): void {
+    this.#messagesBefore += messages;
   }
 
   accepted(bytes: number, messages: number): void {

@@ -41,7 +41,10 @@ export function sourceTroubles(rule: RunningRule): string[] {
 
 /** Lists what is wrong with the connections of its sinks. */
 export function sinkTroubles({ sinks, redact }: RunningRule): string[] {
-  return sinks.flatMap((sink) => connectionTrouble(sink, redact));
+  return sinks.flatMap((sink) => {
+    const ofCache = sink.cache?.trouble ?? '';
+    return [...connectionTrouble(sink, redact), ...(ofCache === '' ? [] : [`${sink.label}: ${redact(ofCache)}`])];
+  });
 }
 
 /** The same of all rules with the latest failure of each; looked at a few at a time, data goes on meanwhile. */

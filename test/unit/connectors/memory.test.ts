@@ -28,7 +28,7 @@ sourceContract(
   }),
   'simulator',
 );
-sinkContract(test, () => ({ type: 'log', props: {}, refused: [[{ enableCache: true }, /enableCache is not/]] }), 'log');
+sinkContract(test, () => ({ type: 'log', props: {}, refused: [[{ enableCache: 'x' }, /enableCache must be/]] }), 'log');
 sinkContract(test, () => ({ type: 'nop', props: { log: true }, refused: [[{ log: 'x' }, /log must be/]] }), 'nop');
 
 test('topics match their filters', () => {

@@ -1,0 +1,497 @@
+/**
+ * Messages on their way to a sink, in order: those that the sink has and has not passed on, those on disk, those in memory
+ * that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or not: then it
+ * is safe, and whoever sent it need not wait any more.
+ */
+import { type Histogram, noteLatency } from '../../../../kernels/histogram.js';
+import { reasonOf } from '../../../base/errors.js';
+import { groupsOf, type Item, messagesOf, split } from './item.js';
+import { PageStore } from './page-store.js';
+
+/** What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long. */
+const momentMs = 100;
+const patienceMs = 1000;
+/** After a failure of the disk it is tried again, ms. */
+const retryMs = 1000;
+const maxPageBytes = 1024 * 1024;
+/** Bytes that are written at once, roughly. */
+const maxWriteBytes = 4 * 1024 * 1024;
+
+export interface BacklogOptions {
+  readonly folder: string;
+  readonly isSynced: boolean;
+  readonly pageMessages: number;
+  /** What may wait in memory before it is written, whatever its age. */
+  readonly memoryMessages: number;
+  readonly memoryBytes: number;
+  /** Messages on disk. */
+  readonly maxMessages: number;
+  /** At the bound the oldest pages go; otherwise nothing more is taken. */
+  readonly dropsOldest: boolean;
+  readonly fileBytes?: number;
+}
+
+/** Hears what becomes of the messages. */
+export interface BacklogOwner {
+  /** The sink has no connection. */
+  readonly isAway: boolean;
+  /** What came with a ticket is on disk, or out. */
+  safe(): void;
+  /** There may be more to hand over. */
+  ready(): void;
+  /** So many messages are gone for good. */
+  lost(messages: number, reason: string): void;
+  warn(line: string): void;
+  info(line: string): void;
+}
+
+export interface CacheCounts {
+  /** Messages written to disk, and passed on from there. */
+  added: number;
+  popped: number;
+  /** Writes and reads. */
+  flushes: number;
+  loads: number;
+  /** Messages that were dropped since there was no more room. */
+  dropped: number;
+  /** Messages that could not be read any more. */
+  damaged: number;
+}
+
+export interface CacheTimes {
+  readonly flush: Histogram;
+  readonly load: Histogram;
+}
+
+/** Messages that the sink has got, or would be next if they were not to be left out. */
+interface Flight {
+  /** Messages that are not out. */
+  left: number;
+  /** Where they are in memory. */
+  item: Item | undefined;
+  isStored: boolean;
+  /** They are left out. */
+  isDropped: boolean;
+}
+
+export class Backlog {
+  #store: PageStore | undefined;
+  /** Not on disk, in order; the first ones may be with the sink. */
+  readonly #memory: Flight[] = [];
+  #memoryMessages = 0;
+  #memoryBytes = 0;
+  /** How many of these the sink has. */
+  #handed = 0;
+  /** How many of them are being written now; they are not handed over meanwhile. */
+  #frozen = 0;
+  /** Messages of these that went out meanwhile. */
+  #outWhileFrozen = 0;
+  /** Read from disk. */
+  readonly #ready: Item[] = [];
+  #readyMessages = 0;
+  /** What the sink has, in order. */
+  readonly #flight: Flight[] = [];
+  #flightMessages = 0;
+  #loading: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
+  /** A further flush is to follow that under way. */
+  #isWanted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #retryAt = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #writeTrouble = '';
+  #readTrouble = '';
+  #isFull = false;
+  #isAwaited = false;
+  #isClosed = false;
+
+  constructor(
+    readonly options: BacklogOptions,
+    readonly owner: BacklogOwner,
+    readonly counts: CacheCounts,
+    readonly times: CacheTimes | undefined,
+  ) {}
+
+  /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
+  async open(): Promise<number> {
+    const { folder, isSynced, fileBytes } = this.options;
+    const store = await PageStore.open(folder, { isSynced, ...(fileBytes === undefined ? {} : { fileBytes }) });
+    if (store.cutOff !== '') this.owner.warn(store.cutOff);
+    this.#store = store;
+    return store.length;
+  }
+
+  /** Messages that are not out. */
+  get length(): number {
+    const { unread = 0 } = this.#store ?? {};
+    return unread + this.#readyMessages + this.#memoryMessages - this.#handedInMemory + this.#flightMessages;
+  }
+
+  get #handedInMemory(): number {
+    let messages = 0;
+    for (let i = 0; i < this.#handed; i++) messages += this.#memory[i]!.left;
+    return messages;
+  }
+
+  /** There are messages that the sink has not got. */
+  get hasWaiting(): boolean {
+    return this.onDiskOnly > 0 || this.#memory.length > this.#handed;
+  }
+
+  /** Messages on disk that the sink has not got. */
+  get onDiskOnly(): number {
+    return (this.#store?.unread ?? 0) + this.#readyMessages;
+  }
+
+  /** Messages on disk that are not out. */
+  get onDisk(): number {
+    return this.#store?.length ?? 0;
+  }
+
+  /** Messages that would be lost with the process. */
+  get unsafe(): number {
+    return this.#memoryMessages;
+  }
+
+  /** What is in the way of taking more; empty when nothing is. */
+  get trouble(): string {
+    if (this.#writeTrouble !== '') return `can't be written: ${this.#writeTrouble}`;
+    if (this.#readTrouble !== '') return `can't be read: ${this.#readTrouble}`;
+    return this.#isFull ? `is full, ${this.onDisk.toLocaleString('en')} messages on disk` : '';
+  }
+
+  /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
+  awaited(): void {
+    if (this.#memory.length === 0) return;
+    if (this.owner.isAway || this.isBehind) this.hurry();
+    else this.#isAwaited = true;
+  }
+
+  /** There is more than what just came. */
+  get isBehind(): boolean {
+    if (this.#store === undefined || this.#store.length > 0) return true;
+    const first = this.#memory[0]?.item;
+    return first !== undefined && performance.now() - first.since >= momentMs;
+  }
+
+  add(item: Item): void {
+    this.#memory.push({ left: item.messages, item, isStored: false, isDropped: false });
+    this.#memoryMessages += item.messages;
+    this.#memoryBytes += item.bytes.length;
+    const { memoryMessages, memoryBytes } = this.options;
+    if (this.#memoryMessages > memoryMessages || this.#memoryBytes > memoryBytes) this.hurry();
+    this.#timer ??= setTimeout(() => this.#look(), momentMs).unref();
+  }
+
+  /** Writes what is in memory as soon as this turn of the event loop ends. */
+  hurry(): void {
+    if (this.#isClosed) return;
+    if (this.#flushing !== undefined) this.#isWanted = true;
+    else this.#soon ??= setImmediate(() => void this.#flush());
+  }
+
+  /** Writes what has waited for a moment. */
+  #look(): void {
+    this.#timer = undefined;
+    const first = this.#memory[0]?.item;
+    if (first === undefined) this.#isAwaited = false;
+    if (first === undefined || this.#isClosed) return;
+    const longest = this.owner.isAway || this.#isAwaited ? momentMs : patienceMs;
+    if (performance.now() - first.since >= longest - 1) this.hurry();
+    this.#timer = setTimeout(() => this.#look(), momentMs).unref();
+  }
+
+  /** What is to be handed over next; undefined when there is nothing, or it has to be read or written first. */
+  peek(): Item | undefined {
+    if (this.#store === undefined) return undefined;
+    if (this.#ready.length > 0) return this.#ready[0];
+    if (this.#store.unread > 0) {
+      this.#load();
+      return undefined;
+    }
+    return this.#frozen > 0 ? undefined : this.#memory[this.#handed]?.item;
+  }
+
+  /** Takes what `peek` showed, or its first messages: the sink gets it now. */
+  take(most = Number.POSITIVE_INFINITY): Item {
+    const next = this.#ready[0] ?? this.#memory[this.#handed]?.item;
+    if (next === undefined) throw new Error('there is nothing to take');
+    if (next.messages > most) this.#part(next, most);
+    const item = this.#takeReady();
+    if (item !== undefined) {
+      this.#fly({ left: item.messages, item: undefined, isStored: true, isDropped: false });
+      return item;
+    }
+    const flight = this.#memory[this.#handed++]!;
+    const taken = flight.item!;
+    this.#fly(flight);
+    return taken;
+  }
+
+  #takeReady(): Item | undefined {
+    const item = this.#ready.shift();
+    if (item === undefined) return undefined;
+    this.#readyMessages -= item.messages;
+    // The next ones are there when these are out.
+    if (this.#ready.length === 0 && this.#store!.unread > 0) this.#load();
+    return item;
+  }
+
+  /** What is first becomes two. */
+  #part(item: Item, messages: number): void {
+    if (this.#ready.length > 0) this.#ready.splice(0, 1, ...split(item, messages));
+    else this.#partInMemory(this.#handed, item, messages);
+  }
+
+  #partInMemory(place: number, item: Item, messages: number): Item {
+    const parts = split(item, messages);
+    if (item.ticket !== undefined) item.ticket.parts++;
+    const flights = parts.map((part) => ({ left: part.messages, item: part, isStored: false, isDropped: false }));
+    this.#memory.splice(place, 1, ...flights);
+    return parts[0];
+  }
+
+  #fly(flight: Flight): void {
+    this.#flight.push(flight);
+    this.#flightMessages += flight.left;
+    this.#settle();
+  }
+
+  /** So many messages are out, the first ones of those that the sink has. */
+  out(messages: number): void {
+    for (let left = messages; left > 0 && this.#flight.length > 0; ) {
+      const first = this.#flight[0]!;
+      const part = Math.min(left, first.left);
+      left -= part;
+      this.#leave(first, part);
+      this.#settle();
+    }
+    if (this.#isFull) this.hurry();
+  }
+
+  #leave(flight: Flight, messages: number): void {
+    flight.left -= messages;
+    this.#flightMessages -= messages;
+    if (flight.isStored) {
+      if (!flight.isDropped) this.counts.popped += messages;
+      this.#store?.free(messages);
+    } else {
+      this.#memoryMessages -= messages;
+      if (this.#frozen > 0) this.#outWhileFrozen += messages;
+    }
+  }
+
+  /** Forgets what is out. */
+  #settle(): void {
+    for (let first = this.#flight[0]; first !== undefined; first = this.#flight[0]) {
+      if (first.isDropped) this.#leave(first, first.left);
+      if (first.left > 0) return;
+      this.#flight.shift();
+      if (first.isStored || first.item === undefined) continue;
+      this.#memory.shift();
+      this.#memoryBytes -= first.item.bytes.length;
+      this.#handed--;
+      if (this.#frozen > 0) this.#frozen--;
+      this.#tellSafe(first.item);
+    }
+  }
+
+  #tellSafe({ ticket }: Item): void {
+    if (ticket !== undefined && --ticket.parts === 0) this.owner.safe();
+  }
+
+  // Disk
+
+  async #flush(): Promise<void> {
+    this.#soon = undefined;
+    if (this.#flushing !== undefined) {
+      this.#isWanted = true;
+      return this.#flushing;
+    }
+    if (this.#memory.length === 0) this.#noteFull(false);
+    if (this.#store === undefined || this.#memory.length === 0 || performance.now() < this.#retryAt) return undefined;
+    this.#isWanted = false;
+    this.#flushing = this.#write(this.#store).finally(() => {
+      this.#flushing = undefined;
+      if (this.#isWanted) this.hurry();
+      this.owner.ready();
+    });
+    return this.#flushing;
+  }
+
+  async #write(store: PageStore): Promise<void> {
+    try {
+      if (this.options.dropsOldest) await this.#makeRoom();
+      const flights = this.#fitting(store);
+      this.#noteFull(flights.length === 0 && this.#memory.length > 0);
+      if (flights.length === 0) return;
+      // Between here and the call of append nothing else runs.
+      const items = flights.map(({ item }) => item!);
+      const handed = flights.slice(0, this.#handed);
+      const given = messagesOf(handed.map(({ item }) => item!));
+      const out = given - handed.reduce((total, { left }) => total + left, 0);
+      this.#frozen = flights.length;
+      this.#outWhileFrozen = 0;
+      const began = performance.now();
+      await store.append(groupsOf(items, this.options.pageMessages, maxPageBytes));
+      if (this.times !== undefined) noteLatency(this.times.flush, (performance.now() - began) * 1000);
+      this.counts.flushes++;
+      this.counts.added += messagesOf(items);
+      this.#written(store, given, out + this.#outWhileFrozen);
+      this.#noteWriteTrouble('');
+      if (this.#memory.length > 0 && this.isBehind) this.#isWanted = true;
+    } catch (error) {
+      this.#noteWriteTrouble(reasonOf(error));
+    } finally {
+      this.#frozen = 0;
+    }
+  }
+
+  /** What was frozen is on disk now; of its messages the sink has `given`, and `out` are out. */
+  #written(store: PageStore, given: number, out: number): void {
+    const done = this.#memory.splice(0, this.#frozen);
+    this.#handed -= Math.min(this.#handed, done.length);
+    this.#frozen = 0;
+    store.skip(given);
+    store.free(out);
+    for (const flight of done) {
+      const item = flight.item!;
+      flight.isStored = true;
+      flight.item = undefined;
+      this.#memoryMessages -= flight.left;
+      this.#memoryBytes -= item.bytes.length;
+      this.#tellSafe(item);
+    }
+  }
+
+  /** Drops the oldest pages until there is room for what is in memory. */
+  async #makeRoom(): Promise<void> {
+    const { maxMessages, pageMessages } = this.options;
+    const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memoryMessages));
+    while (this.onDiskOnly > 0 && maxMessages - this.onDiskOnly < wanted) {
+      if (this.#ready.length === 0) {
+        this.#load();
+        await this.#loading;
+        if (this.#readTrouble !== '') throw new Error(this.#readTrouble);
+      }
+      this.#dropPage();
+    }
+  }
+
+  /** The first messages in memory for which there is room on disk. */
+  #fitting(store: PageStore): Flight[] {
+    let room = this.options.maxMessages - store.unread - this.#readyMessages;
+    let bytes = maxWriteBytes;
+    let count = 0;
+    for (; count < this.#memory.length && bytes > 0; count++) {
+      let item = this.#memory[count]!.item!;
+      // What the sink has makes room soon.
+      const isHanded = count < this.#handed;
+      if (!isHanded && item.messages > room) {
+        if (room <= 0) break;
+        item = this.#partInMemory(count, item, room);
+      }
+      room -= item.messages;
+      bytes -= item.bytes.length;
+    }
+    return this.#memory.slice(0, count);
+  }
+
+  #dropPage(): void {
+    let dropped = 0;
+    while (dropped < this.options.pageMessages) {
+      const item = this.#takeReady();
+      if (item === undefined) break;
+      dropped += item.messages;
+    }
+    if (dropped === 0) return;
+    this.#fly({ left: dropped, item: undefined, isStored: true, isDropped: true });
+    this.counts.dropped += dropped;
+    this.owner.lost(dropped, 'the cache is full: its oldest messages were dropped');
+  }
+
+  #load(): void {
+    const store = this.#store;
+    if (store === undefined || this.#isClosed || performance.now() < this.#retryAt) return;
+    this.#loading ??= this.#read(store).finally(() => {
+      this.#loading = undefined;
+      this.owner.ready();
+    });
+  }
+
+  async #read(store: PageStore): Promise<void> {
+    try {
+      const began = performance.now();
+      const batch = await store.next();
+      if (this.times !== undefined) noteLatency(this.times.load, (performance.now() - began) * 1000);
+      this.counts.loads++;
+      this.#readTrouble = '';
+      if (batch === undefined) return;
+      if (batch.lost > 0) {
+        this.counts.damaged += batch.lost;
+        this.owner.warn(`${batch.reason}: ${batch.lost.toLocaleString('en')} messages in it are lost`);
+        this.owner.lost(batch.lost, batch.reason);
+        this.#fly({ left: batch.lost, item: undefined, isStored: true, isDropped: true });
+      }
+      this.#ready.push(...batch.items);
+      this.#readyMessages += messagesOf(batch.items);
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason !== this.#readTrouble) this.owner.warn(`can't be read: ${reason}`);
+      this.#readTrouble = reason;
+      this.#tryLater();
+    }
+  }
+
+  #noteWriteTrouble(reason: string): void {
+    if (reason !== '' && reason !== this.#writeTrouble) this.owner.warn(`can't be written: ${reason}`);
+    if (reason === '' && this.#writeTrouble !== '') this.owner.info('is written again');
+    this.#writeTrouble = reason;
+    if (reason !== '') this.#tryLater();
+  }
+
+  #noteFull(isFull: boolean): void {
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    if (isFull) this.owner.warn(this.trouble);
+    else this.owner.info('has room again');
+  }
+
+  #tryLater(): void {
+    this.#retryAt = performance.now() + retryMs;
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#retryAt = 0;
+      this.hurry();
+      this.owner.ready();
+    }, retryMs).unref();
+  }
+
+  /** Writes all that is in memory; rejects with the reason when that can't be. */
+  async keep(): Promise<void> {
+    while (this.#memory.length > 0) {
+      if (this.#store === undefined) throw new Error('the cache could not be opened');
+      this.#retryAt = 0;
+      await this.#flush();
+      if (this.#writeTrouble !== '' || this.#isFull) throw new Error(`the cache ${this.trouble}`);
+    }
+  }
+
+  /** Closes the files; what is in memory is gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
+    clearImmediate(this.#soon);
+    await this.#flushing;
+    await this.#loading;
+    await this.#store?.close();
+  }
+
+  /** As `close`; what is on disk goes as well. */
+  async remove(): Promise<void> {
+    await this.close();
+    await this.#store?.remove();
+  }
+}

@@ -1,0 +1,441 @@
+/**
+ * A sink with a cache before it. What it is given goes on to the connector as long as that takes it, and waits on disk while
+ * it does not. The connector has a bounded part of it; what it has not passed on when its connection is lost it keeps by
+ * itself, and publishes first on the next one.
+ */
+import { rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { emptyHistogram } from '../../../../kernels/histogram.js';
+import type { AllowedPaths } from '../../../base/allowed-paths.js';
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log.js';
+import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
+import type { CacheSettings } from '../../link/protocol.js';
+import { Backlog, type BacklogOwner, type CacheCounts, type CacheTimes } from './backlog.js';
+import { chunkOf, type Item, itemOf, type Ticket } from './item.js';
+import { marked, memberOf } from './mark.js';
+
+/** What the sink of a rule gives its cache. */
+export interface CacheHost extends SinkContext {
+  /** `sink mqtt` */
+  readonly label: string;
+  /** Bytes that may wait in memory before the sources are stopped. */
+  readonly limitBytes: number;
+  readonly measuresAll: boolean;
+  /** An earlier run left so many messages. */
+  taken(messages: number): void;
+}
+
+/** What the connector has at most, messages. */
+const windowMessages = 1024;
+/** What the connector may pass on at a stop, ms; the rest stays in the cache. */
+const lastMs = 1000;
+const retryMs = 1000;
+
+/** Messages that the connector has. */
+interface Handed {
+  readonly lane: Backlog;
+  left: number;
+  readonly bytes: number;
+}
+
+/** A cache whose files are still being closed by an earlier run. */
+const closing = new Map<string, Promise<void>>();
+
+export class CachedSink implements Sink, BacklogOwner, SinkContext {
+  readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0 };
+  readonly times: CacheTimes | undefined;
+  /** The connector has no connection. */
+  isAway = true;
+  /** The first attempt to connect is over. */
+  #isTried = false;
+  readonly #inner: Sink;
+  /** New messages; the only lane unless those that waited have one of their own. */
+  readonly #live: Backlog;
+  /** Messages that wait, or waited, for a connection. */
+  readonly #kept: Backlog;
+  readonly #lanes: readonly Backlog[];
+  readonly #opened: Promise<void>;
+  #isOpen = false;
+  #openTrouble = '';
+  /** What is not safe, in the order in which it came. */
+  readonly #tickets: Ticket[] = [];
+  /** What the connector has, in order. */
+  readonly #handed: Handed[] = [];
+  #handedMessages = 0;
+  #handedBytes = 0;
+  /** With more than one target messages may leave out of their order: they count as out when all are. */
+  readonly #isInRounds: boolean;
+  #outOfRound = 0;
+  #roundMessages = 0;
+  #roundBytes = 0;
+  /** With an interval: messages that may be sent now of those that waited. */
+  #allowed = Number.POSITIVE_INFINITY;
+  #pace: NodeJS.Timeout | undefined;
+  #isPumping = false;
+  /** Where the last messages came from. */
+  #last: Backlog | undefined;
+  #isStopping = false;
+  #isClosed = false;
+  readonly #member: Buffer | undefined;
+  readonly #onIdle: (() => void)[] = [];
+
+  constructor(
+    readonly settings: CacheSettings,
+    readonly host: CacheHost,
+    make: (context: SinkContext) => Sink,
+  ) {
+    this.times = host.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
+    const lane = (name: string) =>
+      new Backlog({ ...this.#options, folder: join(settings.folder, name) }, this, this.counts, this.times);
+    this.#live = lane('main');
+    this.#kept = settings.alterQueue === undefined ? this.#live : lane('resend');
+    this.#lanes = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
+    const field = settings.alterQueue?.indicatorField ?? '';
+    this.#member = field === '' ? undefined : memberOf(field);
+    this.#isInRounds = host.dynamic.size > 0;
+    this.#inner = make(this);
+    this.#opened = this.#openLanes();
+  }
+
+  get #options() {
+    const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
+    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, memoryBytes: this.host.limitBytes / 4 };
+  }
+
+  /** Until the disk can be read nothing goes on: what waits there is older. */
+  async #openLanes(): Promise<void> {
+    const { folder } = this.settings;
+    await closing.get(folder);
+    for (;;) {
+      if (this.#isClosed) return;
+      try {
+        let messages = 0;
+        for (const lane of this.#lanes) messages += await lane.open();
+        this.#isOpen = true;
+        this.#openTrouble = '';
+        if (messages > 0) {
+          this.host.taken(messages);
+          this.info(`has ${messages.toLocaleString('en')} messages that an earlier run left`);
+        }
+        break;
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason !== this.#openTrouble) this.warn(`can't be opened: ${reason}`);
+        this.#openTrouble = reason;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+    for (const lane of this.#lanes) lane.hurry();
+    this.#setPace();
+    this.ready();
+  }
+
+  // What the rule's sink calls
+
+  get peer(): string | undefined {
+    return this.#inner.peer;
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#inner.open();
+    } finally {
+      this.#isTried = true;
+    }
+    this.#setPace();
+    this.isAway = false;
+    this.#pump();
+  }
+
+  write(chunk: SinkChunk): void {
+    const item = itemOf(chunk, performance.now());
+    if (item.ticket !== undefined) this.#tickets.push(item.ticket);
+    if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
+    this.#laneOfNew.add(item);
+    this.#pump();
+  }
+
+  get #laneOfNew(): Backlog {
+    if (this.#kept === this.#live) return this.#live;
+    const waits = this.settings.alterQueue?.priority === 1 && this.#kept.hasWaiting;
+    return waits || (this.isAway && this.#isTried) ? this.#kept : this.#live;
+  }
+
+  /** A source waits until what was written is safe. */
+  awaited(): void {
+    for (const lane of this.#lanes) lane.awaited();
+  }
+
+  /** Resolves when what was written is with the outside or on disk; rejects when that can't be. */
+  async flush(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#pace);
+    if (!this.isAway) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, lastMs);
+      });
+      await Promise.race([this.#inner.flush().catch(() => {}), late]);
+      clearTimeout(timer);
+    }
+    await this.#opened;
+    for (const lane of this.#lanes) await lane.keep();
+  }
+
+  /** Resolves when all messages are out. */
+  emptied(): Promise<void> {
+    if (this.#isOpen && this.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isStopping = true;
+    this.#isClosed = true;
+    clearInterval(this.#pace);
+    const { folder } = this.settings;
+    const done = this.#close().finally(() => {
+      if (closing.get(folder) === done) closing.delete(folder);
+    });
+    closing.set(folder, done);
+    await done;
+  }
+
+  async #close(): Promise<void> {
+    await this.#opened;
+    for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
+    await this.#inner.close();
+    for (const lane of this.#lanes) {
+      if (this.settings.isCleanedAtStop) await lane.remove();
+      else await lane.close();
+    }
+    await this.#leaveFolder();
+    for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  /** A cache that has nothing leaves nothing behind. */
+  async #leaveFolder(): Promise<void> {
+    const { folder } = this.settings;
+    try {
+      await rmdir(folder);
+      await rmdir(dirname(folder));
+    } catch {
+      // It is not empty, or was never made.
+    }
+  }
+
+  /** Messages that are not out. */
+  get length(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.length, 0);
+  }
+
+  get onDisk(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.onDisk, 0);
+  }
+
+  /** Messages that would be lost with the process. */
+  get unsafe(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.unsafe, 0);
+  }
+
+  /** What is wrong with it; empty when nothing is. */
+  get trouble(): string {
+    if (this.#openTrouble !== '') return `its cache can't be opened: ${this.#openTrouble}`;
+    const reason = this.#lanes.map(({ trouble }) => trouble).find((text) => text !== '');
+    return reason === undefined ? '' : `its cache ${reason}`;
+  }
+
+  // Handing over
+
+  /** Gives the connector as much as it may have. */
+  #pump(): void {
+    // A connector may pass on what it gets at once, in the middle of this.
+    if (this.#isPumping || this.isAway || this.#isStopping || !this.#isOpen) return;
+    this.#isPumping = true;
+    try {
+      for (let lane = this.#next(); lane !== undefined; lane = this.#next()) this.#hand(lane);
+    } finally {
+      this.#isPumping = false;
+    }
+    this.#setPace();
+  }
+
+  /** The lane whose messages go next; undefined when none may. */
+  #next(): Backlog | undefined {
+    if (!this.#hasRoom) return undefined;
+    const live = this.#live.peek();
+    if (this.#kept === this.#live) return live !== undefined && this.#maySend ? this.#live : undefined;
+    const kept = this.#maySend ? this.#kept.peek() : undefined;
+    if (kept === undefined) return live && this.#live;
+    switch (this.settings.alterQueue?.priority) {
+      case 1:
+        return this.#kept;
+      case -1: {
+        // Those that waited go only when nothing else does.
+        const isIdle = !this.#live.hasWaiting && this.#handed.every(({ lane }) => lane === this.#kept);
+        return live !== undefined ? this.#live : isIdle ? this.#kept : undefined;
+      }
+      default:
+        return live === undefined || this.#last === this.#live ? this.#kept : this.#live;
+    }
+  }
+
+  get #hasRoom(): boolean {
+    const maxBytes = this.host.limitBytes / 2;
+    if (this.#isInRounds) return this.#roundMessages < windowMessages && this.#roundBytes < maxBytes;
+    return this.#handedMessages < windowMessages && this.#handedBytes < maxBytes;
+  }
+
+  #hand(lane: Backlog): void {
+    this.#last = lane;
+    const item = lane.take(this.#isPaced && lane === this.#kept ? this.#allowed : undefined);
+    if (this.#isPaced && lane === this.#kept) this.#allowed -= item.messages;
+    const { messages } = item;
+    const bytes = item.bytes.length;
+    if (messages > 0) {
+      this.#handed.push({ lane, left: messages, bytes });
+      this.#handedMessages += messages;
+      this.#handedBytes += bytes;
+      this.#roundMessages += messages;
+      this.#roundBytes += bytes;
+    }
+    this.#inner.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
+  }
+
+  #asResent(item: Item): Item {
+    const { destination } = this.settings.alterQueue ?? {};
+    const again = this.#member === undefined ? item : marked(item, this.#member);
+    return destination === undefined ? again : { ...again, values: { ...again.values, ...destination } };
+  }
+
+  /** So many messages of those handed over are out or lost. */
+  #leave(messages: number): void {
+    if (this.#isInRounds) {
+      this.#outOfRound += messages;
+      if (this.#outOfRound < this.#handedMessages) return;
+      this.#outOfRound = 0;
+    }
+    let left = this.#isInRounds ? this.#handedMessages : messages;
+    while (left > 0 && this.#handed.length > 0) {
+      const first = this.#handed[0]!;
+      const part = Math.min(left, first.left);
+      left -= part;
+      first.left -= part;
+      this.#handedMessages -= part;
+      if (first.left === 0) {
+        this.#handed.shift();
+        this.#handedBytes -= first.bytes;
+      }
+      first.lane.out(part);
+    }
+    if (this.#handed.length === 0) {
+      this.#roundMessages = 0;
+      this.#roundBytes = 0;
+    }
+    this.#pump();
+    this.#checkIdle();
+  }
+
+  #checkIdle(): void {
+    if (this.#onIdle.length === 0 || !this.#isOpen || this.length > 0) return;
+    for (const call of this.#onIdle.splice(0)) call();
+  }
+
+  // Pace
+
+  get #isPaced(): boolean {
+    return this.#allowed !== Number.POSITIVE_INFINITY;
+  }
+
+  get #maySend(): boolean {
+    return !this.#isPaced || this.#allowed >= 1;
+  }
+
+  /** Messages that waited go one by one with the interval between them; each new one sends one more, so that they get fewer. */
+  #setPace(): void {
+    const { resendIntervalMs } = this.settings;
+    if (resendIntervalMs === 0 || this.#isClosed) return;
+    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.onDiskOnly > 0);
+    if (isWaiting && !this.#isPaced) this.#allowed = 0;
+    if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
+    if (this.#isPaced && !this.isAway) {
+      this.#pace ??= setInterval(() => {
+        this.#allowed = Math.max(this.#allowed, 1);
+        this.#pump();
+      }, resendIntervalMs);
+    } else {
+      clearInterval(this.#pace);
+      this.#pace = undefined;
+    }
+  }
+
+  // What the lanes call
+
+  safe(): void {
+    for (let first = this.#tickets[0]; first?.parts === 0; first = this.#tickets[0]) {
+      this.#tickets.shift();
+      this.host.accepted(first.bytes, 0);
+    }
+  }
+
+  ready(): void {
+    this.#pump();
+    this.#checkIdle();
+  }
+
+  lost(messages: number, reason: string): void {
+    this.host.failed(0, messages, reason);
+  }
+
+  warn(line: string): void {
+    this.host.log.warn(`cache of ${this.host.label}: ${line}`);
+  }
+
+  info(line: string): void {
+    this.host.log.info(`cache of ${this.host.label}: ${line}`);
+  }
+
+  // What the connector calls
+
+  get ruleId(): string {
+    return this.host.ruleId;
+  }
+
+  get dynamic(): ReadonlySet<string> {
+    return this.host.dynamic;
+  }
+
+  get log(): Logger {
+    return this.host.log;
+  }
+
+  get paths(): AllowedPaths {
+    return this.host.paths;
+  }
+
+  get keepsUnsent(): boolean {
+    return true;
+  }
+
+  shared<T>(key: string, make: () => T): T {
+    return this.host.shared(key, make);
+  }
+
+  accepted(_bytes: number, messages: number): void {
+    this.host.accepted(0, messages);
+    this.#leave(messages);
+  }
+
+  failed(_bytes: number, messages: number, reason: string): void {
+    this.host.failed(0, messages, reason);
+    this.#leave(messages);
+  }
+
+  disconnected(reason: string): void {
+    this.isAway = true;
+    this.#setPace();
+    // What comes from now on waits for the next connection.
+    this.host.disconnected(reason, true);
+  }
+}

@@ -1,0 +1,373 @@
+/**
+ * Pages on disk, first in, first out. They stand in files of a few MiB, each named by the number of its first message; a file
+ * goes when all its messages are out. What a crash left half written at the end is cut off; a page that is damaged is passed
+ * over, and its messages are counted as lost.
+ */
+import { type FileHandle, open, readdir, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../../../base/errors.js';
+import { makeFolder } from '../../../base/folder.js';
+import { type Item, messagesOf, split } from './item.js';
+import { contentOf, encodePage, headAt, headBytes, nextPage } from './page.js';
+import { ReadMark } from './read-mark.js';
+
+export interface StoreOptions {
+  /** Each append is forced to the disk before it counts. */
+  readonly isSynced: boolean;
+  /** A file that is so long is followed by another one. */
+  readonly fileBytes?: number;
+}
+
+/** What is read next. */
+export interface Batch {
+  readonly items: readonly Item[];
+  /** Messages before them that can't be read any more. */
+  readonly lost: number;
+  /** Which page they were in, and why. */
+  readonly reason: string;
+}
+
+interface PageFile {
+  /** Number of its first message. */
+  readonly first: number;
+  readonly path: string;
+  /** As far as it was written; undefined: not known yet. */
+  size: number | undefined;
+  opening: Promise<FileHandle> | undefined;
+  /** Nothing more may be written to it. */
+  isEnded: boolean;
+}
+
+const defaultFileBytes = 4 * 1024 * 1024;
+const blockBytes = 256 * 1024;
+const ending = '.pages';
+const markName = 'read';
+
+export class PageStore {
+  /** Number behind the last message that was written. */
+  stored = 0;
+  /** Number of the next message to read. */
+  read = 0;
+  /** Number of the first message that is not out. */
+  freed = 0;
+  readonly #files: PageFile[] = [];
+  readonly #mark: ReadMark;
+  readonly #fileBytes: number;
+  /** Where the next page is looked for. */
+  #at: { file: PageFile; offset: number } | undefined;
+  #isAppending = false;
+  /** Files that are being removed. */
+  #removing: Promise<unknown> = Promise.resolve();
+  /** What was cut off at the end, a sentence; empty when nothing was. */
+  cutOff = '';
+
+  private constructor(
+    readonly folder: string,
+    readonly options: StoreOptions,
+  ) {
+    this.#mark = new ReadMark(join(folder, markName));
+    this.#fileBytes = options.fileBytes ?? defaultFileBytes;
+  }
+
+  /** Takes up what is in the folder, which need not be there. Rejects when it can't be read. */
+  static async open(folder: string, options: StoreOptions): Promise<PageStore> {
+    const store = new PageStore(folder, options);
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    for (const name of names.filter((one) => one.endsWith(ending)).sort()) {
+      const first = Number.parseInt(name, 16);
+      if (!Number.isSafeInteger(first)) continue;
+      store.#files.push({ first, path: join(folder, name), size: undefined, opening: undefined, isEnded: true });
+    }
+    await store.#recover(await store.#mark.read());
+    return store;
+  }
+
+  /** Messages that are not out. */
+  get length(): number {
+    return this.stored - this.freed;
+  }
+
+  /** Messages that were not read. */
+  get unread(): number {
+    return this.stored - this.read;
+  }
+
+  async #recover(out: number): Promise<void> {
+    const last = this.#files.at(-1);
+    if (last !== undefined) {
+      const bytes = await this.#content(last, 0, await this.#sizeOf(last));
+      let end = 0;
+      this.stored = last.first;
+      // A damaged page stays where others follow it: it is told of when its turn comes.
+      for (let at = 0; at >= 0 && at < bytes.length; at = nextPage(bytes, at + 1)) {
+        for (let head = headAt(bytes, at); head !== undefined; head = headAt(bytes, at)) {
+          const next = at + headBytes + head.length;
+          if (next > bytes.length || contentOf(head, bytes.subarray(at + headBytes, next), 0) === undefined) break;
+          this.stored = head.first + head.messages;
+          end = next;
+          at = next;
+        }
+      }
+      last.size = end;
+      last.isEnded = false;
+      if (end < bytes.length) {
+        this.cutOff = `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off`;
+        await this.#cut(last, end);
+      }
+    }
+    this.freed = Math.max(out, this.#files[0]?.first ?? 0);
+    // After a power failure the mark may know of more than the pages do.
+    if (this.stored < this.freed) {
+      this.stored = this.freed;
+      if (last !== undefined) last.isEnded = true;
+    }
+    this.read = this.freed;
+    this.#removeOut();
+  }
+
+  /** Writes pages, all of them or none; rejects with the reason. One call at a time. */
+  async append(pages: readonly (readonly Item[])[]): Promise<void> {
+    this.#isAppending = true;
+    try {
+      let number = this.stored;
+      const encoded = pages.map((items) => {
+        const messages = messagesOf(items);
+        number += messages;
+        return encodePage(items, number - messages, messages);
+      });
+      const file = await this.#fileToWrite();
+      const handle = await this.#open(file);
+      const at = file.size ?? 0;
+      const bytes = encoded.length === 1 ? encoded[0]! : Buffer.concat(encoded);
+      try {
+        await writeAll(handle, bytes, at);
+        if (this.options.isSynced) await handle.datasync();
+      } catch (error) {
+        await this.#cut(file, at);
+        throw error;
+      }
+      file.size = at + bytes.length;
+      this.stored = number;
+    } finally {
+      this.#isAppending = false;
+    }
+  }
+
+  /** Takes the next messages as read; undefined when there are none. One call at a time. */
+  async next(): Promise<Batch | undefined> {
+    const since = performance.now();
+    while (this.read < this.stored) {
+      const file = this.#files.findLast(({ first }) => first <= this.read) ?? this.#files[0];
+      if (file === undefined) return this.#lost(this.stored, 'its file is gone');
+      const following = this.#files[this.#files.indexOf(file) + 1];
+      const limit = following?.first ?? this.stored;
+      if (file.first > this.read) return this.#lost(file.first, `a file before ${file.path} is gone`);
+      if (this.#at?.file !== file) this.#at = { file, offset: 0 };
+      let batch: Batch | undefined;
+      try {
+        batch = await this.#readFrom(this.#at, limit, since);
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        batch = this.#lost(limit, reasonOf(error));
+      }
+      if (batch !== undefined) return batch;
+    }
+    return undefined;
+  }
+
+  async #readFrom(at: { file: PageFile; offset: number }, limit: number, since: number): Promise<Batch | undefined> {
+    const { file } = at;
+    const size = await this.#sizeOf(file);
+    let block = await this.#content(file, at.offset, Math.min(blockBytes, size - at.offset));
+    const items: Item[] = [];
+    let from = 0;
+    const isCut = (length: number) => from + length > block.length && at.offset + from + length <= size;
+    while (this.read < limit) {
+      if (isCut(headBytes)) {
+        if (from > 0) break;
+        return this.#damage(at, from, limit);
+      }
+      const head = headAt(block, from);
+      const length = headBytes + (head?.length ?? 0);
+      if (isCut(length)) {
+        if (from > 0) break;
+        block = await this.#content(file, at.offset, length);
+      }
+      const end = from + length;
+      const isWhole = head !== undefined && end <= block.length && head.first < limit;
+      const content = isWhole ? contentOf(head, block.subarray(from + headBytes, end), since) : undefined;
+      if (head === undefined || content === undefined || head.first > this.read) {
+        if (items.length > 0) break;
+        if (content !== undefined && head !== undefined) return this.#lost(head.first, `${file.path} lacks a page`);
+        return this.#damage(at, from, limit);
+      }
+      const until = head.first + head.messages;
+      if (until > this.read) items.push(...behind(content, this.read - head.first));
+      this.read = Math.max(this.read, until);
+      from = end;
+    }
+    at.offset += from;
+    return items.length === 0 ? undefined : { items, lost: 0, reason: '' };
+  }
+
+  /** Goes on behind a page that can't be read. */
+  async #damage(at: { file: PageFile; offset: number }, from: number, limit: number): Promise<Batch> {
+    const { file } = at;
+    const offset = at.offset + from;
+    const rest = await this.#content(file, offset, (await this.#sizeOf(file)) - offset);
+    let found = nextPage(rest, 1);
+    let head = found < 0 ? undefined : headAt(rest, found);
+    while (head !== undefined && head.first < this.read) {
+      found = nextPage(rest, found + 1);
+      head = found < 0 ? undefined : headAt(rest, found);
+    }
+    at.offset = found < 0 ? offset + rest.length : offset + found;
+    return this.#lost(Math.min(limit, head?.first ?? limit), `the page at ${offset} of ${file.path} is damaged`);
+  }
+
+  #lost(until: number, reason: string): Batch {
+    const lost = until - this.read;
+    this.read = until;
+    return { items: [], lost, reason };
+  }
+
+  /** The next so many messages need not be read. */
+  skip(messages: number): void {
+    this.read += messages;
+  }
+
+  /** So many messages more are out, the oldest ones. */
+  free(messages: number): void {
+    this.freed += messages;
+    this.#mark.set(this.freed);
+    this.#removeOut();
+  }
+
+  /** Removes files of which all is out. */
+  #removeOut(): void {
+    for (;;) {
+      const [file, next] = this.#files;
+      if (file === undefined || (next?.first ?? this.stored) > this.freed) return;
+      // The last one is written to.
+      if (next === undefined && (this.#isAppending || this.read < this.stored)) return;
+      this.#files.shift();
+      if (this.#at?.file === file) this.#at = undefined;
+      // A file that stays is passed over at the next start.
+      this.#removing = Promise.allSettled([this.#removing, closeFile(file), unlink(file.path)]);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#mark.close();
+    await this.#removing;
+    await Promise.all(this.#files.map(closeFile));
+    if (this.length === 0) await this.remove();
+  }
+
+  /** Removes all there is on disk. */
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #fileToWrite(): Promise<PageFile> {
+    const last = this.#files.at(-1);
+    if (last !== undefined && !last.isEnded && (last.size ?? 0) < this.#fileBytes) {
+      return last;
+    }
+    await makeFolder(this.folder);
+    const path = join(this.folder, `${this.stored.toString(16).padStart(14, '0')}${ending}`);
+    // What may be there already is what a broken write left.
+    const opening = open(path, 'w+');
+    await opening;
+    const same = this.#files.findIndex((one) => one.path === path);
+    if (same >= 0) {
+      void closeFile(this.#files[same]!);
+      this.#files.splice(same, 1);
+    }
+    const file: PageFile = { first: this.stored, path, size: 0, opening, isEnded: false };
+    this.#files.push(file);
+    if (this.options.isSynced) await syncFolder(this.folder);
+    return file;
+  }
+
+  /** Reading and writing may ask for it at the same time. */
+  async #open(file: PageFile): Promise<FileHandle> {
+    file.opening ??= open(file.path, 'r+').catch((error: unknown) => {
+      file.opening = undefined;
+      throw error;
+    });
+    return file.opening;
+  }
+
+  async #sizeOf(file: PageFile): Promise<number> {
+    file.size ??= (await (await this.#open(file)).stat()).size;
+    return file.size;
+  }
+
+  /** Cuts off what was not written as a whole; where that fails the file ends there. */
+  async #cut(file: PageFile, size: number): Promise<void> {
+    file.size = size;
+    try {
+      await (await this.#open(file)).truncate(size);
+    } catch {
+      file.isEnded = true;
+    }
+    // What a failed flush left in memory of the system is not to be trusted.
+    if (size > 0 && this.options.isSynced) file.isEnded = true;
+  }
+
+  async #content(file: PageFile, offset: number, length: number): Promise<Buffer> {
+    const handle = await this.#open(file);
+    const bytes = Buffer.allocUnsafe(Math.max(0, length));
+    let read = 0;
+    while (read < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, read, bytes.length - read, offset + read);
+      if (bytesRead === 0) return bytes.subarray(0, read);
+      read += bytesRead;
+    }
+    return bytes;
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done);
+    done += bytesWritten;
+  }
+}
+
+/** A new file is there after a power failure only when its folder was written. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The items without their first messages. */
+function behind(items: readonly Item[], messages: number): readonly Item[] {
+  if (messages <= 0) return items;
+  const left: Item[] = [];
+  let skipped = messages;
+  for (const item of items) {
+    if (skipped > 0 && skipped >= item.messages) skipped -= item.messages;
+    else if (skipped > 0) {
+      left.push(split(item, skipped)[1]);
+      skipped = 0;
+    } else left.push(item);
+  }
+  return left;
+}
+
+async function closeFile({ opening }: PageFile): Promise<void> {
+  await opening?.then((handle) => handle.close()).catch(() => {});
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException).code);
+}

@@ -1,0 +1,31 @@
+/** What only some sinks need: a cache, properties made of rows. It is loaded when the first rule has such a sink. */
+import { dynamicProps } from '../../connectors/index.js';
+import type { Sink, SinkContext } from '../../connectors/running.js';
+import type { CacheSettings, SinkSpec } from '../link/protocol.js';
+import type { CachedSink, CacheHost } from './cache/cached-sink.js';
+import type { Targets, TargetsOptions } from './targets.js';
+
+let Cache: typeof CachedSink | undefined;
+let Rendered: typeof Targets | undefined;
+
+/** Loads what these sinks need. */
+export async function loadSinkParts(sinks: readonly SinkSpec[]): Promise<void> {
+  if (Cache === undefined && sinks.some(({ cache }) => cache !== undefined)) {
+    Cache = (await import('./cache/cached-sink.js')).CachedSink;
+  }
+  if (Rendered === undefined && sinks.some(({ type, props }) => Object.keys(dynamicProps(type, props)).length > 0)) {
+    Rendered = (await import('./targets.js')).Targets;
+  }
+}
+
+/** A sink with a cache before it, which is to be loaded before. */
+export function cachedSink(settings: CacheSettings, host: CacheHost, make: (context: SinkContext) => Sink): CachedSink {
+  if (Cache === undefined) throw new Error('caches are not loaded');
+  return new Cache(settings, host, make);
+}
+
+/** Makes the values of properties that are templates; to be loaded before. */
+export function targetsOf(options: TargetsOptions): Targets {
+  if (Rendered === undefined) throw new Error('templates of properties are not loaded');
+  return new Rendered(options);
+}
