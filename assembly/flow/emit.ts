@@ -11,7 +11,7 @@ import { selectionPop, selectionPush } from './selection';
 import { identity, stageAcquire, stageRelease } from './stage';
 import { beginTimed, endTimed, isSampled } from './timing';
 import { CHOICE_ALWAYS, CHOICE_CHILDREN, CHOICE_MARKS, CHOICE_ORDER, N_CONDITION } from '../gen/flow-layouts';
-import { Tag, setAt, span } from '../mem/layout';
+import { Tag, offOf, setAt, span } from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 
 // @ts-ignore: decorator
@@ -275,4 +275,13 @@ export function sendFailed(node: usize, failure: u64): void {
   if (!beginFailed(node, failure)) return;
   emit(node);
   endFailed();
+}
+
+/**
+ * Takes begin and end of a message for a node whose rows leave the messages that they came in; true for these. A message that failed
+ * goes on as a row that did.
+ */
+export function leavesMessage(node: usize, signal: u32, value: u64): bool {
+  if (signal == Signal.END && offOf(value)) sendFailed(node, value);
+  return signal == Signal.BEGIN || signal == Signal.END;
 }

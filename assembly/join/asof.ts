@@ -7,7 +7,7 @@
 // Values are not copied: those of the row itself go on as they stand in the batch, those of its partner refer to the slots in
 // which they are kept; what the batch brings is made the slots' own when it was handed on.
 import * as ctx from '../flow/context';
-import { emit, signalBelow } from '../flow/emit';
+import { emit, leavesMessage, signalBelow } from '../flow/emit';
 import {
   N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, setTimesColumn,
 } from '../flow/node';
@@ -101,6 +101,7 @@ function asofTick(node: usize): void {
 }
 
 function asofSignal(node: usize, signal: u32, value: u64): void {
+  if (leavesMessage(node, signal, value)) return;
   if (signal == Signal.WATERMARK && !isExhausted(node)) {
     const ms = reinterpret<f64>(value);
     const state = <usize>load<u32>(node, N_STATE);

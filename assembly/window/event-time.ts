@@ -11,7 +11,7 @@
 //
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
 import * as ctx from '../flow/context';
-import { beginFailed, endFailed, give, signalBelow } from '../flow/emit';
+import { beginFailed, endFailed, give, leavesMessage, signalBelow } from '../flow/emit';
 import {
   N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, noteLoss,
   setCurrent, setTimesColumn,
@@ -73,8 +73,10 @@ export function eventTimeOperator(operator: Operator): void {
  * told by the watermarks of its inputs.
  */
 function eventTimeSignal(node: usize, signal: u32, value: u64): void {
+  const told = isTold(<usize>load<u32>(node, N_SPEC));
+  if (told && leavesMessage(node, signal, value)) return;
   if (signal != Signal.WATERMARK) signalBelow(node, signal, value);
-  else if (isTold(<usize>load<u32>(node, N_SPEC))) follow(node, reinterpret<f64>(value));
+  else if (told) follow(node, reinterpret<f64>(value));
 }
 
 // @ts-ignore: decorator

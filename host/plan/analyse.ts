@@ -6,10 +6,10 @@ import { withAnalytics } from './analytic.js';
 import { checkAsof, isAsof } from './asof-join.js';
 import { Binder } from './bind.js';
 import { withRanges } from './dedup.js';
-import { checkColumns, DerivedTable, type Result, UnionTable } from './derived.js';
-import { notSupported } from './errors.js';
+import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
-import { definitionOf, inRowOrder, SourceNumbers, sourcesOf, streamsOf } from './join.js';
+import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
+import { checkEventTimes, checkJoined, definitionOf, inRowOrder, SourceNumbers } from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
 import { timesOf } from './result-times.js';
@@ -18,7 +18,7 @@ import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
 import { type Relation, Source } from './source.js';
 import { timeOfHits } from './specials.js';
-import { distinctRows, type Input, makesGroups, resultClause, Statement } from './statement.js';
+import { distinctRows, makesGroups, resultClause, Statement } from './statement.js';
 import type { Value, Values } from './value.js';
 import { checkWindow } from './windows.js';
 
@@ -41,19 +41,14 @@ export function analyse(query: Query, rule: RuleDefinition, catalog: Catalog, va
   return { sources: analyser.sources, roots: results.map(({ root }) => root), remarks: analyser.remarks };
 }
 
-/** A SELECT that is planned. */
-interface Selected extends Result {
-  readonly root: Project;
-  readonly isOfMessages: boolean;
-}
-
 /** Plans the SELECTs of one statement, the inner ones first. */
 class Analyser {
   readonly sources: Source[] = [];
   readonly tables: DerivedTable[] = [];
   readonly remarks: string[] = [];
-  /** Derived tables so far, unions included. */
-  #derived = 0;
+  /** Derived tables so far have the numbers down to here. */
+  #numbered = 0;
+  readonly #derived = new Map<Relation, Derived>();
 
   constructor(
     private readonly rule: RuleDefinition,
@@ -74,7 +69,7 @@ class Analyser {
     const { isEventTime } = rule.options;
     const { from, joins } = select;
     const relations = this.#relations(select);
-    const input = this.#inputOf(relations, select);
+    const input = inputOf(relations, this.#derived, isEventTime, select.window !== null);
     checkWindow(select, rule, input.isOfMessages);
     const isGrouped = makesGroups(select);
     const scope = new Scope(relations, inRowOrder(joins, relations), values, select);
@@ -93,8 +88,7 @@ class Analyser {
       isGrouped,
     });
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
-    const sources = relations.filter((one) => one instanceof Source);
-    const statement = new Statement(select, sources, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
+    const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);
     const found = statement.qualified(statement.rows(input));
     const isOfMessages = input.isOfMessages || select.window !== null;
     const distinct = select.distinct ? distinctRows(found, row, expand !== null, isOfMessages, from, values) : found;
@@ -115,81 +109,37 @@ class Analyser {
   #relations(select: Select): Relation[] {
     const { from, joins } = select;
     const { rule, catalog, values } = this;
-    const isDerived = [from, ...joins.map(({ table }) => table)].find(({ query }) => query !== null);
-    if (isDerived === undefined) {
-      const sources = sourcesOf(select, rule.options, catalog, values, this.numbers);
-      checkLookups(from, joins, sources);
-      if (joins.some(isAsof)) checkAsof(joins, sources);
-      this.sources.push(...sources);
-      return sources;
-    }
-    if (from.query === null || joins.length > 0) {
-      throw notSupported(`the derived table ${isDerived.name} in a join`, isDerived.span);
-    }
-    const results = this.results(from.query);
-    const tables = results.map((result) => new DerivedTable(--this.#derived, from.name, result, values));
-    this.tables.push(...tables);
-    this.#inner.set(from, results);
-    const [only] = tables;
-    return only !== undefined && tables.length === 1
-      ? [only]
-      : [new UnionTable(--this.#derived, from.name, tables, values)];
+    const tables = [from, ...joins.map(({ table }) => table)];
+    const definitions = tables.map((table) => (table.query === null ? definitionOf(table, catalog) : null));
+    checkJoined(select, definitions, rule.options);
+    const relations = tables.map((table, i): Relation => {
+      const definition = definitions[i];
+      if (definition == null) return this.#derivedBy(table, joins.length > 0);
+      const source = new Source(this.numbers.next(definition), definition, table, values);
+      this.sources.push(source);
+      return source;
+    });
+    if (rule.options.isEventTime) checkEventTimes(relations);
+    checkLookups(from, joins, relations);
+    if (joins.some(isAsof)) checkAsof(joins, relations);
+    return relations;
+  }
+
+  /** The rows of the SELECTs in parentheses. */
+  #derivedBy({ name, query }: TableRef, isJoined: boolean): Relation {
+    const { values } = this;
+    if (query === null) throw new Error(`${name} is no derived table`);
+    const next = () => --this.#numbered;
+    const found = derivedTable(name, this.results(query), next, values);
+    const derived = isJoined ? asOneTable(found, this.rule.options.isEventTime, next, values) : found;
+    this.tables.push(...derived.tables);
+    this.#derived.set(derived.relation, derived);
+    return derived.relation;
   }
 
   #constantOf(value: Value): number | null {
     return constantNumber(value, this.values, this.fold);
   }
-
-  /** Results of derived tables, by where they stand. */
-  readonly #inner = new Map<TableRef, Selected[]>();
-
-  #inputOf(relations: readonly Relation[], { from, window }: Select): Input {
-    const { isEventTime } = this.rule.options;
-    const inner = this.#inner.get(from);
-    const [relation] = relations;
-    if (inner === undefined || relation === undefined) {
-      const streams = streamsOf(relations.filter((one) => one instanceof Source));
-      return { ...inputOf(streams, isEventTime), isOfMessages: false };
-    }
-    const isOfMessages = inner.some((one) => one.isOfMessages);
-    const derive = (table: DerivedTable, { root: { input } }: Selected): Logical => ({
-      kind: 'derive',
-      input,
-      table,
-      columns: table.columns,
-    });
-    if (relation instanceof DerivedTable) {
-      const timestamp = isEventTime && window !== null ? relation.rowTime() : null;
-      return { root: derive(relation, inner[0]!), timestamp, isOfMessages };
-    }
-    if (!(relation instanceof UnionTable)) throw new Error('a derived table is of one of two kinds');
-    const { branches } = relation;
-    // Windows need the rows of all in one order; without one they go on as they come.
-    const isOrdered = isEventTime && window !== null;
-    const root: Logical = {
-      kind: 'merge',
-      sources: [...branches],
-      inputs: branches.map((table, i) => derive(table, inner[i]!)),
-      timestamps: isOrdered ? branches.map((table) => table.rowTime()) : [],
-    };
-    return {
-      root: isOrdered ? { kind: 'watermark', input: root, timestamp: null, isOrdered } : root,
-      timestamp: null,
-      isOfMessages,
-    };
-  }
-}
-
-function inputOf(streams: Source[], isEventTime: boolean): Omit<Input, 'isOfMessages'> {
-  const timestamps = isEventTime ? streams.map((one) => one.time()) : [];
-  const [source, other] = streams;
-  if (source === undefined) throw new Error('a statement without a stream');
-  const isMerged = other !== undefined;
-  const timestamp = isMerged ? null : (timestamps[0] ?? null);
-  const root: Logical = isMerged
-    ? { kind: 'merge', sources: streams, inputs: streams.map(leafOf), timestamps }
-    : leafOf(source);
-  return { root: isEventTime ? { kind: 'watermark', input: root, timestamp } : root, timestamp };
 }
 
 /** Output columns in the order of the SELECT; columns that `*` brings without a schema, and members of objects, are not known. */
@@ -197,8 +147,4 @@ export function outputFieldsOf(row: OutputRow): string[] {
   const names = row.entries.map(({ name }) => name);
   const made = row.set?.name ?? null;
   return made === null ? names : [...names, made];
-}
-
-function leafOf(source: Source): Logical {
-  return { kind: 'source', source };
 }

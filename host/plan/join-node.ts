@@ -2,7 +2,7 @@
 import type { JoinStep, NodePlan, Operand } from '../../kernels/ir.js';
 import { col, NONE } from '../../kernels/ir.js';
 import { equalities, streamsOf, tablesOf } from './join.js';
-import { chainOf, type Logical } from './logical.js';
+import { type Logical, levelOf } from './logical.js';
 import { type Path, ProgramBuilder } from './program.js';
 import type { ColumnValue, Value } from './value.js';
 
@@ -34,7 +34,7 @@ export function joinNode(
 ): JoinNode {
   const { sources, steps } = node;
   const tables = tablesOf(sources);
-  const [bottom] = chainOf(node);
+  const [bottom] = levelOf(node);
   const order = [...(bottom?.kind === 'merge' ? bottom.sources : streamsOf(sources)), ...tables];
   const branchOf = (source: number): number => order.findIndex(({ index }) => index === source);
   const [from] = sources;

@@ -36,31 +36,32 @@ function isAsked({ options: { tableKind, type } }: StreamDefinition): boolean {
   return tableKind === 'lookup' && !isKeptTable(type);
 }
 
-/** The sources of a SELECT, FROM first, numbered by `numbers`. Throws a `plan` error for unknown streams and for joins that cannot be. */
-export function sourcesOf(
-  select: Select,
-  options: RuleOptions,
-  catalog: Catalog,
-  values: Values,
-  numbers: SourceNumbers,
-): Source[] {
-  const tables = [select.from, ...select.joins.map(({ table }) => table)];
-  const definitions = tables.map((table) => definitionOf(table, catalog));
-  const streams = definitions.filter(({ kind }) => kind === 'stream');
+/**
+ * Throws a `plan` error for joins that cannot be.
+ * @param definitions of what FROM and the joins name, null for derived tables
+ */
+export function checkJoined(
+  { from, joins, window }: Select,
+  definitions: readonly (StreamDefinition | null)[],
+  { isEventTime }: RuleOptions,
+): void {
+  const streams = definitions.filter((definition) => definition === null || definition.kind === 'stream');
   if (streams.length === 0) {
-    throw refuse(`${select.from.name} is a table: a rule needs a stream, to which tables are joined`, select.from.span);
+    throw refuse(`${from.name} is a table: a rule needs a stream, to which tables are joined`, from.span);
   }
-  checkNames(tables);
-  const scanned = definitions.some(({ options }) => options.tableKind === 'scan');
+  checkNames([from, ...joins.map(({ table }) => table)]);
+  const scanned = definitions.some((definition) => definition?.options.tableKind === 'scan');
   // In event time two streams can be joined by the time between their rows.
-  const mayBeInterval = options.isEventTime && streams.length === 2;
-  const isTimed = select.joins.some(({ asof }) => asof !== undefined);
-  if (select.window === null && streams.length > 1 && !scanned && !mayBeInterval && !isTimed) {
-    throw refuse('a join of streams needs a window in GROUP BY', select.joins[0]?.table.span);
+  const mayBeInterval = isEventTime && streams.length === 2;
+  const isTimed = joins.some(({ asof }) => asof !== undefined);
+  if (window === null && streams.length > 1 && !scanned && !mayBeInterval && !isTimed) {
+    throw refuse('a join of streams needs a window in GROUP BY', joins[0]?.table.span);
   }
-  const sources = tables.map((table, i) => new Source(numbers.next(definitions[i]!), definitions[i]!, table, values));
-  if (options.isEventTime) for (const source of streamsOf(sources)) checkEventTime(source);
-  return sources;
+}
+
+/** Throws a `plan` error for streams without event time. */
+export function checkEventTimes(relations: readonly Relation[]): void {
+  for (const source of streamsOf(relations)) if (source instanceof Source) checkEventTime(source);
 }
 
 /** Those whose rows make messages, in their order. */

@@ -9,13 +9,13 @@ import { refuse } from './errors.js';
 import { conjuncts } from './joined-row.js';
 import type { Logical, LookupKey } from './logical.js';
 import { Path, ProgramBuilder } from './program.js';
-import type { Source } from './source.js';
+import type { Relation, Source } from './source.js';
 import { type ColumnValue, childrenOf, sourcesIn, type Value, type Values } from './value.js';
 
 export type Lookup = Omit<Extract<Logical, { kind: 'lookup' }>, 'input'>;
 
 /** What FROM and the joins with lookup tables must be like; throws `plan` errors. */
-export function checkLookups(from: TableRef, joins: readonly Join[], sources: readonly Source[]): void {
+export function checkLookups(from: TableRef, joins: readonly Join[], sources: readonly Relation[]): void {
   if (sources[0]?.isLookup === true) {
     throw refuse(`${from.name} is a lookup table: FROM needs a stream, to which it is joined`, from.span);
   }

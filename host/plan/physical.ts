@@ -10,12 +10,12 @@ import { filterNode } from './filter-node.js';
 import { readBy } from './join.js';
 import { joinNode, mergeBranch, mergeTime, portNode } from './join-node.js';
 import {
-  chainOf,
   hasWatermark,
   inputsOf,
   isOfMerge,
   isOfMessages,
   type Logical,
+  levelOf,
   operatorsOf,
   type Root,
   valuesOf,
@@ -328,17 +328,20 @@ class Lowering {
   /** The window below a join: keeps the number of the branch, if there are several, and all columns, then start, end and trigger. */
   private addCollectingWindow(node: Extract<Logical, { kind: 'window' }>): void {
     const { values } = this;
-    const [bottom] = chainOf(node);
+    const [bottom] = levelOf(node);
     const isMerged = bottom?.kind === 'merge';
     const above = this.readers.valuesAbove(node);
-    const columns = this.path.columnValues.filter((value) => value !== null);
-    const computed = bottom?.kind === 'source' ? this.computedFor(bottom.source, above) : [];
+    // The columns of a derived table may stand in registers.
+    const below = bottom?.kind === 'derive' ? [...bottom.columns.keys()] : this.path.columnValues;
+    const columns = below.filter((value) => value !== null);
+    const only = bottom?.kind === 'source' ? bottom.source : bottom?.kind === 'derive' ? bottom.table : null;
+    const computed = only === null ? [] : this.computedFor(only, above);
     const ofStreams = isMerged ? this.ownedByStreams(above) : new Map<Value, Value>();
     const kept = [...columns, ...computed, ...ofStreams.keys()];
     const operands = [...columns, ...computed, ...ofStreams.values()].map((value) => this.operandOf(value));
     const builder = new ProgramBuilder(this.path);
     const window = windowPlan(node.window, (value) => builder.operand(value));
-    const isEventTime = hasWatermark(node);
+    const isEventTime = node.window.kind !== 'message' && hasWatermark(node);
     const numbers = isMerged ? [null] : [];
     const time = !isEventTime ? null : isMerged ? col(mergeTime) : this.timeOperand(node.timestamp);
     const keep = [...numbers.map(() => col(mergeBranch)), ...operands];

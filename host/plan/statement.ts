@@ -49,7 +49,8 @@ export class Statement {
   /** The rows of the result: joined, filtered and grouped. */
   rows(from: Input): Logical {
     const { select, binder } = this;
-    if (select.where !== null && select.window !== null && this.sources.length === 1) {
+    const isOfStream = this.sources.length === 1 && this.sources[0] instanceof Source;
+    if (select.where !== null && select.window !== null && isOfStream) {
       if (some(select.where, isAggregateCall)) return this.#comparedWithAll(from, select.where, select.window);
     }
     const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
@@ -108,15 +109,17 @@ export class Statement {
   }
 
   /** The window gathers rows of all streams, the join pairs them; pairs are grouped message by message. */
-  #joined({ root, timestamp }: Input, where: Value | null): Logical {
+  #joined({ root, timestamp, isOfMessages }: Input, where: Value | null): Logical {
     const { select, binder, values, sources } = this;
     const single = (condition: Expr, name: string) =>
       binder.bind(condition, { name, place: 'single', hasAggregates: false, hasAnalytics: true });
     const filter = select.window?.filter ?? null;
+    // Without a window of their own rows of messages are joined message by message.
+    const ofBelow = isOfMessages && select.window === null;
     const gathered: Logical = {
       kind: 'window',
       input: filtered(root, filter === null ? null : single(filter, 'FILTER'), 'filter'),
-      window: specOf(select.window, values, single),
+      window: ofBelow ? { kind: 'message', ...noTime(values) } : specOf(select.window, values, single),
       timestamp,
       where: null,
       keys: [],
@@ -129,7 +132,7 @@ export class Statement {
     const isAlone = joins.length === 0;
     const others = sources.filter(({ isLookup }) => !isLookup);
     const steps = bindJoins(joins, others, binder, onClause);
-    const isRowByRow = isAlone && this.#isRowByRow(lookups);
+    const isRowByRow = isAlone && !ofBelow && this.#isRowByRow(lookups);
     const rows: Logical = isAlone
       ? isRowByRow
         ? root
@@ -137,7 +140,7 @@ export class Statement {
       : { kind: 'join', input: gathered, sources: others, steps };
     const looked = lookups.reduce((input: Logical, lookup) => ({ ...lookup, input }), rows);
     const pairs = filtered(looked, where, 'where');
-    return isRowByRow ? pairs : this.#ofMessages(pairs);
+    return isRowByRow ? pairs : this.#ofMessages(pairs, ofBelow ? noTime(values) : undefined);
   }
 
   /** The input with the partners that rows have by ASOF JOIN: one row for each of the first stream at most. */
@@ -236,11 +239,11 @@ export class Statement {
   }
 
   /** Rows of messages, with GROUP BY and HAVING. */
-  #ofMessages(rows: Logical): Logical {
+  #ofMessages(rows: Logical, times = windowTimes(this.values)): Logical {
     const keys = this.#groupKeys();
     const shown = this.#shown();
     if (!this.isGrouped && shown.length === 0) return this.#having(rows, keys);
-    const messages = messageGroups(rows, keys, this.values);
+    const messages = messageGroups(rows, keys, this.values, times);
     return this.#having(this.isGrouped ? messages : { ...messages, isGrouped: false, shown }, keys);
   }
 

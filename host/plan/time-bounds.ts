@@ -79,5 +79,6 @@ export function offsetOf(value: Value, ofTime: (value: Value) => number | null, 
 
 /** What users call the time of its rows. */
 export function timeName(relation: Relation): string {
-  return `${relation.ownName}.${relation.timeColumn ?? 'its time'}`;
+  const { ownName, timeColumn } = relation;
+  return timeColumn === null ? `the time of ${ownName}` : `${ownName}.${timeColumn}`;
 }

@@ -1,6 +1,6 @@
 /** The nodes of joins by time (as-of, interval): what rows are of themselves and what their partners bring. */
 import { col, type NodePlan, type Operand } from '../../kernels/ir.js';
-import { chainOf, hasWatermark, type Logical } from './logical.js';
+import { hasWatermark, type Logical, levelOf } from './logical.js';
 import { type Path, ProgramBuilder } from './program.js';
 import type { Value, Values } from './value.js';
 
@@ -109,7 +109,7 @@ function keysOf({ keys }: TimedJoin, builder: ProgramBuilder): { left: Operand; 
 
 /** The branch of a source in the merge by which the rows come. */
 function branchOf(node: TimedJoin, source: number): number {
-  const [bottom] = chainOf(node);
+  const [bottom] = levelOf(node);
   if (bottom?.kind !== 'merge') throw new Error('a join by time of rows that come by no merge');
   return bottom.sources.findIndex(({ index }) => index === source);
 }

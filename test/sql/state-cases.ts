@@ -312,7 +312,51 @@ const looked = fc
       `${more ? `${type} JOIN w ON v.b = w.b` : ''} ${window === null ? '' : `GROUP BY ${plain(window)}`}`,
   }));
 
-const statements: fc.Arbitrary<{ names: string[]; sql: string; mostRows?: number }> = fc.oneof(
+/** Windows whose results have the columns that the conditions of windows name. */
+const inner = windows.map(
+  (window) =>
+    'SELECT k, b, x AS n, y AS a FROM ' +
+    `(SELECT k, b, count(*) AS x, max(a) AS y FROM s GROUP BY k, b, ${window}) AS w`,
+);
+const union = 'SELECT k, b, n, a FROM s UNION ALL SELECT k, b, n + 1 AS n, a FROM r WHERE n > 1';
+
+const derived = fc
+  .record({ from: fc.oneof(inner, fc.constant(union)), window: windows, isGrouped: fc.boolean() })
+  .map(({ from, window, isGrouped }) => ({
+    names: from === union ? ['s', 'r'] : ['s'],
+    sql: isGrouped
+      ? `SELECT b, sum(n) AS x0, count(*) AS x1, last_value(a, true) AS x2 FROM (${from}) AS d GROUP BY b, ${window}`
+      : `SELECT k, b, n, a FROM (${from}) AS d GROUP BY ${window}`,
+  }));
+
+const derivedJoins = fc
+  .record({ from: fc.oneof(inner, fc.constant(union)), type: types, window: windows, isAsof: fc.boolean() })
+  .map(({ from, type, window, isAsof }) => {
+    const columns = 'SELECT d.b AS b, d.n AS n, q.a AS a, q.k AS k';
+    const joined = `FROM (${from}) AS d ${isAsof ? 'ASOF LEFT' : type} JOIN s AS q ON d.k = q.k`;
+    const grouping = isAsof ? '' : `GROUP BY ${plain(window).replace('s.a', 'd.a').replace('r.a', 'q.a')}`;
+    return { names: from === union ? ['s', 'r'] : ['s'], sql: `${columns} ${joined} ${grouping}` };
+  });
+
+const within = fc
+  .record({
+    type: types,
+    before: fc.integer({ min: -500, max: 4000 }),
+    after: fc.integer({ min: 500, max: 4000 }),
+    and: fc.constantFrom('', 'AND r.n > 2'),
+    isDerived: fc.boolean(),
+  })
+  .map(({ type, before, after, and, isDerived }) => ({
+    names: ['s', 'r'],
+    isTimed: true,
+    sql: isDerived
+      ? 'SELECT d.n AS n, r.b AS b FROM (SELECT k, count(*) AS n, window_end() AS e FROM s GROUP BY k, TUMBLINGWINDOW(ss, 2)) AS d ' +
+        `${type} JOIN r ON d.k = r.k AND r.ts BETWEEN d.e - ${before} AND d.e + ${after} ${and}`
+      : 'SELECT s.a AS sa, s.b AS sb, r.a AS ra, r.o AS o, event_time() AS t FROM s ' +
+        `${type} JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts - ${before} AND s.ts + ${after} ${and}`,
+  }));
+
+const statements: fc.Arbitrary<{ names: string[]; sql: string; mostRows?: number; isTimed?: boolean }> = fc.oneof(
   { weight: 3, arbitrary: longGrouped },
   { weight: 6, arbitrary: grouped },
   { weight: 4, arbitrary: plainRows },
@@ -322,6 +366,9 @@ const statements: fc.Arbitrary<{ names: string[]; sql: string; mostRows?: number
   { weight: 3, arbitrary: joined },
   { weight: 3, arbitrary: tabled },
   { weight: 3, arbitrary: looked },
+  { weight: 3, arbitrary: derived },
+  { weight: 3, arbitrary: derivedJoins },
+  { weight: 3, arbitrary: within },
 );
 
 const props = fc.oneof(
@@ -344,7 +391,7 @@ export const stateCases: fc.Arbitrary<StateCase> = fc
     late: fc.constantFrom(0, 1000, 3000),
     retain: fc.constantFrom(2, 50),
   })
-  .chain(({ statement: { names, sql, mostRows = 8 }, isEventTime, late, retain }) =>
+  .chain(({ statement: { names, sql, mostRows = 8, isTimed = false }, isEventTime, late, retain }) =>
     fc.record({
       statements: fc.constant(
         names.map((name) =>
@@ -359,7 +406,7 @@ export const stateCases: fc.Arbitrary<StateCase> = fc
       wishes: props.map((given) => ({
         // Windows of counts know no event time.
         options: {
-          isEventTime: isEventTime && !sql.includes('COUNTWINDOW'),
+          isEventTime: isTimed || (isEventTime && !sql.includes('COUNTWINDOW')),
           lateToleranceMs: late,
           maxFutureSkewMs: 0,
         },
