@@ -7,7 +7,7 @@ import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
 import { chainOf, type JoinSpec, type Logical } from './logical.js';
 import { type Relation, Source } from './source.js';
-import { type ColumnValue, sourcesIn, type Value, type Values } from './value.js';
+import { type ColumnValue, sourcesIn, type Value } from './value.js';
 
 const types: Record<JoinKind, JoinSpec['type']> = {
   INNER: 'inner',
