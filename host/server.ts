@@ -46,6 +46,7 @@ import { RuleTagService } from './services/rule-tags.js';
 import { RuleTestService } from './services/rule-tests.js';
 import { RuleService } from './services/rules.js';
 import { ScanTableService } from './services/scan-tables.js';
+import { scriptLimitsOf } from './services/scripts.js';
 import { SourceService } from './services/sources.js';
 import { createStoredServices, sweepStored } from './services/stored.js';
 import { SystemService } from './services/system.js';
@@ -154,6 +155,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
     brought: (name) => functions.find(name),
+    scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,
     sinkCaches: { folder: join(folders.data, sinkCacheFolder), defaults: config.sink },
   };

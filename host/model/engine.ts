@@ -6,7 +6,7 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Parsed } from '../base/field.js';
 import type { SecretSources } from '../base/secret-ref.js';
 import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
-import type { FindBrought, UserFunction } from '../plugins/define.js';
+import type { FindBrought, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow } from './figures.js';
 import type { TraceStrategy, Traces } from './traces.js';
@@ -139,6 +139,8 @@ export interface Catalog {
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
   /** What users brought under the name of a function. */
   readonly brought?: FindBrought;
+  /** What scripts in graphs may take; without it they cannot run. */
+  readonly scriptLimits?: ScriptLimits;
   /** What connectors may reach; any file without it. */
   readonly access?: Access;
   /** Caches of sinks: where their files are, and what holds for all of them; without it there are none. */

@@ -54,6 +54,11 @@ export function withAnalytics(root: Project): Project {
   return input === undefined ? root : { ...root, input };
 }
 
+/** The rows at a node of a graph with what its functions that look back give, of which these values are made. */
+export function withAnalyticsAt(input: Logical, name: string, values: readonly Value[]): Logical {
+  return above(input, analyticsIn(values), ({ node }) => node === name, [name]);
+}
+
 /** Values that are asked for before it is known which rows the result is made of. */
 function beforeResult(nodes: readonly Logical[]): Value[] {
   const isLate = (node: Logical): boolean => node.kind === 'project' || isAfterNumbers(node);
@@ -89,11 +94,16 @@ function ownPlace(value: AnalyticValue, lookedUp: ReadonlySet<number>, early: Re
  * Operators above the node for the functions that belong there, in their order: a row in which one fails is not seen by those
  * behind it. A function of another's result needs a further operator.
  */
-function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: AnalyticValue) => boolean): Logical {
+function above(
+  node: Logical,
+  found: readonly AnalyticValue[],
+  isHere: (value: AnalyticValue) => boolean,
+  labels: readonly string[] = [],
+): Logical {
   let result = node;
   let values: AnalyticValue[] = [];
   const flush = (): void => {
-    if (values.length > 0) result = { kind: 'analytic', input: result, values };
+    if (values.length > 0) result = { kind: 'analytic', input: result, values, labels };
     values = [];
   };
   let order = '';
@@ -105,7 +115,7 @@ function above(node: Logical, found: readonly AnalyticValue[], isHere: (value: A
     const isOrdered = keyOf(value.order) === order;
     if (!isOrdered || values.some((one) => inner.includes(one))) flush();
     // Rows are numbered in one order at a time.
-    if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order] };
+    if (!isOrdered && value.order.length > 0) result = { kind: 'sort', input: result, keys: [...value.order], labels };
     order = keyOf(value.order);
     values.push(value);
   }

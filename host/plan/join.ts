@@ -32,7 +32,8 @@ export class SourceNumbers {
   }
 }
 
-function isAsked({ options: { tableKind, type } }: StreamDefinition): boolean {
+/** A lookup table that is asked for rows: none come from it. */
+export function isAsked({ options: { tableKind, type } }: StreamDefinition): boolean {
   return tableKind === 'lookup' && !isKeptTable(type);
 }
 

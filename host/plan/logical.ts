@@ -33,7 +33,7 @@ export interface OutputRow {
   entries: OutputEntry[];
   /**
    * `*` over streams without schema: all members of `row` but these and those that entries replace. `sources`: whose members
-   * the row has, in the order in which they are searched for a name.
+   * the row has, in the order in which they are searched for a name; none: the names are members of the row alone.
    */
   star: { sources: Relation[]; row: Value; except: string[] } | null;
   /**

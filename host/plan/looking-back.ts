@@ -23,6 +23,8 @@ interface Context {
  */
 export function lookingBack({ fn, args, size, partition, when, order, isOfResult }: Call, context: Context): Value {
   const { scope, values, place, name, span } = context;
+  // At a place of a graph the rows that are there are seen.
+  if (scope.node !== '') return values.analytic(fn, args, size, partition, when, order, false, scope.node);
   const isLate = isOfResult && scope.sources.length === 1;
   const plain = values.analytic(fn, args, size, partition, when, order, isLate);
   if (scope.sources.length === 1 || plain.isAfterWindow || fn === 'rowNumber') return plain;

@@ -162,6 +162,7 @@ export function pick(name: string, row: OutputRow, values: Values): Value {
   const entry = row.entries.find((one) => one.name === name);
   if (entry !== undefined) return entry.value;
   if (row.star === null || row.star.except.includes(name)) return values.null();
+  if (row.star.sources.length === 0) return values.op('nested.member', [row.star.row, values.text(name)]);
   return joinedColumn(values, row.star.sources, name);
 }
 

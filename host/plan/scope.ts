@@ -27,6 +27,8 @@ export class Scope {
     readonly order: readonly Relation[],
     readonly values: Values,
     select: Pick<Select, 'items'>,
+    /** Of a graph, whose rows are seen as they come to it; empty in statements. */
+    readonly node = '',
   ) {
     for (const item of select.items) {
       const { alias, expr } = item;

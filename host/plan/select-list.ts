@@ -111,14 +111,17 @@ function addChanged(
 ): void {
   const { prefix, ignoreNull, values } = binder.bindChanged(expr, clause);
   // Unlike in the list itself, what brings no name of its own has none but the prefix.
+  const { node } = scope;
+  const lookingBack = (fn: 'changedItem' | 'changedColumns', args: Value[]) =>
+    scope.values.analytic(fn, args, 0, [], null, [], false, node);
   for (const value of values) {
     if (value.kind === 'star') {
       const sources = starSources(value, scope);
-      const changed = (one: Value) => scope.values.analytic('changedItem', [ignoreNull, one]);
+      const changed = (one: Value) => lookingBack('changedItem', [ignoreNull, one]);
       const isDeclared = sources.every(({ declared }) => declared !== null);
       if (!isDeclared || value.replace.length > 0) {
         const members = binder.bindArgument(value, clause);
-        wild.changed.push(scope.values.analytic('changedColumns', [ignoreNull, members, scope.values.text(prefix)]));
+        wild.changed.push(lookingBack('changedColumns', [ignoreNull, members, scope.values.text(prefix)]));
         continue;
       }
       for (const [name, column] of scope.allColumns(sources)) {
@@ -127,7 +130,7 @@ function addChanged(
       }
       continue;
     }
-    const entry = scope.values.analytic('changedItem', [ignoreNull, binder.bind(value, clause)]);
+    const entry = lookingBack('changedItem', [ignoreNull, binder.bind(value, clause)]);
     add(changedEntry(prefix + (ownName(value) ?? ''), entry), row, named, expr);
   }
 }

@@ -60,6 +60,8 @@ export type AnalyticValue = Common & {
   readonly order: readonly SortKey[];
   /** It sees the rows of the result, unless something before them asks for it. */
   readonly isOfResult: boolean;
+  /** Node of a graph whose rows it sees; empty in statements. */
+  readonly node: string;
 };
 /**
  * How many rows, or messages, got past a clause before, or when the newest did. Those of a clause and those of what comes
@@ -161,10 +163,11 @@ export class Values {
     when: Value | null = null,
     order: readonly SortKey[] = [],
     isOfResult = false,
+    node = '',
   ): AnalyticValue {
     const ids = (some: readonly Value[]) => some.map(({ id }) => id).join();
     const orders = order.map(({ value, descending }) => `${value.id}${descending ? 'd' : ''}`).join();
-    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders}${isOfResult ? ';result' : ''})`;
+    const key = `l${fn}(${ids(args)};${size};${ids(partition)};${when?.id ?? '-'};${orders}${isOfResult ? ';result' : ''};${node})`;
     const children = [...args, ...partition, ...(when === null ? [] : [when]), ...order.map(({ value }) => value)];
     return this.intern(key, children, false, (common) => ({
       ...common,
@@ -176,6 +179,7 @@ export class Values {
       when,
       order,
       isOfResult,
+      node,
     }));
   }
 
@@ -241,10 +245,10 @@ export class Values {
       rebuilt = this.ranges(one(value.begin), one(value.end), one(value.now), value.expireMs);
     }
     if (value.kind === 'analytic') {
-      const { fn, args, size, partition, when, order, isOfResult } = value;
+      const { fn, args, size, partition, when, order, isOfResult, node } = value;
       const one = (child: Value) => this.rewrite(child, change, done);
       const keys = order.map((key) => ({ ...key, value: one(key.value) }));
-      rebuilt = this.analytic(fn, args.map(one), size, partition.map(one), inner(when), keys, isOfResult);
+      rebuilt = this.analytic(fn, args.map(one), size, partition.map(one), inner(when), keys, isOfResult, node);
     }
     const result = change(rebuilt);
     done.set(value, result);

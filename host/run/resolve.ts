@@ -12,6 +12,7 @@ import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
+import { withScripts } from './graph-scripts.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
@@ -207,7 +208,8 @@ function checkSink(part: { check(props: Props): void }, props: Props, redact: Re
 export function catalogFor(rule: RuleDefinition, catalog: Catalog): Catalog {
   const { graph, test } = rule;
   const own = graph === undefined ? undefined : streamsOf(graph);
-  const seen = own === undefined || own.size === 0 ? catalog : withStreams(own, catalog);
+  const scripted = graph === undefined ? catalog : withScripts(graph, catalog);
+  const seen = own === undefined || own.size === 0 ? scripted : withStreams(own, scripted);
   return test === undefined || Object.keys(test.mocks).length === 0 ? seen : withMocks(test.mocks, seen);
 }
 

@@ -1,10 +1,10 @@
 /** JavaScript functions: their texts, checked for form and kept. */
-import { Script } from 'node:vm';
 import type { Config } from '../base/config.js';
-import { HaumeaError, inContext, reasonOf } from '../base/errors.js';
+import { HaumeaError, inContext } from '../base/errors.js';
 import { checkId } from '../meta/ids.js';
 import type { RecordShape } from '../meta/records.js';
 import type { ScriptCode, ScriptLimits, UserFunction } from '../plugins/define.js';
+import { scriptFault } from '../plugins/javascript/check.js';
 import { newUserNumber } from '../plugins/numbers.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { textOf } from './resource-files.js';
@@ -24,6 +24,16 @@ export interface DescribedScript {
   readonly isAgg: boolean;
 }
 
+/** What the calls of scripts may take, as the configuration says. */
+export function scriptLimitsOf(config: Config['plugin']['javascript']): ScriptLimits {
+  return {
+    callMs: config.callTimeout,
+    batchMs: config.batchTimeout,
+    memoryBytes: config.maxMemoryBytes,
+    stackBytes: config.maxStackBytes,
+  };
+}
+
 export class ScriptService extends InstalledService<ScriptRecord> {
   readonly #runnable = new Map<string, UserFunction & { readonly code: ScriptCode }>();
   readonly #limits: ScriptLimits;
@@ -31,12 +41,7 @@ export class ScriptService extends InstalledService<ScriptRecord> {
 
   constructor(options: InstalledOptions<ScriptRecord>, config: Config['plugin']['javascript']) {
     super(options);
-    this.#limits = {
-      callMs: config.callTimeout,
-      batchMs: config.batchTimeout,
-      memoryBytes: config.maxMemoryBytes,
-      stackBytes: config.maxStackBytes,
-    };
+    this.#limits = scriptLimitsOf(config);
   }
 
   describe(id: string): DescribedScript {
@@ -86,29 +91,6 @@ export class ScriptService extends InstalledService<ScriptRecord> {
 
 /** Checks a script without running any of it. */
 function checkScript(id: string, script: string): void {
-  const refuse = (reason: string, cause?: unknown) =>
-    new HaumeaError('general', `javascript function ${id}: ${reason}`, { cause });
-  if (!/^[A-Za-z_$][\w$]*$/.test(id)) throw refuse('the id must be a name that JavaScript allows for a function');
-  try {
-    new Script(script);
-  } catch (error) {
-    throw refuse(`the script is no JavaScript: ${reasonOf(error)}`, error);
-  }
-  if (!isDeclared(id, script) && !isAssigned(id, script)) throw refuse(`the script defines no function ${id}`);
-}
-
-/** Declaring a name once more is an error exactly when the script itself declares it at its top level. */
-function isDeclared(id: string, script: string): boolean {
-  try {
-    new Script(`let ${id};\n${script}`);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** Tells whether a global variable of the name is made by an assignment: `area = function …`, `this.area = …`. */
-function isAssigned(id: string, script: string): boolean {
-  const name = id.replaceAll('$', '\\$');
-  return new RegExp(`(?:^|[;{}\\n])\\s*(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`).test(script);
+  const reason = scriptFault(id, script);
+  if (reason !== undefined) throw new HaumeaError('general', `javascript function ${id}: ${reason}`);
 }

@@ -312,15 +312,62 @@ test('two streams of a window and a table are one join', async () => {
   assert.equal(await runGraph(nodes, edges, rows), [[{ v: 'a', w: 10, name: 'two' }]]);
 });
 
+test('messages and windows look rows up in lookup tables, those that are kept and those that are asked', async () => {
+  const data = [
+    { id: 1, name: 'one' },
+    { id: 2, name: 'two' },
+  ];
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/names', { data });
+  const asked = 'CREATE TABLE asked () WITH (DATASOURCE="x", TYPE="simulator", CONF_KEY="names", KIND="lookup", KEY="id")';
+  const kept = 'CREATE TABLE kept () WITH (DATASOURCE="kept", TYPE="memory", KIND="lookup", KEY="id")';
+  for (const sql of [asked, kept]) assert.is((await server.request('POST', '/tables', { sql })).status, 201);
+  const tableNode = (nodeType: string, sourceName: string) => ({
+    type: 'source',
+    nodeType,
+    props: { sourceType: 'table', sourceName },
+  });
+  const look = (type: string, name: string) =>
+    operator('join', { from: 'visits', joins: [{ name, type, on: `visits.id = ${name}.id` }] });
+  const run = async (above: Record<string, object>, edges: object, messages: number) => {
+    const id = `look${++made}`;
+    const nodes = {
+      ...{ visits: pushed(`/${id}`), asked: tableNode('simulator', 'asked') },
+      ...above,
+      out: operator('pick', { fields: ['v', 'name'] }),
+    };
+    const rows = [1, 3, 2].map((n): [string, Row] => [id, { id: n, v: `v${n}` }]);
+    return await runGraph(nodes, { ...edges, asked: ['join'], join: ['out'], out: ['sink'] }, rows, { messages });
+  };
+  const both = [[{ v: 'v1', name: 'one' }], [{ v: 'v2', name: 'two' }]];
+  assert.equal(await run({ join: look('inner', 'asked') }, { visits: ['join'] }, 2), both);
+  assert.equal(
+    (await run({ win: count(3), join: look('left', 'asked') }, { visits: ['win'], win: ['join'] }, 1)).flat(),
+    [both[0]![0], { v: 'v3' }, both[1]![0]],
+  );
+  // Nothing has come to the table that is kept.
+  const id = `look${++made}`;
+  const nodes = {
+    ...{ visits: pushed(`/${id}`), kept: tableNode('memory', 'kept'), join: look('left', 'kept') },
+    out: operator('pick', { fields: ['v', 'name'] }),
+  };
+  const edges = { visits: ['join'], kept: ['join'], join: ['out'], out: ['sink'] };
+  assert.equal(await runGraph(nodes, edges, [[id, { id: 1, v: 'v1' }]]), [[{ v: 'v1' }]]);
+});
+
 test('joins with tables that cannot be are refused with the node and the table', async () => {
-  const sql = 'CREATE TABLE looked () WITH (DATASOURCE="x", TYPE="memory", KIND="lookup", KEY="id")';
-  assert.is((await server.request('POST', '/tables', { sql })).status, 201);
-  const looked = { type: 'source', nodeType: 'memory', props: { sourceType: 'table', sourceName: 'looked' } };
+  const looked = { type: 'source', nodeType: 'simulator', props: { sourceType: 'table', sourceName: 'asked' } };
   const sink = { type: 'sink', nodeType: 'nop', props: {} };
   const stream = { visits: pushed('/refused'), sink };
   const joinAll = { visits: ['join'], places: ['join'], join: ['sink'] };
   const refusals: [Record<string, object>, object, RegExp][] = [
-    [{ places: looked, join: atPlace('left') }, joinAll, /joining lookup tables \(looked\) is not supported/],
+    [
+      {
+        places: looked,
+        join: operator('join', { from: 'visits', joins: [{ name: 'places', type: 'full', on: 'a = b' }] }),
+      },
+      joinAll,
+      /node join \(join\): the lookup table places can be joined by INNER JOIN and LEFT JOIN only/,
+    ],
     [
       { places: table('places'), f: operator('filter', { expr: 'id > 1' }) },
       { visits: ['sink'], places: ['f'], f: ['sink'] },

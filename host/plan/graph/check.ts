@@ -3,7 +3,7 @@
  * how many inputs they may have, whether its sources are what they are said to be.
  */
 import type { Catalog, GraphNode, RuleGraph } from '../../model/engine.js';
-import { notSupported, refuse } from '../errors.js';
+import { refuse } from '../errors.js';
 import type { Edges } from './edges.js';
 import { streamNameOf } from './streams.js';
 
@@ -27,6 +27,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   join: { takes: ['a collection'], gives: 'a collection' },
   orderby: { takes: ['a collection', 'groups'] },
   pick: { takes: any },
+  script: { takes: ['rows', 'a collection'] },
   switch: { takes: any },
   watermark: { takes: ['rows'], takesMany: true },
   window: { takes: ['rows'], gives: 'a collection', takesMany: true },
@@ -114,12 +115,6 @@ function checkTables(node: GraphNode, edges: Edges): GraphNode[] {
 }
 
 function kindOf(node: GraphNode): Kind {
-  if (node.nodeType === 'script') {
-    throw refuse(
-      `${named(node)} is not supported: scripts would handle row by row what runs compiled over whole batches; ` +
-        'use the operators function, filter and pick',
-    );
-  }
   const kind = Object.hasOwn(kinds, node.nodeType) ? kinds[node.nodeType] : undefined;
   if (kind === undefined) throw refuse(`${named(node)}: this type of operator is not known`);
   return kind;
@@ -138,8 +133,7 @@ function checkSource({ name, nodeType, props }: GraphNode, catalog: Catalog): vo
   if (definition.kind !== wanted) {
     throw refuse(`source ${name}: sourceType is ${wanted}, but ${sourceName} is a ${definition.kind}`);
   }
-  const { type, tableKind } = definition.options;
-  if (tableKind === 'lookup') throw notSupported(`joining lookup tables (${sourceName})`);
+  const { type } = definition.options;
   if (type.toLowerCase() !== nodeType) {
     throw refuse(`source ${name}: nodeType is ${nodeType}, but ${sourceName} is of type ${type}`);
   }

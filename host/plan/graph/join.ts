@@ -3,7 +3,8 @@ import type { GraphNode } from '../../model/engine.js';
 import { refuse } from '../errors.js';
 import { bindJoins, inRowOrder, streamsOf } from '../join.js';
 import { missing, ofPresent } from '../joined-row.js';
-import type { OutputEntry, OutputRow } from '../logical.js';
+import type { Logical, OutputEntry, OutputRow } from '../logical.js';
+import { bindLookup, checkLookups } from '../lookup.js';
 import type { Value, Values } from '../value.js';
 import { type Branch, binderAt, type Context, localNames, type Point } from './point.js';
 import * as props from './props.js';
@@ -12,6 +13,7 @@ import { mergedRows } from './row.js';
 /** Joins what the node names; streams of the window that it does not name are left out. Throws `plan` errors. */
 export function joined(node: GraphNode, point: Point, tables: readonly Branch[], context: Context): Point {
   if (point.isJoined) throw refuse('joined rows cannot be joined again, list all streams in joins');
+  if (point.isMade === true) throw refuse('rows that a script made cannot be joined: join them before');
   const { values } = context;
   const { from, joins } = props.joinOf(node);
   const streams = point.isAsMet ? point.branches : point.branches.map((branch) => ownPart(branch, point, values));
@@ -22,8 +24,20 @@ export function joined(node: GraphNode, point: Point, tables: readonly Branch[],
   const after: Point = { ...point, ...mergedRows(order, values), branches: order, isJoined: true };
   const conditions = joins.map((one) => ({ ...one, on: one.on === null ? null : localNames(one.on, after) }));
   const clause = { name: 'on', place: 'row', hasAggregates: false, hasAnalytics: false } as const;
-  const steps = bindJoins(conditions, sources, binderAt(after, context).binder, clause);
-  return { ...after, operator: { kind: 'join', input: point.operator, sources, steps, labels: [node.name] } };
+  checkLookups(from, conditions, sources);
+  const { binder } = binderAt(after, context, node.name);
+  const labels = [node.name];
+  const paired = conditions.filter((_, i) => sources[i + 1]?.isLookup !== true);
+  const others = sources.filter(({ isLookup }) => !isLookup);
+  const steps = bindJoins(paired, others, binder, clause);
+  let operator: Logical =
+    steps.length === 0 ? point.operator : { kind: 'join', input: point.operator, sources: others, steps, labels };
+  for (const [i, join] of conditions.entries()) {
+    const source = sources[i + 1];
+    if (source?.isLookup !== true) continue;
+    operator = { ...bindLookup(join, source, binder, clause, values, () => {}), input: operator, labels };
+  }
+  return { ...after, operator };
 }
 
 /** The branches of these names, FROM first; every table that leads to the node must be among them. */

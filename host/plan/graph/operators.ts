@@ -3,6 +3,7 @@ import type { GraphNode } from '../../model/engine.js';
 import type { Expr, SelectItem } from '../../sql/ast.js';
 import { ownName } from '../../sql/names.js';
 import { some } from '../../sql/visit.js';
+import { withAnalyticsAt } from '../analytic.js';
 import { refuse } from '../errors.js';
 import type { Logical, OutputEntry, OutputRow, WindowSpec } from '../logical.js';
 import { bindSelectList } from '../select-list.js';
@@ -13,6 +14,7 @@ import { joined } from './join.js';
 import { type Branch, binderAt, type Context, clauseAt, localNames, type Point } from './point.js';
 import * as props from './props.js';
 import { hasColumn, plain, withEntry } from './row.js';
+import { scripted } from './script.js';
 
 /**
  * Applies an operator, but for switches. Throws `plan` errors that name the property.
@@ -31,7 +33,7 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
     case 'window':
       return windowed(node, point, context);
     case 'groupby': {
-      const { binder } = binderAt(point, context);
+      const { binder } = binderAt(point, context, node.name);
       const clause = { name: 'dimensions', place: 'row', hasAggregates: false, hasAnalytics: false } as const;
       const keys = props.dimensions(node).map((expr) => binder.bind(localNames(expr, point), clause));
       return grouped(point, keys, context, node.name);
@@ -39,9 +41,16 @@ export function applied(node: GraphNode, point: Point, tables: readonly Branch[]
     case 'orderby': {
       const keys = props
         .sorts(node)
-        .map(({ expr, descending }) => ({ value: bound(expr, point, 'sorts', context), descending }));
-      return { ...point, operator: { kind: 'sort', input: point.operator, keys, labels: [node.name] } };
+        .map(({ expr, descending }) => ({ value: bound(node, expr, point, 'sorts', context), descending }));
+      const input = lookedBack(
+        node,
+        point,
+        keys.map(({ value }) => value),
+      );
+      return { ...point, operator: { kind: 'sort', input, keys, labels: [node.name] } };
     }
+    case 'script':
+      return scripted(node, point, context);
     case 'join':
       return joined(node, point.flow === 'rows' ? eachAlone(point, context) : point, tables, context);
     case 'watermark':
@@ -72,25 +81,32 @@ function timeOf({ branches }: Point): Value | null {
   return first !== undefined && second === undefined ? first.source.time() : null;
 }
 
-function bound(expr: Expr, point: Point, property: string, context: Context): Value {
-  return binderAt(point, context).binder.bind(localNames(expr, point), clauseAt(point, property));
+function bound(node: GraphNode, expr: Expr, point: Point, property: string, context: Context): Value {
+  return binderAt(point, context, node.name).binder.bind(localNames(expr, point), clauseAt(point, property));
+}
+
+/** The rows with what functions of the node that look back give, of which the values are made. */
+function lookedBack(node: GraphNode, { operator }: Point, values: readonly Value[]): Logical {
+  return withAnalyticsAt(operator, node.name, values);
 }
 
 /** All rows go on; with them what is computed for the nodes below. */
 export function passed(node: GraphNode, point: Point, values: Value[]): Point {
   const isAsMet = values.length === 0 && point.isAsMet;
-  return { ...point, isAsMet, operator: { kind: 'compute', input: point.operator, values, labels: [node.name] } };
+  const input = lookedBack(node, point, values);
+  return { ...point, isAsMet, operator: { kind: 'compute', input, values, labels: [node.name] } };
 }
 
 function filtered(node: GraphNode, point: Point, context: Context): Point {
-  const condition = bound(props.condition(node), point, 'expr', context);
+  const condition = bound(node, props.condition(node), point, 'expr', context);
   const clause = point.flow === 'groups' ? 'having' : 'where';
-  return { ...point, operator: { kind: 'filter', input: point.operator, condition, clause, labels: [node.name] } };
+  const input = lookedBack(node, point, [condition]);
+  return { ...point, operator: { kind: 'filter', input, condition, clause, labels: [node.name] } };
 }
 
 function computed(node: GraphNode, point: Point, context: Context): Point {
   const { expr, name } = props.call(node);
-  const value = bound(expr, point, 'expr', context);
+  const value = bound(node, expr, point, 'expr', context);
   return passed(node, { ...point, row: withEntry(point.row, plain(name, value)) }, [value]);
 }
 
@@ -98,7 +114,7 @@ function computed(node: GraphNode, point: Point, context: Context): Point {
 function aggregated(node: GraphNode, point: Point, context: Context): Point {
   const { values } = context;
   const { expr, name } = props.call(node);
-  const value = bound(expr, point, 'expr', context);
+  const value = bound(node, expr, point, 'expr', context);
   const sent = values.op('logic.case', [], [values.op('logic.isNull', [value]), values.null(), value]);
   return passed(node, { ...point, row: withEntry(point.row, plain(name, sent)) }, [sent]);
 }
@@ -114,7 +130,7 @@ function windowed(node: GraphNode, given: Point, context: Context): Point {
   const clause = props.windowOf(node);
   checkWindow({ window: clause, groupBy: [] }, rule);
   const point = rule.options.isEventTime ? inOrder(given, context) : given;
-  const spec = specOf(clause, context.values, (expr) => bound(expr, point, 'type', context));
+  const spec = specOf(clause, context.values, (expr) => bound(node, expr, point, 'type', context));
   return { ...gathered(point, spec, context, [node.name]), window: clause.kind };
 }
 
@@ -157,7 +173,7 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   );
   const others = items.filter(({ expr }) => expr.kind !== 'star' || expr.qualifier !== null);
   const named: SelectItem[] = [...others, ...replaced.map(({ expr, alias }) => ({ expr, alias, invisible: false }))];
-  const { scope, binder } = binderAt(point, context, named);
+  const { scope, binder } = binderAt(point, context, node.name, named);
   const { row: list, expand } = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
   if (expand !== null) throw refuse(`node ${node.name}: fields can't make rows (unnest, extract)`);
   // A column that is taken over as it is keeps how its null is sent.
@@ -165,17 +181,17 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   const all =
     stars.length === 0
       ? { ...list, entries: [] }
-      : without(
-          point.sent,
-          stars.flatMap((star) => star.except),
-        );
+      : {
+          ...without(
+            point.sent,
+            stars.flatMap((star) => star.except),
+          ),
+          ...(list.set === undefined ? {} : { set: list.set }),
+        };
   const row = entries.reduce(withEntry, all);
   const sent = entries.filter((entry) => hasColumn(point.sent, entry, context.values)).reduce(withEntry, all);
-  return passed(
-    node,
-    { ...point, row, sent },
-    row.entries.map(({ value }) => value),
-  );
+  const made = list.set === undefined ? [] : [list.set.value];
+  return passed(node, { ...point, row, sent }, [...row.entries.map(({ value }) => value), ...made]);
 }
 
 /** A column keeps its name whichever stream it is said to be of. */

@@ -2,10 +2,10 @@
 import { HaumeaError } from '../../base/errors.js';
 import type { Catalog, GraphEdge, GraphNode, RuleDefinition, RuleGraph } from '../../model/engine.js';
 import { refuse } from '../errors.js';
-import { checkEventTime, definitionOf } from '../join.js';
+import { checkEventTime, definitionOf, isAsked } from '../join.js';
 import type { Logical, Root } from '../logical.js';
 import { Source } from '../source.js';
-import type { Values } from '../value.js';
+import { Values } from '../value.js';
 import { checkWindow } from '../windows.js';
 import { checkGraph, isTable, takesMany } from './check.js';
 import { Edges } from './edges.js';
@@ -18,6 +18,9 @@ import { Switch } from './switch.js';
 
 /** Ways that meet in one node; more multiply the work of every row beyond reason. */
 const maxMeeting = 100;
+
+/** Number behind those of all sources that a graph may have. */
+const behindAll = 1 << 20;
 
 /** What is known of a way through the graph. */
 class Places {
@@ -35,7 +38,16 @@ export function planGraph(
 ): { sources: Source[]; roots: Root[] } {
   const edges = new Edges(graph);
   checkGraph(graph, edges, catalog);
-  return new GraphPlanner(graph, edges, { rule, catalog, values, ordered: new Map() }).plan();
+  const planned = (into: Values, fed: number) =>
+    new GraphPlanner(graph, edges, { rule, catalog, values: into, ordered: new Map() }, fed).plan();
+  const hasAsked = graph.nodes.some((node) => {
+    const definition = isTable(node) ? catalog.source(streamNameOf(node)) : undefined;
+    return definition !== undefined && isAsked(definition);
+  });
+  if (!hasAsked) return planned(values, 0);
+  // Tables that are asked come last, behind sources of which only the plan says how many there are.
+  const { sources } = planned(new Values(), behindAll);
+  return planned(values, sources.filter((source) => !source.isAsked).length);
 }
 
 class GraphPlanner {
@@ -47,6 +59,8 @@ class GraphPlanner {
     private readonly graph: RuleGraph,
     private readonly edges: Edges,
     private readonly context: Context,
+    /** Number of the first table that is asked. */
+    private readonly firstAsked: number,
   ) {}
 
   plan(): { sources: Source[]; roots: Root[] } {
@@ -91,9 +105,11 @@ class GraphPlanner {
     const { catalog, values } = this.context;
     const name = streamNameOf(node);
     const alias = node.name === name ? null : node.name;
+    const definition = definitionOf({ name }, catalog);
+    const asked = this.sources.filter((one) => one.isAsked).length;
     const source = new Source(
-      this.sources.length,
-      definitionOf({ name }, catalog),
+      isAsked(definition) ? this.firstAsked + asked : this.sources.length - asked,
+      definition,
       { name, alias, query: null, span: nowhere },
       values,
     );
@@ -167,6 +183,7 @@ class GraphPlanner {
       if (first === undefined || second !== undefined) {
         throw refuse(`${edge.from}: rows of several streams cannot meet others again`);
       }
+      if (point.isMade === true) throw refuse(`${edge.from}: rows that a script made cannot meet others`);
       for (const name of point.watermarks) watermarks.add(name);
       const { operator, row, sent } = point;
       branches.push({ source: first.source, operator, ...ownRows(first.source, { row, sent }, values) });

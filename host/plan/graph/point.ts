@@ -31,6 +31,8 @@ export interface Point {
   isAsMet: boolean;
   /** Kind of the window above, null without one. */
   window: WindowKind | null;
+  /** A script made the rows: they have nothing of those of the streams. */
+  isMade?: boolean;
   /** Rows are in the order of their event time. */
   isOrdered: boolean;
   /** Watermark nodes whose work is left to the place where streams meet. */
@@ -46,12 +48,21 @@ export interface Context {
   ordered: Map<Point, Point>;
 }
 
-/** Binds expressions at a place; `items`: columns being picked, which may use each other's aliases. */
-export function binderAt(point: Point, { rule, catalog, values }: Context, items: readonly SelectItem[] = []) {
+/**
+ * Binds expressions at a place.
+ * @param node whose properties they are: its functions that look back see the rows that come to it
+ * @param items columns being picked, which may use each other's aliases
+ */
+export function binderAt(
+  point: Point,
+  { rule, catalog, values }: Context,
+  node: string,
+  items: readonly SelectItem[] = [],
+) {
   const sources = point.branches.map(({ source }) => source);
   const computed = point.isJoined ? point.branches.flatMap(qualifiedIn) : [];
   const row = { ...point.row, entries: [...point.row.entries, ...computed] };
-  const scope = new RowScope(sources, values, row, point.sent, items);
+  const scope = new RowScope(sources, values, row, point.sent, items, node);
   const binder = new Binder(values, scope, {
     values,
     scope,
@@ -89,5 +100,6 @@ function qualifiedIn({ source, row }: Branch): OutputEntry[] {
 export function clauseAt({ flow, isJoined, branches }: Point, property: string): Clause {
   const isSingle = branches.length > 1 && !isJoined;
   const place = flow === 'rows' ? (isSingle ? 'single' : 'row') : 'window';
-  return { name: property, place, hasAggregates: flow === 'groups', hasAnalytics: false };
+  // Rows that are not joined yet, and groups, have no sequence of their own in which one could look back.
+  return { name: property, place, hasAggregates: flow === 'groups', hasAnalytics: flow !== 'groups' && !isSingle };
 }

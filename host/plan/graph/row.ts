@@ -76,6 +76,7 @@ function valuesOf({ entries, star }: OutputRow, name: string): Value[] {
   const entry = entries.find((one) => one.name === name);
   if (entry !== undefined) return [entry.value];
   if (star === null || star.except.includes(name)) return [];
+  if (star.sources.length === 0) return [];
   return star.sources.map((source) => source.column(name));
 }
 
@@ -101,13 +102,21 @@ export class RowScope extends Scope {
     private readonly row: OutputRow,
     private readonly sent: OutputRow,
     items: readonly SelectItem[],
+    node: string,
   ) {
-    super(sources, sources, values, { items: [...items] });
+    super(sources, sources, values, { items: [...items] }, node);
   }
 
   protected override columnNamed(name: string, span: Span, place: Place): Value {
     const entry = this.row.entries.find((one) => one.name === name);
-    if (entry === undefined) return this.columnOfStreams(name, span);
+    if (entry === undefined) {
+      const { set } = this.row;
+      if (set === undefined) return this.columnOfStreams(name, span);
+      const made = this.values.op('nested.member', [set.value, this.values.text(name)]);
+      return this.row.star === null
+        ? made
+        : this.values.op('logic.coalesce', [], [made, this.columnOfStreams(name, span)]);
+    }
     if (place !== 'window' && entry.value.isAfterWindow) {
       throw refuse(`column ${name} is known for whole windows only, not for their rows`, span);
     }
@@ -130,6 +139,8 @@ export class RowScope extends Scope {
   private columnOfStreams(name: string, span: Span): Value {
     const { star } = this.row;
     const isThere = star !== null && !star.except.includes(name);
+    if (isThere && star.sources.length === 0)
+      return this.values.op('nested.member', [star.row, this.values.text(name)]);
     if (isThere)
       return firstPresent(
         this.values,

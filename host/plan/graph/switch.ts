@@ -1,5 +1,6 @@
 /** Switch nodes: each output takes the rows of one case. */
 import type { GraphNode } from '../../model/engine.js';
+import { withAnalyticsAt } from '../analytic.js';
 import { refuse } from '../errors.js';
 import type { Logical } from '../logical.js';
 import { aggregatesIn, type Value } from '../value.js';
@@ -22,10 +23,13 @@ export class Switch {
     given: Point,
     private readonly context: Context,
   ) {
-    this.input = passed(node, given, []);
-    const { binder } = binderAt(given, context);
-    const clause = { ...clauseAt(given, 'cases'), hasAggregates: given.flow !== 'rows' };
+    const input = passed(node, given, []);
+    const { binder } = binderAt(given, context, node.name);
+    const place = clauseAt(given, 'cases');
+    const isOfRows = given.flow === 'rows';
+    const clause = { ...place, hasAggregates: !isOfRows, hasAnalytics: place.hasAnalytics && isOfRows };
     this.conditions = props.cases(node).map((expr) => binder.bind(localNames(expr, given), clause));
+    this.input = { ...input, operator: withAnalyticsAt(input.operator, node.name, this.conditions) };
   }
 
   /** What leaves at an output. */

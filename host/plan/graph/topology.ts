@@ -31,8 +31,8 @@ export function graphTopology(
   let decoder = 2;
   const starts: string[] = [];
   for (const source of sources) {
-    // A stream that comes on two ways is there once.
-    if (ends.has(source.ownName)) continue;
+    // A stream that comes on two ways is there once; lookup tables belong to all rules.
+    if (ends.has(source.ownName) || source.isLookup) continue;
     const name = `source_${source.name}`;
     const chain: OperatorPlan[] = [{ name, part: 'source', source: source.index, nodes: [] }];
     if (hasDecoder(source)) {
@@ -46,7 +46,11 @@ export function graphTopology(
     if (type === 'operator') addChain(name, [operatorOf(name, physical)]);
     if (type === 'sink') addChain(name, sinkOperators(nodeType, name, action++, physical));
   }
-  for (const { from, to } of graph.edges) connect(ends.get(from)?.last ?? from, ends.get(to)?.first ?? to);
+  const tables = new Set(sources.filter(({ isLookup }) => isLookup).map(({ ownName }) => ownName));
+  for (const { from, to } of graph.edges) {
+    if (tables.has(from)) continue;
+    connect(ends.get(from)?.last ?? from, ends.get(to)?.first ?? to);
+  }
   const edges = Object.fromEntries([...next].map(([from, to]) => [from, [...to]]));
   return { topology: { sources: starts, edges }, operators: inFlow(operators, next) };
 }
