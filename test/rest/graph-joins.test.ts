@@ -318,7 +318,8 @@ test('messages and windows look rows up in lookup tables, those that are kept an
     { id: 2, name: 'two' },
   ];
   await server.request('PUT', '/metadata/sources/simulator/confKeys/names', { data });
-  const asked = 'CREATE TABLE asked () WITH (DATASOURCE="x", TYPE="simulator", CONF_KEY="names", KIND="lookup", KEY="id")';
+  const asked =
+    'CREATE TABLE asked () WITH (DATASOURCE="x", TYPE="simulator", CONF_KEY="names", KIND="lookup", KEY="id")';
   const kept = 'CREATE TABLE kept () WITH (DATASOURCE="kept", TYPE="memory", KIND="lookup", KEY="id")';
   for (const sql of [asked, kept]) assert.is((await server.request('POST', '/tables', { sql })).status, 201);
   const tableNode = (nodeType: string, sourceName: string) => ({
