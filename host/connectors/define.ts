@@ -23,6 +23,12 @@ export interface SourceForm {
   endsSoon?: boolean;
 }
 
+/**
+ * How a source brings rows again that came after a checkpoint: it reads them again from a position, or the other side sends again
+ * what was not acknowledged; otherwise why it can't.
+ */
+export type Return = 'position' | 'acknowledgement' | { readonly no: string };
+
 /** What a sink takes: messages in the format of the action, the engine's own rows, or nothing but their number. */
 export interface SinkForm {
   takes: 'messages' | 'rows' | 'nothing';
@@ -88,6 +94,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
+  /** Left out of sources that can't go back. */
+  goesBack?(conf: Parsed<C> & Parsed<S>): Return;
   /** It brings bytes from elsewhere: topologies show the step that decodes them. */
   showsDecoder?: boolean;
   /** What statements without TYPE mean. */
@@ -131,6 +139,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   ownFiles?: readonly string[];
   /** Text property that `resendDestination` takes the place of, of chunks that have it among their values. */
   resendsTo?: string;
+  /** Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can. */
+  staysSent?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** The same for all actions, or by the properties of an action, which are unchecked. */
   form: SinkForm | ((props: Readonly<Props>) => SinkForm);
   /** Loads what makes the sink. */
@@ -187,6 +197,7 @@ export interface SourcePart
     > {
   files?(props: Props, dataSource: string): NamedFiles;
   form(props: Props): SourceForm;
+  goesBack(props: Props): Return;
   /** To be called when it is loaded. */
   create(props: Props, context: SourceContext): Source;
 }
@@ -194,6 +205,8 @@ export interface SourcePart
 export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFiles' | 'resendsTo'> {
   files?(props: Props): NamedFiles;
   form(props: Readonly<Props>): SinkForm;
+  /** Undefined when what was sent after a checkpoint can be taken back. */
+  staysSent(props: Props): string | undefined;
   /** To be called when it is loaded. */
   create(props: Props, context: SinkContext): Sink;
 }
@@ -232,7 +245,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
-  const { props, files, form, load, ...known } = declared;
+  const { props, files, form, goesBack, load, ...known } = declared;
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
@@ -243,6 +256,7 @@ function sourcePart<C extends Spec, S extends Spec>(
     check: (given) => void conf(given),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
     form: (given) => form(conf(given)),
+    goesBack: (given) => goesBack?.(conf(given)) ?? { no: `a ${name} source can't go back` },
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
   };
@@ -273,7 +287,7 @@ function lookupPart<C extends Spec, L extends LookupProps>(
 
 function sinkPart<C extends Spec, K extends Spec>(
   { name, connection, packages }: Named<C>,
-  { props, refusal, files, form, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
+  { props, refusal, files, form, staysSent, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -290,6 +304,8 @@ function sinkPart<C extends Spec, K extends Spec>(
     },
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? form : () => form,
+    staysSent: (given) =>
+      staysSent === undefined ? `a ${name} sink can't take back what it sent` : staysSent(conf(given)),
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
   };

@@ -137,5 +137,11 @@ export interface Sink {
   write(chunk: SinkChunk): void;
   /** Resolves when everything written so far is with the outside; rejects when that can't be. */
   flush(): Promise<void>;
+  /** Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be taken back to there. */
+  position?(): unknown;
+  /** Takes back what came after the position, before anything else is written; called before `open`. */
+  cutBack?(position: unknown): void;
+  /** Resolves when what the other side has survives a power loss. */
+  sync?(): Promise<void>;
   close(): Promise<void>;
 }

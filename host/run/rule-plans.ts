@@ -7,6 +7,7 @@ import type { TraceStrategy } from '../model/traces.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
+import { guaranteeOf } from './guarantee.js';
 import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
@@ -75,7 +76,23 @@ export class RulePlans {
   }
 
   explain(rule: RuleDefinition): string {
-    return this.planner.explain(rule, catalogFor(rule, this.catalog));
+    const catalog = catalogFor(rule, this.catalog);
+    const lines = this.planner.explain(rule, catalog);
+    return rule.options.qos === 0 ? lines : [lines, ...this.#guarantee(rule, catalog)].join('\n');
+  }
+
+  /** What holds for rows of the rule, as a line of EXPLAIN; none while parts of it are missing. */
+  #guarantee(rule: RuleDefinition, catalog: Catalog): string[] {
+    const { plan } = this.make(rule);
+    try {
+      const { sources, sinks } = connectorSpecs(rule, plan, catalog);
+      const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks);
+      return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
+    } catch (error) {
+      if (error instanceof MissingPart) return [];
+      throw error;
+    }
   }
 
   /**

@@ -70,6 +70,7 @@ export default defineConnector({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
       endsSoon: conf.interval === 0 && conf.sendInterval === 0,
     }),
+    goesBack: () => 'position',
     load: async () => {
       const { FileSource } = await import('./source.js');
       return (conf, context) => new FileSource(conf, context);
@@ -115,6 +116,10 @@ export default defineConnector({
     files: ({ path }) => ({ path: { written: path } }),
     ownFiles: ['path'],
     form: { takes: 'messages', framing: 'lines' },
+    staysSent: ({ path, rollingSize }) => {
+      if (path.includes('{{')) return 'files with a name made of rows are not cut back';
+      return rollingSize > 0 ? 'files that are put aside by size are not cut back' : undefined;
+    },
     load: async () => {
       const [{ FileSink }, { NamedFilesSink }] = await Promise.all([import('./sink.js'), import('./named-sink.js')]);
       return (conf, context) =>

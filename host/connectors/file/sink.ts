@@ -1,5 +1,6 @@
 /** Appends lines to a file. */
 import type { Sink, SinkChunk, SinkContext } from '../running.js';
+import type { FileEnd } from './target.js';
 import type { FileWriter } from './writer.js';
 import { Writers } from './writers.js';
 
@@ -39,6 +40,22 @@ export class FileSink implements Sink {
 
   flush(): Promise<void> {
     return this.#writer.flush();
+  }
+
+  position(): FileEnd | undefined {
+    // What others write to the file may not be taken back.
+    return this.#writers.isShared(this.#path) ? undefined : this.#writer.end;
+  }
+
+  cutBack(position: unknown): void {
+    const refused = (reason: string) =>
+      this.context.log.warn(`${this.#path} is not cut back to the checkpoint, lines may come twice: ${reason}`);
+    if (this.#writers.isShared(this.#path)) refused('other rules write to it');
+    else this.#writer.cutAtOpen(position as FileEnd, refused);
+  }
+
+  sync(): Promise<void> {
+    return this.#writer.sync();
   }
 
   async close(): Promise<void> {

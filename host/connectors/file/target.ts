@@ -19,6 +19,13 @@ const lookMs = 250;
 const passing =
   'EAGAIN EBUSY EDQUOT EHOSTDOWN EINTR EIO EMFILE ENFILE ENODEV ENOMEM ENOSPC ENOTCONN ENXIO ESTALE ETIMEDOUT';
 
+/** A file up to a place in it. */
+export interface FileEnd {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+}
+
 export class TargetFile {
   size = 0;
   #file: FileHandle | undefined;
@@ -157,6 +164,34 @@ export class TargetFile {
     this.size = from;
     this.#isLineOpen = false;
     return true;
+  }
+
+  /** What is open, and where the next line begins; undefined when nothing is. */
+  get end(): FileEnd | undefined {
+    if (this.#file === undefined || this.#opened?.isFile() !== true) return undefined;
+    const { dev, ino } = this.#opened;
+    return { dev, ino, size: this.size + (this.#isLineOpen ? 1 : 0) };
+  }
+
+  /** Takes back what was written behind the end; returns why it can't. */
+  async cutTo(end: FileEnd): Promise<string | undefined> {
+    const file = this.#file;
+    if (file === undefined || this.#opened?.dev !== end.dev || this.#opened.ino !== end.ino) {
+      return 'another file has its name now';
+    }
+    const { size } = await file.stat();
+    if (size < end.size) return `it has only ${size} bytes, ${end.size} were written`;
+    if (size > end.size) {
+      await file.truncate(end.size);
+      this.size = end.size;
+      this.#isLineOpen = await this.#endsOpen(file);
+    }
+    return undefined;
+  }
+
+  /** Resolves when what was written is on disk. */
+  async sync(): Promise<void> {
+    await this.#file?.datasync();
   }
 
   /** Puts the file aside under a name with the time, and goes on with a new one. */

@@ -5,7 +5,7 @@
  */
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { TargetFile } from './target.js';
+import { type FileEnd, TargetFile } from './target.js';
 
 export interface WriterOptions {
   /** Size at which the file is put aside, bytes; 0 never. */
@@ -59,6 +59,7 @@ export class FileWriter {
   /** Bytes of a line at the end of the file that were to be more, and must go before anything else is written. */
   #half: Buffer | undefined;
   #isClosed = false;
+  #cut: { readonly end: FileEnd; readonly refused: (reason: string) => void } | undefined;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
   constructor(
@@ -84,6 +85,12 @@ export class FileWriter {
     await this.#file.open();
     // Closed while it was opened: nobody would close the file later.
     if (this.#isClosed) return this.#file.close();
+    const cut = this.#cut;
+    if (cut !== undefined) {
+      const reason = await this.#file.cutTo(cut.end);
+      if (reason !== undefined) cut.refused(reason);
+      this.#cut = undefined;
+    }
     if (!this.#isBroken) return undefined;
     this.#isWriting = true;
     try {
@@ -117,6 +124,24 @@ export class FileWriter {
     }
     if (this.#isBroken) queueMicrotask(() => this.#tell(client));
     this.#kick();
+  }
+
+  /** Where the file ends when all is written that waits; undefined when that can't be said. */
+  get end(): FileEnd | undefined {
+    const end = this.#file.end;
+    if (end === undefined || this.options.rollingSize > 0 || this.#isBroken) return undefined;
+    const waiting = this.#queue.reduce((sum, { length, written }) => sum + length - written, 0);
+    return { ...end, size: end.size + waiting };
+  }
+
+  /** At its opening what is behind the end is taken back. */
+  cutAtOpen(end: FileEnd, refused: (reason: string) => void): void {
+    this.#cut = { end, refused };
+  }
+
+  /** Resolves when what was written is on disk. */
+  sync(): Promise<void> {
+    return this.#file.sync();
   }
 
   /** Resolves when all that was written so far is in the file; rejects when it is closed before. */

@@ -35,6 +35,13 @@ export default defineConnector({
       framing: conf.qos === 2 || conf.eofMessage !== '' ? 'frames' : 'mqtt',
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
     }),
+    goesBack: (conf) => {
+      if (conf.qos !== 1) return { no: `subscribed with qos ${conf.qos}: only with 1 messages wait for a checkpoint` };
+      if (conf.eofMessage !== '') return { no: 'with eofMessage messages do not wait for a checkpoint' };
+      if (!conf.enableClientSession) return { no: 'without enableClientSession the broker forgets us' };
+      const isForgotten = protocolLevel(conf.protocolVersion) === 5 && conf.sessionExpiryIntervalSeconds === 0;
+      return isForgotten ? { no: 'without sessionExpiryIntervalSeconds the broker forgets us' } : 'acknowledgement';
+    },
     load: async () => {
       const { MqttSource } = await import('./source.js');
       return (conf, context) => new MqttSource(conf, context);

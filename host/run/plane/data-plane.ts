@@ -432,7 +432,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     );
     this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.restored });
     for (const sink of rule.sinks) sink.start();
-    startSources(rule, fresh, checkpoints !== undefined && checkpoints.restored !== '');
+    const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true);
+    if (checkpoints?.needsFirst === true) void checkpoints.first(rule).then(startThem);
+    else startThem();
     // A shared source may have come to its end before this rule came.
     for (const source of rule.sources) if (source.isEnded) setImmediate(() => this.ended(source));
     rule.noteOpening(this.options.tell);

@@ -159,6 +159,10 @@ export interface RunningSink extends RunningPart {
   giveBack(): void;
   /** Sets the figures of a sink for which rows are only counted. */
   settle(messages: number, lastInvocation: number): void;
+  /** See `Sink`. */
+  position(): unknown;
+  cutBack(position: unknown): void;
+  sync(): Promise<void> | undefined;
   /** Resolves when everything is out; rejects when the sink can't get it out in time. */
   flush(longestMs: number): Promise<void>;
   /** Returns what is lost with it, a sentence. */

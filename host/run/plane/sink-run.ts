@@ -300,6 +300,18 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
     }
   }
 
+  position(): unknown {
+    return this.#sink.position?.();
+  }
+
+  cutBack(position: unknown): void {
+    this.#sink.cutBack?.(position);
+  }
+
+  sync(): Promise<void> | undefined {
+    return this.#sink.sync?.();
+  }
+
   /**
    * Closes it, and waits for that at most for the time given: the other side may not answer any more. Returns what is lost
    * with it, a sentence.

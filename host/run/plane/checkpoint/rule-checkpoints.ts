@@ -36,6 +36,9 @@ interface Cut {
 
 /** Time until a checkpoint that failed is tried again, ms. */
 const retryMs = 5000;
+/** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
+const firstMs = 5000;
+const pollMs = 5;
 /** A clock that is behind by so much was set back, ms. */
 const smallStepMs = 1000;
 
@@ -95,7 +98,34 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.#found = undefined;
     if (found !== undefined) this.#restore(rule, found);
     for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.add(this);
+    // What an orderly end has left is used once: later nothing would tell that it is old.
+    if (found !== undefined && this.order.qos === 0) this.#writing = this.files.clear();
     this.#arm(this.order.intervalMs);
+  }
+
+  get isRestored(): boolean {
+    return this.restored !== '';
+  }
+
+  /** Before the first row there has to be a checkpoint. */
+  get needsFirst(): boolean {
+    return this.order.qos > 1 && !this.isRestored;
+  }
+
+  /**
+   * Sinks that can be cut back need a place to be cut back to before the first row: resolves when there is one, or when that
+   * takes too long to be waited for.
+   */
+  async first(rule: RunningRule): Promise<void> {
+    const end = performance.now() + firstMs;
+    while (!this.#isClosed && performance.now() < end && !rule.sinks.every(({ isTried }) => isTried)) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    if (this.#isClosed) return;
+    // In a turn of its own: see `endsOf`.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.request();
+    await this.#writing;
   }
 
   hold(barrier: Barrier): void {
@@ -130,7 +160,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       this.#arm(this.failure === '' ? this.order.intervalMs : retryMs);
       if (this.#isAgain) {
         this.#isAgain = false;
-        this.request();
+        // Not in the middle of what others do one after the other.
+        setImmediate(() => this.request());
       }
     });
   }
@@ -154,6 +185,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       try {
         const began = performance.now();
         await this.files.write(last.head, last.state.pieces);
+        await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
         await this.#publish(last, began);
         isKept = true;
       } catch (error) {
@@ -210,7 +242,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       at: this.host.now(),
       stateBytes: state.bytes,
       sources: positionsOf(rule),
-      sinks: {},
+      sinks: this.order.qos > 1 ? endsOf(rule) : {},
     };
     const barriers = this.#pending;
     this.#pending = [];
@@ -235,6 +267,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     try {
       await this.files.write(head, cut.state.pieces);
       if (await Promise.race([cut.isOut.then(() => true), givenUp])) {
+        await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
         await this.#publish(cut, began);
         for (const barrier of barriers) barrier.passed(false);
         return;
@@ -277,6 +310,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       const reason = position === undefined ? undefined : isLate || source.seek(position);
       if (reason !== undefined) this.log.warn(`${source.label} can't go on where it was: ${reason}`);
     }
+    if (this.order.qos > 1) {
+      rule.sinks.forEach((sink, i) => {
+        if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
+      });
+    }
     const when = new Date(head.at).toISOString();
     const names = failed.map(({ of, text }) => `${nameOf(rule, nodes.indexOf(of as never))} (${text})`);
     const isWhole = failed.length === 0 && unclaimed === 0;
@@ -300,6 +338,12 @@ function positionsOf(rule: RunningRule): Record<string, unknown> {
     if (position !== undefined) positions[source.name] = position;
   }
   return positions;
+}
+
+/** How far the sinks are that can be cut back. */
+function endsOf({ sinks }: RunningRule): Record<string, unknown> {
+  const ends = sinks.map((sink, i) => [i, sink.position()] as const);
+  return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
 }
 
 /** Changes with all that comes in and goes out. */

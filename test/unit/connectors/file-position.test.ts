@@ -1,0 +1,176 @@
+/** Where a file source is: read on from any position, what comes is what had not come before. */
+import { appendFileSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AllowedPaths } from '../../../host/base/allowed-paths.js';
+import { silent } from '../../../host/base/log.js';
+import { FileSource, type FileSourceConf } from '../../../host/connectors/file/source.js';
+import { payloadsOf } from '../../../host/connectors/frames.js';
+import type { SourceContext } from '../../../host/connectors/running.js';
+import { eventually, temporaryFolder } from '../../harness.js';
+
+const usual: FileSourceConf = {
+  fileType: 'lines',
+  path: '',
+  interval: 0,
+  sendInterval: 0,
+  ignoreStartLines: 0,
+  decompression: '',
+  actionAfterRead: 0,
+  moveTo: '',
+};
+
+interface Opened {
+  readonly source: FileSource;
+  /** What was written so far, one after the other. */
+  readonly written: Buffer[];
+  isEnded: boolean;
+  readonly warnings: string[];
+}
+
+/** Opens a source; `look` is called after each piece that it writes. */
+async function open(
+  path: string,
+  conf: Partial<FileSourceConf> = {},
+  given: { from?: unknown; isCommitted?: boolean; look?: (opened: Opened) => void } = {},
+): Promise<Opened> {
+  const opened: Omit<Opened, 'source'> & { source?: FileSource } = { written: [], isEnded: false, warnings: [] };
+  const context = {
+    dataSource: '',
+    paths: AllowedPaths.any(),
+    log: { ...silent, warn: (text: string) => void opened.warnings.push(text) },
+    isCommitted: given.isCommitted === true,
+    write: (bytes: Uint8Array) => {
+      opened.written.push(Buffer.from(bytes));
+      given.look?.(opened as Opened);
+      return true;
+    },
+    ready: () => Promise.resolve(),
+    resetInput: () => {},
+    exception: (reason: string) => assert.unreachable(reason),
+    end: () => {
+      opened.isEnded = true;
+    },
+  } as unknown as SourceContext;
+  const source = new FileSource({ ...usual, path, ...conf }, context);
+  opened.source = source;
+  if (given.from !== undefined) source.seek(JSON.parse(JSON.stringify(given.from)));
+  await source.open();
+  return opened as Opened;
+}
+
+const ended = (opened: Opened) => eventually('the end of the input', () => opened.isEnded);
+
+const kinds = {
+  'lines of a file': {},
+  'lines of a packed file': { decompression: 'gzip' },
+  'lines below head lines': { ignoreStartLines: 2 },
+  'JSON values': { fileType: 'json' },
+};
+
+for (const [name, conf] of Object.entries(kinds)) {
+  test(`${name}: what came before a position and what comes from there is all, once`, async () => {
+    const isJson = 'fileType' in conf;
+    const messages = (written: readonly Buffer[]) => {
+      const all = Buffer.concat(written);
+      if (isJson) return payloadsOf(all).map((payload) => payload.toString());
+      // What has no end is no part of the position: it comes again.
+      return all.toString().split('\n').slice(0, -1);
+    };
+    const lines = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 3, maxLength: 14 });
+    await fc.assert(
+      fc.asyncProperty(lines, fc.nat(), fc.boolean(), async (lengths, stopAt, isOpen) => {
+        const values = lengths.map((length, i) => `{"id":${i},"text":"${'x'.repeat(length)}"}`);
+        const text = values.join('\n') + (isOpen ? '' : '\n');
+        const path = join(temporaryFolder(), 'in');
+        writeFileSync(path, 'decompression' in conf ? gzipSync(text) : text);
+        let seen: unknown;
+        let before: readonly string[] = [];
+        let pieces = 0;
+        const look = ({ source, written }: Opened) => {
+          if (pieces++ > stopAt % 4) return;
+          seen = source.position();
+          before = messages(written);
+        };
+        const first = await open(path, conf, { look });
+        await ended(first);
+        await first.source.close();
+        const second = await open(path, conf, { from: seen });
+        await ended(second);
+        await second.source.close();
+        assert.equal([...before, ...messages(second.written)], messages(first.written));
+      }),
+      { numRuns: 15 },
+    );
+  });
+}
+
+test('of a folder the files before the position are not read again, and lines that were appended are', async () => {
+  const folder = temporaryFolder();
+  ['a', 'b', 'c'].forEach((name, i) => {
+    writeFileSync(join(folder, name), `${name}1\n${name}2\n`);
+    utimesSync(join(folder, name), 1000 + i, 1000 + i);
+  });
+  let position: unknown;
+  const first = await open(
+    folder,
+    {},
+    {
+      look: ({ source, written }) => {
+        if (written.length === 2) position = source.position();
+      },
+    },
+  );
+  await ended(first);
+  await first.source.close();
+  appendFileSync(join(folder, 'b'), 'b3\n');
+  const second = await open(folder, {}, { from: position });
+  await ended(second);
+  assert.is(Buffer.concat(second.written).toString(), 'c1\nc2\nb3\n');
+  await second.source.close();
+});
+
+test('a file that another one has replaced is read from its begin, and that is said', async () => {
+  const path = join(temporaryFolder(), 'in');
+  writeFileSync(path, 'a\nb\n');
+  const first = await open(path);
+  await ended(first);
+  const position = first.source.position() as object;
+  await first.source.close();
+  const second = await open(path, {}, { from: { ...position, ino: 1 } });
+  await ended(second);
+  assert.is(Buffer.concat(second.written).toString(), 'a\nb\n');
+  assert.match(second.warnings.join(), /is read from its begin: another file has its name/);
+  await second.source.close();
+});
+
+test('files are deleted when nobody asks for them again', async () => {
+  const folder = join(temporaryFolder(), 'in');
+  mkdirSync(folder);
+  for (const [i, name] of ['a', 'b'].entries()) {
+    writeFileSync(join(folder, name), `${name}\n`);
+    utimesSync(join(folder, name), 1000 + i, 1000 + i);
+  }
+  const positions: unknown[] = [];
+  const opened = await open(
+    folder,
+    { actionAfterRead: 1 },
+    {
+      isCommitted: true,
+      look: ({ source }) => void positions.push(source.position()),
+    },
+  );
+  await ended(opened);
+  assert.ok(existsSync(join(folder, 'a')) && existsSync(join(folder, 'b')));
+  // The first was read to its end when the second began.
+  opened.source.commit(positions[1]);
+  await opened.source.close();
+  assert.equal([existsSync(join(folder, 'a')), existsSync(join(folder, 'b'))], [false, true]);
+  opened.source.commit(undefined);
+  await eventually('the end of the second', () => !existsSync(join(folder, 'b')));
+});
+
+test.run();
