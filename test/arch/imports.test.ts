@@ -85,8 +85,8 @@ const layers: readonly (readonly [folder: string, below: readonly string[]])[] =
   ['bench', ['host/plugins', 'host/base', 'kernels']],
 ];
 
-/** What benches share with tests. */
-const ofBenches = ['test/wasm', 'test/sql'];
+/** What benches share with tests, and what they measure by itself. */
+const ofBenches = ['test/wasm', 'test/sql', 'host/run/plane/checkpoint'];
 
 /**
  * Layers of the kernel, from below: a file imports files of its own group and of the layers below. Groups of one layer know
