@@ -20,8 +20,9 @@ export function guaranteeOf(qos: number, sources: readonly SourceSpec[], sinks: 
     if (typeof back === 'object') lost.push(`stream ${name}: ${back.no}`);
     else if (back === 'acknowledgement') repeated.push(`stream ${name}: its other side may send messages again`);
   }
-  for (const { type, props } of sinks) {
-    const reason = connectorFor('sink', type).sink?.staysSent(props);
+  for (const { type, props, cache } of sinks) {
+    const ofCache = cache && 'what went through a cache is not taken back';
+    const reason = ofCache ?? connectorFor('sink', type).sink?.staysSent(props);
     if (reason !== undefined) repeated.push(`sink ${type}: ${reason}`);
   }
   if (lost.length > 0) return { guarantee: 'at most once', because: lost };
