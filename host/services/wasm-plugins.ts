@@ -134,7 +134,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const most = moduleLimitsOf(limits, this.#config, defaultLimits);
     const { ready, manifest, others } = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
     const functions = manifest.functions.map((one) => one.name);
-    if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
+    if (functions.length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
     }

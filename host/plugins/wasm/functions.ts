@@ -119,7 +119,7 @@ function checkExports(
   exports: ReadonlyMap<string, Signature>,
   shape: ModuleShape,
 ): void {
-  const { convention, functions, codecs = [] } = manifest;
+  const { convention, functions } = manifest;
   const signatureOf = (name: string, field: string) => {
     const signature = exports.get(name);
     if (signature === undefined) throw new Error(`${field}: the module exports no function ${name}`);
@@ -132,7 +132,7 @@ function checkExports(
     const wanted = signatureText({ params: params.flatMap(([usual]) => usual ?? []), results: results[0] ?? [] });
     throw new Error(`${field}: ${name} is ${signatureText(signature)}, by the manifest it must be ${wanted}`);
   };
-  let needsMemory = codecs.length > 0;
+  let needsMemory = false;
   functions.forEach((fn, i) => {
     const field = `functions[${i}]`;
     if (convention === 'extism') {
@@ -159,20 +159,6 @@ function checkExports(
     } else check(fn.export, field, params, result as ValueType[][]);
   });
   if (convention === 'extism') return;
-  codecs.forEach(({ decode, encode }, i) => {
-    const text = convention === 'pointers' ? ['i32', 'i32'] : ['i32'];
-    const result = convention === 'pointers' ? 'i64' : 'i32';
-    for (const [key, name] of Object.entries({ decode, encode })) {
-      if (name !== undefined) {
-        check(
-          name,
-          `codecs[${i}].${key}`,
-          text.map((type) => [[type as ValueType]]),
-          [[result]],
-        );
-      }
-    }
-  });
   if (!needsMemory) return;
   if (!shape.exports.some(({ name, kind }) => name === 'memory' && kind === 'memory')) {
     throw new Error('functions over texts need the export memory');

@@ -50,16 +50,6 @@ export interface PluginFunction {
   readonly example?: string;
 }
 
-/** A format of messages: `FORMAT "custom"` with the schema `<plugin>.<codec>`. */
-export interface PluginCodec {
-  readonly name: string;
-  /** Export that makes rows of a message. */
-  readonly decode?: string;
-  /** Export that makes a message of rows. */
-  readonly encode?: string;
-  readonly doc?: string;
-}
-
 export interface PluginManifest {
   readonly abi: number;
   /** Of the plugin itself. */
@@ -67,7 +57,6 @@ export interface PluginManifest {
   readonly doc?: string;
   readonly convention?: Convention;
   readonly functions: readonly PluginFunction[];
-  readonly codecs?: readonly PluginCodec[];
 }
 
 /** What the file of a module made for other engines says: names of exports over numbers. */
@@ -108,15 +97,11 @@ export function parseManifest(text: string): PluginManifest | NamedFunctions {
     ...members.optional('version', text_),
     ...members.optional('doc', text_),
     ...members.optional('convention', oneOf(conventions)),
-    functions: members.optional('functions', listOf(functionOf)).functions ?? [],
-    ...members.optional('codecs', listOf(codecOf)),
+    functions: members.required('functions', listOf(functionOf)),
   };
   members.done();
-  if (manifest.functions.length === 0 && (manifest.codecs ?? []).length === 0) {
-    throw refuse('functions is empty, and there are no codecs');
-  }
+  if (manifest.functions.length === 0) throw refuse('functions is empty');
   checkUnique('functions', manifest.functions);
-  checkUnique('codecs', manifest.codecs ?? []);
   return manifest;
 }
 
@@ -273,19 +258,6 @@ function aggregateOf(own: string): Read<AggregateExports | undefined> {
     members.done();
     return made;
   };
-}
-
-function codecOf(value: unknown, field: string): PluginCodec {
-  const members = new Members(objectOf(value, field), field);
-  const made: PluginCodec = {
-    name: members.required('name', sqlName),
-    ...members.optional('decode', name),
-    ...members.optional('encode', name),
-    ...members.optional('doc', text_),
-  };
-  members.done();
-  if (made.decode === undefined && made.encode === undefined) throw refuse(`${field} has neither decode nor encode`);
-  return made;
 }
 
 /** Names are unique in any letter case, as those of all functions. */

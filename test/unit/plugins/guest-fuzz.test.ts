@@ -1,0 +1,157 @@
+/**
+ * Guests that nobody wrote: modules that work are damaged and called over a batch, again and again. Whatever they do, each
+ * row has a result or an error, and the next guest does what it did before.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { HaumeaError } from '../../../host/base/errors.js';
+import type { CodeHost, LoadedCode } from '../../../host/plugins/define.js';
+import { SectionId, sectionsOf } from '../../../host/plugins/wasm/binary/sections.js';
+import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
+import { withManifest } from '../../../host/plugins/wasm/embed.js';
+import { loadModule } from '../../../host/plugins/wasm/load.js';
+import type { PluginManifest } from '../../../host/plugins/wasm/manifest.js';
+import { prepare } from '../../../host/plugins/wasm/prepare.js';
+import { col } from '../../../kernels/ir.js';
+import { Instant, type Value, ValueError } from '../../../kernels/value.js';
+import { VmKernel } from '../../wasm/vm-kernel.js';
+import { compileText } from './modules.js';
+import { type Random, randomFrom } from './programs.js';
+
+const rounds = 300;
+const folder = mkdtempSync(join(tmpdir(), 'guest-fuzz-'));
+test.after(() => {
+  rmSync(folder, { recursive: true });
+});
+const limits = { callFuel: 200_000n, batchFuel: 1_000_000n };
+const guestOf = (name: string) => new Uint8Array(readFileSync(new URL(`../../guests/${name}.wasm`, import.meta.url)));
+
+const script = `
+  export function reversed(text: string): string { return text.split("").reverse().join(""); }
+  export function halved(bytes: ArrayBuffer): ArrayBuffer { return bytes.slice(0, bytes.byteLength / 2); }
+  export function twice(n: f64): f64 { return n * 2; }`;
+const ofScript = {
+  abi: 1,
+  functions: [
+    { name: 'reversed', args: ['string'], result: 'string' },
+    { name: 'halved', args: ['bytea'], result: 'bytea' },
+    { name: 'twice', args: ['float'], result: 'float' },
+  ],
+};
+
+/** What functions are called with, by type. */
+const samples: Readonly<Record<string, readonly Value[]>> = {
+  bigint: [1n, 7n, 3n, -5n],
+  float: [1.5, 13, 14, -0.25],
+  boolean: [true, false, true, false],
+  datetime: [new Instant(0n), new Instant(10n ** 18n), new Instant(-1n), new Instant(5n)],
+  string: ['', 'some text', 'é\u{1f600}', 'x'.repeat(300)],
+  bytea: [Uint8Array.of(), Uint8Array.of(255, 0), Uint8Array.of(1), new Uint8Array(100)],
+  array: [[], [1n, 'a'], [[null]], [2.5]],
+  object: [{}, { a: 1n }, { b: [true] }, { c: { d: null } }],
+  any: [null, 1n, 'a', [1n]],
+};
+const rows = 4;
+const all = [0, 1, 2, 3];
+
+/** Changes bytes behind the head, cuts some out, or lets two sections take each other's place. */
+function damage(bytes: Uint8Array, random: Random): Uint8Array {
+  const sections = sectionsOf(bytes);
+  if (random(12) === 0 && sections.length > 1) {
+    const [a, b] = [random(sections.length), random(sections.length)];
+    const out = new ByteWriter().raw(bytes.subarray(0, 8));
+    sections.forEach((_section, i) => {
+      const one = sections[i === a ? b : i === b ? a : i] as (typeof sections)[number];
+      out.section(one.id, (body) => body.raw(bytes.subarray(one.from, one.to)));
+    });
+    return out.take();
+  }
+  if (random(20) === 0) return bytes.slice(0, random(bytes.length));
+  const result = bytes.slice();
+  // Code and data are hit most: a damaged manifest is only refused.
+  const hit = sections.filter(({ id }) => id === SectionId.code || id === SectionId.data || id === SectionId.global);
+  const within = hit[random(hit.length)] ?? { from: 8, to: bytes.length };
+  for (let left = 1 + random(4); left > 0; left--) {
+    const at = within.from + random(within.to - within.from);
+    result[at] = random(2) === 0 ? random(256) : (result[at] ?? 0) ^ (1 << random(8));
+  }
+  return result;
+}
+
+const calls: { run: (columns: Parameters<LoadedCode['call']>[1]) => void } = { run: () => {} };
+const kernel = new VmKernel((_fn, columns) => calls.run(columns));
+
+/** Calls all functions of a module over the samples; each row has to have a result or an error. */
+function callAll(code: LoadedCode, { functions }: PluginManifest, what: string): string[] {
+  const seen: string[] = [];
+  for (const fn of functions) {
+    const args = fn.args.length === 0 ? [] : fn.args.map(({ type }) => samples[type] as readonly Value[]);
+    const columns = args.map((values) =>
+      fn.aggregate === undefined ? [...values] : [[...values], [], [...values], []],
+    );
+    kernel.setBatch(columns as Value[][], rows, all);
+    calls.run = (given) => code.call(fn.name, given);
+    const results = kernel.run(
+      { ops: [{ op: 'call.host', dst: 0, args: columns.map((_column, i) => col(i)), imm: 0 }], consts: [] },
+      all,
+      0,
+    );
+    assert.is(results.length, rows, what);
+    for (const value of results) {
+      seen.push(`${fn.name} ${value instanceof ValueError ? value.message : JSON.stringify(value, shown)}`);
+    }
+  }
+  return seen;
+}
+
+function shown(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+test('damaged guests give results or errors and end, and the others do what they did', async () => {
+  const random = randomFrom(430_043);
+  const bases = [
+    guestOf('texts'),
+    guestOf('kit'),
+    withManifest(await compileText(script, '--runtime', 'incremental', '--exportRuntime'), JSON.stringify(ofScript)),
+  ];
+  const host: CodeHost = { log: () => {}, fault: () => {} };
+  let version = 0;
+  const load = async (bytes: Uint8Array): Promise<[LoadedCode, PluginManifest]> => {
+    const { ready, manifest } = prepare(bytes);
+    const path = join(folder, `${++version}.wasm`);
+    writeFileSync(path, ready);
+    const code = await loadModule({ kind: 'wasm', name: 'guest', version, path, manifest, limits }, host);
+    rmSync(path);
+    return [code, manifest];
+  };
+  const whole = await Promise.all(bases.map((bytes) => load(bytes)));
+  const expected = whole.map(([code, manifest]) => callAll(code, manifest, 'whole'));
+  let ran = 0;
+  let refused = 0;
+  for (let round = 0; round < rounds; round++) {
+    const damaged = damage(bases[round % bases.length] as Uint8Array, random);
+    const what = `round ${round}: ${Buffer.from(damaged).toString('base64')}`;
+    let loaded: [LoadedCode, PluginManifest];
+    try {
+      loaded = await load(damaged);
+    } catch (error) {
+      const isStart = error instanceof Error && /the start function failed|segment|LinkError/.test(String(error));
+      assert.ok(error instanceof HaumeaError || isStart, `${what}: ${error instanceof Error ? error.stack : error}`);
+      refused++;
+      continue;
+    }
+    ran++;
+    callAll(loaded[0], loaded[1], what);
+    loaded[0].close();
+  }
+  assert.ok(ran > 50 && refused > 50, `${ran} ran, ${refused} were refused`);
+  whole.forEach(([code, manifest], i) => {
+    assert.equal(callAll(code, manifest, 'whole, again').length, expected[i]?.length);
+  });
+});
+
+test.run();
