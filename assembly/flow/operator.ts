@@ -15,6 +15,8 @@ export namespace Signal {
   export const WATERMARK: u32 = 3;
   /** What is held back only to save messages is to be sent. */
   export const FLUSH: u32 = 4;
+  /** Nothing has come for long: what comes from elsewhere need not wait for rows from here, until there is a watermark again. */
+  export const IDLE: u32 = 5;
 }
 
 const RECORD: u32 = 36;

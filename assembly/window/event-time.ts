@@ -111,7 +111,8 @@ export function eventTimeOpen(node: usize): bool {
   // Rows are held back, for late ones or for those of other streams: those of the same time then go on together.
   if (load<f64>(spec, EVENT_TIME_TOLERANCE) > 0 || streams != 1) store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.TIES, N_FLAGS);
   setTimesColumn(node, load<u16>(spec, EVENT_TIME_COLUMNS));
-  return true;
+  // One that never brings anything must not hold others up either.
+  return streams != 1 || load<f64>(spec, EVENT_TIME_IDLE) <= 0 || setDeadline(node, 0);
 }
 
 /** Rows that came too late. */
@@ -143,7 +144,7 @@ export function eventTimeAhead(node: usize): u64 {
 function hear(node: usize, spec: usize, state: usize, stream: u32): void {
   const streams = load<u32>(spec, EVENT_TIME_STREAMS);
   const idle = load<f64>(spec, EVENT_TIME_IDLE);
-  if (idle <= 0 || streams < 2) return;
+  if (idle <= 0 || streams == 0) return;
   for (let i: u32 = 0; i < streams; i++) {
     const at = heardAt(state, streams, i);
     if (i == stream || load<f64>(at) == UNKNOWN) store<f64>(at, ctx.nowMs);
@@ -151,7 +152,10 @@ function hear(node: usize, spec: usize, state: usize, stream: u32): void {
   if (!load<u32>(node, N_HEAP)) setDeadline(node, ctx.nowMs + idle);
 }
 
-/** Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another. */
+/**
+ * Leaves out streams that were silent for too long; what waited for them goes on. When all are, none waits for another, nor does
+ * a merge below for any of them.
+ */
 function eventTimeTick(node: usize): void {
   if (isExhausted(node)) return;
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -177,6 +181,7 @@ function eventTimeTick(node: usize): void {
   }
   if (next < Infinity) setDeadline(node, next);
   follow(node, (next < Infinity ? least : newest) - load<f64>(spec, EVENT_TIME_TOLERANCE));
+  if (next == Infinity && !isExhausted(node)) signalBelow(node, Signal.IDLE, 0);
 }
 
 /** When streams were heard of last is told by the clock. */
@@ -257,7 +262,8 @@ export function eventTimePush(node: usize): void {
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
-    if (!told && ms < load<f64>(state, ORDER_WATERMARK)) {
+    // Rows of inputs that were idle may be late as those of streams may.
+    if ((!told || load<f64>(spec, EVENT_TIME_IDLE) > 0) && ms < load<f64>(state, ORDER_WATERMARK)) {
       store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
       if (taker) {
         store<f64>(LATE_BY + (<usize>row << 3), load<f64>(state, ORDER_WATERMARK) - ms);
@@ -451,7 +457,7 @@ function eventTimeLoad(node: usize): bool {
   for (let i: u32 = 0; i < streams; i++) store<f64>(state + (<usize>i << 3), readF64(), ORDER_NEWEST);
   pendingLoad(state);
   // Streams that bring nothing any more must not hold up what waits: time runs from the next look on.
-  if (streams > 1 && load<f64>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_IDLE) > 0) setDeadline(node, 0);
+  if (streams > 0 && load<f64>(<usize>load<u32>(node, N_SPEC), EVENT_TIME_IDLE) > 0) setDeadline(node, 0);
   return !readFails();
 }
 

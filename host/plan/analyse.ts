@@ -12,7 +12,7 @@ import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from '
 import { checkEventTimes, checkJoined, definitionOf, inRowOrder, SourceNumbers } from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
-import { timesOf } from './result-times.js';
+import { joinedTime, timesOf } from './result-times.js';
 import { constantNumber, type Fold } from './rules/fold-constants.js';
 import { Scope } from './scope.js';
 import { bindSelectList } from './select-list.js';
@@ -86,6 +86,7 @@ class Analyser {
       isEventTime,
       window,
       isGrouped,
+      joinedTime: joinedTime(select, relations, isEventTime),
     });
     const { row, expand } = bindSelectList(select, scope, binder, resultClause('SELECT'));
     const statement = new Statement(select, relations, values, binder, isGrouped, isEventTime, this.remarks, this.fold);

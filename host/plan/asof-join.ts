@@ -11,7 +11,7 @@ import { conjuncts } from './joined-row.js';
 import type { Logical } from './logical.js';
 import type { Relation } from './source.js';
 import { type Bound, boundsOf, type ConstantOf, rangeOf, saysAll, timeName } from './time-bounds.js';
-import type { Values } from './value.js';
+import { sourcesIn, type Values } from './value.js';
 
 type Asof = Omit<Extract<Logical, { kind: 'asof' }>, 'input'>;
 
@@ -99,6 +99,14 @@ function bindAsof(
   }
   const keys: Asof['keys'] = [];
   for (const term of on === null ? [] : conjuncts(binder.bind(on, clause))) {
+    const later = before.find(({ index, isLookup }) => isLookup && sourcesIn(term).includes(index));
+    if (later !== undefined) {
+      throw refuse(
+        `ON of the ASOF JOIN with ${right.ownName} uses the lookup table ${later.ownName}, which is joined later: ` +
+          `join it in a derived table, FROM (SELECT … JOIN ${later.ownName} …) AS t ASOF JOIN ${right.ownName}`,
+        on?.span,
+      );
+    }
     const key = keyOf(term, right, before);
     if (key === undefined) {
       throw refuse(

@@ -205,7 +205,9 @@ class Lowering {
   }
 
   private addWatermark(node: Extract<Logical, { kind: 'watermark' }>): void {
-    this.pushNew(watermarkNode(node, this.path, this.rule.options), 'watermark', this.path.columnValues);
+    const isAwaited = node.input.kind === 'merge' || this.readers.isMerged(node);
+    const plan = watermarkNode(node, this.path, this.rule.options, isAwaited);
+    this.pushNew(plan, 'watermark', this.path.columnValues);
   }
 
   /** What the watermark below hands on has two columns more. */

@@ -40,6 +40,11 @@ export class Readers {
     return (this.readers.get(node)?.length ?? 0) > 1;
   }
 
+  /** True when the rows come to those of others by a merge above. */
+  isMerged(node: Logical): boolean {
+    return (this.readers.get(node) ?? []).some((reader) => reader.kind === 'merge' || this.isMerged(reader));
+  }
+
   /** True when a join or lookup reads the rows of the window. */
   isJoined(window: Logical): boolean {
     const readers = this.readers.get(window) ?? [];

@@ -10,19 +10,28 @@ import type { Value, Values } from './value.js';
 
 type Times = Pick<Result, 'time' | 'arrival' | 'timeOffset'>;
 
+/** Time of a joined row that is one of the first stream with what was found for it; undefined for rows of other joins. */
+export function joinedTime(select: Select, relations: readonly Relation[], isEventTime: boolean): Value | undefined {
+  return isOfFirst(select, relations) ? relations[0]?.rowTime(isEventTime) : undefined;
+}
+
+/** Rows of an as-of join, or of one with lookup tables, are those of the first stream. */
+function isOfFirst({ window, joins }: Select, relations: readonly Relation[]): boolean {
+  return window === null && joins.every((join, i) => isAsof(join) || relations[i + 1]?.isLookup === true);
+}
+
 /** @param relations FROM first, then those of the joins */
 export function timesOf(
-  { window, joins }: Select,
+  select: Select,
   relations: readonly Relation[],
   isEventTime: boolean,
   values: Values,
   constantOf: ConstantOf,
 ): Times {
+  const { window, joins } = select;
   const [relation] = relations;
   const offsetBy = (ofTime: (value: Value) => number | null) => (value: Value) => offsetOf(value, ofTime, constantOf);
-  // Rows of an as-of join, or of one with tables, are those of its first stream.
-  const others = joins.filter((join, i) => !isAsof(join) && relations[i + 1]?.isLookup !== true);
-  if (window === null && others.length === 0 && relation !== undefined) {
+  if (isOfFirst(select, relations) && relation !== undefined) {
     return {
       time: isEventTime ? relation.rowTime(true) : null,
       arrival: relation.arrival(),

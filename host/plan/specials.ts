@@ -26,6 +26,8 @@ export interface SpecialContext {
   isEventTime: boolean;
   /** Kind of the rule's window, null without one. */
   window: WindowKind | null;
+  /** Time of a row of several sources that are joined one by one; left out where messages are joined. */
+  joinedTime?: Value;
   /** Rows after the window stand for groups. */
   isGrouped: boolean;
   place: Place;
@@ -222,7 +224,9 @@ export function timeOfHits(
 /** The row's own timestamp as epoch milliseconds. */
 function rowTime(call: Call, context: SpecialContext): Value {
   // A joined row has no time of its own: that of its window.
-  if (context.scope.sources.length > 1 && context.place !== 'single') return context.values.window('trigger');
+  if (context.scope.sources.length > 1 && context.place !== 'single') {
+    return context.joinedTime ?? context.values.window('trigger');
+  }
   return onlySource(call, context).rowTime(context.isEventTime);
 }
 

@@ -36,22 +36,18 @@ export function timedJoinNode(node: TimedJoin, place: Place): TimedNode {
 }
 
 /** Its columns are those of the merge, then what is needed of the rows, then what is needed of their partners, in event time their time. */
-function asofNode(
-  node: Extract<Logical, { kind: 'asof' }>,
-  { index, path, kept, ownerOf, ttlMs, values }: Place,
-): TimedNode {
+function asofNode(node: Extract<Logical, { kind: 'asof' }>, { index, path, kept, ownerOf, ttlMs }: Place): TimedNode {
   const isField = ({ value }: Kept): boolean => ownerOf(value) === node.source.index;
   const builder = new ProgramBuilder(path);
   const keys = keysOf(node, builder);
   const fields = kept.filter(isField);
   const own = kept.filter((one) => !isField(one));
-  const isTimed = hasWatermark(node);
   const plan: NodePlan = {
     kind: 'asof',
     input: path.input,
     program: builder.finishOrNull(),
     branches: { type: node.type, left: branchOf(node, node.left.index), right: branchOf(node, node.source.index) },
-    time: isTimed ? path.columns : null,
+    time: hasWatermark(node) ? path.columns : null,
     keys,
     // Number of the branch and time stamp stay where the merge has them.
     columns: [col(0), col(1), ...own.map(({ operand }) => operand)],
@@ -60,10 +56,7 @@ function asofNode(
     name: 'join',
   };
   const columns = [null, null, ...own, ...fields].map((one) => one?.value ?? null);
-  const after = path.afterNew(index, columns);
-  // The time of a row, behind the columns.
-  if (isTimed) after.keep(values.window('trigger'), col(columns.length));
-  return { plan, path: after };
+  return { plan, path: path.afterNew(index, columns) };
 }
 
 /** Its columns are what is needed of rows of the left, then of those of the right, then the time. */

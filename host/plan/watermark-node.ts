@@ -5,11 +5,15 @@ import { mergeTime } from './join-node.js';
 import type { Logical } from './logical.js';
 import { type Path, ProgramBuilder } from './program.js';
 
-/** Plans it for the rows at the place of the path. */
+/**
+ * Plans it for the rows at the place of the path.
+ * @param isAwaited rows of others wait for these: in the operator itself, or in a merge above
+ */
 export function watermarkNode(
   { timestamp, isOrdered }: Extract<Logical, { kind: 'watermark' }>,
   path: Path,
   { lateToleranceMs, maxFutureSkewMs, idleTimeoutMs }: RuleOptions,
+  isAwaited: boolean,
 ): NodePlan {
   const builder = new ProgramBuilder(path);
   const time = timestamp === null ? col(mergeTime) : builder.operand(timestamp);
@@ -23,7 +27,7 @@ export function watermarkNode(
     columns,
     name: 'watermark',
     ...(isOrdered === true ? { lateToleranceMs: 0, isOrdered: true } : { lateToleranceMs }),
-    ...(idleTimeoutMs > 0 ? { idleTimeoutMs } : {}),
+    ...(isAwaited && idleTimeoutMs > 0 ? { idleTimeoutMs } : {}),
     ...(program === null ? {} : { program }),
   };
 }

@@ -1,7 +1,7 @@
 /** Windows over streams that fall silent: what is sent, and what is late, beside a naive model of the watermark. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from './rule-kernel.js';
 
 const names = ['a', 'b', 'c'];
 const idleMs = 5000;
@@ -120,5 +120,86 @@ test('after a start from saved state silent streams have their time again', () =
   assert.equal(idsOf(next.taken()), [[1]]);
   next.close();
 });
+
+/** Queries in which each of two streams has a watermark of its own, and which send `{"id":…}` of rows of `a` in the order of their time. */
+const separate: Readonly<Record<string, string>> = {
+  'a union':
+    'SELECT id FROM (SELECT id FROM a UNION ALL SELECT id + 1000 AS id FROM b) AS u GROUP BY TUMBLINGWINDOW(ss, 1)',
+  'a union of windows':
+    'SELECT id FROM (SELECT max(id) AS id FROM a GROUP BY TUMBLINGWINDOW(ms, 10) HAVING count(*) > 0 ' +
+    'UNION ALL SELECT id FROM b) AS u GROUP BY TUMBLINGWINDOW(ss, 1)',
+  'a derived table in a window join':
+    'SELECT d.id AS id FROM (SELECT id FROM a) AS d LEFT JOIN b ON d.id = b.id GROUP BY TUMBLINGWINDOW(ss, 1)',
+  'a derived table in a join by time':
+    'SELECT d.id AS id FROM (SELECT id, ts FROM a) AS d LEFT JOIN b ON d.id = b.id AND b.ts BETWEEN d.ts AND d.ts + 10',
+  'a union in a union':
+    'WITH ab AS (SELECT id FROM a UNION ALL SELECT id + 1000 AS id FROM b) ' +
+    'SELECT id FROM (SELECT id FROM (SELECT id FROM ab) AS d UNION ALL SELECT id FROM c) AS u GROUP BY TUMBLINGWINDOW(ss, 1)',
+};
+
+for (const [name, sql] of Object.entries(separate)) {
+  const openSeparate = () =>
+    openRule(
+      names.map((stream) => `CREATE STREAM ${stream} () WITH (FORMAT="json", TIMESTAMP="ts")`),
+      sql,
+      { options: { isEventTime: true, lateToleranceMs: 0, maxFutureSkewMs: 0, idleTimeoutMs: idleMs } },
+    );
+  const sent = (rule: KernelRule) =>
+    rule
+      .taken()
+      .flat()
+      .flatMap((row) => (row as { id?: number }).id ?? []);
+  const now = 1_700_000_000_000;
+
+  test(`${name}: a stream that never brings anything is waited for idleTimeout`, () => {
+    const rule = openSeparate();
+    rule.kernel.tick(now);
+    rule.feed(
+      'a',
+      [1, 2, 3].map((id) => ({ id, ts: now + id * 1500 })),
+      now + 100,
+    );
+    rule.kernel.tick(now + idleMs - 1);
+    assert.equal(sent(rule), []);
+    rule.kernel.tick(now + idleMs);
+    assert.equal(sent(rule).slice(0, 2), [1, 2]);
+    rule.close();
+  });
+
+  test(`${name}: one that brings rows again is waited for again`, () => {
+    const rule = openSeparate();
+    rule.kernel.tick(now);
+    rule.feed('b', [{ id: 500, ts: now }], now);
+    rule.feed(
+      'a',
+      [1, 2].map((id) => ({ id, ts: now + id * 1500 })),
+      now + 100,
+    );
+    assert.equal(
+      sent(rule).filter((id) => id < 500),
+      [],
+    );
+    // Rows of a, so that b alone is idle.
+    rule.kernel.tick(now + idleMs - 1);
+    rule.feed('a', [{ id: 3, ts: now + 4500 }], now + idleMs - 1);
+    rule.kernel.tick(now + 2 * idleMs - 2);
+    assert.equal(
+      sent(rule).filter((id) => id < 500),
+      [1, 2],
+    );
+    rule.feed('b', [{ id: 501, ts: now + 1000 }], now + 2 * idleMs - 1);
+    rule.feed('a', [{ id: 4, ts: now + 9000 }], now + 2 * idleMs - 1);
+    assert.equal(
+      sent(rule).filter((id) => id < 500),
+      [],
+    );
+    rule.feed('b', [{ id: 502, ts: now + 12_000 }], now + 2 * idleMs);
+    assert.equal(
+      sent(rule).filter((id) => id < 500),
+      [3],
+    );
+    rule.close();
+  });
+}
 
 test.run();
