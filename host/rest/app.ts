@@ -9,7 +9,7 @@ import type { AuditPart } from './audit.js';
 import { BatchService } from './batch.js';
 import { BodyTooLarge, readBody, TooManyBodies } from './body.js';
 import { Dispatcher } from './dispatch.js';
-import { openApiRoute } from './openapi.js';
+import { openApiRoute } from './openapi-route.js';
 import { orderRefusal } from './origin-guard.js';
 import { resources } from './resources/index.js';
 import { queryOf, RestRequest, type Route } from './route.js';

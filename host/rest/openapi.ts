@@ -53,20 +53,6 @@ export function openApi(routes: readonly Route[], version: string): OpenApi {
   };
 }
 
-/** A route that serves the document of all routes; `routes` is read at the first question. */
-export function openApiRoute(routes: () => readonly Route[], version: () => string): Route {
-  let document: OpenApi | undefined;
-  return {
-    method: 'GET',
-    path: '/openapi.json',
-    doc: 'This description of all routes',
-    handle: () => {
-      document ??= openApi(routes(), version());
-      return document;
-    },
-  };
-}
-
 function contractOf(route: Route): Contract {
   return route.contract ?? contracts[`${route.method} ${route.path}`] ?? {};
 }
