@@ -26,8 +26,8 @@ import { runFunction } from './dispatch';
 import { collectFree } from './functions/collect';
 import { analyticLoad, analyticSave } from './save';
 import {
-  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, AnalyticFn, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
-  PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT, argOperand, functionAt, headSize, partitionAt, slotCount, specPrepare,
+  ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, ANALYTIC_TTL, FUNCTION_ARGS, FUNCTION_DST, FUNCTION_PARTITION, FUNCTION_STATE, FUNCTION_WHEN,
+  PARTITION_ENTRY_SIZE, PARTITION_KEYS, PARTITION_KEYS_AT, argOperand, functionAt, headSize, keepsList, partitionAt, slotCount, specPrepare,
 } from './spec';
 import {
   argBinds, argTag, argVal, bindArg, bindWhen, failRow, failed, firstError, isOut, marks, noteResults, runBegin, sel, selLen, setFunction,
@@ -298,7 +298,7 @@ function freeStates(spec: usize, partition: u32, entry: usize, acct: usize): voi
     if (load<u16>(fn, FUNCTION_PARTITION) != partition) continue;
     const slots = slotCount(fn);
     const state = entry + load<u32>(fn, FUNCTION_STATE);
-    if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectFree(state);
+    if (keepsList(fn)) collectFree(state);
     let slot = state + headSize(fn);
     for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) slotFree(slot, acct);
   }

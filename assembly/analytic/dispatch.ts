@@ -3,7 +3,7 @@ import { Tag } from '../mem/layout';
 import { AnalyticFn, FUNCTION_FN } from './spec';
 import { accumulateRows, extremeRows } from './functions/accumulate';
 import { changedColRows, changedMembersRows, hadChangedRows } from './functions/changed';
-import { collectRows, mergeRows } from './functions/gather';
+import { collectRows, mapRows, mergeRows } from './functions/gather';
 import { accCollectRows } from './functions/collect';
 import { lagRows } from './functions/lag';
 import { latestRows } from './functions/latest';
@@ -19,7 +19,9 @@ export function runFunction(fn: usize): void {
     case AnalyticFn.CHANGED_ITEM: changedColRows('changed_cols', Tag.MISSING); return;
     case AnalyticFn.ROW_CHANGED: changedMembersRows(false); return;
     case AnalyticFn.CHANGED_COLUMNS: changedMembersRows(true); return;
-    case AnalyticFn.ACC_COLLECT: accCollectRows(); return;
+    case AnalyticFn.ACC_COLLECT: accCollectRows(false); return;
+    case AnalyticFn.ACC_DISTINCT_COLLECT: accCollectRows(true); return;
+    case AnalyticFn.ACC_MAP_AGG: mapRows(); return;
     case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;

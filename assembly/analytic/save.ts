@@ -9,7 +9,7 @@ import { collectLoad, collectSave } from './functions/collect';
 import { KEPT_SIZE, slotLoad, slotSave } from '../partitions/slot';
 import {
   ANALYTIC_FUNCTIONS, ANALYTIC_PARTITIONS, AnalyticFn, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_STATE,
-  PARTITION_ENTRY_SIZE, functionAt, headSize, partitionAt, slotCount,
+  PARTITION_ENTRY_SIZE, functionAt, headSize, keepsList, partitionAt, slotCount,
 } from './spec';
 import { tableAt } from './state';
 import { ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, entryKey, entryKeyLen, findEntry, findNullEntry, isNullEntry } from '../partitions/table';
@@ -45,7 +45,7 @@ function saveEntry(spec: usize, partition: u32, entry: usize): void {
     if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.LAG) {
       writeU32(load<u32>(at));
       writeU32(load<u32>(at, 4));
-    } else if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectSave(at);
+    } else if (keepsList(fn)) collectSave(at);
     else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
       writeF64(load<f64>(at));
       writeU64(load<u64>(at, 8));
@@ -110,7 +110,7 @@ function loadEntry(spec: usize, partition: u32, entry: usize, acct: usize): void
       const size = load<u32>(fn, FUNCTION_SIZE);
       store<u32>(at, readUpTo(size + 1));
       store<u32>(at, readUpTo(size ? size - 1 : 0), 4);
-    } else if (load<u16>(fn, FUNCTION_FN) == AnalyticFn.ACC_COLLECT) collectLoad(at, readU32(), acct);
+    } else if (keepsList(fn)) collectLoad(at, readU32(), acct);
     else if (load<u16>(fn, FUNCTION_FN) != AnalyticFn.ROW_NUMBER && head) {
       store<f64>(at, readF64());
       store<u64>(at, readU64(), 8);

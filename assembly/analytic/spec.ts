@@ -52,9 +52,16 @@ export function slotCount(fn: usize): u32 {
     case AnalyticFn.ROW_CHANGED:
     case AnalyticFn.CHANGED_COLUMNS:
     case AnalyticFn.INC_COLLECT:
-    case AnalyticFn.INC_MERGE_AGG: return 1;
+    case AnalyticFn.INC_MERGE_AGG:
+    case AnalyticFn.ACC_MAP_AGG: return 1;
     default: return 0;
   }
+}
+
+/** True for a function whose state is a list with a pool of its own (functions/collect.ts). */
+export function keepsList(fn: usize): bool {
+  const number = load<u16>(fn, FUNCTION_FN);
+  return number == AnalyticFn.ACC_COLLECT || number == AnalyticFn.ACC_DISTINCT_COLLECT;
 }
 
 /** Bytes of a function's state before its slots. */
@@ -67,7 +74,8 @@ export function headSize(fn: usize): u32 {
     case AnalyticFn.ACC_MAX:
     case AnalyticFn.ACC_AVG:
     case AnalyticFn.INC_COLLECT: return ACC_SIZE;
-    case AnalyticFn.ACC_COLLECT: return COLLECT_SIZE;
+    case AnalyticFn.ACC_COLLECT:
+    case AnalyticFn.ACC_DISTINCT_COLLECT: return COLLECT_SIZE;
     case AnalyticFn.ROW_NUMBER: return NUMBER_SIZE;
     default: return 0;
   }

@@ -27,6 +27,8 @@ export namespace AnalyticFn {
   export const CHANGED_COLUMNS: u16 = 16;
   export const INC_COLLECT: u16 = 17;
   export const INC_MERGE_AGG: u16 = 18;
+  export const ACC_DISTINCT_COLLECT: u16 = 19;
+  export const ACC_MAP_AGG: u16 = 20;
 }
 
 // analyticSpec, 24 bytes. Spec of an analytic node. All `…At` are offsets from its start.

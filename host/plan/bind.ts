@@ -328,6 +328,7 @@ export class Binder {
     if (fn === 'hadChanged' && expr.args.some(({ kind }) => kind === 'star')) return this.anyChanged(expr, inner, make);
     const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (fn === 'latest') return make([...args, ...(args.length < 2 ? [values.null()] : [])]);
+    if (fn === 'accMapAgg') return make([values.op('cast.toString', [args[0] ?? values.null()]), ...args.slice(1)]);
     if (fn !== 'lag') return make(argsOf(args));
     const offset = second === undefined ? 1n : literalOf(second);
     if (typeof offset !== 'bigint')

@@ -60,7 +60,9 @@ function keptBy(node: Logical, above: readonly Value[]): string | undefined {
     case 'dedup':
       return 'ranges that were given, until they expire: grows with the number of gaps between them';
     case 'analytic':
-      return node.values.some(({ fn }) => fn === 'incCollect' || fn === 'accCollect')
+      return node.values.some(
+        ({ fn }) => fn === 'incCollect' || fn === 'accCollect' || fn === 'accDistinctCollect' || fn === 'accMapAgg',
+      )
         ? 'all values of inc_collect of each partition: grows with the number of rows'
         : 'a value of each function and partition: grows with the number of partitions, not of rows';
     case 'asof': {

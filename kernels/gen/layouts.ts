@@ -6,7 +6,7 @@ import { layout } from '../layout.js';
 export const analyticMaxArgs = 1024;
 
 /** Analytic functions. */
-export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18} as const;
+export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18,"accDistinctCollect":19,"accMapAgg":20} as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
 export const analyticSpec = layout(24, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12,"ttl":16}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32","ttl":"f64"});

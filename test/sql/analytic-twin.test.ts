@@ -50,6 +50,8 @@ const fns = [
   'acc_avg',
   'acc_max_by',
   'acc_collect',
+  'acc_distinct_collect',
+  'acc_map_agg',
 ] as const;
 
 function call(depth: number): fc.Arbitrary<Call> {

@@ -20,7 +20,9 @@ export interface Call {
     | 'acc_max'
     | 'acc_avg'
     | 'acc_max_by'
-    | 'acc_collect';
+    | 'acc_collect'
+    | 'acc_distinct_collect'
+    | 'acc_map_agg';
   /** A column, or what another function gives. */
   arg: string | Call;
   /** Of had_changed and acc_max_by. */
@@ -52,7 +54,8 @@ export function textOfCall(call: Call): string {
   else if (fn === 'had_changed') args.splice(0, 1, String(ignoresNull), arg, other);
   else if (fn === 'changed_col') args.unshift(String(ignoresNull));
   else if (fn === 'acc_max_by') args.push(other);
-  else if (fn !== 'acc_collect' && begin !== null && reset !== null) args.push(shown(begin), shown(reset));
+  else if (fn === 'acc_map_agg') args.unshift('k');
+  else if (!fn.endsWith('collect') && begin !== null && reset !== null) args.push(shown(begin), shown(reset));
   const by = partition.length === 0 ? '' : `PARTITION BY ${partition.join(', ')}`;
   const over = `${by} ${when === null ? '' : `WHEN ${shown(when)}`}`.trim();
   return `${fn}(${args.join(', ')})${over === '' ? '' : ` OVER (${over})`}`;
@@ -138,6 +141,15 @@ function step(call: Call, state: State, value: unknown, row: Row): unknown {
     case 'acc_collect':
       if (isTaken) state.values = [...state.values, value];
       return state.values;
+    case 'acc_distinct_collect':
+      if (isTaken && !state.values.some((one) => same(one, value))) state.values = [...state.values, value];
+      return state.values;
+    case 'acc_map_agg': {
+      const key = row.k;
+      const [before = {}] = state.values as [Row?];
+      if (isTaken && !isNull(key)) state.values = [{ ...before, [String(key)]: value }];
+      return state.values[0] ?? before;
+    }
     case 'acc_max_by': {
       const key = row[call.other];
       if (isTaken && !isNull(key)) {

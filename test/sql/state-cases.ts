@@ -239,6 +239,8 @@ const lookingBack = [
   'acc_avg(n, n > 3, n = 0) OVER (PARTITION BY b, k)',
   'acc_max_by(b, n)',
   'acc_collect(b) OVER (PARTITION BY k)',
+  'acc_distinct_collect(b) OVER (PARTITION BY k)',
+  'acc_map_agg(b, o)',
   'inc_collect(b) OVER (PARTITION BY k)',
   'inc_collect(o)',
   'inc_merge_agg(o)',

@@ -1,4 +1,4 @@
-// acc_collect(x): all values so far, nulls too, as a list. Items and the list itself stand in a pool that goes with the partition;
+// acc_collect(x): all values so far, nulls too, as a list. acc_distinct_collect(x): each of them once. Items and the list itself stand in a pool that goes with the partition;
 // what a row gives is the beginning of the list that was there then, so a row costs its own item and no more.
 //
 //   state   pool 32 | slots u32 | count u32 | room u32 (agg/list.ts) | bytes u32 of the items
@@ -12,6 +12,7 @@ import { writeU32, writeValue } from '../../state/writer';
 import { LoadFault } from '../../gen/state-layouts';
 import { account, argTag, argVal, failRow, isTaken, put, rowAt, selLen, setOut, stateOf, whenFails } from '../run';
 import { argumentFails } from './fail';
+import { sameValues } from '../../value/same';
 
 const LIST: usize = 32;
 const COUNT: usize = LIST + 4;
@@ -21,14 +22,25 @@ const FIRST_CHUNK: u32 = 128;
 /** Where a pool has its account; 0 before it is made. */
 const POOL_ACCT: usize = 16;
 
-export function accCollectRows(): void {
+export function accCollectRows(isDistinct: bool): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (argumentFails(0, row) || whenFails(row)) continue;
     const state = stateOf(row);
-    if (isTaken(row) && !append(state, row)) continue;
+    if (isTaken(row) && !(isDistinct && isThere(state, row)) && !append(state, row)) continue;
     put(row, Tag.ARRAY, span(<usize>load<u32>(state, LIST), load<u32>(state, COUNT)));
   }
+}
+
+/** The list has the row's value. */
+function isThere(state: usize, row: u32): bool {
+  const tag = argTag(0, row);
+  const payload = argVal(0, row);
+  let slot = <usize>load<u32>(state, LIST);
+  for (let n = load<u32>(state, COUNT); n > 0; n--, slot += SLOT_SIZE) {
+    if (sameValues(load<u8>(slot, SLOT_TAG), load<u64>(slot), tag, payload)) return true;
+  }
+  return false;
 }
 
 /** Adds the value of the row; false when the list would be longer than a value may be, with the row's error given. */

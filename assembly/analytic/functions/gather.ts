@@ -1,11 +1,13 @@
 // inc_collect(x): the list of all values so far. inc_merge_agg(x): all objects so far as one, of equal members the last. Both are
-// null where the row has no value.
+// null where the row has no value. acc_map_agg(key, value): the newest value of each key so far, as an object.
 //
 //   state of inc_collect   room u32 (elements, of the list made in this batch) | … (ACC_SIZE bytes) | the list
 //
 // Within a batch the list grows in its place: what rows were given before are its beginnings. From one batch to the next it is
 // copied, as all that is kept.
-import { MEMBER_SIZE, SLOT_SIZE, Tag, lenOf, offOf, span } from '../../mem/layout';
+import {
+  MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, SLOT_SIZE, Tag, lenOf, offOf, span,
+} from '../../mem/layout';
 import { putItem } from '../../ops/list/items';
 import { mergeObjects } from '../../ops/nested/concat';
 import { isAbsent } from '../../ops/numeric';
@@ -58,6 +60,45 @@ function append(state: usize, list: usize, tag: u8, val: u64): bool {
   return true;
 }
 
+const ONE_MEMBER: usize = memory.data(<i32>MEMBER_SIZE, 16);
+
+export function mapRows(): void {
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    if (argumentFails(0, row) || argumentFails(1, row) || whenFails(row)) continue;
+    const slot = stateOf(row);
+    const key = argTag(0, row);
+    if (!isTaken(row) || key <= Tag.NULL) {
+      if (keptTag(slot) == Tag.OBJECT) putKept(slot, row);
+      else put(row, Tag.OBJECT, 0);
+      continue;
+    }
+    if (key != Tag.STR) {
+      failRow(row, kindFault('acc_map_agg', 0, 'a text', row));
+      continue;
+    }
+    store<u64>(ONE_MEMBER, argVal(1, row));
+    store<u8>(ONE_MEMBER, argTag(1, row) == Tag.MISSING ? Tag.NULL : argTag(1, row), MEMBER_TAG);
+    store<u32>(ONE_MEMBER, <u32>offOf(argVal(0, row)), MEMBER_KEY_OFF);
+    store<u32>(ONE_MEMBER, lenOf(argVal(0, row)), MEMBER_KEY_LEN);
+    merge(slot, row, 'acc_map_agg', span(ONE_MEMBER, 1));
+  }
+}
+
+/** Gives the row the object that is kept with the members of another set in it, and keeps that. */
+function merge(slot: usize, row: u32, name: string, val: u64): void {
+  const before: u64 = keptTag(slot) == Tag.OBJECT ? keptVal(slot) : 0;
+  const to = resultRoom(name, (<u64>lenOf(before) + lenOf(val)) * MEMBER_SIZE);
+  if (!to) {
+    failRow(row, outVal);
+    return;
+  }
+  const merged = mergeObjects(to, before, val);
+  keep(slot, Tag.OBJECT, merged);
+  keepsBatch(row);
+  put(row, Tag.OBJECT, merged);
+}
+
 export function mergeRows(): void {
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
@@ -68,17 +109,6 @@ export function mergeRows(): void {
     if (isAbsent(tag, val)) put(row, Tag.NULL, 0);
     else if (!isTaken(row)) putKept(slot, row);
     else if (tag != Tag.OBJECT) failRow(row, kindFault('inc_merge_agg', 0, 'an object', row));
-    else {
-      const before: u64 = keptTag(slot) == Tag.OBJECT ? keptVal(slot) : 0;
-      const to = resultRoom('inc_merge_agg', (<u64>lenOf(before) + lenOf(val)) * MEMBER_SIZE);
-      if (!to) {
-        failRow(row, outVal);
-        continue;
-      }
-      const merged = mergeObjects(to, before, val);
-      keep(slot, Tag.OBJECT, merged);
-      keepsBatch(row);
-      put(row, Tag.OBJECT, merged);
-    }
+    else merge(slot, row, 'inc_merge_agg', val);
   }
 }

@@ -23,6 +23,8 @@ import aggregateVars from '../aggregate/vars.js';
 import analyticAccAvg from '../analytic/acc-avg.js';
 import analyticAccCollect from '../analytic/acc-collect.js';
 import analyticAccCount from '../analytic/acc-count.js';
+import analyticAccDistinctCollect from '../analytic/acc-distinct-collect.js';
+import analyticAccMapAgg from '../analytic/acc-map-agg.js';
 import analyticAccMax from '../analytic/acc-max.js';
 import analyticAccMaxBy from '../analytic/acc-max-by.js';
 import analyticAccMin from '../analytic/acc-min.js';
@@ -224,6 +226,8 @@ export const definitions: readonly FunctionDefinition[] = [
   analyticAccAvg,
   analyticAccCollect,
   analyticAccCount,
+  analyticAccDistinctCollect,
+  analyticAccMapAgg,
   analyticAccMax,
   analyticAccMaxBy,
   analyticAccMin,
