@@ -8,7 +8,7 @@ import { makeFolder } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import type { RuleCpuTime } from '../model/engine.js';
 import type { RuleLatencies } from '../model/figures.js';
-import { type ConnectionState, MetricsText, makeNames, type RuleFigures } from './metrics-text.js';
+import type { ConnectionState, makeNames, RuleFigures } from './metrics-text.js';
 import { isTestRun } from './rule-tests.js';
 
 const compress = promisify(gzip);
@@ -43,7 +43,8 @@ export interface MetricsOptions {
 
 export class MetricsService {
   readonly #options: MetricsOptions;
-  readonly #names = makeNames();
+  /** Made with the first document, as what writes it is loaded with it. */
+  #names: ReturnType<typeof makeNames> | undefined;
   #latest: { at: number; text: Promise<Buffer> } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #copying: Promise<void> = Promise.resolve();
@@ -101,6 +102,8 @@ export class MetricsService {
 
   async #make(): Promise<Buffer> {
     const { ids, figures, cpuTimes, memory, latencies, connections } = this.#options;
+    const { MetricsText, makeNames } = await import('./metrics-text.js');
+    this.#names ??= makeNames();
     const text = new MetricsText(this.#names);
     const all = ids();
     // A connection that answers slowly is asked while the figures are gathered.

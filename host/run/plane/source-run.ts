@@ -77,7 +77,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** The first attempt to connect is over. */
   isTried = false;
   hasStarted = false;
-  readonly #lateStart = new LateStart(() => this.start());
+  #lateStart: LateStart | undefined;
   /** Epoch ms, 0 never. */
   lastInputAt = 0;
   /** Time of all work for it, the rules' nodes included, µs. */
@@ -170,13 +170,14 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** Does nothing once it is closed. */
   start(): void {
     if (this.#isClosed || this.hasStarted) return;
-    this.#lateStart.cancel();
+    this.#lateStart?.cancel();
     this.hasStarted = true;
     this.connection.start();
   }
 
   startWithOthers(): void {
     if (this.hasStarted || this.#isClosed) return;
+    this.#lateStart ??= new LateStart(() => this.start());
     this.#lateStart.postpone();
   }
 
@@ -190,7 +191,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#lateStart.cancel();
+    this.#lateStart?.cancel();
     this.connection.stop();
     this.#earlyBatches?.close();
     this.#unfed.drop();
