@@ -78,7 +78,7 @@ test('kill -9 at any moment loses no row of a file in windows of rows and of eve
   }
   const whole = (id: string) =>
     linesOf(join(data, `${id}.out`)).some(({ high }) => high === count - 1 || (id === 'e' && high === count - 101));
-  await eventually('the last windows', () => whole('r') && whole('e'), 60_000);
+  await eventually('the last windows', () => whole('r') && whole('e'), 60_000 + 5 * count);
   await server.stop();
   for (const id of ['r', 'e']) {
     const seen = new Set<number>();
@@ -121,7 +121,7 @@ test('with qos 2 a file that is written from a file has each window once, in ord
     server = await startServer({ data });
   }
   const expected = ['{"low":-1}', ...Array.from({ length: count / 5 }, (_, i) => `{"low":${i * 5}}`), ''].join('\n');
-  await eventually('the last window', () => readFileSync(out, 'utf8').length >= expected.length, 60_000);
+  await eventually('the last window', () => readFileSync(out, 'utf8').length >= expected.length, 60_000 + 5 * count);
   assert.is(readFileSync(out, 'utf8'), expected);
   await server.stop();
 });

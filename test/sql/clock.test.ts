@@ -4,7 +4,8 @@
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule, type RuleWishes } from './rule-kernel.js';
+import { stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
+import { type KernelRule, openRule, type RuleWishes } from './rule-kernel.js';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -51,10 +52,19 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** What each of the steps sends; the clock is set back by an hour at some of them. */
-function run(sql: string, wishes: RuleWishes | undefined, seed: number, backAt: ReadonlySet<number>): unknown[] {
+/**
+ * What each of the steps sends; the clock is set back by an hour at some of them. With `moves` what the rule keeps goes to a kernel
+ * whose clock is behind instead, as from a checkpoint.
+ */
+function run(
+  sql: string,
+  wishes: RuleWishes | undefined,
+  seed: number,
+  backAt: ReadonlySet<number>,
+  moves = false,
+): unknown[] {
   const random = numbers(seed);
-  const rule = openRule(streams, sql, wishes);
+  let rule = openRule(streams, sql, wishes);
   const sent: unknown[] = [];
   let now = start;
   let elapsed = start;
@@ -63,8 +73,12 @@ function run(sql: string, wishes: RuleWishes | undefined, seed: number, backAt: 
     now += ms;
     elapsed += ms;
     rule.kernel.tick(now);
+    const before: unknown[] = [];
     if (backAt.has(step)) {
-      rule.kernel.setClockBack(hourMs, now);
+      if (moves) {
+        before.push(...rule.taken());
+        rule = moved(rule, openRule(streams, sql, wishes), now);
+      } else rule.kernel.setClockBack(hourMs, now);
       now -= hourMs;
     }
     const rows = Array.from({ length: random(4) }, () => ({
@@ -74,10 +88,21 @@ function run(sql: string, wishes: RuleWishes | undefined, seed: number, backAt: 
     }));
     const stream = random(3) === 0 && / u | u\./.test(sql) && step % 80 < 50 ? 'u' : 's';
     rule.feed(stream, rows, now);
-    sent.push(rule.taken());
+    sent.push([...before, ...rule.taken()]);
   }
   rule.close();
   return sent;
+}
+
+/** Puts what the first rule keeps into the other one, whose clock is behind by an hour. */
+function moved(from: KernelRule, to: KernelRule, now: number): KernelRule {
+  const slices: Buffer[] = [];
+  from.kernel.saveNode(from.nodes, (bytes) => slices.push(Buffer.from(bytes)));
+  from.close();
+  const { failed, unclaimed } = to.kernel.loadNode(to.nodes, stateReader(slices));
+  assert.equal([failed, unclaimed], [[], 0]);
+  to.kernel.setLoadedBack(to.nodes, hourMs, now);
+  return to;
 }
 
 for (const [name, [sql, wishes]] of Object.entries(statements)) {
@@ -86,6 +111,9 @@ for (const [name, [sql, wishes]] of Object.entries(statements)) {
       const expected = run(sql, wishes, seed, new Set());
       assert.ok(expected.flat().length > 10, 'something is sent');
       assert.equal(run(sql, wishes, seed, new Set([60, 61, 150])), expected, `seed ${seed}`);
+      // How long streams have been silent is counted anew where nobody listened.
+      if (wishes?.options?.idleTimeoutMs !== undefined) continue;
+      assert.equal(run(sql, wishes, seed, new Set([40, 120]), true), expected, `seed ${seed}, from a checkpoint`);
     }
   });
 }

@@ -19,6 +19,8 @@ export interface KernelRule {
   /** Ends the input of a stream or table. */
   end(name: string): void;
   /** The first node of the kind. */
+  /** All of them, in the order of their making. */
+  readonly nodes: readonly NodeHandle[];
   node(kind: NodePlan['kind']): NodeHandle;
   /** Messages since the last call: rows, or the text of an error. */
   taken(): (object[] | string)[];
@@ -124,6 +126,7 @@ export function openRule(
       }
     },
     end: (name) => kernel.endInput(streamOf(name), 0),
+    nodes,
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
     taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
     takenLate: () => {

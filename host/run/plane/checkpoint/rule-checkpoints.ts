@@ -218,7 +218,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
 
   #due(): void {
     // Nothing came in, nothing went out: the last one is as good as a new one.
-    const isIdle = this.#rule !== undefined && this.#seen === seenOf(this.#rule) && this.#pending.length === 0;
+    const isIdle =
+      this.failure === '' &&
+      this.#pending.length === 0 &&
+      this.#rule !== undefined &&
+      this.#seen === seenOf(this.#rule);
     if (isIdle) this.#arm(this.order.intervalMs);
     else this.request();
   }

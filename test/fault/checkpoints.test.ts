@@ -1,0 +1,102 @@
+/** Checkpoints when parts of the engine fail: the thread of the data plane, the disk, sinks. */
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { eventually, temporaryFolder } from '../harness.js';
+import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
+
+let opened: TestEngine;
+let data: string;
+test.before.each(() => {
+  data = temporaryFolder();
+  opened = openEngine({ folders: { data } });
+});
+test.after.each(() => opened.close());
+
+const options = { qos: 1, checkpointIntervalMs: 50 };
+const collect = 'SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(4)';
+
+/** A stream of the lines in a file, which is looked at again after an hour. */
+function fileStream(isShared: boolean): void {
+  writeFileSync(join(data, 'in'), '{"id":0}\n{"id":1}\n{"id":2}\n');
+  const shared = isShared ? ', SHARED="true"' : '';
+  opened.stream(`CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s"${shared})`, {
+    path: data,
+    fileType: 'lines',
+    interval: 3_600_000,
+  });
+}
+
+const append = (id: number) => appendFileSync(join(data, 'in'), `{"id":${id}}\n`);
+const textOf = (name: string): string => {
+  try {
+    return readFileSync(join(data, name), 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+test('the death of the thread costs no row of windows, also of rules that share a stream', async () => {
+  fileStream(true);
+  for (const id of ['a', 'b']) opened.run(id, collect, [['file', { path: join(data, id) }]], options);
+  for (const id of ['a', 'b']) {
+    await opened.figure(id, 'source_s_0_records_in_total', (value) => value === 3);
+    await opened.figure(id, 'checkpointsTotal', (value) => value > 0);
+  }
+  // Read when the thread is another one.
+  append(3);
+  await opened.engine.planes.next.kill();
+  for (const id of ['a', 'b']) {
+    await eventually(`the window of rule ${id}`, () => textOf(id) !== '');
+    assert.is(textOf(id), '[{"ids":[0,1,2,3]}]\n');
+  }
+});
+
+test('a checkpoint does not count before its output is with the sink', async () => {
+  fileStream(false);
+  opened.run('r', 'SELECT id FROM s', [['mqtt', { server: 'tcp://127.0.0.1:1', topic: 't' }]], {
+    ...options,
+    forceExitTimeoutMs: 100,
+  });
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  const before = opened.engine.planes.next.threadId;
+  await opened.engine.planes.next.kill();
+  await eventually('another thread', () => opened.engine.planes.next.threadId !== before);
+  // All rows come again: nobody has them.
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
+});
+
+test('a disk that takes no checkpoint is told in the status, and so is that it does again', async () => {
+  fileStream(false);
+  const folder = join(data, 'checkpoints');
+  opened.run('r', collect, [['file', { path: join(data, 'out') }]], options);
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  await opened.figure('r', 'checkpointsTotal', (value) => value > 0);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  assert.is(await opened.engine.resetSource('r', 's', {}), undefined);
+  const failure = async () => String((await opened.engine.status('r')).metrics.lastCheckpointFailure);
+  await eventually('the failure', async () => (await failure()) !== '');
+  assert.match(await failure(), /no checkpoint could be written: E[A-Z]+/);
+  assert.ok((await opened.engine.status('r')).troubles.some((text) => text.includes('no checkpoint')));
+  assert.is(opened.engine.state('r'), 'running');
+  rmSync(folder);
+  await eventually('a checkpoint', async () => (await failure()) === '', 30_000);
+});
+
+test('the state of a rule with qos 0 is kept over a stop that is to keep it, once', async () => {
+  fileStream(false);
+  opened.run('r', collect, [['file', { path: join(data, 'out') }]], { enableSaveStateBeforeStop: true });
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  await opened.engine.stop('r');
+  append(3);
+  opened.engine.start('r');
+  await eventually('the window', () => textOf('out') === '[{"ids":[0,1,2,3]}]\n');
+  // What was kept then is old now.
+  await opened.engine.planes.next.kill();
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 4);
+});
+
+test.run();
