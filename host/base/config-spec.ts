@@ -72,6 +72,13 @@ export const ruleOptionSpec = {
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
+  bufferFullPolicy: field
+    .string()
+    .oneOf('block', 'dropOldest', 'stop')
+    .default('block')
+    .doc(
+      'With that much waiting the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop)',
+    ),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
   sendError: field.bool().default(false).doc('Send runtime errors to the sinks'),

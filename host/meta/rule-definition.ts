@@ -167,6 +167,7 @@ function readOptions(
     stateTtlMs: options.stateTtl,
     concurrency: options.concurrency,
     bufferLength: options.bufferLength,
+    bufferFullPolicy: options.bufferFullPolicy,
     sendMetaToSink: options.sendMetaToSink,
     sendNilField: options.sendNilField,
     sendError: options.sendError,

@@ -27,6 +27,8 @@ export interface RuleOptions {
   stateTtlMs: number;
   concurrency: number;
   bufferLength: number;
+  /** What happens when so much waits for a sink. */
+  bufferFullPolicy: 'block' | 'dropOldest' | 'stop';
   sendMetaToSink: boolean;
   sendNilField: boolean;
   sendError: boolean;

@@ -113,11 +113,12 @@ export class RulePlans {
     const plan = isCurrent ? kept.plan : this.make(rule).plan;
     const functions = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     const { sources, lookups, sinks, redact } = connectorSpecs(rule, plan, catalog);
-    const { bufferLength, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
+    const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
     const limits = {
       sinkLimitBytes,
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
+      ...(bufferFullPolicy === 'stop' ? { stopsWhenFull: true } : {}),
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
     const checkpoint = this.checkpoints.orderOf(rule);

@@ -18,22 +18,34 @@ type Props = Readonly<Record<string, unknown>>;
 /** Longer names of folders are not possible everywhere. */
 const maxNameLength = 120;
 
+/** What drops its oldest messages and has nothing on disk. */
+const inMemory: CacheSettings = {
+  pageMessages: 64,
+  memoryMessages: 1024,
+  maxMessages: Number.POSITIVE_INFINITY,
+  dropsOldest: true,
+  isSynced: false,
+  isCleanedAtStop: false,
+  resendIntervalMs: 0,
+};
+
 /** The cache of an action; undefined when it has none. Throws a `config` error that names the property. */
 export function cacheSettings(
-  { id, actions, test }: RuleDefinition,
+  { id, actions, options, test }: RuleDefinition,
   i: number,
   props: Props,
   { sinkCaches }: Catalog,
 ): CacheSettings | undefined {
   const { type } = actions[i]!;
   const isNamed = Object.keys(props).some((name) => name.toLowerCase() === 'enablecache');
-  if (!isNamed && sinkCaches?.defaults.enableCache !== true) return undefined;
+  const isDropping = options.bufferFullPolicy === 'dropOldest';
+  if (!isNamed && !isDropping && sinkCaches?.defaults.enableCache !== true) return undefined;
   const where = `rule ${id}, sink ${type}`;
   const conf = confOf(props, sinkCaches, where);
   const connector = connectorOf(type);
   const { takes, framing } = sinkForm(type, props);
-  if (!conf.enableCache || connector === undefined || connector.isInternal || takes === 'nothing' || test !== undefined)
-    return undefined;
+  if (connector === undefined || connector.isInternal || takes === 'nothing' || test !== undefined) return undefined;
+  if (!conf.enableCache) return isDropping ? inMemory : undefined;
   if (sinkCaches === undefined) {
     throw new HaumeaError('config', `${where}: property enableCache needs a server with a data folder`);
   }
@@ -53,7 +65,7 @@ export function cacheSettings(
     pageMessages,
     memoryMessages: wholePages(conf.memoryCacheThreshold),
     maxMessages: wholePages(conf.maxDiskCache),
-    dropsOldest: conf.cacheFullPolicy === 'dropOldest',
+    dropsOldest: (isDropping && props.cacheFullPolicy === undefined) || conf.cacheFullPolicy === 'dropOldest',
     isSynced: conf.cacheSync === 'always',
     isCleanedAtStop: conf.cleanCacheAtStop,
     resendIntervalMs: conf.resendInterval,

@@ -52,8 +52,8 @@ export interface SinkSpec {
 
 /** Where messages wait that a sink can't take yet, and how they leave. */
 export interface CacheSettings {
-  /** For the files of this sink alone, absolute. */
-  folder: string;
+  /** For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows. */
+  folder?: string;
   /** Messages written together. */
   pageMessages: number;
   memoryMessages: number;
@@ -95,6 +95,8 @@ export interface RuleStart {
   sinkLimitBytes: number;
   /** Bytes that it may keep in the kernel; left out without a bound. */
   maxStateBytes?: number;
+  /** It ends when a sink of it has held a source for long. */
+  stopsWhenFull?: boolean;
   /** How long the sinks get at a stop, ms; that of the worker without it. */
   flushTimeoutMs?: number;
   /** Time zone by its name: windows of days end at its midnight. */

@@ -9,6 +9,8 @@ const noticeMs = 1000;
 /** A source that flows for so long is free again, ms. */
 const calmMs = 3000;
 const lookMs = 1000;
+/** A rule that is not to hold others ends when it has for so long, ms. */
+const longestMs = 3000;
 const maxNames = 5;
 
 /** A rule that holds a source. */
@@ -109,6 +111,10 @@ export class HoldWatch {
       isWaiting = true;
       const holds = holdsOf(source, now);
       if (holds[0] !== undefined) this.#note(source, holds, now);
+      for (const { rule, since, reason } of holds) {
+        if (!rule.stopsWhenFull || now - since < longestMs) continue;
+        rule.host.failed(rule, `${reason}: it holds source ${source.name}, and bufferFullPolicy is stop`);
+      }
     }
     for (const [source, { rules, since, seenAt }] of this.#held) {
       if (source.users.size > 0 && now - seenAt < calmMs) continue;

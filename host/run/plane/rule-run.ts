@@ -71,6 +71,8 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly isDebug: boolean;
   readonly maxStateBytes: number;
   /** See `RuleStart`. */
+  readonly stopsWhenFull: boolean;
+  /** See `RuleStart`. */
   readonly functions: readonly UserFunction[];
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
@@ -105,6 +107,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.flushTimeoutMs = start.flushTimeoutMs;
     this.isDebug = start.isDebug === true;
     this.#isTable = start.isTable === true;
+    this.stopsWhenFull = start.stopsWhenFull === true;
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
     this.operators = host.sameOperators(start.plan.operators);

@@ -235,6 +235,8 @@ export interface RunningRule {
   readonly isEnding: boolean;
   /** Bytes that it may keep in the kernel; Infinity without a bound. */
   readonly maxStateBytes: number;
+  /** It ends when a sink of it has held a source for long. */
+  readonly stopsWhenFull: boolean;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
   readonly log: Logger;

@@ -286,7 +286,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
     // To be written to disk what waits needs no connection.
-    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.cache === undefined;
+    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.cache?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {

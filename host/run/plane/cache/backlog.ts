@@ -3,10 +3,13 @@
  * that are not on disk yet. What waits for more than a moment is written to disk, whether the sink has it or not: then it
  * is safe, and whoever sent it need not wait any more.
  */
-import { type Histogram, noteLatency } from '../../../../kernels/histogram.js';
+import { noteLatency } from '../../../../kernels/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
+import type { BacklogOptions, BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
 import { groupsOf, type Item, messagesOf, split } from './item.js';
+import { MemoryStore } from './memory-store.js';
 import { PageStore } from './page-store.js';
+import type { Store } from './store.js';
 
 /** What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long. */
 const momentMs = 100;
@@ -16,52 +19,6 @@ const retryMs = 1000;
 const maxPageBytes = 1024 * 1024;
 /** Bytes that are written at once, roughly. */
 const maxWriteBytes = 4 * 1024 * 1024;
-
-export interface BacklogOptions {
-  readonly folder: string;
-  readonly isSynced: boolean;
-  readonly pageMessages: number;
-  /** What may wait in memory before it is written, whatever its age. */
-  readonly memoryMessages: number;
-  readonly memoryBytes: number;
-  /** Messages on disk. */
-  readonly maxMessages: number;
-  /** At the bound the oldest pages go; otherwise nothing more is taken. */
-  readonly dropsOldest: boolean;
-  readonly fileBytes?: number;
-}
-
-/** Hears what becomes of the messages. */
-export interface BacklogOwner {
-  /** The sink has no connection. */
-  readonly isAway: boolean;
-  /** What came with a ticket is on disk, or out. */
-  safe(): void;
-  /** There may be more to hand over. */
-  ready(): void;
-  /** So many messages are gone for good. */
-  lost(messages: number, reason: string): void;
-  warn(line: string): void;
-  info(line: string): void;
-}
-
-export interface CacheCounts {
-  /** Messages written to disk, and passed on from there. */
-  added: number;
-  popped: number;
-  /** Writes and reads. */
-  flushes: number;
-  loads: number;
-  /** Messages that were dropped since there was no more room. */
-  dropped: number;
-  /** Messages that could not be read any more. */
-  damaged: number;
-}
-
-export interface CacheTimes {
-  readonly flush: Histogram;
-  readonly load: Histogram;
-}
 
 /** Messages that the sink has got, or would be next if they were not to be left out. */
 interface Flight {
@@ -75,7 +32,7 @@ interface Flight {
 }
 
 export class Backlog {
-  #store: PageStore | undefined;
+  #store: Store | undefined;
   /** Not on disk, in order; the first ones may be with the sink. */
   readonly #memory: Flight[] = [];
   #memoryMessages = 0;
@@ -116,7 +73,10 @@ export class Backlog {
   /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
   async open(): Promise<number> {
     const { folder, isSynced, fileBytes } = this.options;
-    const store = await PageStore.open(folder, { isSynced, ...(fileBytes === undefined ? {} : { fileBytes }) });
+    const store =
+      folder === undefined
+        ? new MemoryStore()
+        : await PageStore.open(folder, { isSynced, ...(fileBytes === undefined ? {} : { fileBytes }) });
     if (store.cutOff !== '') this.owner.warn(store.cutOff);
     this.#store = store;
     return store.length;
@@ -136,22 +96,26 @@ export class Backlog {
 
   /** There are messages that the sink has not got. */
   get hasWaiting(): boolean {
-    return this.onDiskOnly > 0 || this.#memory.length > this.#handed;
+    return this.waitingAside > 0 || this.#memory.length > this.#handed;
   }
 
-  /** Messages on disk that the sink has not got. */
-  get onDiskOnly(): number {
+  /** Messages that were put aside and that the sink has not got. */
+  get waitingAside(): number {
     return (this.#store?.unread ?? 0) + this.#readyMessages;
   }
 
   /** Messages on disk that are not out. */
   get onDisk(): number {
-    return this.#store?.length ?? 0;
+    return this.#isVolatile ? 0 : (this.#store?.length ?? 0);
+  }
+
+  get #isVolatile(): boolean {
+    return this.options.folder === undefined;
   }
 
   /** Messages that would be lost with the process. */
   get unsafe(): number {
-    return this.#memoryMessages;
+    return this.#isVolatile ? this.length : this.#memoryMessages;
   }
 
   /** What is in the way of taking more; empty when nothing is. */
@@ -320,7 +284,7 @@ export class Backlog {
     return this.#flushing;
   }
 
-  async #write(store: PageStore): Promise<void> {
+  async #write(store: Store): Promise<void> {
     try {
       if (this.options.dropsOldest) await this.#makeRoom();
       const flights = this.#fitting(store);
@@ -349,7 +313,7 @@ export class Backlog {
   }
 
   /** What was frozen is on disk now; of its messages the sink has `given`, and `out` are out. */
-  #written(store: PageStore, given: number, out: number): void {
+  #written(store: Store, given: number, out: number): void {
     const done = this.#memory.splice(0, this.#frozen);
     this.#handed -= Math.min(this.#handed, done.length);
     this.#frozen = 0;
@@ -369,7 +333,7 @@ export class Backlog {
   async #makeRoom(): Promise<void> {
     const { maxMessages, pageMessages } = this.options;
     const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memoryMessages));
-    while (this.onDiskOnly > 0 && maxMessages - this.onDiskOnly < wanted) {
+    while (this.waitingAside > 0 && (maxMessages - this.waitingAside < wanted || this.#isTooLarge)) {
       if (this.#ready.length === 0) {
         this.#load();
         await this.#loading;
@@ -379,8 +343,13 @@ export class Backlog {
     }
   }
 
+  get #isTooLarge(): boolean {
+    const ready = this.#ready.reduce((total, { bytes }) => total + bytes.length, 0);
+    return (this.#store?.unreadBytes ?? 0) + ready + this.#memoryBytes > this.options.maxBytes;
+  }
+
   /** The first messages in memory for which there is room on disk. */
-  #fitting(store: PageStore): Flight[] {
+  #fitting(store: Store): Flight[] {
     let room = this.options.maxMessages - store.unread - this.#readyMessages;
     let bytes = maxWriteBytes;
     let count = 0;
@@ -408,7 +377,8 @@ export class Backlog {
     if (dropped === 0) return;
     this.#fly({ left: dropped, item: undefined, isStored: true, isDropped: true });
     this.counts.dropped += dropped;
-    this.owner.lost(dropped, 'the cache is full: its oldest messages were dropped');
+    const what = this.#isVolatile ? 'bufferLength is reached: the' : 'the cache is full: its';
+    this.owner.lost(dropped, `${what} oldest messages were dropped`);
   }
 
   #load(): void {
@@ -420,7 +390,7 @@ export class Backlog {
     });
   }
 
-  async #read(store: PageStore): Promise<void> {
+  async #read(store: Store): Promise<void> {
     try {
       const began = performance.now();
       const batch = await store.next();

@@ -11,7 +11,8 @@ import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { CacheSettings } from '../../link/protocol.js';
-import { Backlog, type BacklogOwner, type CacheCounts, type CacheTimes } from './backlog.js';
+import { Backlog } from './backlog.js';
+import type { BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
 import { chunkOf, type Item, itemOf, type Ticket } from './item.js';
 import { marked, memberOf } from './mark.js';
 
@@ -86,8 +87,14 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     make: (context: SinkContext) => Sink,
   ) {
     this.times = host.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
+    const { folder } = settings;
     const lane = (name: string) =>
-      new Backlog({ ...this.#options, folder: join(settings.folder, name) }, this, this.counts, this.times);
+      new Backlog(
+        { ...this.#options, folder: folder === undefined ? undefined : join(folder, name) },
+        this,
+        this.counts,
+        this.times,
+      );
     this.#live = lane('main');
     this.#kept = settings.alterQueue === undefined ? this.#live : lane('resend');
     this.#lanes = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
@@ -100,13 +107,15 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   get #options() {
     const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
-    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, memoryBytes: this.host.limitBytes / 4 };
+    const { limitBytes } = this.host;
+    const bytes = { memoryBytes: limitBytes / 4, maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes };
+    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, ...bytes };
   }
 
   /** Until the disk can be read nothing goes on: what waits there is older. */
   async #openLanes(): Promise<void> {
     const { folder } = this.settings;
-    await closing.get(folder);
+    if (folder !== undefined) await closing.get(folder);
     for (;;) {
       if (this.#isClosed) return;
       try {
@@ -132,6 +141,11 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
   }
 
   // What the rule's sink calls
+
+  /** What waits survives the process. */
+  get isDurable(): boolean {
+    return this.settings.folder !== undefined;
+  }
 
   get peer(): string | undefined {
     return this.#inner.peer;
@@ -169,6 +183,10 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   /** Resolves when what was written is with the outside or on disk; rejects when that can't be. */
   async flush(): Promise<void> {
+    if (!this.isDurable) {
+      void this.#inner.flush().catch(() => {});
+      return this.emptied();
+    }
     this.#isStopping = true;
     clearInterval(this.#pace);
     if (!this.isAway) {
@@ -181,6 +199,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     }
     await this.#opened;
     for (const lane of this.#lanes) await lane.keep();
+    return undefined;
   }
 
   /** Resolves when all messages are out. */
@@ -195,16 +214,19 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     this.#isClosed = true;
     clearInterval(this.#pace);
     const { folder } = this.settings;
+    if (folder === undefined) return this.#close();
     const done = this.#close().finally(() => {
       if (closing.get(folder) === done) closing.delete(folder);
     });
     closing.set(folder, done);
-    await done;
+    return done;
   }
 
   async #close(): Promise<void> {
     await this.#opened;
-    for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
+    if (this.isDurable) {
+      for (const lane of this.#lanes) await lane.keep().catch((error: unknown) => this.warn(reasonOf(error)));
+    }
     await this.#inner.close();
     for (const lane of this.#lanes) {
       if (this.settings.isCleanedAtStop) await lane.remove();
@@ -217,6 +239,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
   /** A cache that has nothing leaves nothing behind. */
   async #leaveFolder(): Promise<void> {
     const { folder } = this.settings;
+    if (folder === undefined) return;
     try {
       await rmdir(folder);
       await rmdir(dirname(folder));
@@ -356,7 +379,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
   #setPace(): void {
     const { resendIntervalMs } = this.settings;
     if (resendIntervalMs === 0 || this.#isClosed) return;
-    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.onDiskOnly > 0);
+    const isWaiting = this.#kept.hasWaiting && (this.isAway || this.#isPaced || this.#kept.waitingAside > 0);
     if (isWaiting && !this.#isPaced) this.#allowed = 0;
     if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
     if (this.#isPaced && !this.isAway) {

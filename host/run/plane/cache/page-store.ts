@@ -10,21 +10,13 @@ import { makeFolder } from '../../../base/folder.js';
 import { type Item, messagesOf, split } from './item.js';
 import { contentOf, encodePage, headAt, headBytes, nextPage } from './page.js';
 import { ReadMark } from './read-mark.js';
+import type { Batch, Store } from './store.js';
 
 export interface StoreOptions {
   /** Each append is forced to the disk before it counts. */
   readonly isSynced: boolean;
   /** A file that is so long is followed by another one. */
   readonly fileBytes?: number;
-}
-
-/** What is read next. */
-export interface Batch {
-  readonly items: readonly Item[];
-  /** Messages before them that can't be read any more. */
-  readonly lost: number;
-  /** Which page they were in, and why. */
-  readonly reason: string;
 }
 
 interface PageFile {
@@ -43,7 +35,7 @@ const blockBytes = 256 * 1024;
 const ending = '.pages';
 const markName = 'read';
 
-export class PageStore {
+export class PageStore implements Store {
   /** Number behind the last message that was written. */
   stored = 0;
   /** Number of the next message to read. */
@@ -58,8 +50,9 @@ export class PageStore {
   #isAppending = false;
   /** Files that are being removed. */
   #removing: Promise<unknown> = Promise.resolve();
-  /** What was cut off at the end, a sentence; empty when nothing was. */
   cutOff = '';
+  /** The disk has its own bounds. */
+  readonly unreadBytes = 0;
 
   private constructor(
     readonly folder: string,
@@ -85,12 +78,10 @@ export class PageStore {
     return store;
   }
 
-  /** Messages that are not out. */
   get length(): number {
     return this.stored - this.freed;
   }
 
-  /** Messages that were not read. */
   get unread(): number {
     return this.stored - this.read;
   }
@@ -128,7 +119,6 @@ export class PageStore {
     this.#removeOut();
   }
 
-  /** Writes pages, all of them or none; rejects with the reason. One call at a time. */
   async append(pages: readonly (readonly Item[])[]): Promise<void> {
     this.#isAppending = true;
     try {
@@ -156,7 +146,6 @@ export class PageStore {
     }
   }
 
-  /** Takes the next messages as read; undefined when there are none. One call at a time. */
   async next(): Promise<Batch | undefined> {
     const since = performance.now();
     while (this.read < this.stored) {
@@ -234,12 +223,10 @@ export class PageStore {
     return { items: [], lost, reason };
   }
 
-  /** The next so many messages need not be read. */
   skip(messages: number): void {
     this.read += messages;
   }
 
-  /** So many messages more are out, the oldest ones. */
   free(messages: number): void {
     this.freed += messages;
     this.#mark.set(this.freed);
@@ -267,7 +254,6 @@ export class PageStore {
     if (this.length === 0) await this.remove();
   }
 
-  /** Removes all there is on disk. */
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
   }

@@ -87,7 +87,12 @@ const usual: Omit<CacheSettings, 'folder'> = {
   resendIntervalMs: 0,
 };
 
-function run(folder: string, change: Partial<CacheSettings> = {}, dynamic: string[] = []): Running {
+function run(
+  folder: string | undefined,
+  change: Partial<CacheSettings> = {},
+  dynamic: string[] = [],
+  limitBytes = 1 << 20,
+): Running {
   let credit = 0;
   let taken = 0;
   let out = 0;
@@ -100,7 +105,7 @@ function run(folder: string, change: Partial<CacheSettings> = {}, dynamic: strin
     log: silent,
     paths: AllowedPaths.any(),
     shared: (_key, make) => make(),
-    limitBytes: 1 << 20,
+    limitBytes,
     measuresAll: false,
     taken: (messages) => {
       taken += messages;
@@ -112,7 +117,7 @@ function run(folder: string, change: Partial<CacheSettings> = {}, dynamic: strin
     failed: (_bytes, messages, reason) => void lost.push(`${messages}: ${reason}`),
     disconnected: () => {},
   };
-  const sink = new CachedSink({ ...usual, folder, ...change }, host, (context) => {
+  const sink = new CachedSink({ ...usual, ...(folder === undefined ? {} : { folder }), ...change }, host, (context) => {
     outside = new Outside(context);
     return outside;
   });
@@ -223,6 +228,47 @@ test('whatever the other side does, all messages get there once and in order; af
       assert.not(existsSync(folder), 'nothing is left behind');
     }),
     { numRuns: 150 },
+  );
+});
+
+test('without a folder what waits is in memory: in order, once, and the bound drops the oldest', async () => {
+  const change = { dropsOldest: true, maxMessages: Number.POSITIVE_INFINITY };
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('write' as const), count: fc.integer({ min: 1, max: 60 }) }),
+    fc.record({ kind: fc.constant('take' as const), count: fc.integer({ min: 1, max: 80 }) }),
+    fc.record({ kind: fc.constantFrom('open', 'lose', 'await', 'turn') }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 50 }), fc.boolean(), async (steps, isSmall) => {
+      const { sink, outside, lost } = run(undefined, change, [], isSmall ? 3000 : 1 << 20);
+      let next = 0;
+      for (const one of steps) {
+        if (one.kind === 'write') {
+          const { count } = one as { count: number };
+          sink.write(chunkOf(numbered(next, count)));
+          next += count;
+        } else if (one.kind === 'take') outside.take((one as { count: number }).count);
+        else if (one.kind === 'open' && !outside.isOpen) await sink.open();
+        else if (one.kind === 'lose' && outside.isOpen) outside.lose();
+        else if (one.kind === 'await') sink.awaited();
+        else await turn();
+      }
+      outside.isEager = true;
+      if (!outside.isOpen) await sink.open();
+      outside.take(Number.POSITIVE_INFINITY);
+      await within(20_000, 'the emptying', sink.flush());
+      const dropped = lost.reduce((total, text) => total + Number.parseInt(text, 10), 0);
+      assert.is(sink.counts.dropped, dropped);
+      assert.is(outside.got.length + dropped, next);
+      assert.equal(
+        outside.got,
+        range(0, next).filter((id) => outside.got.includes(id)),
+        'once, in order',
+      );
+      if (!isSmall) assert.is(dropped, 0);
+      await sink.close();
+    }),
+    { numRuns: 60 },
   );
 });
 
