@@ -11,7 +11,7 @@ import {
   LOOKUP_FIELDS, LOOKUP_KEYS, LOOKUP_KEY_NAME_AT, LOOKUP_KEY_NAME_LEN, LOOKUP_KEY_OPERAND, LOOKUP_TABLE, LOOK_INDEX,
   LOOK_IS_BY_KEY, LOOK_KEY, LOOK_SERIAL, keyAt, placeAt,
 } from './spec';
-import { tableJoin, tableKey, tableRecord, tableSerial } from './table';
+import { tableCount, tableJoin, tableKey, tableRecord, tableSerial } from './table';
 
 /** Values of the row's keys are in these. */
 const MAX_KEYS: u32 = 64;
@@ -101,6 +101,42 @@ export function setKey(k: u32, tag: u8, val: u64): void {
 // @ts-ignore: decorator
 @inline export function keyVal(k: u32): u64 {
   return load<u64>(VALS + (<usize>k << 3));
+}
+
+/** Tables of fewer rows are in the caches of the processor. */
+const LARGE: u32 = 4096;
+const SLOTS: usize = memory.data(4 * 1024, 16);
+let touched: u64 = 0;
+
+/**
+ * Touches what the rows of the batch will find in a large table by its key: step by step for all of them, so that they wait for
+ * memory together. One row after the other would wait for each step.
+ */
+export function touchMatches(spec: usize, state: usize, program: usize, sel: usize, n: u32): void {
+  const table = tableOf(spec);
+  const operand = load<u32>(keyAt(spec, load<u32>(state, LOOK_KEY)), LOOKUP_KEY_OPERAND);
+  if (tableCount(table) < LARGE || isConst(operand)) return;
+  const index = <usize>load<u32>(state, LOOK_INDEX);
+  const block = blockOf(operand);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const tag = tagAt(block, row);
+    store<u32>(SLOTS + (<usize>i << 2), isKey(tag) ? indexFirst(index, hashDone(hashAdd(0, tag, valAt(block, row)))) : 0);
+  }
+  let sum: u64 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const at = SLOTS + (<usize>i << 2);
+    const first = load<u32>(at);
+    if (!first) continue;
+    sum += indexAfter(index, first);
+    store<u32>(at, <u32>tableRecord(table, first - 1));
+  }
+  for (let i: u32 = 0; i < n; i++) {
+    const record = <usize>load<u32>(SLOTS + (<usize>i << 2));
+    // What stands there may be on another line of the cache; all records are longer.
+    if (record) sum += recordVal(record, 0) + recordVal(record, 3);
+  }
+  touched = sum;
 }
 
 let hash: u32 = 0;

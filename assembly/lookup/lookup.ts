@@ -16,7 +16,7 @@ import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew } from '../ops/vm';
-import { KeyOutcome, findIndex, firstMatch, keyFailure, readKeys, tableOf } from './find';
+import { KeyOutcome, findIndex, firstMatch, keyFailure, readKeys, tableOf, touchMatches } from './find';
 import { failMemory, failMessage, failRow, isInMessage, messageBegins, messageEnds } from './message';
 import { pushPairs } from './pairs';
 import { sendSingles, setRecord } from './singles';
@@ -106,6 +106,7 @@ function joinSingles(node: usize, spec: usize, state: usize, blocks: usize, erro
   const selLen = ctx.selLen;
   let n: u32 = 0;
   let failed: u32 = 0;
+  if (!before) touchMatches(spec, state, program, sel, selLen);
   for (let i: u32 = 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     let record: usize = 0;
