@@ -96,6 +96,13 @@ export function resultRoom(name: string, len: u64): usize {
   return to;
 }
 
+/** As `resultRoom` for a result of common length, without an error: 0 where it is longer, or there is no room. */
+// @ts-ignore: decorator
+@inline export function shortRoom(len: u64): usize {
+  if (len > min<u64>(maxValue, LONG) || !count(len)) return 0;
+  return poolAlloc(ctx.scratch, <u32>len);
+}
+
 /** Starts a text that is to be the result: it grows to the longest value and no further. */
 export function resultBegin(): void {
   textBegin();

@@ -87,6 +87,22 @@ export function map1(op: usize, f: (tag: u8, val: u64) => void): void {
   loop1(op, f, false);
 }
 
+/** As `map1` for a column whose values all have one tag, which is no error and no constant. */
+export function mapUniform(op: usize, f: (val: u64) => void): void {
+  const dst = dstOf(op);
+  const vals = valsOf(program, load<u16>(op, OP_A));
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    f(load<u64>(vals + (<usize>row << 3)));
+    put(dst, row);
+    uniform = k == 0 ? outTag : merge(uniform, outTag);
+  }
+  setHeader(dst, uniform);
+}
+
 /** `gathers` and, below, `isStrict` are constants of each caller: inlined, so that the loops hold no test for them. */
 // @ts-ignore: decorator
 @inline function loop1(op: usize, f: (tag: u8, val: u64) => void, gathers: bool): void {

@@ -1,14 +1,20 @@
 // Lengths, positions and parts of texts.
-import { OPERAND_NONE, Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import * as ctx from '../../flow/context';
+import { copyBytes } from '../../mem/copy';
+import { COL_VALS, OPERAND_NONE, Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
 import { bytesEqual, bytesFind } from '../../value/bytes';
 import { plainError } from '../../value/error';
 import { printValue } from '../../value/print';
 import { textBegin, textFails, textI64, textLiteral, textTake } from '../../value/text';
 import { runeAt, runeCount, runeLen } from '../../value/unicode';
 import { isAbsent } from '../numeric';
-import { OP_C } from '../operand';
-import { giveText, resultBegin } from '../result';
-import { argCount, argTag, argVal, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict } from '../row-loops';
+import {
+  OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, OP_C, PROGRAM_ARGS, constOf, isConst, program, strideOf, valsOf,
+} from '../operand';
+import { giveText, resultBegin, shortRoom } from '../result';
+import {
+  argCount, argTag, argVal, dstOf, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict, setUniform, uniformOf,
+} from '../row-loops';
 import { count, isCount, part, readCount, textOf } from './text-of';
 
 export function stringLength(op: usize): void {
@@ -40,7 +46,35 @@ export function stringIndexOf(op: usize): void {
   });
 }
 
+/** Whether all rows have texts in the column, and the other operand is one text; the texts of the rows begin or end with it. */
+function meetsText(op: usize, atEnd: bool): bool {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  if (isConst(a) || !isConst(b) || uniformOf(a) != Tag.STR || uniformOf(b) != Tag.STR) return false;
+  const text = load<u64>(constOf(program, b));
+  const len = lenOf(text);
+  if (len > 16) return false;
+  const sought = v128.load(offOf(text));
+  const mask: u32 = (1 << len) - 1;
+  const vals = valsOf(program, a);
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const val = load<u64>(vals + at);
+    const rest = lenOf(val) - len;
+    const isLong = lenOf(val) >= len;
+    const from = offOf(val) + (atEnd && isLong ? <usize>rest : 0);
+    const same = <u32>i8x16.bitmask(i8x16.eq(v128.load(from), sought)) & mask;
+    store<u64>(dst + at, <u64>(<u32>isLong & <u32>(same == mask)), COL_VALS);
+  }
+  setUniform(dst, Tag.BOOL);
+  return true;
+}
+
 export function stringStartsWith(op: usize): void {
+  if (meetsText(op, false)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveBool(false);
@@ -53,6 +87,7 @@ export function stringStartsWith(op: usize): void {
 }
 
 export function stringEndsWith(op: usize): void {
+  if (meetsText(op, true)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveBool(false);
@@ -98,7 +133,50 @@ export function stringSubstring(op: usize): void {
   });
 }
 
+const MAX_JOINED: u32 = 16;
+/** Of each argument: payloads u32 | bytes from one row to the next u32. */
+const JOINED: usize = memory.data(16 * 8, 16);
+
+/** Joins columns of texts, and constants; false where one is anything else, or a result is long. */
+function joinTexts(op: usize): bool {
+  const count = <u32>load<u16>(op, OP_ARG_COUNT);
+  if (count > MAX_JOINED) return false;
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  for (let i: u32 = 0; i < count; i++) {
+    const operand = load<u16>(args + (<usize>i << 1));
+    if (operand == OPERAND_NONE || uniformOf(operand) != Tag.STR) return false;
+    store<u32>(JOINED + (<usize>i << 3), <u32>valsOf(program, operand));
+    store<u32>(JOINED + (<usize>i << 3), strideOf(operand) << 3, 4);
+  }
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    let len: u64 = 0;
+    for (let i: u32 = 0; i < count; i++) len += lenOf(joinedText(i, row));
+    const to = shortRoom(len);
+    if (!to) return false;
+    let at = to;
+    for (let i: u32 = 0; i < count; i++) {
+      const text = joinedText(i, row);
+      copyBytes(at, offOf(text), lenOf(text));
+      at += lenOf(text);
+    }
+    store<u64>(dst + (<usize>row << 3), span(to, <u32>len), COL_VALS);
+  }
+  setUniform(dst, Tag.STR);
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline function joinedText(i: u32, row: u32): u64 {
+  const arg = JOINED + (<usize>i << 3);
+  return load<u64>(<usize>load<u32>(arg) + <usize>(row * load<u32>(arg, 4)));
+}
+
 export function stringConcat(op: usize): void {
+  if (joinTexts(op)) return;
   mapArgsStrict(op, (): void => {
     resultBegin();
     for (let i: u32 = 0; i < argCount && !textFails; i++) {

@@ -1,9 +1,9 @@
 // Parts of texts exchanged for others.
-import { Tag, lenOf, offOf } from '../../mem/layout';
+import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { bytesFind } from '../../value/bytes';
 import { textBytes, textFails } from '../../value/text';
 import { isAbsent } from '../numeric';
-import { giveText, resultBegin } from '../result';
+import { giveText, resultBegin, shortRoom } from '../result';
 import { give, giveNull, map3 } from '../row-loops';
 import { textOf } from './text-of';
 
@@ -22,6 +22,36 @@ export function stringReplace(op: usize): void {
   });
 }
 
+/** Exchanges one byte for another one everywhere; false when the text is long. */
+function giveExchanged(text: u64, old: u8, fresh: u8): bool {
+  const len = lenOf(text);
+  const to = shortRoom(len);
+  if (!to) return false;
+  for (let i: u32 = 0; i < len; i += 16) {
+    const v = v128.load(offOf(text) + i);
+    const block = v128.bitselect(i8x16.splat(<i8>fresh), v, i8x16.eq(v, i8x16.splat(<i8>old)));
+    if (len - i >= 16) v128.store(to + i, block);
+    else storePart(to + i, block, len - i);
+  }
+  give(Tag.STR, span(to, len));
+  return true;
+}
+
+/** Writes the first `len` bytes, fewer than 16, of a block. */
+// @ts-ignore: decorator
+@inline function storePart(to: usize, block: v128, len: u32): void {
+  let low = <u64>i64x2.extract_lane(block, 0);
+  let left = len;
+  let at = to;
+  if (left >= 8) {
+    store<u64>(at, low);
+    low = <u64>i64x2.extract_lane(block, 1);
+    at += 8;
+    left -= 8;
+  }
+  for (; left > 0; left--, at++, low >>= 8) store<u8>(at, <u8>low);
+}
+
 function giveReplaced(text: u64, old: u64, fresh: u64): void {
   const len = lenOf(text);
   let from: u32 = 0;
@@ -30,6 +60,7 @@ function giveReplaced(text: u64, old: u64, fresh: u64): void {
     give(Tag.STR, text);
     return;
   }
+  if (lenOf(old) == 1 && lenOf(fresh) == 1 && giveExchanged(text, load<u8>(offOf(old)), load<u8>(offOf(fresh)))) return;
   resultBegin();
   while (at >= 0 && !textFails) {
     textBytes(offOf(text) + from, <u32>at - from);

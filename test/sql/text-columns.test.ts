@@ -1,0 +1,82 @@
+/**
+ * Functions of texts over batches in which every row has a text, beside the same rows among others that have none: whole columns
+ * are computed in other ways, which must give the same.
+ */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openRule } from './rule-kernel.js';
+
+const parts = [
+  '',
+  'a',
+  '-',
+  'ab-cd',
+  'Straße',
+  '日本語',
+  'x'.repeat(15),
+  'y-'.repeat(8),
+  'z'.repeat(17),
+  ' \t',
+  '"\\',
+  'ÄÖÜ'.repeat(20),
+];
+
+function texts(count: number): string[] {
+  let state = 99;
+  const random = (n: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+  return Array.from({ length: count }, () =>
+    Array.from({ length: random(5) }, () => parts[random(parts.length)]).join(''),
+  );
+}
+
+const statements = [
+  "concat(s, '/', t)",
+  'concat(s, s, t, s)',
+  "concat('only this')",
+  'concat(s, n)',
+  "replace(s, '-', '_')",
+  "replace(s, 'a', '-')",
+  "replace(s, '-', '')",
+  "replace(s, 'ab', 'c')",
+  "startswith(s, 'ab-')",
+  "startswith(s, '')",
+  "startswith(s, 'xxxxxxxxxxxxxxx')",
+  "startswith(s, 'zzzzzzzzzzzzzzzzz')",
+  "endswith(s, '-')",
+  "endswith(s, 'yy-y-y-y-y-y-y-y')",
+  "endswith(s, '語')",
+  'startswith(s, t)',
+  'upper(s)',
+  'lower(s)',
+  'trim(s)',
+  'ltrim(s)',
+  'rtrim(s)',
+  'reverse(s)',
+  "length(s) > 3 AND startswith(t, 'a')",
+];
+
+for (const sql of statements) {
+  test(sql, () => {
+    const column = texts(700);
+    const rows = column.map((s, i) => ({ s, t: column[(i * 13) % column.length], n: i }));
+    const sent = (input: object[]): string[] => {
+      const rule = openRule(
+        ['CREATE STREAM demo (s STRING, t STRING, n BIGINT) WITH ()'],
+        `SELECT n, ${sql} AS r FROM demo`,
+      );
+      rule.feed('demo', input);
+      const messages = rule.written();
+      rule.close();
+      return messages.filter((text) => !text.includes('"n":-1'));
+    };
+    const among = rows.flatMap((row, i) => (i % 50 === 0 ? [{ s: null, t: null, n: -1 }, row] : [row]));
+    const expected = sent(among);
+    assert.is(expected.length, rows.length);
+    assert.equal(sent(rows), expected);
+  });
+}
+
+test.run();
