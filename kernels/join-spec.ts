@@ -202,6 +202,7 @@ function writeStep(words: Words, at: number, step: JoinStep, keys: Key[]): void 
     condition: step.condition ?? NONE,
     keys: keys.length,
     keysAt,
+    isKeyed: isKeyed(step, keys.length) ? 1 : 0,
     reads: reads.length,
     readsAt,
   });
@@ -239,6 +240,11 @@ function leadingKeys(step: JoinStep, rows: Program | null): JoinStep['keys'] {
     found.push(key);
   }
   return found;
+}
+
+/** Whether so many leading keys are all that the condition compares: pairs of equal keys need not be judged. */
+function isKeyed({ program, condition }: JoinStep, keys: number): boolean {
+  return keys > 0 && program !== null && condition !== null && conjuncts(condition, program).length === keys;
 }
 
 function definition(operand: Operand, program: Program): Op | undefined {

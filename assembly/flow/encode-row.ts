@@ -32,11 +32,15 @@ namespace Mode {
   export const F64: u32 = 2;
   export const I64: u32 = 3;
   export const STR: u32 = 4;
+  /** As F64; rows beside each other mostly have one number, as those that a join makes of one row. */
+  export const RUNS: u32 = 5;
+  export const BOOL: u32 = 6;
 }
 
-//   table entry (40 bytes)
+//   table entry (88 bytes)
 //   0 mode u32 | 4 nameOff u32 | 8 nameLen u32 | 12 rule u32 | 16 vals u32 | 20 tags u32 | 24 raw u32 | 28 stride u32
 //   32 tag u32 (of all rows, when the mode is not ANY) | 36 next u32 (entry whose room is computed for each row, 0 none)
+//   40 number f64 | 48 its text 32 | 80 length u32 (0: none yet) | 84 0 u32         of the last row, in the mode RUNS
 const ENTRY_MODE: usize = 0;
 const ENTRY_NAME: usize = 4;
 const ENTRY_NAME_LEN: usize = 8;
@@ -47,7 +51,12 @@ const ENTRY_RAW: usize = 24;
 const ENTRY_STRIDE: usize = 28;
 const ENTRY_TAG: usize = 32;
 const ENTRY_NEXT: usize = 36;
-const ENTRY: u32 = 40;
+const ENTRY_NUMBER: usize = 40;
+const ENTRY_TEXT: usize = 48;
+const ENTRY_TEXT_LEN: usize = 80;
+const ENTRY: u32 = 88;
+/** Rows that are looked at to tell whether neighbours have one number. */
+const SAMPLE: u32 = 16;
 /** Longest text of a number, with room for a wide store behind it. */
 const NUMBER_BOUND: u32 = 32;
 /** Bytes that one byte of a text becomes at most: \u00xx. */
@@ -120,11 +129,13 @@ function entry(at: usize, program: usize, operand: u32): void {
     uniform = load<u8>(block, COL_UNIFORM);
     const hasRaw = load<u8>(block, COL_HAS_RAW) != 0;
     if (hasRaw) raw = block + COL_RAW;
-    if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : Mode.F64;
+    if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : hasRuns(valsOf(program, operand)) ? Mode.RUNS : Mode.F64;
     else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
+    else if (uniform == Tag.BOOL) mode = Mode.BOOL;
     else if (uniform == Tag.STR) mode = Mode.STR;
   }
   store<u32>(at, mode, ENTRY_MODE);
+  if (mode == Mode.RUNS) store<u32>(at, 0, ENTRY_TEXT_LEN);
   store<u32>(at, <u32>valsOf(program, operand), ENTRY_VALS);
   store<u32>(at, <u32>tagsOf(program, operand), ENTRY_TAGS);
   store<u32>(at, <u32>raw, ENTRY_RAW);
@@ -141,6 +152,20 @@ function entry(at: usize, program: usize, operand: u32): void {
   if (mode != Mode.ANY && mode != Mode.STR) return;
   store<u32>(at, <u32>variable, ENTRY_NEXT);
   variable = at;
+}
+
+/** Whether most of the first rows have the number of the row before. */
+function hasRuns(vals: usize): bool {
+  const sel = ctx.sel;
+  if (ctx.selLen < SAMPLE) return false;
+  let same: u32 = 0;
+  let last = load<u64>(vals + (<usize>load<u32>(sel) << 3));
+  for (let i: u32 = 1; i < SAMPLE; i++) {
+    const number = load<u64>(vals + (<usize>load<u32>(sel + (<usize>i << 2)) << 3));
+    same += <u32>(number == last);
+    last = number;
+  }
+  return same > SAMPLE >> 1;
 }
 
 /** Length of the longest text of the batch. */
@@ -189,6 +214,12 @@ function variableBound(row: u32): u64 {
   return bound;
 }
 
+/** The same of every row of the batch; 0 when rows differ. */
+// @ts-ignore: decorator
+@inline export function boundOfAll(): u32 {
+  return variable ? 0 : fixedBound;
+}
+
 /** Writes the row at `to` and returns its end; 0 when it fails, the reason then stands in flow/failure.ts. */
 // @ts-ignore: decorator
 @inline export function rowWrite(to: usize, row: u32): usize {
@@ -211,15 +242,44 @@ function writeFields(to: usize, row: u32): usize {
       const text = load<u64>(val);
       p = jsonWriteString(p, offOf(text), lenOf(text));
       continue;
-    } else if (mode != Mode.ANY) {
+    } else if (mode == Mode.F64) {
       p = copyName(p, at);
-      p = writeValue(p, <u8>load<u32>(at, ENTRY_TAG), load<u64>(val));
+      const number = load<u64>(val);
+      p = isFinite64(number) ? jsonWriteF64(p, reinterpret<f64>(number)) : writeValue(p, Tag.F64, number);
+    } else if (mode == Mode.I64) {
+      p = jsonWriteI64(copyName(p, at), load<i64>(val));
+      continue;
+    } else if (mode == Mode.BOOL) {
+      p = writeBool(copyName(p, at), load<u64>(val) != 0);
+      continue;
+    } else if (mode == Mode.RUNS) {
+      p = writeRun(copyName(p, at), at, load<u64>(val));
     } else {
       p = writeAny(p, at, row);
     }
     if (!p) return 0;
   }
   return close(to, p);
+}
+
+/** Writes a number, or copies the text of the one before. */
+// @ts-ignore: decorator
+@inline function writeRun(to: usize, at: usize, number: u64): usize {
+  const text = at + ENTRY_TEXT;
+  const len = load<u32>(at, ENTRY_TEXT_LEN);
+  if (len && load<u64>(at, ENTRY_NUMBER) == number) {
+    v128.store(to, v128.load(text));
+    if (len > 16) v128.store(to, v128.load(text, 16), 16);
+    return to + len;
+  }
+  const end = writeValue(to, Tag.F64, number);
+  if (end) {
+    v128.store(text, v128.load(to));
+    v128.store(text, v128.load(to, 16), 16);
+    store<u64>(at, number, ENTRY_NUMBER);
+    store<u32>(at, <u32>(end - to), ENTRY_TEXT_LEN);
+  }
+  return end;
 }
 
 /** Writes a field of which each row says what it is, or nothing; returns 0 when the row fails. */
@@ -270,10 +330,22 @@ function writeAny(to: usize, at: usize, row: u32): usize {
   return p + 1;
 }
 
+/** Whether the bits of a double are those of a number. */
+// @ts-ignore: decorator
+@inline function isFinite64(bits: u64): bool {
+  return (bits & 0x7ff0000000000000) != 0x7ff0000000000000;
+}
+
+// @ts-ignore: decorator
+@inline function writeBool(p: usize, isTrue: bool): usize {
+  store<u64>(p, isTrue ? 0x65757274 : 0x65736c6166); // true, false
+  return p + 5 - <usize>isTrue;
+}
+
 function writeValue(p: usize, tag: u8, val: u64): usize {
   switch (tag) {
     case Tag.F64: {
-      if ((val & 0x7ff0000000000000) == 0x7ff0000000000000) {
+      if (!isFinite64(val)) {
         failNotFinite(reinterpret<f64>(val));
         return 0;
       }
@@ -281,15 +353,7 @@ function writeValue(p: usize, tag: u8, val: u64): usize {
     }
     case Tag.I64: return jsonWriteI64(p, <i64>val);
     case Tag.STR: return jsonWriteString(p, offOf(val), lenOf(val));
-    case Tag.BOOL: {
-      if (val) {
-        store<u32>(p, 0x65757274); // true
-        return p + 4;
-      }
-      store<u32>(p, 0x736c6166); // fals
-      store<u8>(p, 0x65, 4);
-      return p + 5;
-    }
+    case Tag.BOOL: return writeBool(p, val != 0);
     case Tag.MISSING:
     case Tag.NULL: {
       store<u32>(p, 0x6c6c756e); // null

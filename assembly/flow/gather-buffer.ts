@@ -1,6 +1,6 @@
 // What an encode node that gathers rows keeps (flow/gather.ts), and room in its buffers.
 //
-//   state (only of nodes that gather or keep the names of columns, 96 bytes)
+//   state (only of nodes that gather or keep the names of columns, 100 bytes)
 //   0    buf u32, 4 cap u32, 8 len u32      text of the complete rows, in a message of several rows each with the
 //                                           separator before it
 //   12   rows u32
@@ -17,10 +17,11 @@
 //   84   taken u32           messages since the batch began, with those that failed or were left out as empty
 //   88   markItems u32       as the other marks
 //   92   lastHead u32        where the last of the heads begins
+//   96   wanted u32          room that the last long message needed
 import { accountOf } from './node';
 import { alloc, free, roundedSize } from '../mem/alloc';
 
-export const STATE_SIZE: u32 = 96;
+export const STATE_SIZE: u32 = 100;
 export const GATHER_BUF: usize = 0;
 export const GATHER_CAP: usize = 4;
 export const GATHER_LEN: usize = 8;
@@ -45,6 +46,7 @@ export const GATHER_ITEMS: usize = 80;
 export const GATHER_TAKEN: usize = 84;
 export const GATHER_MARK_ITEMS: usize = 88;
 export const GATHER_LAST_HEAD: usize = 92;
+export const GATHER_WANTED: usize = 96;
 
 const FIRST_BUFFER: u32 = 1024;
 /** A buffer above this size is freed when its content is sent: most messages are far smaller. */

@@ -11,14 +11,14 @@
 import * as ctx from './context';
 import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
 import {
-  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, isText, rowBound,
+  ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, boundOfAll, isText, rowBound,
   rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
 } from './encode-row';
 import { isApart, isTextFormat, keepsNames, namesFree, namesOfRow, textPlace } from './encode-text';
 import {
   GATHER_BUF, GATHER_CAP, GATHER_ENDS, GATHER_ENDS_LEN, GATHER_FAIL_LEN, GATHER_FAIL_OFF, GATHER_HEADS, GATHER_HEADS_CAP,
   GATHER_HEADS_LEN, GATHER_ITEMS, GATHER_LAST_HEAD, GATHER_LEN, GATHER_MARK_ENDS, GATHER_MARK_HEADS, GATHER_MARK_ITEMS,
-  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_NEXT, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN,
+  GATHER_MARK_LEN, GATHER_MARK_ROWS, GATHER_NAMES, GATHER_NEXT, GATHER_PLACE, GATHER_ROWS, GATHER_SENT, GATHER_TAKEN, GATHER_WANTED,
   KEEP_BUFFER, STATE_SIZE, addEnd, dropBuffers, reserve,
 } from './gather-buffer';
 import { ONE_END, isLines, sendFailure } from './send';
@@ -29,6 +29,10 @@ import { fail, failLen, failNoMemory, failOff } from './failure';
 import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 
+/** So many rows at once are part of a message as long as the last one, mostly. */
+const MANY_ROWS: u32 = 256;
+/** Room is made for rows of so many bytes at once. */
+const ROOM: u32 = 65536;
 /** Messages above this size are handed out where they stand instead of being copied. */
 const COPY_MAX: u32 = 131072;
 
@@ -85,7 +89,8 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
   const sel = ctx.sel;
   const selLen = ctx.selLen;
   const rowErrors = ctx.rowErrors;
-  for (let i: u32 = 0; i < selLen; i++) {
+  if (selLen >= MANY_ROWS && !load<u32>(state, GATHER_CAP)) reserve(node, state, load<u32>(state, GATHER_WANTED));
+  for (let i = isMessage && !rowErrors ? gatherMany(node, spec, state) : 0; i < selLen; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     let isDone = false;
     if (!isMessage) mark(state);
@@ -106,6 +111,38 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     }
     if (!isMessage) afterItem(node, spec, state, isDone);
   }
+}
+
+/**
+ * Appends rows of a message to its array, as JSON, as far as that can be done without looking at each of them before; returns
+ * how many.
+ */
+function gatherMany(node: usize, spec: usize, state: usize): u32 {
+  const bound = boundOfAll() + 16;
+  const flags = load<u8>(spec, ENCODE_FLAGS);
+  if (bound == 16 || hasHead || isText || load<u8>(spec, ENCODE_FORMAT) != OutputFormat.JSON) return 0;
+  if (isApart(flags) || flags & (EncodeFlag.BATCH | EncodeFlag.FIRST | EncodeFlag.OMIT_EMPTY)) return 0;
+  const selLen = ctx.selLen;
+  const step = max(ROOM / bound, 1);
+  let done: u32 = 0;
+  while (done < selLen) {
+    const to = min(done + step, selLen);
+    if (!reserve(node, state, <u64>bound * (to - done))) break;
+    const buf = <usize>load<u32>(state, GATHER_BUF);
+    const first = done;
+    let p = buf + load<u32>(state, GATHER_LEN);
+    for (; done < to; done++) {
+      store<u8>(p, 0x2c);
+      const end = rowWrite(p + 1, load<u32>(ctx.sel + (<usize>done << 2)));
+      if (!end) break;
+      p = end;
+    }
+    store<u32>(state, <u32>(p - buf), GATHER_LEN);
+    store<u32>(state, load<u32>(state, GATHER_ROWS) + done - first, GATHER_ROWS);
+    store<u32>(state, load<u32>(state, GATHER_ITEMS) + done - first, GATHER_ITEMS);
+    if (done < to) break;
+  }
+  return done;
 }
 
 /** A message of a batch is complete: closes its list. False when there is no memory for that. */
@@ -358,7 +395,10 @@ function commit(node: usize, spec: usize, state: usize): void {
   store<u32>(state, 0, GATHER_ENDS_LEN);
   store<u32>(state, 0, GATHER_HEADS_LEN);
   store<u32>(state, load<u32>(state, GATHER_SENT) + 1, GATHER_SENT);
-  if (max(load<u32>(state, GATHER_CAP), load<u32>(state, GATHER_HEADS_CAP)) > KEEP_BUFFER) dropBuffers(node, state);
+  if (max(load<u32>(state, GATHER_CAP), load<u32>(state, GATHER_HEADS_CAP)) > KEEP_BUFFER) {
+    dropBuffers(node, state);
+    store<u32>(state, len + (len >> 4), GATHER_WANTED);
+  }
 }
 
 function copyOut(node: usize, buf: usize, len: u32, hasEnds: bool, ends: usize, messages: u32, rows: u32): void {

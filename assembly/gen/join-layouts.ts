@@ -88,7 +88,7 @@ export const JOIN_BRANCH_IS_TABLE: usize = 16;
 export const JOIN_BRANCH_RETAIN: usize = 20;
 export const JOIN_BRANCH_SIZE_OF: u32 = 32;
 
-// joinStep, 40 bytes. A step of a join.
+// joinStep, 44 bytes. A step of a join.
 //
 //   0    type u32   JoinType
 //   4    branch u32   on the right
@@ -99,7 +99,8 @@ export const JOIN_BRANCH_SIZE_OF: u32 = 32;
 //   24   keysAt u32
 //   28   reads u32   columns that the program reads
 //   32   readsAt u32   u16[reads]
-//   36   made u32   address of the program once the node is open
+//   36   isKeyed u32   1: the condition is that all keys are equal, and nothing else
+//   40   made u32   address of the program once the node is open
 export const JOIN_STEP_TYPE: usize = 0;
 export const JOIN_STEP_BRANCH: usize = 4;
 export const JOIN_STEP_PROGRAM: usize = 8;
@@ -109,8 +110,9 @@ export const JOIN_STEP_KEYS: usize = 20;
 export const JOIN_STEP_KEYS_AT: usize = 24;
 export const JOIN_STEP_READS: usize = 28;
 export const JOIN_STEP_READS_AT: usize = 32;
-export const JOIN_STEP_MADE: usize = 36;
-export const JOIN_STEP_SIZE_OF: u32 = 40;
+export const JOIN_STEP_IS_KEYED: usize = 36;
+export const JOIN_STEP_MADE: usize = 40;
+export const JOIN_STEP_SIZE_OF: u32 = 44;
 
 // joinKey, 16 bytes. A key of a step: slots of the rows' records.
 //

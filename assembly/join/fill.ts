@@ -1,10 +1,10 @@
 // Columns of pairs: the values of rows, written into column blocks.
-import { COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
+import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, setAt } from '../mem/layout';
 import { noteUniform } from '../flow/stage';
-import { ROWS_COUNT } from '../rows/layout';
+import { ROWS_COLUMNS, ROWS_COUNT } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
-import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageVal, pageVals } from '../rows/page';
-import { rowsFirst } from '../rows/store';
+import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NUMBER, pageTag, pageTags, pageUniforms, pageVal, pageVals } from '../rows/page';
+import { rowsFirst, rowsLast } from '../rows/store';
 import { OWNER_NONE, OWNER_OTHER, JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, branchRows } from './spec';
 import { NO_ROW, lefts, placeOf, rowOf, state } from './run';
 
@@ -31,6 +31,7 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
   }
   const first: u32 = load<u32>(rows, ROWS_COUNT) ? firstNumber(rows) : 0;
   const positions = place < 0 ? rightNumbers : lefts ? 0 : leftNumbers;
+  if (positions && load<u32>(rows, ROWS_COUNT) && fillFromPage(block, rows, slot, positions, n)) return;
   // Rows that follow each other mostly stand in one page.
   let start: u32 = 0;
   let capacity: u32 = 0;
@@ -55,6 +56,29 @@ export function fillColumn(block: usize, column: u32, leftNumbers: usize, rightN
     setAt(block, i, load<u8>(tags + row), load<u64>(vals + (row << 3)));
   }
   noteUniform(block, n);
+}
+
+/**
+ * As `fillColumn` where all rows of the branch stand in one page with values of one tag; false where they don't, or a pair has
+ * no row.
+ */
+function fillFromPage(block: usize, rows: usize, slot: u32, positions: usize, n: u32): bool {
+  const page = rowsFirst(rows);
+  const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
+  if (page != rowsLast(rows) || uniform == Tag.MIXED) return false;
+  const vals = pageVals(page, slot) + (<usize>load<u32>(page, PAGE_LEFT) << 3);
+  let lacks: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const position = load<u32>(positions + (<usize>i << 2));
+    const isNone = <u32>(position == NO_ROW);
+    lacks |= isNone;
+    store<u64>(block + (<usize>i << 3), load<u64>(vals + (<usize>(position + isNone) << 3)), COL_VALS);
+  }
+  if (lacks) return false;
+  memory.fill(block + COL_TAGS, uniform, n);
+  store<u8>(block, uniform, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+  return true;
 }
 
 /** As `fillColumn` for one pair, with the row at `position`. */

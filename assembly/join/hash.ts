@@ -7,10 +7,11 @@ import { PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTag, pageTags, pageVal 
 import { rowsFirst } from '../rows/store';
 import {
   BRANCH_INDEX, BRANCH_LOOKUPS, JOIN_BRANCH_IS_TABLE, JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT,
-  JOIN_FIRST, JOIN_STEP_BRANCH, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
+  JOIN_FIRST, JOIN_STEP_BRANCH, JOIN_STEP_IS_KEYED, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
 } from './spec';
 import { NO_ROW, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
-import { KIND_OTHER, NO_HASH, hashAdd, hashDone, kindOf, rightHash } from './keys';
+import { equalPairs } from './equal';
+import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf, rightHash } from './keys';
 import {
   indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
 } from './hash-index';
@@ -29,6 +30,7 @@ export function hashPairs(): bool {
     return kept != 0 && probe(kept, keys);
   }
   if (!isWorthwhile(leftCount)) return false;
+  if (load<u32>(step, JOIN_STEP_IS_KEYED)) return equalPairs();
   const index = outerIsRight ? indexOfLefts(keys) : indexOfRights(keys);
   if (!index) return false;
   const done = probe(index, keys);
@@ -107,12 +109,6 @@ function probeOne(index: usize, keys: u32): bool {
   }
   if (!isNull) find(index, hashDone(hash), 0);
   return true;
-}
-
-/** True when the values of a key, which have these kinds, are compared without an error. */
-// @ts-ignore: decorator
-@inline function isOneKind(kinds: u32): bool {
-  return !(kinds & (1 << KIND_OTHER)) && popcnt(kinds) <= 1;
 }
 
 function probeRights(index: usize): void {

@@ -3,7 +3,9 @@
 import * as ctx from '../flow/context';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { beginMessage, endMessage, signalBelow } from '../flow/emit';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException } from '../flow/node';
+import {
+  N_FLAGS, N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, addException,
+} from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { allocZeroed, free, refusals } from '../mem/alloc';
@@ -12,14 +14,14 @@ import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { poolAlloc, poolFree, poolInit, poolReset } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew, vmRun } from '../ops/vm';
-import { ROWS_COUNT, RowsFlag } from '../rows/layout';
-import { PAGE_POOL, PAGE_TO, copyPayload, pageTags, pageVals } from '../rows/page';
+import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from '../rows/layout';
+import { PAGE_POOL, PAGE_TO, copyPayload, pageTags, pageUniforms, pageVals } from '../rows/page';
 import { rowsAdd, rowsAppend, rowsClear, rowsFree, rowsInit } from '../rows/store';
 import { NO_BRANCH } from '../gen/join-layouts';
 import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
-  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
+  JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
   JOIN_BRANCH_RETAIN, FOR_TABLE, JoinType, JOIN_BRANCH, JOIN_BRANCHES, JOIN_COLUMNS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_STEPS,
   BRANCH_STATE_SIZE, OWNER_OTHER, JOIN_STATE_BEGUN, JOIN_STATE_BRANCHES, JOIN_STATE_FAIL, JOIN_STATE_FAIL_LEN,
   JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, JOIN_STATE_POINTERS, JOIN_STATE_PROGRAMS, JOIN_STEP_MADE, JOIN_STEP_PROGRAM,
@@ -58,13 +60,14 @@ function joinOpen(node: usize): bool {
   store<u32>(node, size, N_STATE_SIZE);
   poolInit(state, 128, acct);
   store<u32>(state, <u32>state + head, JOIN_STATE_POINTERS);
+  const lasts = messageLasts(node);
   const owners = state + head + (<usize>columns << 2);
   store<u32>(state, <u32>owners, JOIN_STATE_OWNERS);
   memory.fill(owners, 0xff, <usize>columns << 2);
   for (let b: u32 = 0; b < branches; b++) {
     const branch = branchAt(spec, b);
     own(owners, b, spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT), load<u32>(branch, JOIN_BRANCH_COLUMNS));
-    rowsInit(branchRows(state, b), slotsOf(branch), RowsFlag.NUMBERED, acct);
+    rowsInit(branchRows(state, b), slotsOf(branch), flagsOf(branch, lasts), acct);
   }
   rowsInit(state + JOIN_STATE_OTHERS, load<u32>(spec, JOIN_OTHERS), 0, acct);
   own(owners, OWNER_OTHER, spec + load<u32>(spec, JOIN_OTHERS_AT), load<u32>(spec, JOIN_OTHERS));
@@ -80,6 +83,21 @@ function joinOpen(node: usize): bool {
     store<u32>(state, i + 1, JOIN_STATE_PROGRAMS);
   }
   return true;
+}
+
+/** How the rows of a branch are kept; `lasts`: what columns refer to is there until the message is over. */
+function flagsOf(branch: usize, lasts: bool): u32 {
+  if (load<u32>(branch, JOIN_BRANCH_IS_TABLE)) return RowsFlag.NUMBERED;
+  // What is computed for keys is gone with its batch.
+  const refers = lasts && !load<u32>(branch, JOIN_BRANCH_COMPUTED);
+  return RowsFlag.NUMBERED | RowsFlag.AT_ONCE | (refers ? RowsFlag.REFERS : 0);
+}
+
+/** A window keeps what it sends until it has sent the end of the message; filters give on what they got. */
+function messageLasts(node: usize): bool {
+  let above = <usize>load<u32>(node, N_PARENT);
+  while (above && load<u32>(above, N_KIND) == NodeKind.FILTER) above = <usize>load<u32>(above, N_PARENT);
+  return above != 0 && load<u32>(above, N_KIND) == NodeKind.WINDOW;
 }
 
 /** Notes that column `list[i]` is slot i of the owner. */
@@ -199,24 +217,30 @@ function bindColumns(binds: usize, list: usize, count: u32): void {
 function keepRow(spec: usize, state: usize, row: u32): bool {
   const branch = branchAt(spec, 0);
   const before = refusals;
-  const page = rowsAdd(branchRows(state, 0), 1);
+  const rows = branchRows(state, 0);
+  const page = rowsAdd(rows, 1);
   if (!page) return false;
+  const uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
+  const copies = !(load<u32>(rows, ROWS_FLAGS) & RowsFlag.REFERS);
   const columns = load<u32>(branch, JOIN_BRANCH_COLUMNS);
   const list = spec + load<u32>(branch, JOIN_BRANCH_COLUMNS_AT);
-  for (let i: u32 = 0; i < columns; i++) keepValue(page, i, columnAt(load<u16>(list + (<usize>i << 1))), row);
+  for (let i: u32 = 0; i < columns; i++) keepValue(page, uniforms, i, columnAt(load<u16>(list + (<usize>i << 1))), row, copies);
   const slots = slotsOf(branch);
   const operands = spec + load<u32>(branch, JOIN_BRANCH_COMPUTED_AT);
-  for (let i = columns; i < slots; i++) keepValue(page, i, blockOf(load<u16>(operands + (<usize>(i - columns) << 1))), row);
+  for (let i = columns; i < slots; i++) keepValue(page, uniforms, i, blockOf(load<u16>(operands + (<usize>(i - columns) << 1))), row, copies);
   return refusals == before;
 }
 
 /** Stores a value of a block in a column of the page's last row. */
 // @ts-ignore: decorator
-@inline function keepValue(page: usize, slot: u32, block: usize, row: u32): void {
+@inline function keepValue(page: usize, uniforms: usize, slot: u32, block: usize, row: u32, copies: bool): void {
   const at = <usize>(load<u32>(page, PAGE_TO) - 1);
   const tag = tagAt(block, row);
+  const uniform = uniforms + slot;
+  if (at == 0) store<u8>(uniform, tag);
+  else if (load<u8>(uniform) != tag) store<u8>(uniform, Tag.MIXED);
   store<u8>(pageTags(page, slot) + at, tag);
-  store<u64>(pageVals(page, slot) + (at << 3), copyPayload(page + PAGE_POOL, tag, valAt(block, row)));
+  store<u64>(pageVals(page, slot) + (at << 3), copies ? copyPayload(page + PAGE_POOL, tag, valAt(block, row)) : valAt(block, row));
 }
 
 /** Keeps the rows `sel[0 … n)` of a branch. */

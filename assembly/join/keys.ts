@@ -20,6 +20,12 @@ export function kindOf(tag: u8): u32 {
   return KIND_OTHER;
 }
 
+/** True when the values of a key, which have these kinds, are compared without an error. */
+// @ts-ignore: decorator
+@inline export function isOneKind(kinds: u32): bool {
+  return !(kinds & (1 << KIND_OTHER)) && popcnt(kinds) <= 1;
+}
+
 /** Hash of the keys of a row of the right side, in its page; NO_HASH when one of them is null. */
 export function rightHash(spec: usize, step: usize, page: usize, row: u32): u32 {
   const keys = load<u32>(step, JOIN_STEP_KEYS);

@@ -32,6 +32,7 @@ export function outputFlush(): void {
   const n = count;
   count = 0;
   if (n == 0) return;
+  ctx.addWork(n);
   const columns = load<u32>(spec, JOIN_COLUMNS);
   const cols = stageAcquire(columns);
   if (!cols) {

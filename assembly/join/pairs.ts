@@ -85,6 +85,17 @@ export function pairsBegin(newMatchedRights: usize): void {
   return failure == 0;
 }
 
+/** Adds a pair that matches, in the order of `addPair`; all pairs of a step come this way or none. False when the message has failed. */
+// @ts-ignore: decorator
+@inline export function addMatch(left: u32, right: u32): bool {
+  const next = outerIsRight ? right : left;
+  if (outer < next) settleBefore(next);
+  isMatched = true;
+  if (matchedRights) store<u8>(matchedRights + right, 1);
+  addResult(left, right);
+  return failure == 0;
+}
+
 /** Judges the last pairs and settles the outer rows that are left. */
 export function pairsEnd(): void {
   judgePairs();

@@ -18,6 +18,10 @@ export namespace RowsFlag {
   export const TIMES: u32 = 1;
   /** Rows leave in the order in which they came, and are found by their number. */
   export const NUMBERED: u32 = 2;
+  /** Rows leave all at once: pages are as large as what comes at once. */
+  export const AT_ONCE: u32 = 4;
+  /** What payloads refer to stands elsewhere, longer than the rows are kept. Nothing is saved of such a store. */
+  export const REFERS: u32 = 8;
 }
 
 /** Rows of the smallest page; a power of 2, as all pages have. */

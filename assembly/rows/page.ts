@@ -11,7 +11,7 @@
 // What a payload refers to stands in the pool of the page and nowhere else.
 import { copyBytes } from '../mem/copy';
 import { free } from '../mem/alloc';
-import { BIND_TAGS, bindUniform } from '../mem/bind';
+import { BIND_TAGS, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import { copyValue, poolAlloc, poolFree } from '../mem/pool';
 
@@ -94,6 +94,15 @@ export function copyPlain(bind: usize, sel: usize, n: u32, vals: usize, tags: us
     store<u64>(vals + (<usize>i << 3), load<u64>(from + (row << 3)));
   }
   memory.fill(tags, bindUniform(bind), n);
+}
+
+/** As `copyPlain` of any column: what the payloads refer to stays where it is. */
+export function copyReferring(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    store<u64>(vals + (<usize>i << 3), bindVal(bind, row));
+    store<u8>(tags + i, bindTag(bind, row));
+  }
 }
 
 /**

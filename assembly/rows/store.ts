@@ -13,7 +13,7 @@ import {
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
   PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
+  copyOne, copyPlain, copyReferring, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -48,8 +48,14 @@ export function rowsInit(rows: usize, columns: u32, flags: u32, acct: usize): vo
   return (load<u32>(rows, ROWS_FLAGS) & RowsFlag.NUMBERED) != 0;
 }
 
+// @ts-ignore: decorator
+@inline function refers(rows: usize): bool {
+  return (load<u32>(rows, ROWS_FLAGS) & RowsFlag.REFERS) != 0;
+}
+
 /** Rows of the next page: a quarter of those that are held then, so that little of what is freed as a whole is in vain. */
 function nextCapacity(rows: usize, n: u32): u32 {
+  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) return <u32>1 << (32 - clz(min(max(n, MIN_NUMBERED_PAGE), BATCH_ROWS) - 1));
   const quarter = (load<u32>(rows, ROWS_COUNT) + n) >> 2;
   const least = isNumbered(rows) ? MIN_NUMBERED_PAGE : MIN_PAGE;
   return <u32>1 << (31 - clz(min(max(quarter, least), BATCH_ROWS)));
@@ -89,6 +95,7 @@ function firstChunk(before: usize, capacity: u32): u32 {
  * `times` + 8 * row (0: the store has none). False when memory is exhausted: the store is as it was then.
  */
 export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n: u32, times: usize): bool {
+  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) dropSmall(rows, n);
   const last = <usize>load<u32>(rows, ROWS_LAST);
   const to = last ? load<u32>(last, PAGE_TO) : 0;
   const chunk = last ? poolChunk(last + PAGE_POOL) : 0;
@@ -102,7 +109,7 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
       if (!page) break;
     }
     const part = min(n - done, load<u32>(page, PAGE_CAPACITY) - load<u32>(page, PAGE_TO));
-    if (n == 1) fillRow(rows, page, binds, count, load<u32>(sel), times);
+    if (n == 1 && !refers(rows)) fillRow(rows, page, binds, count, load<u32>(sel), times);
     else fill(rows, page, binds, count, sel + (<usize>done << 2), part, times);
     done += part;
   }
@@ -116,6 +123,12 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
     poolReturn(last + PAGE_POOL, chunk, filled);
   }
   return false;
+}
+
+/** An empty page that has no room for `n` rows goes: all that come at once stand in one page. */
+function dropSmall(rows: usize, n: u32): void {
+  const page = <usize>load<u32>(rows, ROWS_LAST);
+  if (page && !load<u32>(rows, ROWS_COUNT) && load<u32>(page, PAGE_CAPACITY) < min(n, BATCH_ROWS)) removePage(rows, page, true);
 }
 
 /**
@@ -139,12 +152,14 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
   let tags = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
   let hasTexts = false;
+  const isReferring = refers(rows);
   const end = binds + <usize>(count * BIND_SIZE);
   for (let bind = binds; bind < end; bind += BIND_SIZE) {
     if (bindIsConst(bind)) continue;
-    if (isPlain(bind)) copyPlain(bind, sel, n, vals, tags);
-    else hasTexts = true;
     const uniform = bindUniform(bind);
+    if (isPlain(bind) || (isReferring && uniform != Tag.MIXED)) copyPlain(bind, sel, n, vals, tags);
+    else if (isReferring) copyReferring(bind, sel, n, vals, tags);
+    else hasTexts = true;
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
     vals += <usize>capacity << 3;

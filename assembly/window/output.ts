@@ -5,6 +5,7 @@ import { N_STATE, addException } from '../flow/node';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { emptyIsNull } from '../gen/aggregates';
+import { BIND_TAGS, bindIsConst } from '../mem/bind';
 import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
 import {
   AGG_SIZE_OF, GROUP_HEAD, AGG_FN, WINDOW_AGGS, WINDOW_FLAGS, WINDOW_KEEPS, WINDOW_TAGS_AT, WindowFlag, aggsAt, bindOf,
@@ -15,6 +16,9 @@ import { FRAME_END, FRAME_ROW_COLS, FRAME_ROW_COUNT, FRAME_ROW_GROUP, FRAME_STAR
 import { W_SET } from './state';
 import { finish } from '../agg/finish';
 import { giveResult, resultTag, resultVal } from '../agg/result';
+
+/** Fewer rows are copied one by one with less work. */
+const FEW_ROWS: u32 = 8;
 
 const POINTERS: usize = memory.data(4 * 1024, 16);
 
@@ -173,9 +177,17 @@ export function addRows(node: usize, spec: usize, sel: usize, n: u32): void {
     const count = load<u32>(frame, FRAME_ROW_COUNT);
     const part = min(n - done, BATCH_ROWS - count);
     const keeps = load<u32>(spec, WINDOW_KEEPS);
+    const first = load<u32>(sel + (<usize>done << 2));
+    // Rows that follow each other are copied as they stand.
+    const isPart = part >= FEW_ROWS && load<u32>(sel + (<usize>(done + part - 1) << 2)) - first == part - 1;
     for (let k: u32 = 0; k < keeps; k++) {
       const bind = bindOf(load<u16>(keepsAt(spec) + (<usize>k << 1)));
       const col = columnAt(cols, k);
+      if (isPart && !bindIsConst(bind)) {
+        memory.copy(col + COL_VALS + (<usize>count << 3), <usize>load<u32>(bind) + (<usize>first << 3), <usize>part << 3);
+        memory.copy(col + COL_TAGS + count, <usize>load<u32>(bind, BIND_TAGS) + first, part);
+        continue;
+      }
       for (let i: u32 = 0; i < part; i++) {
         const row = load<u32>(sel + (<usize>(done + i) << 2));
         setAt(col, count + i, bindTag(bind, row), bindVal(bind, row));

@@ -117,7 +117,7 @@ export const joinSpec = layout(48, {"columns":0,"branch":4,"branches":8,"branche
 export const joinBranch = layout(32, {"columns":0,"columnsAt":4,"computed":8,"computedAt":12,"isTable":16,"retain":20}, {"columns":"u32","columnsAt":"u32","computed":"u32","computedAt":"u32","isTable":"u32","retain":"u32"});
 
 /** A step of a join. */
-export const joinStep = layout(40, {"type":0,"branch":4,"program":8,"programLen":12,"condition":16,"keys":20,"keysAt":24,"reads":28,"readsAt":32,"made":36}, {"type":"u32","branch":"u32","program":"u32","programLen":"u32","condition":"u32","keys":"u32","keysAt":"u32","reads":"u32","readsAt":"u32"});
+export const joinStep = layout(44, {"type":0,"branch":4,"program":8,"programLen":12,"condition":16,"keys":20,"keysAt":24,"reads":28,"readsAt":32,"isKeyed":36,"made":40}, {"type":"u32","branch":"u32","program":"u32","programLen":"u32","condition":"u32","keys":"u32","keysAt":"u32","reads":"u32","readsAt":"u32","isKeyed":"u32"});
 
 /** A key of a step: slots of the rows' records. */
 export const joinKey = layout(16, {"leftBranch":0,"left":4,"right":8,"isPlain":12}, {"leftBranch":"u32","left":"u32","right":"u32","isPlain":"u32"});

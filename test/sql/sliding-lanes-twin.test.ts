@@ -105,7 +105,7 @@ for (const [k, way] of ways.entries()) {
       const rows = rowsOf(randomOf(k * 10 + odd * 1000), 600, odd);
       // A deviation has no column of its own: all are taken in row by row beside it.
       const expected = without(sent(', stddev(n) AS extra', rows, way, k, false));
-      assert.ok(expected.length > 100, `only ${expected.length} messages`);
+      assert.ok(expected.length > 50, `only ${expected.length} messages`);
       same(sent('', rows, way, k, false), expected);
       same(sent('', rows, way, k, true), expected);
     });

@@ -1,0 +1,203 @@
+// Matches of a step whose condition is that keys are equal, and nothing else: no pair is judged. The keys of both sides are
+// read into columns; rows of the inner side with equal keys are a list, so that an outer row is compared with one of them.
+//
+//   block   left side | right side | slots {hash u32, first row + 1 u32}[2^n] | next row + 1 u32[inner] | last row u32[inner]
+//   side    payloads u64[rows] for each key | hashes u32[rows] | tags u8[rows] for each key
+import { accountOf } from '../flow/node';
+import { alloc, free } from '../mem/alloc';
+import { Tag } from '../mem/layout';
+import { firstNumber, pageOf } from '../rows/number';
+import { PAGE_CAPACITY, PAGE_NUMBER, pageTags, pageVals } from '../rows/page';
+import { equalValues } from '../value/compare';
+import {
+  JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT, JOIN_STEP_KEYS, branchRows, keyAt,
+} from './spec';
+import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf } from './keys';
+import { NO_ROW, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
+import { addMatch, outerIsRight } from './pairs';
+
+/** Bytes of a side. */
+// @ts-ignore: decorator
+@inline function sideSize(rows: u32, keys: u32): u64 {
+  return ((<u64>rows * (keys * 9 + 4)) + 7) & ~7;
+}
+
+/** Adds the matches of the step. False when they are not to be had this way: nothing was added then. */
+export function equalPairs(): bool {
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const inner = outerIsRight ? leftCount : rightCount;
+  let slots: u32 = 64;
+  while (slots >> 1 < inner && slots < 1 << 28) slots <<= 1;
+  const ofLeft = sideSize(leftCount, keys);
+  const size = ofLeft + sideSize(rightCount, keys) + (<u64>slots << 3) + (<u64>inner << 3);
+  if (size > 0x7fffffff) return false;
+  const acct = accountOf(node);
+  const block = alloc(<u32>size, acct);
+  if (!block) return false;
+  const right = block + <usize>ofLeft;
+  let done = true;
+  for (let k: u32 = 0; k < keys && done; k++) {
+    done = isOneKind(readLeft(block, k, keyAt(spec, step, k)) | readRight(right, k, keyAt(spec, step, k)));
+  }
+  if (done) {
+    hashSide(block, leftCount, keys);
+    hashSide(right, rightCount, keys);
+    match(block, right, keys, right + <usize>sideSize(rightCount, keys), slots);
+  }
+  free(block, <u32>size, acct);
+  return done;
+}
+
+// @ts-ignore: decorator
+@inline function valsAt(side: usize, rows: u32, k: u32): usize {
+  return side + (<usize>(rows * k) << 3);
+}
+
+// @ts-ignore: decorator
+@inline function hashesAt(side: usize, rows: u32, keys: u32): usize {
+  return side + (<usize>(rows * keys) << 3);
+}
+
+// @ts-ignore: decorator
+@inline function tagsAt(side: usize, rows: u32, keys: u32, k: u32): usize {
+  return side + (<usize>(rows * keys) << 3) + (<usize>rows << 2) + <usize>(rows * k);
+}
+
+/** Reads a key of the left side; returns the kinds of its values, a bit for each; null has none. */
+function readLeft(side: usize, k: u32, key: usize): u32 {
+  const branch = load<u32>(key, JOIN_KEY_LEFT_BRANCH);
+  const place = placeOf(branch);
+  if (place < 0) return 1 << KIND_OTHER;
+  // What a computed key is without a row is not known here.
+  const missing: u32 = load<u32>(key, JOIN_KEY_IS_PLAIN) ? 0 : 1 << KIND_OTHER;
+  return readSide(side, leftCount, k, branchRows(state, branch), load<u32>(key, JOIN_KEY_LEFT), lefts ? place : -1, missing);
+}
+
+function readRight(side: usize, k: u32, key: usize): u32 {
+  return readSide(side, rightCount, k, rights, load<u32>(key, JOIN_KEY_RIGHT), -1, 0);
+}
+
+/** `place`: of the rows in the tuples, -1 where they follow each other; `missing`: what a tuple without a row adds. */
+function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place: i32, missing: u32): u32 {
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const valsTo = valsAt(side, count, k);
+  const tagsTo = tagsAt(side, count, keys, k);
+  let kinds: u32 = 0;
+  let start: u32 = 0;
+  let capacity: u32 = 0;
+  let vals: usize = 0;
+  let tags: usize = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const position = place < 0 ? i : rowOf(place, i, NO_ROW);
+    if (position == NO_ROW) {
+      store<u8>(tagsTo + i, Tag.MISSING);
+      kinds |= missing;
+      continue;
+    }
+    const number = firstNumber(rows) + position;
+    if (number - start >= capacity) {
+      const page = pageOf(rows, number);
+      start = load<u32>(page, PAGE_NUMBER);
+      capacity = load<u32>(page, PAGE_CAPACITY);
+      vals = pageVals(page, slot);
+      tags = pageTags(page, slot);
+    }
+    const row = <usize>(number - start);
+    const tag = load<u8>(tags + row);
+    kinds |= <u32>1 << kindOf(tag);
+    store<u8>(tagsTo + i, tag);
+    store<u64>(valsTo + (<usize>i << 3), load<u64>(vals + (row << 3)));
+  }
+  return kinds & ~1;
+}
+
+/** Hashes the keys of each row; NO_HASH where one of them is null. */
+function hashSide(side: usize, count: u32, keys: u32): void {
+  const hashes = hashesAt(side, count, keys);
+  for (let i: u32 = 0; i < count; i++) {
+    let hash: u32 = 0;
+    let isNull = false;
+    for (let k: u32 = 0; k < keys; k++) {
+      const tag = load<u8>(tagsAt(side, count, keys, k) + i);
+      if (tag <= Tag.NULL) isNull = true;
+      else hash = hashAdd(hash, tag, load<u64>(valsAt(side, count, k) + (<usize>i << 3)));
+    }
+    store<u32>(hashes + (<usize>i << 2), isNull ? NO_HASH : hashDone(hash));
+  }
+}
+
+/** All keys of row `l` of the left and row `r` of the right side are equal. */
+// @ts-ignore: decorator
+@inline function isEqual(left: usize, right: usize, keys: u32, l: u32, r: u32): bool {
+  for (let k: u32 = 0; k < keys; k++) {
+    const isSame = equalValues(
+      load<u8>(tagsAt(left, leftCount, keys, k) + l), load<u64>(valsAt(left, leftCount, k) + (<usize>l << 3)),
+      load<u8>(tagsAt(right, rightCount, keys, k) + r), load<u64>(valsAt(right, rightCount, k) + (<usize>r << 3)),
+    );
+    if (!isSame) return false;
+  }
+  return true;
+}
+
+/** The same of two rows of one side. */
+// @ts-ignore: decorator
+@inline function isAlike(side: usize, count: u32, keys: u32, one: u32, other: u32): bool {
+  for (let k: u32 = 0; k < keys; k++) {
+    const tags = tagsAt(side, count, keys, k);
+    const vals = valsAt(side, count, k);
+    if (!equalValues(load<u8>(tags + one), load<u64>(vals + (<usize>one << 3)), load<u8>(tags + other), load<u64>(vals + (<usize>other << 3)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function match(left: usize, right: usize, keys: u32, table: usize, slots: u32): void {
+  const isRight = outerIsRight;
+  const inner = isRight ? left : right;
+  const innerCount = isRight ? leftCount : rightCount;
+  const outerCount = isRight ? rightCount : leftCount;
+  const nexts = table + (<usize>slots << 3);
+  listInner(inner, innerCount, keys, table, slots, nexts);
+  const hashes = isRight ? hashesAt(right, rightCount, keys) : hashesAt(left, leftCount, keys);
+  for (let o: u32 = 0; o < outerCount; o++) {
+    const hash = load<u32>(hashes + (<usize>o << 2));
+    if (hash == NO_HASH) continue;
+    for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {
+      const first = load<u32>(table + (<usize>s << 3), 4);
+      if (!first) break;
+      if (load<u32>(table + (<usize>s << 3)) != hash) continue;
+      if (!(isRight ? isEqual(left, right, keys, first - 1, o) : isEqual(left, right, keys, o, first - 1))) continue;
+      for (let i = first; i; i = load<u32>(nexts + (<usize>(i - 1) << 2))) {
+        if (!(isRight ? addMatch(i - 1, o) : addMatch(o, i - 1))) return;
+      }
+      break;
+    }
+  }
+}
+
+/** Makes lists of the rows with equal keys, in their order. */
+function listInner(side: usize, count: u32, keys: u32, table: usize, slots: u32, nexts: usize): void {
+  memory.fill(table, 0, (<usize>slots << 3) + (<usize>count << 2));
+  const lasts = nexts + (<usize>count << 2);
+  const hashes = hashesAt(side, count, keys);
+  for (let i: u32 = 0; i < count; i++) {
+    const hash = load<u32>(hashes + (<usize>i << 2));
+    if (hash == NO_HASH) continue;
+    for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {
+      const slot = table + (<usize>s << 3);
+      const first = load<u32>(slot, 4);
+      if (!first) {
+        store<u32>(slot, hash);
+        store<u32>(slot, i + 1, 4);
+        store<u32>(lasts + (<usize>i << 2), i);
+        break;
+      }
+      if (load<u32>(slot) != hash || !isAlike(side, count, keys, first - 1, i)) continue;
+      const last = lasts + (<usize>(first - 1) << 2);
+      store<u32>(nexts + (<usize>load<u32>(last) << 2), i + 1);
+      store<u32>(last, i);
+      break;
+    }
+  }
+}
