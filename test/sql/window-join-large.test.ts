@@ -77,9 +77,9 @@ for (const [type, join] of Object.entries(types)) {
       );
       rule.kernel.tick(0);
       for (const [w, [rows, keys]] of [
-        [900, 60],
+        [700, 60],
         [3, 2],
-        [1500, 900],
+        [1100, 700],
         [40, 1],
       ].entries()) {
         const [lefts, rights] = sides(rows!, keys!);
