@@ -190,7 +190,9 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     portableStatus: () => undefined,
     plugin: config.plugin,
   });
-  stored.wasmPlugins.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
+  for (const service of [stored.wasmPlugins, stored.externalServices]) {
+    service.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
+  }
   await sweepStored(stored);
   await loadWasmFolder(stored.wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
   const { metricsDumpConfig } = config.basic;

@@ -465,8 +465,8 @@ export interface OperatorPlan {
 /** A rule, ready for the data plane. */
 export interface RulePlan {
   sources: { stream: string; columns: ColumnUse[] }[];
-  /** Tables that are asked for rows. */
-  lookups?: { table: string }[];
+  /** What is asked: tables for rows; with `call`, the number of a function, that for its results. */
+  lookups?: { table: string; call?: number }[];
   nodes: NodePlan[];
   /** Operators as the user sees them in topology and status: names by the interface, e.g. `op_2_filter`. */
   topology: { sources: string[]; edges: Record<string, string[]> };

@@ -5,9 +5,10 @@ import { HaumeaError } from '../base/errors.js';
 import type { FunctionDefinition, LiteralArg } from '../functions/define.js';
 import { hostNumber, resolveFunction } from '../functions/registry.js';
 import { isUtc } from '../functions/time-zone.js';
-import type { UserFunction } from '../plugins/define.js';
+import { isWaiting, type UserFunction } from '../plugins/define.js';
 import type { BinaryOp, Expr } from '../sql/ast.js';
 import { ownName } from '../sql/names.js';
+import { askedCall } from './call.js';
 import { refuse } from './errors.js';
 import { missing } from './joined-row.js';
 import { leadOf } from './lead.js';
@@ -252,7 +253,9 @@ export class Binder {
     const args = user.isAggregate
       ? expr.args.map((arg) => this.bindAggregate({ ...expr, args: [arg] }, 'collect', clause))
       : expr.args.map((arg) => this.bindArgument(arg, clause));
-    return this.values.op('call.host', [], args, user.number, true);
+    if (!isWaiting(user.code)) return this.values.op('call.host', [], args, user.number, true);
+    this.values.waiting.add(user.number);
+    return askedCall(user, args, this.values);
   }
 
   /** Arguments of changed_cols: prefix of the names, whether nulls are no change, the values. */

@@ -132,6 +132,7 @@ function waitsFor(node: Logical): string | undefined {
   if (node.kind === 'watermark') return 'for the watermark';
   if (node.kind === 'dedup') return 'for the end of the range that they ask for';
   if (node.kind === 'delay') return 'until their time has come';
+  if (node.kind === 'call') return 'for answers of a function';
   if (node.kind === 'asof' && hasWatermark(node)) return 'for the watermark to pass their time';
   if (node.kind === 'window') {
     if (node.window.kind === 'row' || node.window.kind === 'message') return undefined;

@@ -172,6 +172,8 @@ function describe(node: Logical, columns: readonly (readonly ColumnValue[])[], s
       return [['DedupTriggerPlan', show(node.ranges)]];
     case 'delay':
       return [['DelayPlan', `Until:{ ${show(node.until)} }`]];
+    case 'call':
+      return [['CallPlan', `Call:{ ${show(node.call)} }: rows wait for its answers`]];
     case 'merge':
       return [];
     case 'source': {

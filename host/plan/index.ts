@@ -55,13 +55,17 @@ export function planRule(rule: RuleDefinition, catalog: Catalog, fold: Fold): Ru
         stream: name,
         columns: (physical.read[index] ?? []).map(({ use }) => use),
       })),
-    ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map(({ name }) => ({ table: name })) }),
+    ...(physical.asked.length === 0 ? {} : { lookups: physical.asked.map((one) => askedName(one, brought)) }),
     nodes: physical.nodes,
     ...(graph === undefined ? topologyOf(sources, rule, physical) : graphTopology(graph, sources, physical)),
     outputFields: [...outputFields],
     ...(brought.size === 0 ? {} : { brought: [...brought] }),
     warnings: [...remarks, ...warningsOf(roots)],
   };
+}
+
+function askedName(one: Physical['asked'][number], brought: Planned['brought']): { table: string; call?: number } {
+  return 'call' in one ? { table: brought.get(one.call) ?? '', call: one.call } : { table: one.name };
 }
 
 /** Plans what keeps the rows of a lookup table: the node that all rules on the table share. Throws as `planRule`. */

@@ -11,6 +11,7 @@ import {
   aggregatesIn,
   type ColumnValue,
   type HitValue,
+  type OpValue,
   type RangesValue,
   type Value,
 } from './value.js';
@@ -148,6 +149,8 @@ export type Logical = Labelled &
       }
     /** Rows wait until the time `until` (epoch ms), which is not known for those that don't; they stay in their order. */
     | { kind: 'delay'; input: Logical; until: Value }
+    /** Rows wait for the answer of a function that answers later; `call` is known above. */
+    | { kind: 'call'; input: Logical; call: OpValue }
     /** Rows wait until the end of the range that they ask for, and get what is left of it. */
     | { kind: 'dedup'; input: Logical; ranges: RangesValue }
     /** Computes values once for all that stands above it. */
@@ -323,6 +326,8 @@ export function valuesOf(node: Logical): Value[] {
       return [...node.keys.map(({ value }) => value), ...(node.condition === null ? [] : [node.condition])];
     case 'delay':
       return [node.until];
+    case 'call':
+      return [node.call];
     case 'dedup':
       return [node.ranges];
     case 'hits':
@@ -385,6 +390,10 @@ export function mapOwnValues(node: Logical, map: (value: Value) => Value): Logic
       return { ...node, columns: new Map([...node.columns].map(([column, value]) => [column, map(value)])) };
     case 'delay':
       return { ...node, until: map(node.until) };
+    case 'call': {
+      const call = map(node.call);
+      return call.kind === 'op' ? { ...node, call } : node;
+    }
     case 'dedup': {
       const ranges = map(node.ranges);
       return ranges.kind === 'ranges' ? { ...node, ranges } : node;

@@ -16,6 +16,7 @@ export interface Step {
     | 'join'
     | 'lookup'
     | 'delay'
+    | 'call'
     | 'dedup_trigger'
     | 'aggregate'
     | 'having'
@@ -28,6 +29,11 @@ export interface Step {
   table?: string;
   /** Of a union: what comes together there. */
   inputs?: Chain[];
+}
+
+/** A function that answers later, by its number. */
+export interface AskedFunction {
+  readonly call: number;
 }
 
 /** Steps one after the other, from where the rows come in. */
@@ -46,8 +52,8 @@ export interface Physical {
   columns: ColumnValue[][];
   /** What is read of its stream for that: of a lookup table all that is kept. */
   read: ColumnValue[][];
-  /** Tables that are asked, as nodes number them. */
-  asked: readonly Source[];
+  /** Tables and functions that are asked, as nodes number them. */
+  asked: readonly (Source | AskedFunction)[];
   nodes: NodePlan[];
   /** One for each SELECT whose rows go to the sinks. */
   chains: Chain[];

@@ -3,6 +3,7 @@ import type { NodePlan, Operand } from '../../kernels/ir.js';
 import { col } from '../../kernels/ir.js';
 import type { RuleDefinition } from '../model/engine.js';
 import { analyticNode, hitSteps, hitsNode, toldBy } from './analytic-node.js';
+import { callNode } from './call.js';
 import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { expandNode } from './expand-node.js';
@@ -23,7 +24,7 @@ import {
 import { lookedBackIn } from './looking-back.js';
 import { planTable } from './lookup.js';
 import { lookupNode } from './lookup-node.js';
-import type { Chain, Physical, Step } from './physical-plan.js';
+import type { AskedFunction, Chain, Physical, Step } from './physical-plan.js';
 import { Path, ProgramBuilder } from './program.js';
 import { Readers } from './readers.js';
 import { neededColumns } from './rules/prune-columns.js';
@@ -71,8 +72,8 @@ class Lowering {
   readonly rows = new Map<number, readonly (Value | null)[]>();
   /** Tables in which rows are looked up, by their sources: the columns that they keep and their nodes. */
   readonly tables = new Map<number, { columns: ColumnValue[]; node: number }>();
-  /** Tables that are asked. */
-  readonly asked: Source[] = [];
+  /** Tables and functions that are asked. */
+  readonly asked: (Source | AskedFunction)[] = [];
   private path: Path;
   /** Where the rows of operators are that have their nodes already. */
   private readonly places = new Map<Logical, Path>();
@@ -185,6 +186,9 @@ class Lowering {
       case 'delay':
       case 'dedup':
         this.addWaiting(node);
+        return;
+      case 'call':
+        this.addCall(node);
         return;
       case 'window':
         if (this.readers.isJoined(node)) this.addCollectingWindow(node);
@@ -425,6 +429,17 @@ class Lowering {
     const { plan, columns, step } = waitingNode(node, this.path, this.readers.valuesAbove(node), this.held);
     if (node.kind === 'dedup') this.held.add(node.ranges);
     this.pushNew(plan, step, columns);
+  }
+
+  private addCall(node: Extract<Logical, { kind: 'call' }>): void {
+    const { call } = node;
+    const { imm } = call;
+    const known = this.asked.findIndex((one) => 'call' in one && one.call === imm);
+    const at = known >= 0 ? known : this.asked.push({ call: imm }) - 1;
+    const above = this.readers.valuesAbove(node);
+    const { plan, carried } = callNode(call, at, this.path, above, (value) => this.isHeld(value));
+    this.held.add(call);
+    this.pushNew(plan, 'call', [...carried, call]);
   }
 
   /** The node of a lookup table; of one that is asked its place among these. */

@@ -100,6 +100,8 @@ export type Value =
 export class Values {
   /** Functions of users that are called, by number, with the names they are called by. */
   readonly brought = new Map<number, string>();
+  /** Those of them that answer later: rows wait in an operator below what reads the answer (delay.ts, call.ts). */
+  readonly waiting = new Set<number>();
   private readonly known = new Map<string, Value>();
   /** What `delayed` made, with the time until which a row waits for it. */
   readonly delays = new Map<Value, OpValue>();

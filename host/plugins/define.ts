@@ -3,6 +3,7 @@
  * code. The code is plain data that goes from thread to thread.
  */
 import type { HostColumns } from '../../kernels/api.js';
+import type { Value } from '../../kernels/value.js';
 import type { PluginFunction, PluginManifest } from './wasm/manifest.js';
 
 /** What the calls of a script may take. */
@@ -57,7 +58,54 @@ export interface WasmCode {
   readonly wasi?: WasiGrants | undefined;
 }
 
-export type UserCode = ScriptCode | WasmCode;
+/** A field of the message that a method of a service takes or gives. */
+export interface ServiceField {
+  readonly name: string;
+  /** `string`, `int64`, `Address` */
+  readonly type: string;
+}
+
+/** How a method of a service is called over HTTP. */
+export interface ServiceMethod {
+  readonly name: string;
+  /** Fields that it takes, in the order of its arguments; null: a method without schema gets verb and path as arguments. */
+  readonly fields: readonly ServiceField[] | null;
+  /** Other than POST with all fields in the body, to the name of the method: fields in braces stand in the path. */
+  readonly http?: { readonly verb: string; readonly path: string; readonly body: string } | undefined;
+  /** What it gives: an object with these fields, a single value, or nothing. */
+  readonly result: readonly ServiceField[] | 'value' | 'nothing';
+}
+
+/** An interface of an external service. */
+export interface ServiceCode {
+  readonly kind: 'service';
+  /** `shop.pricing` */
+  readonly name: string;
+  /** See `ScriptCode`. */
+  readonly version: number;
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Certificates of anybody do. */
+  readonly isInsecure: boolean;
+  readonly retries: number;
+  readonly retryMs: number;
+  /** Loopback and private addresses are allowed. */
+  readonly allowPrivate: boolean;
+  /** By the names of functions. */
+  readonly methods: Readonly<Record<string, ServiceMethod>>;
+}
+
+/** Code that answers at once. */
+export type DirectCode = ScriptCode | WasmCode;
+
+/** Code that answers later: rows wait for it in an operator of their own. */
+export type WaitingCode = ServiceCode;
+
+export type UserCode = DirectCode | WaitingCode;
+
+export function isWaiting(code: UserCode): code is WaitingCode {
+  return code.kind === 'service';
+}
 
 /** A function that somebody brought. */
 export interface UserFunction {
@@ -105,4 +153,17 @@ export interface LoadedCode {
   /** Runs one of its functions over the rows of a batch; each row gets a result or an error. */
   call(entry: string, columns: HostColumns): void;
   close(): void;
+}
+
+/** What code that answers later gives for some calls: a value for each, or why there is none. */
+export interface Answers {
+  readonly values: readonly Value[];
+  readonly failed: ReadonlyMap<number, string>;
+}
+
+/** Code that answers later, at work. */
+export interface AskedCode {
+  /** Calls one of its functions for each list of arguments, values as JSON has them. Several may be under way. */
+  ask(entry: string, calls: readonly (readonly unknown[])[], signal: AbortSignal): Promise<Answers>;
+  close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** Loads what users brought. Each kind of code is read at its first use. */
-import type { CodeHost, LoadedCode, UserCode } from './define.js';
+import type { AskedCode, CodeHost, DirectCode, LoadedCode, WaitingCode } from './define.js';
 
 /** Resolves with the code at work; rejects with the reason when it does not load. */
-export async function loadCode(code: UserCode, host: CodeHost): Promise<LoadedCode> {
+export async function loadCode(code: DirectCode, host: CodeHost): Promise<LoadedCode> {
   switch (code.kind) {
     case 'javascript': {
       const { loadScript } = await import('./javascript/load.js');
@@ -15,4 +15,10 @@ export async function loadCode(code: UserCode, host: CodeHost): Promise<LoadedCo
     default:
       return code satisfies never;
   }
+}
+
+/** Resolves with code that answers later; what is wrong with it, its answers say. */
+export async function loadWaiting(code: WaitingCode): Promise<AskedCode> {
+  const { RestService } = await import('./service/rest.js');
+  return new RestService(code);
 }

@@ -8,6 +8,7 @@ import { decodeOf, defaultFormat } from '../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../connectors/index.js';
 import type { Access, Catalog, RuleDefinition } from '../model/engine.js';
+import { callWaiting } from '../plan/call.js';
 import { streamsOf } from '../plan/graph/streams.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
@@ -95,6 +96,13 @@ function lookupSpec(definition: StreamDefinition, catalog: Catalog, redacts: Red
   };
 }
 
+/** What asks a function that answers later. */
+function callSpec(name: string, catalog: Catalog): LookupSpec {
+  const call = catalog.brought?.(name)?.run;
+  if (call === undefined) throw new HaumeaError('plan', `function ${name} is not there any more`);
+  return { name, type: 'function', dataSource: '', props: {}, waiting: callWaiting, call };
+}
+
 /** Checks a stream or table as the start of a rule would. */
 export function checkSource(definition: StreamDefinition, catalog: Catalog): void {
   const { tableKind, type } = definition.options;
@@ -171,7 +179,9 @@ export function connectorSpecs(
     return found;
   };
   const resolved = sources.map(({ stream }) => sourceSpec(definitionOf(stream), catalog, redacts));
-  const asked = lookups.map(({ table }) => lookupSpec(definitionOf(table), catalog, redacts));
+  const asked = lookups.map(({ table, call }) =>
+    call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
+  );
   const sinks = sinkSpecs(rule, catalog, redacts);
   return { sources: resolved, lookups: asked, sinks, redact: allOf(redacts) };
 }

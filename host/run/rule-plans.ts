@@ -4,6 +4,7 @@ import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { TraceStrategy } from '../model/traces.js';
+import { isWaiting } from '../plugins/define.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
@@ -111,7 +112,9 @@ export class RulePlans {
       streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]) &&
       (kept.plan.brought ?? []).every(([number, name]) => catalog.brought?.(name)?.run?.number === number);
     const plan = isCurrent ? kept.plan : this.make(rule).plan;
-    const functions = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
+    const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
+    // The others are asked.
+    const functions = brought.filter(({ code }) => !isWaiting(code));
     const { sources, lookups, sinks, redact } = connectorSpecs(rule, plan, catalog);
     const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
@@ -144,5 +147,10 @@ export class RulePlans {
 
 /** Names of the streams and tables a plan reads, each once. */
 export function streamsOf({ sources, lookups = [] }: RulePlan): string[] {
-  return [...new Set([...sources.map(({ stream }) => stream), ...lookups.map(({ table }) => table)])];
+  return [
+    ...new Set([
+      ...sources.map(({ stream }) => stream),
+      ...lookups.flatMap(({ table, call }) => (call === undefined ? [table] : [])),
+    ]),
+  ];
 }

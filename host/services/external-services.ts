@@ -3,15 +3,20 @@ import { withArchive } from '../base/archive.js';
 import { HaumeaError, inContext } from '../base/errors.js';
 import { maskByName } from '../base/secrets.js';
 import type { RecordShape } from '../meta/records.js';
+import type { ServiceCode, ServiceMethod, UserFunction } from '../plugins/define.js';
+import { newUserNumber } from '../plugins/numbers.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
 import { readService, type ServiceDefinition, type ServiceFunction } from './service-definition.js';
+import { argumentsOf, restOptionsOf } from './service-options.js';
 
 export interface ServiceRecord {
   readonly file: string;
   readonly folder: string;
   readonly definition: ServiceDefinition;
   readonly functions: readonly ServiceFunction[];
+  /** How they are called; records of before don't have it. */
+  readonly methods?: Readonly<Record<string, ServiceMethod>>;
 }
 
 export const serviceShape: RecordShape<ServiceRecord> = {
@@ -22,7 +27,13 @@ export const serviceShape: RecordShape<ServiceRecord> = {
 };
 
 export class ExternalServices extends InstalledService<ServiceRecord> {
+  /** Told of the owner of functions that were taken away (null) or replaced. */
+  onChange: (owner: string, functions: readonly UserFunction[] | null) => void = () => {};
   readonly #files: ResourceFiles;
+  /** Numbers of functions, and interfaces as they are called, by the folder of the record that they come from. */
+  readonly #numbers = new Map<string, number>();
+  readonly #codes = new Map<string, { readonly folder: string; readonly code: ServiceCode }>();
+  #versions = 0;
 
   constructor(options: InstalledOptions<ServiceRecord>, files: ResourceFiles) {
     super(options);
@@ -49,9 +60,9 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     const file = textOf(body, 'file');
     if (file === '') throw new HaumeaError('general', 'invalid body: file is required');
     return withArchive(await readResource(file, this.#files), async (archive) => {
-      const { definition, functions } = await readService(name, archive);
+      const { definition, functions, methods } = await readService(name, archive);
       const folder = await this.folders.add(name, (path) => archive.unpack(path));
-      return { file, folder, definition, functions };
+      return { file, folder, definition, functions, methods };
     });
   }
 
@@ -61,6 +72,46 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
 
   protected override requestOf(name: string, { file }: ServiceRecord): Record<string, unknown> {
     return { name, file };
+  }
+
+  /** What rules call; undefined for protocols that can't be called. */
+  runnable(name: string, func: string): UserFunction | undefined {
+    const { functions, methods = {}, ...record } = this.get(name);
+    const found = functions.find(({ FuncName }) => FuncName === func);
+    const method = methods[func];
+    if (found === undefined || method === undefined) return undefined;
+    const owner = `${this.kind} ${name}`;
+    const key = `${owner} ${func}`;
+    const number = this.#numbers.get(key) ?? newUserNumber(func);
+    this.#numbers.set(key, number);
+    const code = this.#codeOf(name, found.InterfaceName, { ...record, functions, methods });
+    const args = method.fields === null ? { min: 2, max: null } : argumentsOf(method.fields.length);
+    return { name: func, owner, number, code, entry: func, isAggregate: false, args };
+  }
+
+  #codeOf(name: string, id: string, { folder, definition, methods = {} }: ServiceRecord): ServiceCode {
+    const key = `${name}.${id}`;
+    const known = this.#codes.get(key);
+    if (known?.folder === folder) return known.code;
+    const { Addr, Options } = definition.Interfaces[id] as ServiceDefinition['Interfaces'][string];
+    const code: ServiceCode = {
+      kind: 'service',
+      name: key,
+      version: ++this.#versions,
+      address: Addr,
+      ...restOptionsOf(Options),
+      allowPrivate: this.#files.allowPrivate,
+      methods,
+    };
+    this.#codes.set(key, { folder, code });
+    return code;
+  }
+
+  /** Rules that run ask the new service from their next batch on, and fail without one. */
+  protected override changed(name: string): void {
+    const record = this.records.get(name);
+    const functions = record?.functions.flatMap(({ FuncName }) => this.runnable(name, FuncName) ?? []);
+    this.onChange(`${this.kind} ${name}`, functions ?? null);
   }
 
   #all(): ServiceFunction[] {

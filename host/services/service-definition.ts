@@ -1,7 +1,9 @@
 /** The definition of an external service as its archive holds it: interfaces, schemas, the functions they make. */
 import type { Archive } from '../base/archive.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import type { ServiceMethod } from '../plugins/define.js';
 import { objectOf, textOf } from './resource-files.js';
+import { restOptionsOf } from './service-options.js';
 
 export interface ServiceFunction {
   readonly FuncName: string;
@@ -31,11 +33,15 @@ type Json = Record<string, unknown>;
 const protocols = ['rest', 'grpc', 'msgpack-rpc'];
 const schemaFolders = ['schemas', 'schema'];
 
+export interface ReadService {
+  readonly definition: ServiceDefinition;
+  readonly functions: ServiceFunction[];
+  /** How functions are called over HTTP, by their names; of other protocols none. */
+  readonly methods: Record<string, ServiceMethod>;
+}
+
 /** Reads and checks `<name>.json` of an archive with the schemas it names. */
-export async function readService(
-  name: string,
-  archive: Archive,
-): Promise<{ definition: ServiceDefinition; functions: ServiceFunction[] }> {
+export async function readService(name: string, archive: Archive): Promise<ReadService> {
   const main = `${name}.json`;
   if (!hasFile(archive, main)) throw new HaumeaError('general', `the archive has no file ${main} at its root`);
   const json = objectOf((await archive.read(main)).toString(), main);
@@ -43,39 +49,51 @@ export async function readService(
   if (Object.keys(declared).length === 0) throw refusal(main, 'it declares no interfaces');
   const interfaces: Record<string, ServiceInterface> = {};
   const functions: ServiceFunction[] = [];
+  const callable: Record<string, ServiceMethod> = {};
   for (const id of Object.keys(declared)) {
     const where = `${main}: interface ${id}`;
     const read = await readInterface(memberObject(declared, id, where), where, archive);
     interfaces[id] = read.described;
     for (const [method, func] of read.methods) {
+      const own = read.described.Protocol === 'rest' ? read.known.get(method) : undefined;
+      if (own !== undefined) callable[func] = own;
       const Addr = read.described.Addr;
       functions.push({ FuncName: func, ServiceName: name, InterfaceName: id, Addr, MethodName: method });
     }
   }
-  return { definition: { About: memberObject(json, 'about', main), Interfaces: interfaces }, functions };
+  return {
+    definition: { About: memberObject(json, 'about', main), Interfaces: interfaces },
+    functions,
+    methods: callable,
+  };
 }
 
 async function readInterface(
   json: Json,
   where: string,
   archive: Archive,
-): Promise<{ described: ServiceInterface; methods: Map<string, string> }> {
+): Promise<{ described: ServiceInterface; methods: Map<string, string>; known: ReadonlyMap<string, ServiceMethod> }> {
   const address = textOf(json, 'address');
   if (!URL.canParse(address)) throw refusal(where, `address must be a URL, not ${JSON.stringify(address)}`);
   const protocol = textOf(json, 'protocol');
   if (!protocols.includes(protocol)) throw refusal(where, `protocol must be one of ${protocols.join(', ')}`);
+  const options = memberObject(json, 'options', where);
+  if (protocol === 'rest') restOptionsOf(options, `${where}: options`);
   const isSchemaless = json.schemaless === true;
   const schemaType = textOf(json, 'schemaType');
   const schemaFile = textOf(json, 'schemaFile');
   const mapped = mappingOf(json, where);
   let methods: Map<string, string>;
+  let known: ReadonlyMap<string, ServiceMethod>;
   if (isSchemaless) {
     if (protocol !== 'rest') throw refusal(where, 'schemaless is only possible with the protocol rest');
     methods = mapped;
+    known = new Map([...mapped.keys()].map((method) => [method, { name: method, fields: null, result: 'value' }]));
   } else {
     if (schemaType !== 'protobuf')
       throw refusal(where, `schemaType must be protobuf, not ${JSON.stringify(schemaType)}`);
-    methods = named(await methodsOf(schemaFile, where, archive), mapped, where);
+    known = await methodsOf(schemaFile, where, archive);
+    methods = named([...known.keys()], mapped, where);
   }
   if (methods.size === 0) throw refusal(where, 'it has no functions');
   return {
@@ -85,9 +103,10 @@ async function readInterface(
       Protocol: protocol,
       Schema: { SchemaType: schemaType, SchemaFile: schemaFile, Schemaless: isSchemaless },
       Functions: [...methods.values()],
-      Options: memberObject(json, 'options', where),
+      Options: options,
     },
     methods,
+    known,
   };
 }
 
@@ -114,24 +133,17 @@ function named(methods: readonly string[], mapped: Map<string, string>, where: s
   return new Map(methods.map((method) => [method, mapped.get(method) ?? method]));
 }
 
-/** Names of the methods of all services in a `.proto` file of the archive. */
-async function methodsOf(file: string, where: string, archive: Archive): Promise<string[]> {
+/** The methods of all services in a `.proto` file of the archive. */
+async function methodsOf(file: string, where: string, archive: Archive): Promise<ReadonlyMap<string, ServiceMethod>> {
   if (file === '') throw refusal(where, 'schemaFile is required');
   const path = schemaFolders.map((folder) => `${folder}/${file}`).find((candidate) => hasFile(archive, candidate));
   if (path === undefined) throw refusal(where, `the archive has no file ${file} in ${schemaFolders.join(' or ')}`);
-  // Loaded when first used: most servers have no services.
-  const { default: protobuf } = await import('protobufjs');
-  const methods: string[] = [];
-  const collect = (item: InstanceType<typeof protobuf.ReflectionObject>) => {
-    if (item instanceof protobuf.Service) methods.push(...Object.keys(item.methods));
-    else if (item instanceof protobuf.Namespace) item.nestedArray.forEach(collect);
-  };
   try {
-    collect(protobuf.parse((await archive.read(path)).toString(), { keepCase: true }).root);
+    const { readMethods } = await import('./service-methods.js');
+    return await readMethods((await archive.read(path)).toString());
   } catch (error) {
-    throw refusal(where, `${path} is no protobuf schema: ${reasonOf(error)}`, error);
+    throw refusal(where, `${path}: ${reasonOf(error)}`, error);
   }
-  return methods;
 }
 
 function hasFile(archive: Archive, name: string): boolean {

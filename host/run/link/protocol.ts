@@ -28,7 +28,7 @@ export interface SourceSpec {
   secrets?: readonly string[];
 }
 
-/** A table that is asked for rows. */
+/** A table that is asked for rows, or a function for its results. */
 export interface LookupSpec {
   name: string;
   type: string;
@@ -37,6 +37,8 @@ export interface LookupSpec {
   props: Record<string, unknown>;
   /** How rows wait for its answers. */
   waiting: WaitingPlan;
+  /** It is no table: this function is asked. */
+  call?: UserFunction;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }

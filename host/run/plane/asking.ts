@@ -11,7 +11,9 @@ import type { Logger } from '../../base/log.js';
 import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Lookup } from '../../connectors/running.js';
+import type { UserFunction } from '../../plugins/define.js';
 import type { LookupSpec } from '../link/protocol.js';
+import type { AskedFunction } from './asked-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost {
@@ -22,6 +24,8 @@ export interface AskedTablesHost {
 
 interface Entry {
   readonly lookup: Lookup;
+  /** What it is when it is a function. */
+  readonly called?: Promise<AskedFunction> | undefined;
   users: number;
 }
 
@@ -31,18 +35,38 @@ export class AskedTables {
 
   constructor(private readonly host: AskedTablesHost) {}
 
-  use(spec: LookupSpec, part: AskedPart): Lookup {
+  use(spec: LookupSpec, partOf: (type: string) => AskedPart): Lookup {
     const key = keyOf(spec);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      const log = redactedLog(this.host.log, redactOf(spec.secrets));
-      const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
-      const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
-      entry = { lookup: part.create(spec.props, { ...context, shared }), users: 0 };
+      entry = { ...this.#open(spec, partOf), users: 0 };
       this.#entries.set(key, entry);
     }
     entry.users++;
     return entry.lookup;
+  }
+
+  #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
+    const { call } = spec;
+    if (call !== undefined) {
+      // Most data planes ask no functions.
+      const called = import('./asked-function.js').then((module) => new module.AskedFunction(call));
+      const ask: Lookup['ask'] = async (request, signal) => (await called).ask(request, signal);
+      return { lookup: { ask, close: async () => (await called).close() }, called };
+    }
+    const log = redactedLog(this.host.log, redactOf(spec.secrets));
+    const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
+    const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
+    return { lookup: partOf(spec.type).create(spec.props, { ...context, shared }) };
+  }
+
+  /** Gives functions that answer later the new code of their owner, or none (null). */
+  replace(owner: string, functions: readonly UserFunction[] | null): void {
+    for (const { called } of this.#entries.values()) {
+      void called?.then((fn) => {
+        if (fn.owner === owner) fn.replace(functions);
+      });
+    }
   }
 
   leave(spec: LookupSpec): void {
@@ -57,7 +81,7 @@ export class AskedTables {
 }
 
 function keyOf(spec: LookupSpec): string {
-  return JSON.stringify(spec);
+  return spec.call === undefined ? JSON.stringify(spec) : `function ${spec.call.number}`;
 }
 
 type AskPlan = Extract<NodePlan, { kind: 'ask' }>;
@@ -77,7 +101,7 @@ export class Asking extends Waiting {
     private readonly lookup: Lookup,
     host: WaitingHost,
   ) {
-    super(node, spec.waiting.batches, `answers of the lookup table ${spec.name}`, host);
+    super(node, spec.waiting.batches, `answers of ${nameOf(spec)}`, host);
     this.#names = plan.keys.map(({ name }) => name);
     const isWhole = plan.fields.some(({ kind }) => kind === 'row');
     const fields = plan.fields.flatMap((use) => (use.kind === 'field' ? [use] : []));
@@ -116,7 +140,7 @@ export class Asking extends Waiting {
   /** The answer with numbers as they are declared; one that is none is a failure of all lists. */
   #checked(answer: LookupAnswer, count: number): LookupAnswer {
     const reason = faultOf(answer, count);
-    if (reason !== undefined) return failed(count, `the lookup table ${this.spec.name} gave no answer: ${reason}`);
+    if (reason !== undefined) return failed(count, `${nameOf(this.spec)} gave no answer: ${reason}`);
     if (this.#whole.size === 0) return answer;
     const columns = Object.entries(answer.columns).map(([name, values]) => [
       name,
@@ -129,6 +153,10 @@ export class Asking extends Waiting {
     this.#ending.abort();
     super.close();
   }
+}
+
+function nameOf({ name, call }: LookupSpec): string {
+  return call === undefined ? `the lookup table ${name}` : `function ${name}`;
 }
 
 function failed(count: number, reason: string): LookupAnswer {

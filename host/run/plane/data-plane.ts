@@ -154,7 +154,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
-      const lookups = (start.lookups ?? []).map(({ type }) => this.askedPart(type).load());
+      const tables = (start.lookups ?? []).filter(({ call }) => call === undefined);
+      const lookups = tables.map(({ type }) => this.askedPart(type).load());
       await Promise.all([
         loadSinkParts(start.sinks),
         ...sinks,
@@ -194,6 +195,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Gives rules the code that took the place of what they call. */
   async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
+    this.askedTables.replace(owner, functions);
     try {
       await this.#userCalls.replace(owner, functions);
     } catch (error) {

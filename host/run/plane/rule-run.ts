@@ -192,7 +192,7 @@ export class RuleRun implements SinkHost, RunningRule {
     const waiting =
       spec === undefined
         ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
-        : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart(spec.type)), own);
+        : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);
     this.waitings = [...this.waitings, waiting];
     host.addWaiting(waiting);
   }

@@ -179,8 +179,11 @@ test('nodes with equal properties have one table, which is closed with the last 
   } as unknown as AskedPart;
   const tables = new AskedTables({ log: silent, paths: AllowedPaths.any(), shared: (_key, make) => make() });
   const spec = { name: 't', type: 'x', dataSource: 'd', props: { a: 1 }, waiting: plan.waiting };
-  assert.is(tables.use(spec, part), tables.use({ ...spec }, part));
-  tables.use({ ...spec, props: { a: 2 } }, part);
+  assert.is(
+    tables.use(spec, () => part),
+    tables.use({ ...spec }, () => part),
+  );
+  tables.use({ ...spec, props: { a: 2 } }, () => part);
   assert.is(made, 2);
   tables.leave(spec);
   assert.is(closed, 0);
