@@ -1,4 +1,5 @@
 /** Composition root: the only file that wires modules together. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from './base/clock.js';
 import type { Config, LoadedConfig } from './base/config.js';
@@ -53,7 +54,6 @@ import { SystemService } from './services/system.js';
 import { TaskService } from './services/tasks.js';
 import { TraceService } from './services/traces.js';
 import { UserFunctions } from './services/user-functions.js';
-import { loadWasmFolder } from './services/wasm-folder.js';
 
 /** Open keep-alive connections get so long at a stop. */
 const connectionGraceMs = 500;
@@ -194,7 +194,10 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     service.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
   }
   await sweepStored(stored);
-  await loadWasmFolder(stored.wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
+  if (existsSync(join(folders.data, 'plugins', 'wasm'))) {
+    const { loadWasmFolder } = await import('./services/wasm-folder.js');
+    await loadWasmFolder(stored.wasmPlugins, folders.data, config.plugin.wasm.maxModuleBytes, log);
+  }
   const { metricsDumpConfig } = config.basic;
   const metrics = new MetricsService({
     ids: () => rules.ids(),

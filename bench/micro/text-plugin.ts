@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import asc from 'assemblyscript/asc';
-import type { CodeHost, LoadedCode, UserCode } from '../../host/plugins/define.js';
+import type { CodeHost, DirectCode, LoadedCode } from '../../host/plugins/define.js';
 import { loadCode } from '../../host/plugins/index.js';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
@@ -52,7 +52,7 @@ const host: CodeHost = {
   },
 };
 
-function wasmCode(name: string, bytes: Uint8Array): UserCode {
+function wasmCode(name: string, bytes: Uint8Array): DirectCode {
   const { ready, manifest } = prepare(bytes);
   const path = join(folder, `${name}.wasm`);
   writeFileSync(path, ready);

@@ -76,19 +76,23 @@ export interface ServiceMethod {
   readonly result: readonly ServiceField[] | 'value' | 'nothing';
 }
 
+/** What holds for all requests to an interface of a service. */
+export interface ServiceRequests {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Certificates of anybody do. */
+  readonly isInsecure: boolean;
+  readonly retries: number;
+  readonly retryMs: number;
+}
+
 /** An interface of an external service. */
-export interface ServiceCode {
+export interface ServiceCode extends ServiceRequests {
   readonly kind: 'service';
   /** `shop.pricing` */
   readonly name: string;
   /** See `ScriptCode`. */
   readonly version: number;
   readonly address: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Certificates of anybody do. */
-  readonly isInsecure: boolean;
-  readonly retries: number;
-  readonly retryMs: number;
   /** Loopback and private addresses are allowed. */
   readonly allowPrivate: boolean;
   /** By the names of functions. */

@@ -1,14 +1,14 @@
 /** External services: archives that describe them, and the functions they bring. */
-import { withArchive } from '../base/archive.js';
+
 import { HaumeaError, inContext } from '../base/errors.js';
 import { maskByName } from '../base/secrets.js';
 import type { RecordShape } from '../meta/records.js';
-import type { ServiceCode, ServiceMethod, UserFunction } from '../plugins/define.js';
+import type { ServiceCode, ServiceMethod, ServiceRequests, UserFunction } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
+import { withArchive } from './archives.js';
 import { type InstalledOptions, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf } from './resource-files.js';
-import { readService, type ServiceDefinition, type ServiceFunction } from './service-definition.js';
-import { argumentsOf, restOptionsOf } from './service-options.js';
+import type { ServiceDefinition, ServiceFunction } from './service-definition.js';
 
 export interface ServiceRecord {
   readonly file: string;
@@ -17,6 +17,8 @@ export interface ServiceRecord {
   readonly functions: readonly ServiceFunction[];
   /** How they are called; records of before don't have it. */
   readonly methods?: Readonly<Record<string, ServiceMethod>>;
+  /** What holds for all calls of an interface. */
+  readonly requests?: Readonly<Record<string, ServiceRequests>>;
 }
 
 export const serviceShape: RecordShape<ServiceRecord> = {
@@ -59,10 +61,11 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
   protected override async read(name: string, body: Readonly<Record<string, unknown>>): Promise<ServiceRecord> {
     const file = textOf(body, 'file');
     if (file === '') throw new HaumeaError('general', 'invalid body: file is required');
+    const { readService } = await import('./service-definition.js');
     return withArchive(await readResource(file, this.#files), async (archive) => {
-      const { definition, functions, methods } = await readService(name, archive);
+      const { definition, functions, methods, requests } = await readService(name, archive);
       const folder = await this.folders.add(name, (path) => archive.unpack(path));
-      return { file, folder, definition, functions, methods };
+      return { file, folder, definition, functions, methods, requests };
     });
   }
 
@@ -85,21 +88,21 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
     const number = this.#numbers.get(key) ?? newUserNumber(func);
     this.#numbers.set(key, number);
     const code = this.#codeOf(name, found.InterfaceName, { ...record, functions, methods });
-    const args = method.fields === null ? { min: 2, max: null } : argumentsOf(method.fields.length);
+    const args = method.fields === null ? { min: 2, max: null } : takes(method.fields.length);
     return { name: func, owner, number, code, entry: func, isAggregate: false, args };
   }
 
-  #codeOf(name: string, id: string, { folder, definition, methods = {} }: ServiceRecord): ServiceCode {
+  #codeOf(name: string, id: string, { folder, definition, methods = {}, requests = {} }: ServiceRecord): ServiceCode {
     const key = `${name}.${id}`;
     const known = this.#codes.get(key);
     if (known?.folder === folder) return known.code;
-    const { Addr, Options } = definition.Interfaces[id] as ServiceDefinition['Interfaces'][string];
+    const { Addr } = definition.Interfaces[id] as ServiceDefinition['Interfaces'][string];
     const code: ServiceCode = {
       kind: 'service',
       name: key,
       version: ++this.#versions,
       address: Addr,
-      ...restOptionsOf(Options),
+      ...(requests[id] as ServiceRequests),
       allowPrivate: this.#files.allowPrivate,
       methods,
     };
@@ -117,4 +120,9 @@ export class ExternalServices extends InstalledService<ServiceRecord> {
   #all(): ServiceFunction[] {
     return this.records.list().flatMap(([, { functions }]) => functions);
   }
+}
+
+/** A method takes its fields, or one object that has them. */
+function takes(fields: number): UserFunction['args'] {
+  return { min: Math.min(1, fields), max: Math.max(1, fields) };
 }

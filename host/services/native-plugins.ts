@@ -2,9 +2,10 @@
  * Native plugins: records only. Compiled libraries of another program can't be loaded here; the endpoints keep what
  * clients register, with the answers they are used to.
  */
-import { withArchive } from '../base/archive.js';
+
 import { HaumeaError, inContext } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
+import { withArchive } from './archives.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 

@@ -1,7 +1,8 @@
 /** Portable plugins: programs in archives with a description of what they bring. */
-import { withArchive } from '../base/archive.js';
+
 import { HaumeaError, inContext } from '../base/errors.js';
 import type { RecordShape } from '../meta/records.js';
+import { withArchive } from './archives.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import { objectOf, type ResourceFiles, readResource, textOf, textsOf } from './resource-files.js';
 

@@ -1,7 +1,6 @@
 /** Schemas: texts and archives by which formats decode, with versions that only grow. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withArchive } from '../base/archive.js';
 import { HaumeaError, inContext } from '../base/errors.js';
 import { Serial } from '../base/serial.js';
 import { textFromUtf8 } from '../base/utf8.js';
@@ -11,6 +10,7 @@ import type { RecordRepository, RecordShape } from '../meta/records.js';
 import type { Store } from '../meta/store.js';
 import { type Exportable, install, type Prepared } from '../meta/transfer/exportable.js';
 import type { SchemaEntry } from '../sql/describe.js';
+import { withArchive } from './archives.js';
 import type { Form, FormFile } from './form.js';
 import { protobufColumns } from './protobuf-columns.js';
 import { checkSameName, isZip, objectOf, type ResourceFiles, readResource, textOf } from './resource-files.js';

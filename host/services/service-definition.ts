@@ -1,7 +1,7 @@
 /** The definition of an external service as its archive holds it: interfaces, schemas, the functions they make. */
 import type { Archive } from '../base/archive.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import type { ServiceMethod } from '../plugins/define.js';
+import type { ServiceMethod, ServiceRequests } from '../plugins/define.js';
 import { objectOf, textOf } from './resource-files.js';
 import { restOptionsOf } from './service-options.js';
 
@@ -38,6 +38,8 @@ export interface ReadService {
   readonly functions: ServiceFunction[];
   /** How functions are called over HTTP, by their names; of other protocols none. */
   readonly methods: Record<string, ServiceMethod>;
+  /** What holds for all calls, by interface. */
+  readonly requests: Record<string, ServiceRequests>;
 }
 
 /** Reads and checks `<name>.json` of an archive with the schemas it names. */
@@ -50,10 +52,12 @@ export async function readService(name: string, archive: Archive): Promise<ReadS
   const interfaces: Record<string, ServiceInterface> = {};
   const functions: ServiceFunction[] = [];
   const callable: Record<string, ServiceMethod> = {};
+  const requests: Record<string, ServiceRequests> = {};
   for (const id of Object.keys(declared)) {
     const where = `${main}: interface ${id}`;
     const read = await readInterface(memberObject(declared, id, where), where, archive);
     interfaces[id] = read.described;
+    if (read.requests !== undefined) requests[id] = read.requests;
     for (const [method, func] of read.methods) {
       const own = read.described.Protocol === 'rest' ? read.known.get(method) : undefined;
       if (own !== undefined) callable[func] = own;
@@ -65,20 +69,28 @@ export async function readService(name: string, archive: Archive): Promise<ReadS
     definition: { About: memberObject(json, 'about', main), Interfaces: interfaces },
     functions,
     methods: callable,
+    requests,
   };
 }
 
-async function readInterface(
-  json: Json,
-  where: string,
-  archive: Archive,
-): Promise<{ described: ServiceInterface; methods: Map<string, string>; known: ReadonlyMap<string, ServiceMethod> }> {
+interface ReadInterface {
+  readonly described: ServiceInterface;
+  /** Methods with the names of their functions. */
+  readonly methods: Map<string, string>;
+  readonly known: ReadonlyMap<string, ServiceMethod>;
+  readonly requests: ServiceRequests | undefined;
+}
+
+async function readInterface(json: Json, where: string, archive: Archive): Promise<ReadInterface> {
   const address = textOf(json, 'address');
   if (!URL.canParse(address)) throw refusal(where, `address must be a URL, not ${JSON.stringify(address)}`);
   const protocol = textOf(json, 'protocol');
   if (!protocols.includes(protocol)) throw refusal(where, `protocol must be one of ${protocols.join(', ')}`);
+  if (protocol === 'rest' && !/^https?:/i.test(address)) {
+    throw refusal(where, `address must begin with http:// or https://, not ${JSON.stringify(address)}`);
+  }
   const options = memberObject(json, 'options', where);
-  if (protocol === 'rest') restOptionsOf(options, `${where}: options`);
+  const requests = protocol === 'rest' ? restOptionsOf(options, `${where}: options`) : undefined;
   const isSchemaless = json.schemaless === true;
   const schemaType = textOf(json, 'schemaType');
   const schemaFile = textOf(json, 'schemaFile');
@@ -107,6 +119,7 @@ async function readInterface(
     },
     methods,
     known,
+    requests,
   };
 }
 

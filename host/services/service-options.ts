@@ -1,7 +1,7 @@
 /** Options of the interfaces of external services over HTTP. */
 import { HaumeaError } from '../base/errors.js';
 import { field, parse } from '../base/field.js';
-import type { ServiceCode, UserFunction } from '../plugins/define.js';
+import type { ServiceRequests } from '../plugins/define.js';
 
 const restSpec = {
   headers: field.object().doc('Headers of each request'),
@@ -15,10 +15,8 @@ const restSpec = {
   retryInterval: field.duration().min(0).default(0).doc('Pause before the next try'),
 };
 
-type RestOptions = Pick<ServiceCode, 'headers' | 'isInsecure' | 'retries' | 'retryMs'>;
-
 /** Throws a `general` error that names what is wrong; options that nobody knows are left alone. */
-export function restOptionsOf(options: Readonly<Record<string, unknown>>, where = 'options'): RestOptions {
+export function restOptionsOf(options: Readonly<Record<string, unknown>>, where = 'options'): ServiceRequests {
   const problems: string[] = [];
   const { headers = {}, insecureSkipVerify, retryCount, retryInterval } = parse(restSpec, options, { where, problems });
   for (const [name, value] of Object.entries(headers)) {
@@ -29,9 +27,4 @@ export function restOptionsOf(options: Readonly<Record<string, unknown>>, where 
   if (problems.length > 0) throw new HaumeaError('general', problems.join('; '));
   const given = headers as Record<string, string>;
   return { headers: given, isInsecure: insecureSkipVerify, retries: retryCount, retryMs: retryInterval };
-}
-
-/** A method takes its fields, or one object that has them. */
-export function argumentsOf(fields: number): UserFunction['args'] {
-  return { min: Math.min(1, fields), max: Math.max(1, fields) };
 }

@@ -1,6 +1,7 @@
 /** Where the module of a request comes from: bytes of the body, a file, an archive. */
-import { type Archive, withArchive } from '../base/archive.js';
+import type { Archive } from '../base/archive.js';
 import { HaumeaError } from '../base/errors.js';
+import { withArchive } from './archives.js';
 import { bytesOf, isZip, type ResourceFiles, readResource, textOf } from './resource-files.js';
 
 export interface GivenModule {

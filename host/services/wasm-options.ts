@@ -1,20 +1,15 @@
 /** What a WebAssembly plugin is given: the limits of the configuration, or less where the request says so. */
-import type { Config } from '../base/config.js';
 import { HaumeaError } from '../base/errors.js';
 import { field, type Parsed, parse, type Spec } from '../base/field.js';
-import type { CallLimits, WasiGrants } from '../plugins/define.js';
+import type { WasiGrants } from '../plugins/define.js';
 import type { ModuleLimits } from '../plugins/wasm/binary/limits.js';
-
-export type WasmConfig = Config['plugin']['wasm'];
+import type { OwnLimits, WasmConfig } from './wasm-limits.js';
 
 const limitSpec = {
   maxMemoryBytes: field.int().min(65_536).doc('Memory that the module may have, in bytes'),
   callFuel: field.int().min(1000).doc('Instructions that a call may take'),
   batchFuel: field.int().min(1000).doc('Instructions that all calls for a batch may take'),
 };
-
-/** Limits of one plugin; those that are not given are those of the configuration. */
-export type OwnLimits = Partial<Parsed<typeof limitSpec>>;
 
 const wasiSpec = {
   clock: field.bool().default(false).doc('Times are those of the server'),
@@ -77,10 +72,4 @@ export function moduleLimitsOf(own: OwnLimits, config: WasmConfig, usual: Module
     exports: maxExports,
     memoryPages: Math.floor(memoryBytes / pageBytes),
   };
-}
-
-/** What its calls may take. The configuration may have become stricter since it was installed. */
-export function callLimitsOf(own: OwnLimits, config: WasmConfig): CallLimits {
-  const least = (name: 'callFuel' | 'batchFuel') => BigInt(Math.min(own[name] ?? config[name], config[name]));
-  return { callFuel: least('callFuel'), batchFuel: least('batchFuel') };
 }

@@ -10,15 +10,8 @@ import type { ModuleDescription } from '../plugins/wasm/describe.js';
 import type { PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import type { ResourceFiles } from './resource-files.js';
-import { type GivenModule, moduleOf } from './wasm-module.js';
-import {
-  callLimitsOf,
-  grantsOf,
-  moduleLimitsOf,
-  type OwnLimits,
-  ownLimitsOf,
-  type WasmConfig,
-} from './wasm-options.js';
+import { callLimitsOf, type OwnLimits, type WasmConfig } from './wasm-limits.js';
+import type { GivenModule } from './wasm-module.js';
 
 export interface WasmRecord extends InstalledRecord {
   /** URI it was made of; empty when the bytes came with the request. */
@@ -122,6 +115,10 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   protected override async read(name: string, body: Body): Promise<WasmRecord> {
+    const [{ moduleOf }, { grantsOf, moduleLimitsOf, ownLimitsOf }] = await Promise.all([
+      import('./wasm-module.js'),
+      import('./wasm-options.js'),
+    ]);
     const limits = ownLimitsOf(body, this.#config);
     const wasi = grantsOf(body);
     const { maxModuleBytes, prepareTimeout } = this.#config;

@@ -7,7 +7,8 @@ import { argumentCounts, type UserFunction } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { defaultLimits } from '../../plugins/wasm/binary/limits.js';
 import { prepare } from '../../plugins/wasm/prepare.js';
-import { callLimitsOf, grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm-options.js';
+import { callLimitsOf } from '../../services/wasm-limits.js';
+import { grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm-options.js';
 import { moduleOf, type Project, readOf } from './project.js';
 
 /** With the limits that a server has when its configuration says nothing. `folder` is where the module may lie. */
