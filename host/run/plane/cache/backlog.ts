@@ -39,6 +39,9 @@ export class Backlog {
   #memoryBytes = 0;
   /** How many of these the sink has. */
   #handed = 0;
+  /** Of the others. */
+  #waitingMessages = 0;
+  #waitingBytes = 0;
   /** How many of them are being written now; they are not handed over meanwhile. */
   #frozen = 0;
   /** Messages of these that went out meanwhile. */
@@ -85,13 +88,7 @@ export class Backlog {
   /** Messages that are not out. */
   get length(): number {
     const { unread = 0 } = this.#store ?? {};
-    return unread + this.#readyMessages + this.#memoryMessages - this.#handedInMemory + this.#flightMessages;
-  }
-
-  get #handedInMemory(): number {
-    let messages = 0;
-    for (let i = 0; i < this.#handed; i++) messages += this.#memory[i]!.left;
-    return messages;
+    return unread + this.#readyMessages + this.#waitingMessages + this.#flightMessages;
   }
 
   /** There are messages that the sink has not got. */
@@ -143,9 +140,15 @@ export class Backlog {
     this.#memory.push({ left: item.messages, item, isStored: false, isDropped: false });
     this.#memoryMessages += item.messages;
     this.#memoryBytes += item.bytes.length;
-    const { memoryMessages, memoryBytes } = this.options;
-    if (this.#memoryMessages > memoryMessages || this.#memoryBytes > memoryBytes) this.hurry();
+    this.#waitingMessages += item.messages;
+    this.#waitingBytes += item.bytes.length;
     this.#timer ??= setTimeout(() => this.#look(), momentMs).unref();
+  }
+
+  /** Begins to write when more waits in memory than may. */
+  settleMemory(): void {
+    const { memoryMessages, memoryBytes } = this.options;
+    if (this.#waitingMessages > memoryMessages || this.#waitingBytes > memoryBytes) this.hurry();
   }
 
   /** Writes what is in memory as soon as this turn of the event loop ends. */
@@ -189,6 +192,8 @@ export class Backlog {
     }
     const flight = this.#memory[this.#handed++]!;
     const taken = flight.item!;
+    this.#waitingMessages -= taken.messages;
+    this.#waitingBytes -= taken.bytes.length;
     this.#fly(flight);
     return taken;
   }
@@ -315,6 +320,10 @@ export class Backlog {
   /** What was frozen is on disk now; of its messages the sink has `given`, and `out` are out. */
   #written(store: Store, given: number, out: number): void {
     const done = this.#memory.splice(0, this.#frozen);
+    for (const { item } of done.slice(this.#handed)) {
+      this.#waitingMessages -= item!.messages;
+      this.#waitingBytes -= item!.bytes.length;
+    }
     this.#handed -= Math.min(this.#handed, done.length);
     this.#frozen = 0;
     store.skip(given);

@@ -27,8 +27,9 @@ export interface CacheHost extends SinkContext {
   taken(messages: number): void;
 }
 
-/** What the connector has at most, messages. */
-const windowMessages = 1024;
+/** What the connector has at most, messages; those of a round, see below. */
+const windowMessages = 4096;
+const roundMessages = 1024;
 /** What the connector may pass on at a stop, ms; the rest stays in the cache. */
 const lastMs = 1000;
 const retryMs = 1000;
@@ -166,8 +167,10 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     const item = itemOf(chunk, performance.now());
     if (item.ticket !== undefined) this.#tickets.push(item.ticket);
     if (this.#isPaced && !this.isAway) this.#allowed += item.messages;
-    this.#laneOfNew.add(item);
+    const lane = this.#laneOfNew;
+    lane.add(item);
     this.#pump();
+    lane.settleMemory();
   }
 
   get #laneOfNew(): Backlog {
@@ -306,7 +309,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   get #hasRoom(): boolean {
     const maxBytes = this.host.limitBytes / 2;
-    if (this.#isInRounds) return this.#roundMessages < windowMessages && this.#roundBytes < maxBytes;
+    if (this.#isInRounds) return this.#roundMessages < roundMessages && this.#roundBytes < maxBytes;
     return this.#handedMessages < windowMessages && this.#handedBytes < maxBytes;
   }
 
