@@ -55,6 +55,7 @@ export interface KernelExports {
   waitingFirst(node: number): number;
   waitingLast(node: number): number;
   waitingRows(node: number): number;
+  dedupWaiting(node: number): number;
   answersFound(node: number): bigint;
   answersAsked(node: number): bigint;
   gatheredBatch(node: number): number;

@@ -54,8 +54,13 @@ export function timelinessOf(exports: KernelExports, node: NodeHandle): Timeline
   };
 }
 
-/** What waits in a node for answers, and how often it asked. */
-export function waitingIn(exports: KernelExports, node: NodeHandle): Waiting {
+/** What waits in a node for answers, and how often it asked; of rows that wait for a range only how many they are. */
+export function waitingIn(exports: KernelExports, arena: Arena, node: NodeHandle): Waiting {
+  if (arena.u32(node + nodeAt.kind) === NodeKind.dedup) {
+    const rows = exports.dedupWaiting(node) >>> 0;
+    const any = rows > 0 ? 1 : 0;
+    return { batches: 0, rows, first: any, last: any, found: 0, asked: 0 };
+  }
   return {
     batches: exports.waitingBatches(node),
     rows: exports.waitingRows(node) >>> 0,

@@ -341,7 +341,7 @@ class WasmKernel implements Kernel {
 
   waiting(node: NodeHandle): Waiting {
     this.node(node);
-    return waitingIn(this.exports, node);
+    return waitingIn(this.exports, this.arena, node);
   }
 
   gatheredBatch(node: NodeHandle): number {

@@ -33,7 +33,7 @@ import { plainError, putShort } from '../value/error';
 import { truncateF64 } from '../value/number';
 import { textBegin, textI64, textLiteral, textTake, textTakeError } from '../value/text';
 import {
-  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingNext,
+  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingNext,
   pendingSave, pendingTake,
 } from './pending';
 
@@ -186,6 +186,11 @@ function release(node: usize, state: usize, columns: u32, now: f64): void {
     if (++count == BATCH_ROWS) flush(node, columns);
   }
   store<f64>(state, pendingIsEmpty(state) ? 0 : ctx.nowMs + (pendingNext(state) - now), DUE);
+}
+
+/** Rows that wait for the end of their range. */
+export function dedupWaiting(node: usize): u32 {
+  return pendingCount(<usize>load<u32>(node, N_STATE));
 }
 
 function dedupTick(node: usize): void {

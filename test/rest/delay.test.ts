@@ -76,4 +76,35 @@ test('a rule whose stream is at its end waits for the last rows', async () => {
   );
 });
 
+test('rows that wait for the end of their range do so when the stream is at its end, too', async () => {
+  await createStream('ranges', [
+    { a: 1, b: 10, at: 5 },
+    { a: 1, b: 60, at: 30 },
+  ]);
+  await createRule('apart', 'SELECT dedup_trigger(a, b, at, 1000) AS r, b FROM ranges');
+  await hasEnded('apart');
+  assert.equal(
+    linesOf('apart').map((line) => JSON.parse(line)[0].b),
+    [10, 60],
+  );
+});
+
+test('rows that wait for the end of their range are counted, and told of when the rule ends', async () => {
+  await createStream(
+    'far',
+    [1, 2, 3].map((n) => ({ a: 1, b: n * 1e9, at: 5 })),
+  );
+  await createRule('never', 'SELECT dedup_trigger(a, b, at, 1000) AS r, b FROM far');
+  await eventually('the rows that wait', async () => {
+    const found = await status('never');
+    return Object.entries(found).some(([name, rows]) => name.endsWith('records_waiting') && rows === 3);
+  });
+  assert.is((await status('never')).status, 'Running');
+  const warning = await accepted('POST', '/rules/never/stop');
+  assert.match(
+    warning,
+    /the rule ends while 3 rows wait for the end of the range that dedup_trigger\(\) asks for: they are lost/,
+  );
+});
+
 test.run();

@@ -28,7 +28,7 @@ import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
-import { Waiting, type WaitingHost } from './waiting.js';
+import { Waiting, WaitingApart, type WaitingHost } from './waiting.js';
 
 /** What a rule needs from the data plane. */
 export interface RuleHost extends RunningHost {
@@ -178,7 +178,7 @@ export class RuleRun implements SinkHost, RunningRule {
   }
 
   /** Rows wait in the node: for answers of the table, without one until their time has come. */
-  #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' }>, spec: LookupSpec | undefined): void {
+  #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' | 'dedup' }>, spec: LookupSpec | undefined): void {
     const { host } = this;
     const own: WaitingHost = {
       rule: this,
@@ -190,9 +190,11 @@ export class RuleRun implements SinkHost, RunningRule {
       idle: () => host.idle(this),
     };
     const waiting =
-      spec === undefined
-        ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
-        : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);
+      plan.kind === 'dedup'
+        ? new WaitingApart(node, Number.POSITIVE_INFINITY, 'the end of the range that dedup_trigger() asks for', own)
+        : spec === undefined
+          ? new Waiting(node, plan.waiting.batches, 'the time of delay()', own)
+          : new Asking(node, plan, spec, host.askedTables.use(spec, host.askedPart), own);
     this.waitings = [...this.waitings, waiting];
     host.addWaiting(waiting);
   }
@@ -248,7 +250,7 @@ export class RuleRun implements SinkHost, RunningRule {
           ? { stream: this.#columns[input.source]!.source.stream }
           : { node: this.nodes[input.node]!.handle };
     const handle = kernel.addNode(parent, linked);
-    if (plan.kind === 'ask') this.#waits(handle, plan, table);
+    if (plan.kind === 'ask' || plan.kind === 'dedup') this.#waits(handle, plan, table);
     const counters = kernel.counters(handle);
     const isSilent = plan.kind === 'encode' && plan.output.format === 'none';
     if (sinks.length > 0 && !isSilent) this.host.addOutput(handle, sinks);

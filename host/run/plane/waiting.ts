@@ -103,3 +103,8 @@ export class Waiting implements RunningWaiting {
     for (const { barrier } of this.#barriers.splice(0)) barrier.passed(true);
   }
 }
+
+/** A node in which rows wait that leave it in another order than they came in: input is not held for them. */
+export class WaitingApart extends Waiting {
+  override holdBarrier(): void {}
+}
