@@ -295,6 +295,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
     await sweepCaches(storedRules.ids(), join(folders.data, sinkCacheFolder));
     await keeper.startStored();
+    await engine.sweep?.(new Set(storedRules.ids()));
   };
   // Whoever waits for the server to come up is answered first.
   const rulesStarted = new Promise((resolve) => setTimeout(resolve, firstAnswersMs))

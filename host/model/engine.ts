@@ -206,6 +206,8 @@ export interface Engine {
    * sent from now on reaches the rule. Undefined while one tries for the first time.
    */
   opening(id: string): readonly string[] | undefined;
+  /** Removes the state of rules that are not among these, or keep none any more. */
+  sweep?(stored: ReadonlySet<string>): Promise<void>;
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
   /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */

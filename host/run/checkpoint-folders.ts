@@ -1,6 +1,6 @@
 /** Where the state of rules is kept, a folder for each. */
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuleDefinition } from '../model/engine.js';
 import type { CheckpointOrder } from './link/protocol.js';
@@ -26,7 +26,20 @@ export class CheckpointFolders {
     if (this.folder !== undefined) await rm(this.#of(this.folder, id), { recursive: true, force: true });
   }
 
+  /** Removes what rules have left that are gone or keep nothing any more. */
+  async sweep(keeps: (folder: string) => boolean): Promise<void> {
+    const { folder } = this;
+    if (folder === undefined) return;
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names) if (!keeps(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+
+  /** Name of the folder of a rule. */
+  nameOf(id: string): string {
+    return id.length <= maxNameLength ? id : createHash('sha256').update(id).digest('hex');
+  }
+
   #of(folder: string, id: string): string {
-    return join(folder, id.length <= maxNameLength ? id : createHash('sha256').update(id).digest('hex'));
+    return join(folder, this.nameOf(id));
   }
 }

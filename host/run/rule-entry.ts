@@ -36,6 +36,8 @@ export interface Entry {
   startedAt: number;
   stoppedAt: number;
   nextStartAt: number;
+  /** A former definition let it keep its state. */
+  hadCheckpoints: boolean;
   /** How the last start went on from a checkpoint; empty when it did not. */
   restored: string;
   /** What was wrong with its sources when all had tried to connect; undefined before. */
@@ -78,6 +80,7 @@ export function entryOf(
     nextStartAt: 0,
     opening: undefined,
     restored: '',
+    hadCheckpoints: false,
     attempt: 0,
     log: undefined,
     connections: [],

@@ -122,8 +122,10 @@ export class Rules implements Engine, PlaneListener {
       outputFields: plan.outputFields,
       schedule,
     };
-    if (entry !== undefined) Object.assign(entry, change);
-    else this.#entries.set(rule.id, entryOf(change));
+    if (entry !== undefined) {
+      entry.hadCheckpoints ||= this.#checkpoints.orderOf(entry.definition) !== undefined;
+      Object.assign(entry, change);
+    } else this.#entries.set(rule.id, entryOf(change));
     return planned.warnings;
   }
 
@@ -135,7 +137,23 @@ export class Rules implements Engine, PlaneListener {
   }
 
   start(id: string): void {
-    this.#lives.start(this.#known(id));
+    const entry = this.#known(id);
+    // What it kept before an update must not come back after a further one.
+    if (this.#checkpoints.orderOf(entry.definition) === undefined && entry.hadCheckpoints) {
+      entry.hadCheckpoints = false;
+      void this.#checkpoints.clear(id);
+    }
+    this.#lives.start(entry);
+  }
+
+  /** Removes the state of rules that are not among the stored ones, or keep none. */
+  sweep(stored: ReadonlySet<string>): Promise<void> {
+    const kept = [...stored].filter((id) => {
+      const entry = this.#entries.get(id);
+      return entry === undefined || this.#checkpoints.orderOf(entry.definition) !== undefined;
+    });
+    const names = new Set(kept.map((id) => this.#checkpoints.nameOf(id)));
+    return this.#checkpoints.sweep((name) => names.has(name));
   }
 
   async stop(id: string): Promise<readonly string[]> {

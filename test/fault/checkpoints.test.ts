@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { eventually, temporaryFolder } from '../harness.js';
-import { openEngine, type TestEngine } from '../unit/run/engine-harness.js';
+import { openEngine, ruleOf, type TestEngine } from '../unit/run/engine-harness.js';
 
 let opened: TestEngine;
 let data: string;
@@ -84,6 +84,33 @@ test('a disk that takes no checkpoint is told in the status, and so is that it d
   assert.is(opened.engine.state('r'), 'running');
   rmSync(folder);
   await eventually('a checkpoint', async () => (await failure()) === '', 30_000);
+});
+
+test('what a rule kept before it was set to qos 0 does not come back with qos 1', async () => {
+  fileStream(false);
+  const sink: [string, Record<string, unknown>] = ['file', { path: join(data, 'out') }];
+  opened.run('r', collect, [sink], options);
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  for (const qos of [0, 1]) {
+    opened.engine.define(ruleOf('r', collect, [sink], { ...options, qos }));
+    await opened.engine.restart('r');
+    await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  }
+});
+
+test('a rule that read its file to the end reads at its next start what was appended', async () => {
+  writeFileSync(join(data, 'in'), '{"id":0}\n{"id":1}\n{"id":2}\n');
+  const sql = 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s")';
+  opened.stream(sql, { path: data, fileType: 'lines' });
+  opened.run('r', 'SELECT id FROM s', [['file', { path: join(data, 'out'), sendSingle: true }]], {
+    ...options,
+    qos: 2,
+  });
+  await opened.reach('r', 'stopped');
+  append(3);
+  opened.engine.start('r');
+  await eventually('the new line', () => textOf('out').endsWith('{"id":3}\n'));
+  assert.is(textOf('out'), '{"id":0}\n{"id":1}\n{"id":2}\n{"id":3}\n');
 });
 
 test('the state of a rule with qos 0 is kept over a stop that is to keep it, once', async () => {

@@ -180,7 +180,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
     const { RuleCheckpoints } = await import('./checkpoint/rule-checkpoints.js');
     const work = (rule: RunningRule, call: () => void) => this.work(new Set([rule]), call);
-    return RuleCheckpoints.open(order, { now: () => this.now(), work }, this.logOf(run));
+    const beat = () => this.options.heartbeat.beat();
+    return RuleCheckpoints.open(order, { now: () => this.now(), work, beat }, this.logOf(run));
   }
 
   /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
@@ -364,7 +365,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #finish(rule: RuleRun): Promise<void> {
     await Promise.all(rule.sinks.map((sink) => sink.emptied()));
     if (rule.isEnding || this.#work.isBroken) return;
-    const { metrics, reason } = await this.#end(rule, true, true);
+    const { metrics, reason } = await this.#end(rule, true);
     if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });
     else this.options.tell({ kind: 'failed', run: rule.run, reason, metrics });
   }
@@ -445,13 +446,13 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /**
    * Ends a rule and frees all it holds. With `isGraceful` the sinks get their time to send what is left, and its state is kept if it
-   * is to be; when it `isDone` there is nothing to go on from.
+   * is to be.
    */
-  async #end(rule: RuleRun, isGraceful: boolean, isDone = false): Promise<End & { metrics: Metrics }> {
+  async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
     const { checkpoints } = rule;
     rule.isEnding = true;
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
-    const isKept = isGraceful && !isDone && !this.#work.isBroken && checkpoints?.takeLast(rule) === true;
+    const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast(rule) === true;
     const isLosing = !this.#work.isBroken && !isKept;
     const unanswered = isLosing ? rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []) : [];
     for (const loss of unanswered) rule.log.warn(loss);
@@ -475,7 +476,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       held,
       forget: (source) => this.#sources.forget(source),
       drop: (source) => this.#sources.drop(source),
-      settled: (isOut) => (isDone && isOut ? checkpoints?.forget() : checkpoints?.end(isOut)),
+      settled: (isOut) => checkpoints?.end(isOut),
     });
     rule.debug(() => (isGraceful ? 'ended' : 'ended after a failure'));
     this.#rules.delete(rule.run);

@@ -20,6 +20,8 @@ export interface CheckpointHost {
   now(): number;
   /** Runs a call of the kernel that is for the rule alone; nothing is done when the kernel is broken. */
   work(rule: RunningRule, call: () => void): void;
+  /** The thread lives, however long a call of the kernel takes. */
+  beat(): void;
 }
 
 /** Everything that has to go to disk at once. */
@@ -147,9 +149,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     }
     const rule = this.#rule;
     if (rule === undefined || rule.isEnding) return;
-    // Input that the kernel has no room for is in no checkpoint.
-    const isStarved = rule.sources.some((source) => source.starvedSince !== 0);
-    const cut = isStarved ? undefined : this.#cut(rule);
+    const cut = isStarved(rule) ? undefined : this.#cut(rule);
     if (cut === undefined) {
       this.#arm(retryMs);
       return;
@@ -170,13 +170,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   takeLast(rule: RunningRule): boolean {
     this.#leave();
     this.#giveUp();
-    this.#last = this.#cut(rule);
+    this.#last = isStarved(rule) ? undefined : this.#cut(rule);
     return this.#last !== undefined;
   }
 
   /** Brings the last checkpoint to disk; with `isOut` all output is with the outside, without it the last one stays. */
   async end(isOut: boolean): Promise<void> {
     this.#leave();
+    this.#giveUp();
     await this.#writing;
     const last = this.#last;
     this.#last = undefined;
@@ -193,16 +194,6 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       }
     }
     for (const barrier of [...(last?.barriers ?? []), ...this.#pending.splice(0)]) barrier.passed(!isKept);
-  }
-
-  /** The rule has come to its end, or is to begin anew: there is nothing to go back to. */
-  async forget(): Promise<void> {
-    this.#leave();
-    this.#giveUp();
-    await this.#writing;
-    for (const barrier of this.#pending.splice(0)) barrier.passed(false);
-    for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, undefined);
-    await this.files.clear();
   }
 
   #leave(): void {
@@ -233,7 +224,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     const state = new StateCopy();
     let isWhole = false;
     this.host.work(rule, () => {
-      rule.host.kernel.saveNode(nodesOf(rule), (bytes) => state.add(bytes));
+      rule.host.kernel.saveNode(nodesOf(rule), (bytes) => {
+        state.add(bytes);
+        this.host.beat();
+      });
       isWhole = true;
     });
     if (!isWhole) return undefined;
@@ -304,7 +298,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     let unclaimed = 0;
     let loaded = 0;
     this.host.work(rule, () => {
-      ({ failed, unclaimed, loaded } = kernel.loadNode(nodes, stateReader(state)));
+      const read = stateReader(state);
+      ({ failed, unclaimed, loaded } = kernel.loadNode(nodes, (into) => {
+        this.host.beat();
+        return read(into);
+      }));
       const behind = head.at - this.host.now();
       if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
     });
@@ -348,6 +346,11 @@ function positionsOf(rule: RunningRule): Record<string, unknown> {
 function endsOf({ sinks }: RunningRule): Record<string, unknown> {
   const ends = sinks.map((sink, i) => [i, sink.position()] as const);
   return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
+}
+
+/** Input that the kernel has no room for is in no state, though sources have it behind them. */
+function isStarved({ sources }: RunningRule): boolean {
+  return sources.some((source) => source.starvedSince !== 0);
 }
 
 /** Changes with all that comes in and goes out. */
