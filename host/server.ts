@@ -293,7 +293,10 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
   // Tables that keep rows are there before the rules that send them some.
   const startStored = async () => {
     await Promise.all(sources.names('table', 'lookup').map((name) => engine.sourceChanged?.(name)));
-    await sweepCaches(storedRules.ids(), join(folders.data, sinkCacheFolder));
+    // Rules that a damaged database has lost may come back with their caches.
+    if (resources.warnings.length === 0) {
+      await sweepCaches(() => storedRules.ids(), join(folders.data, sinkCacheFolder), log);
+    }
     await keeper.startStored();
     await engine.sweep?.(new Set(storedRules.ids()));
   };

@@ -5,6 +5,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HaumeaError } from '../base/errors.js';
 import { type Parsed, parse, withDefaults } from '../base/field.js';
+import type { Logger } from '../base/log.js';
 import { encodeOf } from '../codecs/index.js';
 import { cacheProps } from '../connectors/common.js';
 import type { Connector } from '../connectors/define.js';
@@ -166,9 +167,14 @@ export async function removeCaches(id: string, caches: SinkCaches | undefined): 
   if (caches !== undefined) await rm(join(caches.folder, folderName(id)), { recursive: true, force: true });
 }
 
-/** Removes caches whose rules are gone. */
-export async function sweepCaches(ids: readonly string[], folder: string): Promise<void> {
+/** Removes caches whose rules are gone, each with a line in the log. `ids` says which rules there are now. */
+export async function sweepCaches(ids: () => readonly string[], folder: string, log: Logger): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
-  const known = new Set(ids.map(folderName));
-  for (const name of names) if (!known.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+  if (names.length === 0) return;
+  const known = new Set(ids().map(folderName));
+  for (const name of names) {
+    if (known.has(name)) continue;
+    log.warn(`messages in ${join(folder, name)} wait for sinks of a rule that is deleted: they are removed`);
+    await rm(join(folder, name), { recursive: true, force: true });
+  }
 }
