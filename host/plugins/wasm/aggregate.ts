@@ -57,7 +57,7 @@ export class AggregateFunction {
       } catch (error) {
         const reason = guest.reasonOf(error, left);
         columns.fail(k, `${this.title}: ${reason}`);
-        left -= guest.limits.callFuel;
+        left = guest.leftAfter(error, left - guest.limits.callFuel);
         if (guest.isExhausted(error)) guest.host.fault(`function ${this.fn.name}: ${reason}`);
         guest.restart();
         // Without fuel each further group would only be a further fault.

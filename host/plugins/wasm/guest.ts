@@ -115,6 +115,14 @@ export class Guest {
     return this.fuel.value < 0n || error instanceof RangeError;
   }
 
+  /**
+   * What the calls for the rest of a batch may take after one was ended: others wait meanwhile, and where one call does not come to an
+   * end, the next will hardly do.
+   */
+  leftAfter(error: unknown, left: bigint): bigint {
+    return this.isExhausted(error) ? left / 4n : left;
+  }
+
   #open(): Running {
     const { code, host } = this;
     const kit = this.usesKit ? new Kit(code, host) : undefined;

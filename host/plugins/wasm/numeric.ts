@@ -40,7 +40,7 @@ export class NumericFunction {
         return;
       } catch (error) {
         const row = wrapper.at.value;
-        left = wrapper.batchFuel.value;
+        left = guest.leftAfter(error, wrapper.batchFuel.value);
         direct.written(from, row);
         this.#explain(columns, direct, from, row);
         const reason = guest.reasonOf(error, left);

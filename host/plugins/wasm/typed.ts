@@ -112,7 +112,7 @@ export class TypedFunction {
       } catch (error) {
         const row = caller.at.value;
         this.#take(columns, cells, part, staged, done, row, messages);
-        this.#left = caller.batchFuel.value;
+        this.#left = guest.leftAfter(error, caller.batchFuel.value);
         // Without fuel each further row would only be a further fault.
         const failed = this.#left <= 0n ? count : row + 1;
         this.#failAll(columns, part.rows.subarray(row, failed), this.#ended(error, this.#left));
@@ -153,7 +153,7 @@ export class TypedFunction {
       this.#failAll(columns, part.rows, message === '' ? `it gave code ${answer}` : message);
     } catch (error) {
       const { value } = guest.fuel;
-      this.#left -= value < 0n ? given : given - value;
+      this.#left = guest.leftAfter(error, this.#left - (value < 0n ? given : given - value));
       if (count === 1 || this.#left <= 0n) {
         this.#failAll(columns, part.rows, this.#ended(error, this.#left));
         return;

@@ -32,6 +32,15 @@ export interface FunctionCost {
   readonly hasLoops: boolean;
   /** What the entry charges, then each loop in the order they stand in. */
   readonly heads: readonly number[];
+  /** The entry charges there, since all that charges comes behind it and the ways around it are short: callers charge for these. */
+  readonly late?: Late | undefined;
+}
+
+interface Late {
+  /** Place of an instruction in the module. */
+  readonly at: number;
+  /** Cost of the longest way around it. */
+  readonly around: number;
 }
 
 /** Costs of the functions that a module defines; its code must be valid. */
@@ -67,6 +76,7 @@ class Costs {
   readonly #imported: number;
   /** Of each function: what a call of it adds for the callee. */
   readonly #free: number[];
+  readonly #late = new Map<number, Late>();
   #mostFree = 0;
 
   constructor(private readonly module: WasmModule) {
@@ -76,11 +86,16 @@ class Costs {
 
   all(): FunctionCost[] {
     const loops = this.#findFree();
-    this.#mostFree = this.#free.reduce((most, cost) => Math.max(most, cost), 0);
+    this.module.bodies.forEach((_body, i) => {
+      const late = this.#free[i] === unknown && !loops[i] ? this.#findLate(i) : undefined;
+      if (late !== undefined) this.#late.set(i, late);
+    });
+    this.#mostFree = Math.max(0, ...[...this.#late.values()].map(({ around }) => around));
+    for (const cost of this.#free) this.#mostFree = Math.max(this.#mostFree, cost);
     return this.module.bodies.map((_body, i) => {
       const free = this.#free[i] as number;
       if (free !== unknown) return { free, hasLoops: false, heads: [] };
-      return { free: undefined, hasLoops: loops[i] === true, heads: this.#heads(i) };
+      return { free: undefined, hasLoops: loops[i] === true, heads: this.#heads(i), late: this.#late.get(i) };
     });
   }
 
@@ -127,11 +142,48 @@ class Costs {
     return { hasLoops, isCharging, callees };
   }
 
-  #heads(i: number): number[] {
+  /** Tells whether an instruction charges by itself, or calls what does. */
+  #charges({ op, index }: Instructions): boolean {
+    if (op !== Op.call && op !== Op.returnCall) return charging.has(op);
+    return index < this.#imported || this.#free[index - this.#imported] === unknown;
+  }
+
+  /** Finds the last place before all that charges; undefined when the entry is as good. */
+  #findLate(i: number): Late | undefined {
+    const instructions = instructionsOf(this.module, i);
+    /** Arms of blocks and conditions around the instruction: each has a number, and begins with its block. */
+    const arms: { readonly arm: number; readonly start: number }[] = [];
+    let count = 0;
+    let around: (typeof arms)[number][] | undefined;
+    let at = 0;
+    while (instructions.next()) {
+      const { op, start } = instructions;
+      if (this.#charges(instructions)) {
+        if (around === undefined) {
+          around = [...arms];
+          at = start;
+        }
+        // What stands in another arm is not behind it: the place goes in front of what has both.
+        while (around.length > 0 && !arms.some(({ arm }) => arm === around?.at(-1)?.arm))
+          at = around.pop()?.start ?? at;
+      }
+      if (op === Op.block || op === Op.if) arms.push({ arm: count++, start });
+      else if (op === Op.else) arms.push({ arm: count++, start: arms.pop()?.start ?? start });
+      else if (op === Op.end) arms.pop();
+    }
+    if (around === undefined) return undefined;
+    const [cost = 0] = this.#heads(i, at);
+    const short = cost - entryCost;
+    return short > 0 && short <= maxFree ? { at, around: short } : undefined;
+  }
+
+  /** With `until` of the ways alone that end before that place. */
+  #heads(i: number, until = Number.POSITIVE_INFINITY): number[] {
     const instructions = instructionsOf(this.module, i);
     const ways = new Ways();
     while (instructions.next()) {
       const { op } = instructions;
+      if (instructions.start === until) ways.cut();
       if (!marks.has(op)) ways.add(this.#costOf(op, instructions.index));
       ways.control(instructions);
     }
@@ -141,7 +193,10 @@ class Costs {
 
   #costOf(op: number, index: number): number {
     const own = weights.get(op) ?? 1;
-    if (op === Op.call || op === Op.returnCall) return own + Math.max(0, this.#free[index - this.#imported] ?? 0);
+    if (op === Op.call || op === Op.returnCall) {
+      const callee = index - this.#imported;
+      return own + Math.max(0, this.#free[callee] ?? 0, this.#late.get(callee)?.around ?? 0);
+    }
     if (op === Op.callIndirect || op === Op.returnCallIndirect) return own + this.#mostFree;
     return own;
   }
@@ -173,6 +228,11 @@ class Ways {
     if (this.#cost === nowhere) return;
     this.#cost += cost;
     if (this.#cost > (this.heads[this.#head] as number)) this.heads[this.#head] = this.#cost;
+  }
+
+  /** No way goes on from here. */
+  cut(): void {
+    this.#cost = nowhere;
   }
 
   control(instruction: Instructions): void {

@@ -82,7 +82,7 @@ class Rewriting {
       code.at(Op.globalGet, this.place.fuel).set(this.#local);
       this.#charge(() => code.i64(this.cost.heads[0] as number));
       code.op(Op.block).raw(this.place.resultType());
-    } else {
+    } else if (this.cost.late === undefined) {
       this.#charge(() => code.i64(this.cost.heads[0] as number));
     }
     while (this.#instructions.next()) this.#instruction();
@@ -102,6 +102,10 @@ class Rewriting {
 
   #instruction(): void {
     const { op, start, end } = this.#instructions;
+    if (start === this.cost.late?.at) {
+      this.#copyTo(start);
+      this.#charge(() => this.#code.i64(this.cost.heads[0] as number));
+    }
     switch (op) {
       case Op.block:
       case Op.if:
