@@ -50,8 +50,9 @@ export class AggregateFunction {
   call(columns: HostColumns, direct: DirectColumns): void {
     const { guest } = this;
     const cells = new Cells(direct);
-    let left = guest.limits.batchFuel;
+    let left = guest.startBatch();
     for (let k = 0; k < columns.count; k++) {
+      guest.enter();
       try {
         left = this.#group(columns, cells, k, left);
       } catch (error) {

@@ -8,6 +8,9 @@ import { importsOf, type Outcome } from './imports.js';
 import { Kit } from './kit.js';
 import { startsOf, Wasi, WasiExit } from './wasi.js';
 
+/** So long calls of a batch in which some trap may run with full fuel, ms. */
+const slowMs = 500;
+
 /** The types of Node leave it out. */
 const { Global } = WebAssembly as unknown as { Global: new (type: object, value: number) => { value: number } };
 
@@ -30,6 +33,8 @@ export class Guest {
   /** Told when it begins anew: what belonged to the former instance is worthless. */
   onRestart: () => void = () => {};
   #running: Running;
+  #since = 0;
+  #spentMs = 0;
 
   /** @param usesKit it is a guest of Extism's development kits */
   constructor(
@@ -115,12 +120,27 @@ export class Guest {
     return this.fuel.value < 0n || error instanceof RangeError;
   }
 
+  /** The calls for a batch begin. */
+  startBatch(): bigint {
+    this.#spentMs = 0;
+    return this.limits.batchFuel;
+  }
+
+  /** Calls begin that may be cut off. */
+  enter(): void {
+    this.#since = performance.now();
+  }
+
   /**
-   * What the calls for the rest of a batch may take after one was ended: others wait meanwhile, and where one call does not come to an
-   * end, the next will hardly do.
+   * What the calls for the rest of a batch may take after one was cut off, before the guest begins anew. `left` is without what that
+   * call was given. Others wait meanwhile, and where one call does not come to an end, the next will hardly do: then it is a
+   * quarter. So it is where calls that trap take long: how much they took, fuel does not tell.
    */
   leftAfter(error: unknown, left: bigint): bigint {
-    return this.isExhausted(error) ? left / 4n : left;
+    this.#spentMs += performance.now() - this.#since;
+    if (this.isExhausted(error)) return left / 4n;
+    const all = left + this.fuel.value;
+    return this.#spentMs > slowMs ? all / 4n : all;
   }
 
   #open(): Running {

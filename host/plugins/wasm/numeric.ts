@@ -28,11 +28,12 @@ export class NumericFunction {
 
   call(columns: HostColumns, direct: DirectColumns): void {
     const { guest, entry } = this;
-    let left = guest.limits.batchFuel;
+    let left = guest.startBatch();
     for (let from = 0; from < columns.count; ) {
       const wrapper = this.#wrapperOf(direct.memory);
       wrapper.callFuel.value = guest.limits.callFuel;
       wrapper.batchFuel.value = left;
+      guest.enter();
       try {
         const marked = wrapper.run(from, columns.count, direct.sel, direct.table, direct.vals, direct.tags);
         direct.written(from, columns.count);

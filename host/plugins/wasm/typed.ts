@@ -73,7 +73,7 @@ export class TypedFunction {
     const cells = new Cells(direct);
     const selected = this.#select(columns, cells);
     const count = selected.rows.length;
-    this.#left = this.guest.limits.batchFuel;
+    this.#left = this.guest.startBatch();
     if (this.fn.batch) {
       this.#batch(columns, cells, selected);
       return;
@@ -107,6 +107,7 @@ export class TypedFunction {
     outcome.failed = (message) => messages.set(caller.at.value, message);
     for (let done = 0; done < count; ) {
       let next: number;
+      guest.enter();
       try {
         next = caller.run(done, count, staged.table, staged.out, staged.outEnd);
       } catch (error) {
@@ -143,6 +144,7 @@ export class TypedFunction {
       };
       outcome.isNull = () => false;
       guest.fuel.value = given;
+      guest.enter();
       const answer = guest.exported(fn.export)(count, staged.table, staged.table + fn.args.length * columnBytes);
       this.#left -= given - guest.fuel.value;
       if (outcome.state.value === 0 && answer === 0) {
@@ -152,8 +154,7 @@ export class TypedFunction {
       outcome.state.value = 0;
       this.#failAll(columns, part.rows, message === '' ? `it gave code ${answer}` : message);
     } catch (error) {
-      const { value } = guest.fuel;
-      this.#left = guest.leftAfter(error, this.#left - (value < 0n ? given : given - value));
+      this.#left = guest.leftAfter(error, this.#left - given);
       if (count === 1 || this.#left <= 0n) {
         this.#failAll(columns, part.rows, this.#ended(error, this.#left));
         return;

@@ -18,10 +18,9 @@ import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col } from '../../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../../kernels/value.js';
 import { VmKernel } from '../../wasm/vm-kernel.js';
-import { compileText } from './modules.js';
 import { type Random, randomFrom } from './programs.js';
 
-const rounds = 300;
+const rounds = 180;
 const folder = mkdtempSync(join(tmpdir(), 'guest-fuzz-'));
 test.after(() => {
   rmSync(folder, { recursive: true });
@@ -29,16 +28,12 @@ test.after(() => {
 const limits = { callFuel: 200_000n, batchFuel: 1_000_000n };
 const guestOf = (name: string) => new Uint8Array(readFileSync(new URL(`../../guests/${name}.wasm`, import.meta.url)));
 
-const script = `
-  export function reversed(text: string): string { return text.split("").reverse().join(""); }
-  export function halved(bytes: ArrayBuffer): ArrayBuffer { return bytes.slice(0, bytes.byteLength / 2); }
-  export function twice(n: f64): f64 { return n * 2; }`;
 const ofScript = {
   abi: 1,
   functions: [
     { name: 'reversed', args: ['string'], result: 'string' },
     { name: 'halved', args: ['bytea'], result: 'bytea' },
-    { name: 'twice', args: ['float'], result: 'float' },
+    { name: 'letters', args: ['string'], result: 'bigint' },
   ],
 };
 
@@ -113,11 +108,7 @@ function shown(_key: string, value: unknown): unknown {
 
 test('damaged guests give results or errors and end, and the others do what they did', async () => {
   const random = randomFrom(430_043);
-  const bases = [
-    guestOf('texts'),
-    guestOf('kit'),
-    withManifest(await compileText(script, '--runtime', 'incremental', '--exportRuntime'), JSON.stringify(ofScript)),
-  ];
+  const bases = [guestOf('texts'), guestOf('kit'), withManifest(guestOf('strings'), JSON.stringify(ofScript))];
   const host: CodeHost = { log: () => {}, fault: () => {} };
   let version = 0;
   const load = async (bytes: Uint8Array): Promise<[LoadedCode, PluginManifest]> => {
@@ -148,7 +139,7 @@ test('damaged guests give results or errors and end, and the others do what they
     callAll(loaded[0], loaded[1], what);
     loaded[0].close();
   }
-  assert.ok(ran > 50 && refused > 50, `${ran} ran, ${refused} were refused`);
+  assert.ok(ran > 30 && refused > 30, `${ran} ran, ${refused} were refused`);
   whole.forEach(([code, manifest], i) => {
     assert.equal(callAll(code, manifest, 'whole, again').length, expected[i]?.length);
   });
