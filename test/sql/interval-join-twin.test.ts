@@ -153,7 +153,7 @@ test('rows are those of the model', () => {
         assert.equal(sent(messages).sort(), expected.sort());
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });
 
