@@ -71,7 +71,7 @@ class Analyser {
     const relations = this.#relations(select);
     const input = inputOf(relations, this.#derived, isEventTime, select.window !== null);
     checkWindow(select, rule, input.isOfMessages);
-    const isGrouped = makesGroups(select);
+    const isGrouped = makesGroups(select, catalog.brought);
     const scope = new Scope(relations, inRowOrder(joins, relations), values, select);
     const window = select.window?.kind ?? null;
     const { brought } = catalog;

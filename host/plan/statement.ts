@@ -1,5 +1,6 @@
 /** The clauses of one SELECT as operators, from where the rows come in up to LIMIT. */
 import { findFunction } from '../functions/registry.js';
+import type { FindBrought } from '../plugins/define.js';
 import type { Expr, Select, TableRef, WindowClause } from '../sql/ast.js';
 import { some } from '../sql/visit.js';
 import { asofRows, isAsof } from './asof-join.js';
@@ -51,7 +52,8 @@ export class Statement {
     const { select, binder } = this;
     const isOfStream = this.sources.length === 1 && this.sources[0] instanceof Source;
     if (select.where !== null && select.window !== null && isOfStream) {
-      if (some(select.where, isAggregateCall)) return this.#comparedWithAll(from, select.where, select.window);
+      if (some(select.where, (expr) => isAggregateCall(expr)))
+        return this.#comparedWithAll(from, select.where, select.window);
     }
     const where = select.where === null ? null : binder.bind(select.where, rowClause('WHERE'));
     const input = this.#interval(this.#asof(from));
@@ -318,11 +320,11 @@ function filtered(input: Logical, condition: Value | null, clause: 'where' | 'fi
   return condition === null ? input : { kind: 'filter', input, condition, clause };
 }
 
-/** Whether the node itself, not what is below it, is a call of an aggregate. */
-export function isAggregateCall(expr: Expr): boolean {
+/** Whether the node itself, not what is below it, is a call of an aggregate; `brought` finds those of users. */
+export function isAggregateCall(expr: Expr, brought?: FindBrought): boolean {
   if (expr.kind !== 'call') return false;
   const definition = findFunction(expr.name);
-  if (definition === undefined) return false;
+  if (definition === undefined) return brought?.(expr.name)?.run?.isAggregate === true;
   const { implementation } = definition;
   const special = 'special' in implementation ? implementation.special : null;
   return (
@@ -331,11 +333,14 @@ export function isAggregateCall(expr: Expr): boolean {
 }
 
 /** Whether rows of the result stand for groups. Without a window a single row is a group wherever an aggregate stands. */
-export function makesGroups({ items, orderBy, having, qualify, groupBy, window }: Select): boolean {
+export function makesGroups(
+  { items, orderBy, having, qualify, groupBy, window }: Select,
+  brought: FindBrought | undefined,
+): boolean {
   const roots = items.map(({ expr }) => expr);
   if (qualify !== null) roots.push(qualify);
   if (window === null) roots.push(...orderBy.map(({ expr }) => expr), ...(having === null ? [] : [having]));
-  return groupBy.length > 0 || roots.some((root) => some(root, isAggregateCall));
+  return groupBy.length > 0 || roots.some((root) => some(root, (expr) => isAggregateCall(expr, brought)));
 }
 
 /** True for a value that can be computed of these and nothing else of a row. */

@@ -119,6 +119,9 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       import('./wasm-module.js'),
       import('./wasm-options.js'),
     ]);
+    if (body.isolate !== undefined && body.isolate !== false) {
+      throw new HaumeaError('general', 'invalid body: isolate, a thread of its own for a plugin, is not supported yet');
+    }
     const limits = ownLimitsOf(body, this.#config);
     const wasi = grantsOf(body);
     const { maxModuleBytes, prepareTimeout } = this.#config;

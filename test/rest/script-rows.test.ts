@@ -69,6 +69,11 @@ test('an aggregate gets a list for each argument', async () => {
   ]);
 });
 
+test('an aggregate makes one group of the rows of a window, also when it is the only one', async () => {
+  const rows = [1, 5, 3].map((v) => ({ v, f: 2 }));
+  assert.equal(await rule.results('SELECT spread(v, f) AS r FROM s GROUP BY COUNTWINDOW(3)', rows), [{ r: 8 }]);
+});
+
 test('what a script throws is an error of its row', async () => {
   await script(
     'picky',

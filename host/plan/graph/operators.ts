@@ -164,7 +164,7 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   const items = props
     .fields(node)
     .map((item) => ({ ...item, expr: localNames(item.expr, given), alias: aliasOf(item) }));
-  const hasAggregates = items.some(({ expr }) => some(expr, isAggregateCall));
+  const hasAggregates = items.some(({ expr }) => some(expr, (one) => isAggregateCall(one, context.catalog.brought)));
   const isOfWindow = given.flow === 'a collection' && (node.props.isAgg === true || hasAggregates);
   const point = isOfWindow ? grouped(given, [], context) : given;
   const stars = items.flatMap(({ expr }) => (expr.kind === 'star' && expr.qualifier === null ? [expr] : []));

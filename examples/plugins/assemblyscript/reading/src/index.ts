@@ -1,0 +1,38 @@
+import { fail, isNull, quoted, withMember } from '../../helpers/index';
+
+/** The object with a member `level`: how the value lies between two limits. A reading without a value has the level `none`. */
+export function with_level(reading: string, value: f64, low: f64, high: f64): string {
+  if (isNull(1)) return withMember(reading, 'level', quoted('none'));
+  if (low > high) {
+    fail(`the limits are ${low.toString()} and ${high.toString()}: the lower one comes first`);
+    return reading;
+  }
+  return withMember(reading, 'level', quoted(value < low ? 'low' : value > high ? 'high' : 'good'));
+}
+
+/** What an aggregate keeps of a group: how many values came, their mean, the sum of the squares of what they differ from it. */
+class Spread {
+  count: i32 = 0;
+  mean: f64 = 0;
+  squares: f64 = 0;
+}
+
+export function spread_init(): i32 {
+  return <i32>__pin(changetype<usize>(new Spread()));
+}
+
+export function spread_accumulate(state: i32, value: f64): void {
+  const spread = changetype<Spread>(<usize>state);
+  spread.count++;
+  const before = value - spread.mean;
+  spread.mean += before / spread.count;
+  spread.squares += before * (value - spread.mean);
+}
+
+/** The standard deviation of the values by their mean. */
+export function spread_finish(state: i32): f64 {
+  const spread = changetype<Spread>(<usize>state);
+  const result = Math.sqrt(spread.squares / spread.count) / spread.mean;
+  __unpin(<usize>state);
+  return result;
+}
