@@ -42,6 +42,11 @@ export function failNotFinite(value: f64): void {
   else failLiteral(NOT_FINITE, 'json: unsupported value: -Inf');
 }
 
+/** The failure is that of `failNotObject`. */
+export function isNotObject(): bool {
+  return failOff == NOT_OBJECT;
+}
+
 export function failNotObject(): void {
   failLiteral(NOT_OBJECT, 'row is not an object');
 }

@@ -25,7 +25,7 @@ import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
 import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
-import { fail, failLen, failNoMemory, failOff } from './failure';
+import { fail, failLen, failNoMemory, failOff, isNotObject } from './failure';
 import { free } from '../mem/alloc';
 import { Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 
@@ -103,6 +103,11 @@ export function gatherRows(node: usize, spec: usize, state: usize, isMessage: bo
     }
     if (!isDone) {
       if (isMessage) {
+        // What is sent row by row goes without the one whose column (dataField) is no row.
+        if (isNotObject() && load<u8>(spec, ENCODE_FLAGS) & EncodeFlag.SINGLE) {
+          sendFailure(node, spec);
+          continue;
+        }
         loseMessage(node, state);
         return;
       }
