@@ -46,7 +46,8 @@ let f2: (x: f64, y: f64) => f64 = (x: f64, _y: f64): f64 => x;
 let isNanNull: bool = false;
 
 /** dst := f(a) for a column of doubles without nulls; false when it is not one. */
-function dense1(op: usize, f: (x: f64) => f64): bool {
+// @ts-ignore: decorator
+@inline export function dense1(op: usize, f: (x: f64) => f64): bool {
   const a = load<u16>(op, OP_A);
   if (isConst(a) || uniformOf(a) != Tag.F64 || !isDense()) return false;
   const dst = dstOf(op);
@@ -61,8 +62,12 @@ function dense1(op: usize, f: (x: f64) => f64): bool {
 }
 
 /** dst := f(a) as doubles; a result that is not a number stays. */
-export function float1(op: usize, f: (x: f64) => f64): void {
-  if (dense1(op, f)) return;
+// @ts-ignore: decorator
+@inline export function float1(op: usize, f: (x: f64) => f64): void {
+  if (!dense1(op, f)) sparse1(op, f);
+}
+
+function sparse1(op: usize, f: (x: f64) => f64): void {
   f1 = f;
   isNanNull = false;
   map1(op, row1);

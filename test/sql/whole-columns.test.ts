@@ -1,6 +1,6 @@
 /**
- * Functions of texts over batches in which every row has a text, beside the same rows among others that have none: whole columns
- * are computed in other ways, which must give the same.
+ * Functions over batches in which every row has a text and a number, beside the same rows among others that have none: whole
+ * columns are computed in other ways, which must give the same.
  */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -56,15 +56,24 @@ const statements = [
   'rtrim(s)',
   'reverse(s)',
   "length(s) > 3 AND startswith(t, 'a')",
+  "CASE WHEN length(s) > 5 THEN s WHEN x > 0 THEN x ELSE 'other' END",
+  'CASE WHEN x > 20 THEN s WHEN x < -20 THEN t END',
+  "CASE WHEN x > 0 THEN 'more' ELSE s END",
+  'sqrt(x + 60)',
+  'sqrt(x)',
+  'abs(x)',
+  'floor(x)',
+  'bitand(n, 7)',
+  'bitxor(n, x)',
 ];
 
 for (const sql of statements) {
   test(sql, () => {
     const column = texts(700);
-    const rows = column.map((s, i) => ({ s, t: column[(i * 13) % column.length], n: i }));
+    const rows = column.map((s, i) => ({ s, t: column[(i * 13) % column.length], n: i, x: i / 4 - 50 }));
     const sent = (input: object[]): string[] => {
       const rule = openRule(
-        ['CREATE STREAM demo (s STRING, t STRING, n BIGINT) WITH ()'],
+        ['CREATE STREAM demo (s STRING, t STRING, n BIGINT, x FLOAT) WITH ()'],
         `SELECT n, ${sql} AS r FROM demo`,
       );
       rule.feed('demo', input);
@@ -72,7 +81,7 @@ for (const sql of statements) {
       rule.close();
       return messages.filter((text) => !text.includes('"n":-1'));
     };
-    const among = rows.flatMap((row, i) => (i % 50 === 0 ? [{ s: null, t: null, n: -1 }, row] : [row]));
+    const among = rows.flatMap((row, i) => (i % 50 === 0 ? [{ s: null, t: null, n: -1, x: null }, row] : [row]));
     const expected = sent(among);
     assert.is(expected.length, rows.length);
     assert.equal(sent(rows), expected);

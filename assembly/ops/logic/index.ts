@@ -1,10 +1,11 @@
 // Truth: AND, OR, NOT, IS NULL, CASE, coalesce, the first value that is there.
 import * as ctx from '../../flow/context';
-import { COL_VALS, Tag, isNull } from '../../mem/layout';
+import { COL_VALS, OPERAND_NONE, Tag, isNull, setAt } from '../../mem/layout';
 import { operandError, valueError, wrapError } from '../../value/error';
-import { OP_A, OP_B, isConst, program, valsOf } from '../operand';
+import { OP_A, OP_ARGS, OP_ARG_COUNT, OP_B, PROGRAM_ARGS, isConst, program, strideOf, tagsOf, valsOf } from '../operand';
 import {
-  argCount, argTag, argVal, dstOf, give, giveBool, giveNull, isDense, map1, map2Raw, mapArgs, setUniform, uniformOf,
+  argCount, argTag, argVal, dstOf, give, giveBool, giveNull, isDense, map1, map2Raw, mapArgs, setHeader, setUniform,
+  uniformOf,
 } from '../row-loops';
 
 /** Two columns of booleans. */
@@ -73,7 +74,64 @@ export function logicIsNotNull(op: usize): void {
   else give(tag, argVal(i));
 }
 
+const MAX_CASE: u32 = 16;
+/** Of each argument: payloads u32 | tags u32 | rows from one to the next u32 | 0 u32. */
+const CASE_ARGS: usize = memory.data(16 * 16, 16);
+
+/** CASE whose conditions are columns of booleans; false when one is anything else. */
+function denseCase(op: usize): bool {
+  const count = <u32>load<u16>(op, OP_ARG_COUNT);
+  if (count > MAX_CASE) return false;
+  const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
+  for (let i: u32 = 0; i < count; i++) {
+    const operand = load<u16>(args + (<usize>i << 1));
+    const isCondition = (i & 1) == 0 && i + 1 < count;
+    if (operand == OPERAND_NONE || (isCondition && uniformOf(operand) != Tag.BOOL)) return false;
+    const arg = CASE_ARGS + (<usize>i << 4);
+    store<u32>(arg, <u32>valsOf(program, operand));
+    store<u32>(arg, <u32>tagsOf(program, operand), 4);
+    store<u32>(arg, strideOf(operand), 8);
+  }
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let uniform: u8 = Tag.MIXED;
+  for (let k: u32 = 0; k < n; k++) {
+    const row = load<u32>(sel + (k << 2));
+    let i: u32 = 0;
+    while (i + 1 < count && !caseVal(i, row)) i += 2;
+    let tag: u8 = Tag.NULL;
+    let val: u64 = 0;
+    if (i < count) {
+      const chosen = i + 1 < count ? i + 1 : i;
+      tag = caseTag(chosen, row);
+      val = caseVal(chosen, row);
+      if (tag == Tag.MISSING) {
+        tag = Tag.NULL;
+        val = 0;
+      }
+    }
+    setAt(dst, row, tag, val);
+    uniform = k == 0 || uniform == tag ? tag : Tag.MIXED;
+  }
+  setHeader(dst, uniform);
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline function caseVal(i: u32, row: u32): u64 {
+  const arg = CASE_ARGS + (<usize>i << 4);
+  return load<u64>(<usize>load<u32>(arg) + (<usize>(row * load<u32>(arg, 8)) << 3));
+}
+
+// @ts-ignore: decorator
+@inline function caseTag(i: u32, row: u32): u8 {
+  const arg = CASE_ARGS + (<usize>i << 4);
+  return load<u8>(<usize>load<u32>(arg, 4) + <usize>(row * load<u32>(arg, 8)));
+}
+
 export function logicCase(op: usize): void {
+  if (denseCase(op)) return;
   mapArgs(op, (): void => {
     let i: u32 = 0;
     while (i + 1 < argCount) {

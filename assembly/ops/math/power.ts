@@ -1,10 +1,11 @@
 // Powers, roots, logarithms, remainders.
-import { OPERAND_NONE, Tag } from '../../mem/layout';
+import * as ctx from '../../flow/context';
+import { COL_VALS, OPERAND_NONE, Tag } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';
-import { OP_B } from '../operand';
+import { OP_A, OP_B, isConst, program, valsOf } from '../operand';
 import { float1, float2, giveNoNumber, giveNoNumbers, isNumeric } from '../numeric';
-import { give, giveF64, map1, map2 } from '../row-loops';
+import { dstOf, give, giveF64, map1, map2, setUniform, uniformOf } from '../row-loops';
 
 export function mathPower(op: usize): void {
   float2(op, (x: f64, y: f64): f64 => Math.pow(x, y));
@@ -47,7 +48,27 @@ function giveReal(y: f64, text: string, tag: u8, val: u64): void {
   else giveF64(y);
 }
 
+/** Roots of a column of doubles without nulls; false when it is not one, or a root is not a number. */
+function denseSqrt(op: usize): bool {
+  const a = load<u16>(op, OP_A);
+  if (isConst(a) || uniformOf(a) != Tag.F64) return false;
+  const dst = dstOf(op);
+  const from = valsOf(program, a);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  let isReal = true;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const y = sqrt(load<f64>(from + at));
+    isReal = isReal && y == y;
+    store<f64>(dst + at, y, COL_VALS);
+  }
+  if (isReal) setUniform(dst, Tag.F64);
+  return isReal;
+}
+
 export function mathSqrt(op: usize): void {
+  if (denseSqrt(op)) return;
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) giveReal(sqrt(toF64(tag, val)), 'The argument must be a positive number but got ', tag, val);
     else giveNoNumber(tag, val);

@@ -2,7 +2,7 @@
 import { OPERAND_NONE, Tag } from '../../mem/layout';
 import { toF64, truncateF64 } from '../../value/number';
 import { OP_B } from '../operand';
-import { float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
+import { dense1, float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
 import { giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
 
 export function mathCeil(op: usize): void {
@@ -58,6 +58,7 @@ export function mathTrunc(op: usize): void {
 }
 
 export function mathAbs(op: usize): void {
+  if (dense1(op, (x: f64): f64 => abs(x))) return;
   map1(op, (tag: u8, val: u64): void => {
     if (tag == Tag.F64) giveF64(abs(reinterpret<f64>(val)));
     else if (tag == Tag.I64) giveI64(<i64>val < 0 ? 0 - <i64>val : <i64>val);
@@ -113,15 +114,24 @@ function bits(tagA: u8, a: u64, tagB: u8, b: u64, kind: u32): void {
 }
 
 export function mathBitAnd(op: usize): void {
-  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 0));
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
+    if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a & b));
+    else bits(tagA, a, tagB, b, 0);
+  });
 }
 
 export function mathBitOr(op: usize): void {
-  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 1));
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
+    if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a | b));
+    else bits(tagA, a, tagB, b, 1);
+  });
 }
 
 export function mathBitXor(op: usize): void {
-  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => bits(tagA, a, tagB, b, 2));
+  map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
+    if (tagA == Tag.I64 && tagB == Tag.I64) giveI64(<i64>(a ^ b));
+    else bits(tagA, a, tagB, b, 2);
+  });
 }
 
 export function mathBitNot(op: usize): void {
