@@ -36,8 +36,9 @@ interface Cut {
   readonly pauseMs: number;
 }
 
-/** Time until a checkpoint that failed is tried again, ms. */
+/** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
 const retryMs = 5000;
+const soonMs = 200;
 /** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
 const firstMs = 5000;
 const pollMs = 5;
@@ -65,6 +66,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   #timer: NodeJS.Timeout | undefined;
   /** Taken at the end of the rule. */
   #last: Cut | undefined;
+  /** Numbers of the sinks that can be cut back. */
+  #cutBack: readonly string[] = [];
   /** What was seen of the rule at the last cut. */
   #seen = '';
 
@@ -151,7 +154,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     if (rule === undefined || rule.isEnding) return;
     const cut = isStarved(rule) ? undefined : this.#cut(rule);
     if (cut === undefined) {
-      this.#arm(retryMs);
+      this.#arm(soonMs);
       return;
     }
     this.#writing = this.#write(cut).finally(() => {
@@ -221,6 +224,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   /** Copies the state; undefined when the kernel could not give it. */
   #cut(rule: RunningRule): Cut | undefined {
     const began = performance.now();
+    const ends = this.order.qos > 1 ? endsOf(rule) : {};
+    // One that is not open yet could not be cut back to this checkpoint. What is open and can't any more is no longer waited for.
+    const isMissing = (i: string) => ends[i] === undefined && rule.sinks[Number(i)]?.connection.status !== 1;
+    if (this.#cutBack.some(isMissing)) return undefined;
+    const lost = this.#cutBack.filter((i) => ends[i] === undefined);
+    if (lost.length > 0)
+      this.log.warn('a sink can be cut back to checkpoints no longer: after a kill its output may come twice');
+    this.#cutBack = Object.keys(ends);
     const state = new StateCopy();
     let isWhole = false;
     this.host.work(rule, () => {
@@ -240,7 +251,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       at: this.host.now(),
       stateBytes: state.bytes,
       sources: positionsOf(rule),
-      sinks: this.order.qos > 1 ? endsOf(rule) : {},
+      sinks: ends,
     };
     const barriers = this.#pending;
     this.#pending = [];
@@ -313,6 +324,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       if (reason !== undefined) this.log.warn(`${source.label} can't go on where it was: ${reason}`);
     }
     if (this.order.qos > 1) {
+      this.#cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
       rule.sinks.forEach((sink, i) => {
         if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
       });
