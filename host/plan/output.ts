@@ -49,7 +49,10 @@ function emptyOf(row: OutputRow, wishes: SinkWishes, values: Values): Value | nu
   // With nulls for what is not there a row of named columns has members.
   const hasMembers = wishes.sendNil && row.entries.length > 0;
   if (!wishes.sendSingle || !isSelected || hasMembers) return rows;
-  return wholeObject(row, values);
+  const members = wholeObject(row, values);
+  return rows === null
+    ? members
+    : values.op('logic.case', [], [values.op('logic.isNull', [rows]), values.null(), members]);
 }
 
 function sentOf(
