@@ -64,6 +64,11 @@ export class Cells {
     this.tags = columns.tags;
   }
 
+  /** Length of the longest text that can be a value. */
+  get longest(): number {
+    return this.access.longest;
+  }
+
   /** Tags of argument i, of the first `count` rows. */
   tagsOf(i: number, count: number): Uint8Array {
     const view = this.access.view();

@@ -1,8 +1,10 @@
 /** Builds dist/: the kernel by asc, the host by esbuild, and the files both need beside them. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { root } from './root.mjs';
 import { contentStamp, markCurrent, sourceStamp } from './stamp.mjs';
 
@@ -16,6 +18,7 @@ const entries = {
   worker: 'host/run/plane/worker.ts',
   'snapshot-worker': 'host/meta/snapshot-worker.ts',
   'prepare-worker': 'host/plugins/wasm/prepare-worker.ts',
+  'quickjs-worker': 'host/plugins/javascript/quickjs-worker.ts',
 };
 
 /** Packages loaded from node_modules when used: optional ones that may be missing, and large ones that few rules need at once. */
@@ -38,6 +41,7 @@ export async function buildAll() {
   const started = performance.now();
   await Promise.all([buildKernel(), buildHost()]);
   copyAside();
+  await writeQuickJs();
   markCurrent(stamp);
   console.error(`haumea: built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
@@ -119,6 +123,16 @@ export async function buildHost() {
 function copyAside() {
   place(join(dist, 'sql-wasm.wasm'), readFileSync(join(root, 'node_modules/sql.js/dist/sql-wasm.wasm')));
   if (existsSync(kernel)) place(join(dist, 'haumea.wasm'), readFileSync(kernel));
+}
+
+/** The engine for JavaScript with fuel, made by the bundle that would make it otherwise when it is first used. */
+async function writeQuickJs() {
+  const maker = join(dist, 'quickjs-worker.mjs');
+  if (!existsSync(maker)) return;
+  const worker = new Worker(maker);
+  const [bytes] = await once(worker, 'message');
+  await worker.terminate();
+  place(join(dist, 'quickjs.wasm'), Buffer.from(bytes));
 }
 
 /** Writes a file in one step, and only when its content differs. */

@@ -2,9 +2,13 @@
 import { Script } from 'node:vm';
 import { reasonOf } from '../../base/errors.js';
 
+/** Longest script, in characters: larger ones are data. */
+const maxLength = 1 << 20;
+
 /** Why a script has no function of this name that could be called; undefined when nothing speaks against it. */
 export function scriptFault(name: string, script: string): string | undefined {
   if (!/^[A-Za-z_$][\w$]*$/.test(name)) return 'the id must be a name that JavaScript allows for a function';
+  if (script.length > maxLength) return `the script has ${script.length} characters, at most ${maxLength} are allowed`;
   try {
     new Script(script);
   } catch (error) {
@@ -26,5 +30,12 @@ function isDeclared(id: string, script: string): boolean {
 /** Tells whether a global variable of the name is made by an assignment: `area = function …`, `this.area = …`. */
 function isAssigned(id: string, script: string): boolean {
   const name = id.replaceAll('$', '\\$');
-  return new RegExp(`(?:^|[;{}\\n])\\s*(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`).test(script);
+  const assignments = new RegExp(`(?<![\\w$.])(?:(?:this|globalThis)\\s*\\.\\s*)?${name}\\s*=(?![=>])`, 'g');
+  // What is in front is looked at here: a pattern that begins with white space takes quadratic time for a text full of it.
+  for (const { index } of script.matchAll(assignments)) {
+    const before = script.slice(0, index);
+    const code = before.trimEnd();
+    if (code === '' || /[;{}]$/.test(code.slice(-1)) || before.slice(code.length).includes('\n')) return true;
+  }
+  return false;
 }

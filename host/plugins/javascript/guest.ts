@@ -1,8 +1,8 @@
 /** What runs in the sandbox beside a script: takes the arguments of a batch, calls the function for each row. */
 
 /**
- * Text of a function (text, count, hasMarks) that returns `[results, errors, hasMarks]` as JSON; `errors` has rows and
- * messages in turns. `at[0]` is the row under way, so that the host knows it when a call is cut off.
+ * Text of a function (text, count, hasMarks, ready) that returns `[results, errors, hasMarks]` as JSON; `errors` has rows and
+ * messages in turns. `ready` is called before they are written. `at[0]` is the row under way, so that the host knows it when a call is cut off.
  */
 export function batchText(entry: string): string {
   return `(() => {
@@ -49,7 +49,7 @@ export function batchText(entry: string): string {
     }
     return fromEntries(entries(value).map(([name, item]) => [name, mark(item, depth + 1)]));
   };
-  const run = (text, count, hasMarked) => {
+  const run = (text, count, hasMarked, ready) => {
     const columns = hasMarked ? unmark(parse(text)) : parse(text);
     const [a, b] = columns;
     const results = new Array(count);
@@ -67,6 +67,7 @@ export function batchText(entry: string): string {
         errors.push(k, error instanceof Error ? error.name + ': ' + error.message : 'thrown: ' + String(error));
       }
     }
+    ready();
     return stringify([results, errors, hasMarks]);
   };
   return { run, at: at.buffer };

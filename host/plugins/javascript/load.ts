@@ -2,27 +2,25 @@
  * Scripts in a sandbox: an engine for JavaScript (QuickJS) that is a WebAssembly module itself, so that a script reaches
  * nothing but its arguments. A batch goes in as one text and comes back as one.
  */
-import {
-  newQuickJSWASMModuleFromVariant,
-  type QuickJSContext,
-  type QuickJSHandle,
-  type QuickJSRuntime,
-  type QuickJSSyncVariant,
-  type QuickJSWASMModule,
-} from 'quickjs-emscripten-core';
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core';
 import type { HostColumns } from '../../../kernels/api.js';
+import { reasonOf } from '../../base/errors.js';
 import type { CodeHost, LoadedCode, ScriptCode, ScriptLimits } from '../define.js';
 import { batchText } from './guest.js';
+import { type Engine, newEngine, spareEngine, usualFuel } from './quickjs.js';
 import { argumentsOf, resultOf } from './texts.js';
 
-let engine: Promise<QuickJSWASMModule> | undefined;
+/** For reading a batch and writing its results, beside the usual fuel: what a character costs at most, and what all results may. */
+const fuelOfCharacter = 500n;
+const fuelOfResults = 4_000_000_000n;
+/** What the engine does outside for a line of the log, and for each character of it. */
+const fuelOfLine = 10_000n;
+const fuelOfLogged = 20n;
+const maxLine = 4096;
 
 /** Resolves with a script that is ready to be called; rejects with what is wrong with it. */
 export async function loadScript(code: ScriptCode, host: CodeHost): Promise<LoadedCode> {
-  engine ??= import('@jitl/quickjs-ng-wasmfile-release-sync').then(({ default: variant }) =>
-    newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant),
-  );
-  return new LoadedScript(code, await engine, host, code.limits);
+  return new LoadedScript(code, await newEngine(), host, code.limits);
 }
 
 /** A sandbox with a script in it. */
@@ -31,47 +29,69 @@ interface Sandbox {
   readonly context: QuickJSContext;
   readonly run: QuickJSHandle;
   readonly at: QuickJSHandle;
+  /** Called when the rows are done and their results are to be written. */
+  readonly ready: QuickJSHandle;
 }
 
 class LoadedScript implements LoadedCode {
+  /** Undefined when it has ended and there is no other one yet. */
+  #engine: Engine | undefined;
   #sandbox: Sandbox | undefined;
   /** When the row under way began, and which it is. */
   #rowSince = 0;
   #row = -1;
   #batchEnd = 0;
+  /** Whatever was to be made anew, the batch is over then. */
+  #latestEnd = 0;
+  /** The engine has ended in the middle of something. */
+  #isLost = false;
   /** Why the last call was cut off. */
   #cut: 'call' | 'batch' | undefined;
 
   constructor(
     private readonly code: ScriptCode,
-    private readonly quick: QuickJSWASMModule,
+    engine: Engine,
     private readonly host: CodeHost,
     private readonly limits: ScriptLimits,
   ) {
-    this.#sandbox = this.#open();
+    this.#engine = engine;
+    this.#sandbox = this.#open(engine);
   }
 
   call(_entry: string, columns: HostColumns): void {
     this.#batchEnd = performance.now() + this.limits.batchMs;
+    this.#latestEnd = this.#batchEnd + this.limits.batchMs;
     for (let first = 0; first < columns.count; ) first = this.#part(columns, first);
   }
 
   close(): void {
     const sandbox = this.#sandbox;
-    if (sandbox === undefined) return;
     this.#sandbox = undefined;
-    sandbox.run.dispose();
-    sandbox.at.dispose();
-    sandbox.context.dispose();
-    sandbox.runtime.dispose();
+    this.#refuel(fuelOfResults);
+    try {
+      sandbox?.ready.dispose();
+      sandbox?.run.dispose();
+      sandbox?.at.dispose();
+      sandbox?.context.dispose();
+      sandbox?.runtime.dispose();
+    } catch {
+      // What is left of it goes with the engine.
+      this.#engine = undefined;
+    }
   }
 
   /** Runs the rows from `first` on, up to one that is cut off; returns the next to be run. */
   #part(columns: HostColumns, first: number): number {
     const { text, hasMarks, failed } = argumentsOf(columns, first);
-    this.#sandbox ??= this.#open();
-    const { context, run } = this.#sandbox;
+    this.#engine ??= spareEngine();
+    const engine = this.#engine;
+    if (engine === undefined)
+      return this.#failAll(columns, first, 'its sandbox had to be ended, the next one is not ready');
+    engine.fuel.value = usualFuel;
+    this.#sandbox ??= this.#open(engine);
+    const { context, run, ready } = this.#sandbox;
     this.#begin();
+    engine.fuel.value = usualFuel + fuelOfCharacter * BigInt(text.length);
     let answer: string;
     try {
       const args = [
@@ -79,7 +99,7 @@ class LoadedScript implements LoadedCode {
         context.newNumber(columns.count - first),
         hasMarks ? context.true : context.false,
       ];
-      const result = context.callFunction(run, context.undefined, ...args);
+      const result = context.callFunction(run, context.undefined, ...args, ready);
       args[0]?.dispose();
       if (result.error !== undefined) {
         const reason = messageOf(context, result.error);
@@ -88,11 +108,18 @@ class LoadedScript implements LoadedCode {
       answer = context.getString(result.value);
       result.value.dispose();
     } catch (error) {
-      // The sandbox itself ended: its stack or its memory was exhausted.
-      const reason = error instanceof RangeError ? 'the stack is exhausted' : String(error);
+      // The sandbox itself ended: its fuel, its stack or its memory was exhausted.
+      const isOut = engine.fuel.value < 0n;
+      const reason = isOut
+        ? 'a built-in function of JavaScript took more than a call may'
+        : error instanceof RangeError
+          ? 'the stack is exhausted'
+          : String(error);
+      engine.fuel.value = usualFuel;
+      this.#isLost = true;
       return this.#stopped(columns, first, reason);
     }
-    const [results, errors, isMarked] = JSON.parse(answer) as [unknown[], (number | string)[], boolean];
+    const [results, errors, isMarked] = answerOf(answer);
     for (let k = first; k < columns.count; k++) columns.set(k, resultOf(results[k - first], isMarked));
     for (let i = 0; i < errors.length; i += 2) {
       columns.fail(first + (errors[i] as number), `function ${this.code.name}: ${errors[i + 1]}`);
@@ -106,24 +133,29 @@ class LoadedScript implements LoadedCode {
    */
   #stopped(columns: HostColumns, first: number, reason: string): number {
     const cut = this.#cut;
-    const row = first + Math.max(0, this.#rowUnderWay());
-    // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new.
+    const row = Math.min(first + Math.max(0, this.#rowUnderWay()), columns.count - 1);
+    // Nobody knows what a call that was cut off has left behind. The batch need not pay for what comes new, within bounds.
     const began = performance.now();
     this.#reopen();
-    this.#batchEnd += performance.now() - began;
+    const now = performance.now();
+    this.#batchEnd = Math.min(this.#batchEnd + now - began, this.#latestEnd);
     const { callMs, batchMs } = this.limits;
-    if (cut === 'batch') {
-      const text = `function ${this.code.name}: a batch took more than ${batchMs} ms`;
-      this.host.fault(text);
-      for (let k = first; k < columns.count; k++) columns.fail(k, text);
-      return columns.count;
-    }
     const why = cut === 'call' ? `the call took more than ${callMs} ms` : reason;
+    if (cut === 'batch' || now > this.#batchEnd) {
+      const text = `a batch took more than ${batchMs} ms`;
+      this.host.fault(`function ${this.code.name}: ${text}`);
+      return this.#failAll(columns, first, text);
+    }
     const text = `function ${this.code.name}: ${why}`;
     this.host.fault(text);
     for (let k = first; k < row; ) k = this.#part(firstRows(columns, row), k);
     columns.fail(row, text);
     return row + 1;
+  }
+
+  #failAll(columns: HostColumns, first: number, reason: string): number {
+    for (let k = first; k < columns.count; k++) columns.fail(k, `function ${this.code.name}: ${reason}`);
+    return columns.count;
   }
 
   #begin(): void {
@@ -135,6 +167,7 @@ class LoadedScript implements LoadedCode {
   /** Called by the sandbox every few thousand steps; true ends the call. */
   #isOver(): boolean {
     const now = performance.now();
+    this.#refuel(usualFuel);
     if (now > this.#batchEnd) {
       this.#cut = 'batch';
       return true;
@@ -153,31 +186,42 @@ class LoadedScript implements LoadedCode {
   #rowUnderWay(): number {
     const sandbox = this.#sandbox;
     if (sandbox === undefined) return 0;
-    const bytes = sandbox.context.getArrayBuffer(sandbox.at).value;
-    return new DataView(bytes.buffer, bytes.byteOffset, 4).getInt32(0, true);
+    try {
+      const bytes = sandbox.context.getArrayBuffer(sandbox.at).value;
+      return new DataView(bytes.buffer, bytes.byteOffset, 4).getInt32(0, true);
+    } catch {
+      // It has ended in a way that leaves no answer.
+      return this.#row;
+    }
+  }
+
+  #refuel(fuel: bigint): void {
+    if (this.#engine !== undefined) this.#engine.fuel.value = fuel;
   }
 
   #reopen(): void {
-    try {
-      this.close();
-    } catch {
-      // What is left of it goes with the engine.
+    if (this.#isLost) {
+      this.#isLost = false;
+      this.#sandbox = undefined;
+      this.#engine = undefined;
     }
-    this.#sandbox = this.#open();
+    this.close();
+    this.#engine ??= spareEngine();
+    if (this.#engine !== undefined) this.#sandbox = this.#open(this.#engine);
   }
 
-  #open(): Sandbox {
+  #open(engine: Engine): Sandbox {
     const { code, limits, host } = this;
-    const runtime = this.quick.newRuntime();
+    const runtime = engine.quick.newRuntime();
     runtime.setMemoryLimit(limits.memoryBytes);
     runtime.setMaxStackSize(limits.stackBytes);
     const context = runtime.newContext();
     const log = context.newFunction('log', (...args) => {
-      host.log(
-        args
-          .map((arg) => (context.typeof(arg) === 'string' ? context.getString(arg) : JSON.stringify(context.dump(arg))))
-          .join(' '),
-      );
+      const line = args
+        .map((arg) => (context.typeof(arg) === 'string' ? context.getString(arg) : shown(context.dump(arg))))
+        .join(' ');
+      engine.fuel.value -= fuelOfLine + fuelOfLogged * BigInt(line.length);
+      host.log(line.slice(0, maxLine));
     });
     context.setProp(context.global, 'log', log);
     const console = context.newObject();
@@ -185,8 +229,13 @@ class LoadedScript implements LoadedCode {
     context.setProp(context.global, 'console', console);
     console.dispose();
     log.dispose();
-    const end = performance.now() + limits.batchMs;
-    runtime.setInterruptHandler(() => performance.now() > end);
+    const isFirst = this.#latestEnd === 0;
+    const now = performance.now();
+    const end = isFirst ? now + limits.batchMs : Math.min(now + limits.batchMs, this.#latestEnd);
+    runtime.setInterruptHandler(() => {
+      engine.fuel.value = usualFuel;
+      return performance.now() > end;
+    });
     const evaluate = (text: string, file: string): QuickJSHandle => {
       const result = context.evalCode(text, file);
       if (result.error === undefined) return result.value;
@@ -202,13 +251,32 @@ class LoadedScript implements LoadedCode {
       const at = context.getProp(batch, 'at');
       batch.dispose();
       runtime.setInterruptHandler(() => this.#isOver());
-      return { runtime, context, run, at };
+      const ready = context.newFunction('ready', () => {
+        engine.fuel.value = fuelOfResults;
+      });
+      return { runtime, context, run, at, ready };
     } catch (error) {
-      context.dispose();
-      runtime.dispose();
-      throw error;
+      // What came so far goes with the engine.
+      const isOut = engine.fuel.value < 0n;
+      this.#engine = undefined;
+      if (!isFirst) this.host.fault(`function ${code.name}: it can't begin anew: ${reasonOf(error)}`);
+      throw isOut ? new Error(`${code.name}: a built-in function of JavaScript took more than a call may`) : error;
     }
   }
+}
+
+/** What an object is in the log. */
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? String(item) : (item as unknown))) ?? '';
+}
+
+/** What the sandbox answers; the script may have changed what makes it. */
+function answerOf(text: string): [unknown[], (number | string)[], boolean] {
+  const answer = JSON.parse(text) as unknown;
+  if (Array.isArray(answer) && Array.isArray(answer[0]) && Array.isArray(answer[1])) {
+    return answer as [unknown[], (number | string)[], boolean];
+  }
+  throw new Error('the script has changed functions of JavaScript that its results need');
 }
 
 /** The first rows of a batch. */

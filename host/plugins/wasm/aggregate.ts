@@ -51,6 +51,7 @@ export class AggregateFunction {
     const { guest } = this;
     const cells = new Cells(direct);
     let left = guest.startBatch();
+    this.#results.begin();
     for (let k = 0; k < columns.count; k++) {
       guest.enter();
       try {
@@ -60,7 +61,7 @@ export class AggregateFunction {
         columns.fail(k, `${this.title}: ${reason}`);
         left = guest.leftAfter(error, left - guest.limits.callFuel);
         if (guest.isExhausted(error)) guest.host.fault(`function ${this.fn.name}: ${reason}`);
-        guest.restart();
+        left -= guest.restart();
         // Without fuel each further group would only be a further fault.
         for (; left <= 0n && k + 1 < columns.count; k++) columns.fail(k + 1, `${this.title}: ${reason}`);
       }
@@ -90,11 +91,14 @@ export class AggregateFunction {
       message ??= text;
     };
     outcome.isNull = () => false;
+    const { callFuel } = guest.limits;
     const state = guest.call(fn.aggregate.init);
+    const forInit = callFuel - guest.fuel.value;
     const accumulate = this.#callerOf('accumulate');
+    guest.fuel.value = callFuel;
     const staged = this.#stage(lists, rows, state as number);
-    accumulate.callFuel.value = guest.limits.callFuel;
-    accumulate.batchFuel.value = left;
+    accumulate.callFuel.value = callFuel;
+    accumulate.batchFuel.value = left - forInit - (callFuel - guest.fuel.value);
     outcome.isNull = (i) => {
       const value = lists[i]?.[rows[accumulate.at.value] as number];
       return value === null || value === undefined;

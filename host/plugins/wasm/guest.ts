@@ -35,11 +35,17 @@ export class Guest {
   #running: Running;
   #since = 0;
   #spentMs = 0;
+  /** What start functions took the last time. */
+  #startFuel = 0n;
 
-  /** @param usesKit it is a guest of Extism's development kits */
+  /**
+   * @param bytes length of the module
+   * @param usesKit it is a guest of Extism's development kits
+   */
   constructor(
     private readonly code: WasmCode,
     private readonly module: WebAssembly.Module,
+    private readonly bytes: number,
     private readonly usesKit: boolean,
     readonly host: CodeHost,
     readonly limits: CallLimits,
@@ -99,11 +105,18 @@ export class Guest {
     return made.exports as unknown as CallerExports;
   }
 
-  /** What a call leaves behind that was cut off in the middle is nobody's state. */
-  restart(): void {
+  /** What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew took. */
+  restart(): bigint {
     this.outcome.state.value = 0;
-    this.#running = this.#open();
+    this.#startFuel = 0n;
+    try {
+      this.#running = this.#open();
+    } catch (error) {
+      this.host.fault(reasonOf(error));
+      throw error;
+    }
     this.onRestart();
+    return this.#startFuel + BigInt(this.bytes >> 2);
   }
 
   /** Why a call ended; `left` is the fuel of the batch. */
@@ -145,10 +158,11 @@ export class Guest {
 
   #open(): Running {
     const { code, host } = this;
-    const kit = this.usesKit ? new Kit(code, host) : undefined;
+    const fuel = () => this.fuel;
+    const kit = this.usesKit ? new Kit(code, host, fuel) : undefined;
     const memory = () => this.exports.memory as WebAssembly.Memory;
-    const wasi = new Wasi({ name: code.name, memory, fuel: () => this.fuel }, code.wasi ?? {}, host);
-    const imports = importsOf(code, host, { memory, outcome: this.outcome, kit, wasi });
+    const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host);
+    const imports = importsOf(code, host, { memory, fuel, outcome: this.outcome, kit, wasi });
     const { exports } = new WebAssembly.Instance(this.module, imports);
     const running = { exports, fuel: exports[fuelExport] as { value: bigint }, kit };
     this.#running = running;
@@ -156,7 +170,9 @@ export class Guest {
       running.fuel.value = this.limits.batchFuel;
       try {
         (exports[name] as () => void)();
+        this.#startFuel += this.limits.batchFuel - running.fuel.value;
       } catch (error) {
+        this.#startFuel += this.limits.batchFuel - running.fuel.value;
         // A program that ends by itself has made its functions ready.
         if (error instanceof WasiExit && error.code === 0) continue;
         const reason = running.fuel.value < 0n ? 'it took more fuel than it may' : reasonOf(error);

@@ -1,6 +1,7 @@
 /** What modules of users may import: what their run times and development kits ask for, and a system without a machine (wasi.ts). */
 import type { CodeHost, WasmCode } from '../define.js';
 import type { ModuleShape } from './binary/inspect.js';
+import { type Fuel, fuelOfCall, fuelOfShortCall, spend } from './fuel.js';
 import { extismModule } from './functions.js';
 import { type Kit, kitImports } from './kit.js';
 import { type Wasi, wasiImports, wasiModule } from './wasi.js';
@@ -33,6 +34,8 @@ export interface Outcome {
 /** What imports reach of the guest that they are given to. */
 interface Reach {
   readonly memory: () => WebAssembly.Memory;
+  /** What the call under way may still run. */
+  readonly fuel: () => Fuel;
   readonly outcome: Outcome;
   readonly kit: Kit | undefined;
   readonly wasi: Wasi;
@@ -44,9 +47,10 @@ const maxTextBytes = 4096;
 export function importsOf(
   { name }: WasmCode,
   host: CodeHost,
-  { memory, outcome, kit, wasi }: Reach,
+  { memory, fuel, outcome, kit, wasi }: Reach,
 ): Record<string, Record<string, unknown>> {
   const text = (off: number, length: number) => {
+    spend(fuel(), fuelOfCall + Math.min(length >>> 0, maxTextBytes));
     const bytes = Buffer.from(memory().buffer);
     const from = off >>> 0;
     const most = Math.min(length >>> 0, maxTextBytes);
@@ -59,7 +63,10 @@ export function importsOf(
         const said = stringOf(memory(), message);
         throw new Error(said === '' ? `abort at ${line}:${column}` : `${said} (${line}:${column})`);
       },
-      trace: (message: number) => host.log(`${name}: ${stringOf(memory(), message)}`),
+      trace: (message: number) => {
+        spend(fuel(), fuelOfCall + maxTextBytes);
+        host.log(`${name}: ${stringOf(memory(), message)}`);
+      },
       // Without a source of chance a module is the same in each run.
       seed: () => 0,
     },
@@ -69,9 +76,13 @@ export function importsOf(
         outcome.state.value = 2;
       },
       null: () => {
+        spend(fuel(), fuelOfShortCall);
         outcome.state.value = 1;
       },
-      is_null: (i: number) => (outcome.isNull(i) ? 1 : 0),
+      is_null: (i: number) => {
+        spend(fuel(), fuelOfShortCall);
+        return outcome.isNull(i) ? 1 : 0;
+      },
       log: (off: number, length: number) => host.log(text(off, length)),
     },
     [wasiModule]: wasi.imports,

@@ -4,6 +4,7 @@
  */
 import type { CodeHost, WasmCode } from '../define.js';
 import { type KitMemory, kitFunctions, kitMemoryModule } from './binary/kit-memory.js';
+import { type Fuel, fuelOfCall, spend } from './fuel.js';
 
 /** As large as the memory of a guest may be. */
 const maxPages = 1024;
@@ -29,11 +30,15 @@ export class Kit {
   constructor(
     private readonly code: WasmCode,
     private readonly host: CodeHost,
+    /** What the call under way may still run. */
+    private readonly fuel: () => Fuel,
   ) {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(kitMemoryModule(maxPages)));
     this.io = exports as unknown as KitMemory;
     const log = (level: string) => (at: bigint) => {
+      spend(this.fuel(), fuelOfCall);
       const text = this.#text(at, maxLineBytes);
+      spend(this.fuel(), text.length);
       this.host.log(level === 'info' ? text : `${level}: ${text}`);
     };
     const refuse = () => {
@@ -84,8 +89,10 @@ export class Kit {
   }
 
   #variable(name: bigint): bigint {
+    spend(this.fuel(), fuelOfCall);
     const value = this.#variables.get(this.#text(name, maxLineBytes));
     if (value === undefined) return 0n;
+    spend(this.fuel(), value.length);
     const at = this.io.alloc(BigInt(value.length));
     if (at !== 0n) Buffer.from(this.memory.buffer).set(value, Number(at));
     return at;
@@ -93,17 +100,24 @@ export class Kit {
 
   /** Without a value the variable is gone. */
   #setVariable(at: bigint, valueAt: bigint): void {
+    spend(this.fuel(), fuelOfCall);
     const name = this.#text(at, maxLineBytes);
     const former = this.#variables.get(name);
-    if (former !== undefined) this.#variableBytes -= name.length + former.length;
+    if (former !== undefined) this.#variableBytes -= variableBytes(name, former);
     this.#variables.delete(name);
     if (valueAt === 0n) return;
-    const value = Uint8Array.from(this.#bytes(valueAt));
-    this.#variableBytes += name.length + value.length;
-    if (this.#variableBytes > maxVariableBytes) {
-      this.#variableBytes -= name.length + value.length;
+    const given = this.#bytes(valueAt);
+    const bytes = variableBytes(name, given);
+    if (this.#variableBytes + bytes > maxVariableBytes) {
       throw new Error(`variables of ${this.code.name} would take more than ${maxVariableBytes} bytes`);
     }
-    this.#variables.set(name, value);
+    spend(this.fuel(), given.length);
+    this.#variableBytes += bytes;
+    this.#variables.set(name, new Uint8Array(given));
   }
+}
+
+/** What a variable takes; one without a value takes something as well. */
+function variableBytes(name: string, value: Uint8Array): number {
+  return 64 + name.length + value.length;
 }

@@ -18,7 +18,7 @@ export async function loadModule(code: WasmCode, host: CodeHost): Promise<Loaded
   const bytes = new Uint8Array(await readFile(code.path));
   const shape = inspect(bytes, noLimits);
   const module = await WebAssembly.compile(bytes);
-  return new LoadedModule(code, module, shape, pureFunctions(bytes, noLimits), host);
+  return new LoadedModule(code, module, bytes.length, shape, pureFunctions(bytes, noLimits), host);
 }
 
 interface Callable {
@@ -38,6 +38,7 @@ class LoadedModule implements LoadedCode {
   constructor(
     private readonly code: WasmCode,
     module: WebAssembly.Module,
+    bytes: number,
     shape: ModuleShape,
     private readonly pure: ReadonlyMap<string, PureFunction>,
     host: CodeHost,
@@ -51,7 +52,7 @@ class LoadedModule implements LoadedCode {
     );
     const usesKit = shape.imports.some((one) => one.module === extismModule);
     this.#speaks = shape.imports.some((one) => one.module === 'haumea' && one.name !== 'log');
-    this.#guest = new Guest(code, module, usesKit || this.#convention === 'extism', host, code.limits);
+    this.#guest = new Guest(code, module, bytes, usesKit || this.#convention === 'extism', host, code.limits);
     this.#guest.onRestart = () => {
       for (const one of this.#callables.values()) one.reset();
     };

@@ -47,7 +47,7 @@ export class NumericFunction {
         const reason = guest.reasonOf(error, left);
         columns.fail(row, `${this.title}: ${reason}`);
         if (guest.isExhausted(error)) guest.host.fault(`function ${entry}: ${reason}`);
-        guest.restart();
+        left -= guest.restart();
         from = row + 1;
         // Without fuel each further row would only be a further fault.
         if (left <= 0n) {

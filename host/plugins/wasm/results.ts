@@ -17,12 +17,23 @@ const faults = {
   long: 'is longer than a value may be, or there is no room for it',
 } as const;
 
+/** JSON of all results of a batch, in longest values: reading it takes time that no fuel counts. */
+const jsonValues = 4;
+
 export class ResultReader {
+  /** Bytes of JSON that were read of this batch. */
+  #jsonBytes = 0;
+
   constructor(
     private readonly guest: Guest,
     private readonly result: LoweredFunction['result'],
     private readonly title: string,
   ) {}
+
+  /** A batch begins. */
+  begin(): void {
+    this.#jsonBytes = 0;
+  }
 
   /** Takes the results of rows. `messages` has what the guest has said of those that failed. */
   take(columns: HostColumns, cells: Cells, results: Results, messages: ReadonlyMap<number, string>): void {
@@ -39,13 +50,13 @@ export class ResultReader {
     for (let n = results.from; n < results.to; n++) {
       const state = memory.bytes[results.states + n] as number;
       if (state === CellState.value) {
-        if (isJson) this.#json(columns, rows[n] as number, memory, results.cells + n * cellBytes);
+        if (isJson) this.#json(columns, rows[n] as number, memory, results.cells + n * cellBytes, cells.longest);
       } else if (state === CellState.null) cells.takeNull(rows[n] as number);
       else fail(n, messages.get(n) ?? this.#reasonOf(state, memory, results.cells + n * cellBytes));
     }
   }
 
-  #json(columns: HostColumns, k: number, memory: CellMemory, cell: number): void {
+  #json(columns: HostColumns, k: number, memory: CellMemory, cell: number, longest: number): void {
     const { type, cell: kind } = this.result;
     const fail = (reason: string) => {
       columns.fail(k, `${this.title}: the result ${reason}`);
@@ -54,6 +65,11 @@ export class ResultReader {
     const length = memory.view.getUint32(cell + 4, true);
     if (off + length > memory.bytes.length) {
       fail(faults.outside);
+      return;
+    }
+    this.#jsonBytes += length;
+    if (length > longest || this.#jsonBytes > jsonValues * longest) {
+      fail(faults.long);
       return;
     }
     try {

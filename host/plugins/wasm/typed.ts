@@ -74,6 +74,7 @@ export class TypedFunction {
     const selected = this.#select(columns, cells);
     const count = selected.rows.length;
     this.#left = this.guest.startBatch();
+    this.#results.begin();
     if (this.fn.batch) {
       this.#batch(columns, cells, selected);
       return;
@@ -114,9 +115,10 @@ export class TypedFunction {
         const row = caller.at.value;
         this.#take(columns, cells, part, staged, done, row, messages);
         this.#left = guest.leftAfter(error, caller.batchFuel.value);
+        const reason = this.#ended(error, this.#left);
         // Without fuel each further row would only be a further fault.
         const failed = this.#left <= 0n ? count : row + 1;
-        this.#failAll(columns, part.rows.subarray(row, failed), this.#ended(error, this.#left));
+        this.#failAll(columns, part.rows.subarray(row, failed), reason);
         return failed;
       }
       this.#take(columns, cells, part, staged, done, next, messages);
@@ -159,7 +161,7 @@ export class TypedFunction {
         this.#failAll(columns, part.rows, this.#ended(error, this.#left));
         return;
       }
-      guest.restart();
+      this.#left -= guest.restart();
       const half = count >> 1;
       this.#batch(columns, cells, partOf(part, 0, half));
       this.#batch(columns, cells, partOf(part, half, count));
@@ -298,7 +300,7 @@ export class TypedFunction {
     const { guest } = this;
     const reason = guest.reasonOf(error, left);
     if (guest.isExhausted(error)) guest.host.fault(`function ${this.fn.name}: ${reason}`);
-    guest.restart();
+    this.#left -= guest.restart();
     return reason;
   }
 

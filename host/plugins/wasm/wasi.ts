@@ -5,6 +5,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { CodeHost, WasiGrants } from '../define.js';
 import { startExport } from './binary/meter.js';
+import { type Fuel, fuelOfCall, spend } from './fuel.js';
 
 /** Module of the imports. */
 export const wasiModule = 'wasi_snapshot_preview1';
@@ -14,7 +15,7 @@ export interface WasiGuest {
   readonly name: string;
   memory(): WebAssembly.Memory;
   /** What the call under way may still run. */
-  fuel(): { value: bigint };
+  fuel(): Fuel;
 }
 
 /** Names of what makes an instance ready, in order: of a library `_initialize`, of a program `_start`. */
@@ -32,8 +33,6 @@ export class WasiExit extends Error {
 
 const Errno = { ok: 0, badFile: 8, fault: 21, invalid: 28, notSupported: 58, seekPipe: 70 } as const;
 
-/** A call leaves the guest, which its instructions don't tell. */
-const fuelOfCall = 2000;
 const fuelOfByte = 1;
 /** Longest line for the log. */
 const maxLine = 4096;
@@ -159,9 +158,7 @@ export class Wasi {
 
   /** Takes so much of the fuel of the call under way; the run time of the guest looks at it after the call. */
   #charge(units: number): void {
-    const fuel = this.guest.fuel();
-    fuel.value -= BigInt(units);
-    if (fuel.value < 0n) throw new Error('the call took more fuel than it may');
+    spend(this.guest.fuel(), units);
   }
 
   get #view(): DataView {

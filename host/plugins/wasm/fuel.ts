@@ -1,0 +1,17 @@
+/** Fuel for what the engine does when a guest calls it: the instructions of the guest don't tell. */
+
+/** What the call under way may still run: a global of the module (binary/meter.ts). */
+export interface Fuel {
+  value: bigint;
+}
+
+/** A call that leaves the guest. */
+export const fuelOfCall = 2000;
+/** One that only looks something up. */
+export const fuelOfShortCall = 500;
+
+/** Takes so much of the fuel; without any the call ends. A byte that is copied or read costs one. */
+export function spend(fuel: Fuel, units: number): void {
+  fuel.value -= BigInt(Math.ceil(units));
+  if (fuel.value < 0n) throw new Error('the call took more fuel than it may');
+}

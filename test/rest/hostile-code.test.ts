@@ -1,0 +1,194 @@
+/** Code of users that does its worst where instructions don't tell what it costs: another rule goes on, and so does the server. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { withManifest } from '../../host/plugins/wasm/embed.js';
+import { eventually, startServer } from '../harness.js';
+import { compileText } from '../unit/plugins/modules.js';
+import { RowsThrough } from './rows-through.js';
+
+const server = await startServer();
+test.after(async () => {
+  await server.stop();
+});
+const rule = new RowsThrough(server);
+
+/** A rule beside the others; tells how many rows it has got. */
+async function neighbour(): Promise<() => Promise<number>> {
+  const key = { data: [{ v: 1 }], interval: '5ms', loop: true };
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', key);
+  const sql = 'CREATE STREAM clock () WITH (TYPE="simulator", CONF_KEY="fast")';
+  await server.request('POST', '/streams', { sql });
+  const made = { id: 'neighbour', sql: 'SELECT * FROM clock', actions: [{ nop: {} }] };
+  assert.is((await server.request('POST', '/rules', made)).status, 201);
+  return async () => {
+    const { json } = await server.request('GET', '/rules/neighbour/status');
+    assert.equal([json.status, json.lastStartTimestamp > 0], ['Running', true]);
+    return json.sink_nop_0_0_records_in_total;
+  };
+}
+
+const rowsOfNeighbour = await neighbour();
+const started = async () => (await server.request('GET', '/rules/neighbour/status')).json.lastStartTimestamp;
+const firstStart = await started();
+
+async function goesOn(): Promise<void> {
+  const before = await rowsOfNeighbour();
+  await eventually('rows of the neighbour', async () => (await rowsOfNeighbour()) > before);
+  assert.is(await started(), firstStart, 'it runs since the beginning');
+}
+
+async function script(id: string, text: string): Promise<void> {
+  const answer = await server.request('PUT', `/udf/javascript/${id}`, { id, script: text });
+  assert.is(answer.status, 200, answer.text);
+}
+
+/** Results of a function for 0, 1 and 2, of which 1 makes it do its worst. */
+async function around(name: string): Promise<unknown[]> {
+  return rule.results(
+    `SELECT ${name}(v) AS r FROM s`,
+    [0, 1, 2].map((v) => ({ v })),
+  );
+}
+
+for (const [name, expression] of [
+  ['found', 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'],
+  ['joined', 'new Array(2 ** 31).join("")'],
+  ['searched', '"a".repeat(1e7).indexOf("a".repeat(5e6) + "b")'],
+  ['matched', '/(a+)+$/.test("a".repeat(40) + "b")'],
+] as const) {
+  test(`a script is ended within a function of JavaScript itself: ${expression}`, async () => {
+    await script(name, `function ${name}(v) { return v === 1 ? ${expression} : v; }`);
+    const rows = await around(name);
+    assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
+    assert.match(
+      String(rows[1]),
+      new RegExp(`^function ${name}: (a built-in function of JavaScript|the call) took more`),
+    );
+    await goesOn();
+  });
+}
+
+test('a script that begins slowly and breaks in each row is ended with its batch', async () => {
+  await script(
+    'slow',
+    `const begun = Date.now(); while (Date.now() - begun < 300);
+    function slow(v) { throw Object.defineProperty(new Error(), 'message', { get() { throw 'no message'; } }); }`,
+  );
+  const rows = await rule.results(
+    'SELECT slow(v) AS r FROM s',
+    Array.from({ length: 200 }, (_, v) => ({ v })),
+    { restartStrategy: { attempts: 0 } },
+  );
+  assert.ok(rows.every((row) => typeof row === 'string'));
+  await goesOn();
+});
+
+test('lines of any length for the log cost what they take', async () => {
+  await script(
+    'loud',
+    'function loud(v) { const x = "x".repeat(1e6); while (v === 1) log(x); log(5n, { a: 5n }); return v; }',
+  );
+  const rows = await around('loud');
+  assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
+  assert.match(String(rows[1]), /^function loud: .* took more/);
+  await goesOn();
+});
+
+test('a script full of white space is looked at in no time, and a very long one is refused', async () => {
+  const body = { id: 'white', script: '\n'.repeat(1_000_000) };
+  const answer = await server.request('POST', '/udf/javascript', body);
+  assert.match(answer.json.message, /the script defines no function white/);
+  const long = await server.request('POST', '/udf/javascript', { id: 'long', script: ' '.repeat(2_000_000) });
+  assert.match(long.json.message, /2000000 characters, at most 1048576 are allowed/);
+});
+
+async function install(name: string, bytes: Uint8Array, limits: object = {}): Promise<void> {
+  const body = { name, bytecode: Buffer.from(bytes).toString('base64'), limits };
+  const answer = await server.request('POST', '/plugins/wasm', body);
+  assert.is(answer.status, 201, answer.text);
+}
+
+const ofKit = (name: string, params: string, result: string) =>
+  `@external("extism:host/env", "${name}") declare function ${name}(${params}): ${result};`;
+
+test('what a guest has the engine copy and log costs it fuel', async () => {
+  const text = `
+    @external("haumea", "log") declare function say(at: usize, length: i32): void;
+    memory.grow(1);
+    export function lines(v: i32): i32 { while (v == 1) say(0, 4096); return v; }`;
+  await install('lines', await compileText(text));
+  const kit = `
+    ${ofKit('alloc', 'size: u64', 'u64')} ${ofKit('var_set', 'name: u64, value: u64', 'void')}
+    ${ofKit('var_get', 'name: u64', 'u64')} ${ofKit('log_error', 'at: u64', 'void')}
+    export function kept(): i32 {
+      const name = alloc(4), value = alloc(900_000);
+      while (true) { var_set(name, value); }
+      return 0;
+    }
+    export function told(): i32 { const at = alloc(100_000); while (true) log_error(at); return 0; }
+    export function read(): i32 {
+      const name = alloc(4);
+      var_set(name, alloc(900_000));
+      while (true) var_get(name);
+      return 0;
+    }`;
+  await install('kept', await compileText(kit));
+  const rows = await around('lines');
+  assert.equal(rows, [{ r: 0 }, 'function lines of lines: the call took more fuel than it may', { r: 2 }]);
+  for (const name of ['kept', 'told', 'read']) {
+    const [row] = await rule.results(`SELECT ${name}() AS r FROM s`, [{}]);
+    assert.is(row, `function ${name} of kept: the call took more fuel than it may`);
+  }
+  await goesOn();
+});
+
+test('beginning anew after each row costs the batch what it takes', async () => {
+  const text = `
+    export function broken(v: i32): i32 { if (v > 0) unreachable(); return v; }
+    let sum = 0; for (let i = 0; i < 10_000_000; i++) sum += i ^ sum;
+    export function sumOf(): i32 { return sum; }`;
+  await install('broken', await compileText(text), { callFuel: 1000 });
+  const rows = await rule.results(
+    'SELECT broken(v) AS r FROM s',
+    Array.from({ length: 1000 }, () => ({ v: 1 })),
+    { restartStrategy: { attempts: 0 } },
+  );
+  assert.match(String(rows[0]), /^function broken of broken: unreachable/);
+  assert.match(String(rows[999]), /^function broken of broken: /);
+  await goesOn();
+});
+
+test('results that are JSON are read up to a length for all rows of a batch', async () => {
+  const text = `
+    let end: u32 = 0;
+    export function haumea_alloc(size: i32): usize {
+      const at = end == 0 ? 65536 : end;
+      end = (at as u32) + (size as u32) + 8 & ~7;
+      while (end > (memory.size() as u32) << 16) if (memory.grow(1) < 0) return 0;
+      return at;
+    }
+    export function vast(v: i64): i64 {
+      const size: i32 = 50 << 20;
+      const at = haumea_alloc(16);
+      while (memory.size() < 960) memory.grow(1);
+      memory.fill(8 << 20, 0x20, 0);
+      if (load<u8>((8 << 20)) == 0) for (let i: usize = 8 << 20; i < 58 << 20; i += 1 << 20) memory.fill(i, 0x5b, 1 << 20);
+      return ((8 << 20) as i64) << 32 | (size as i64);
+    }`;
+  const manifest = { abi: 1, functions: [{ name: 'vast', args: ['bigint'], result: 'any' }] };
+  const limits = { callFuel: 20_000_000 };
+  await install('vast', withManifest(await compileText(text), JSON.stringify(manifest)), limits);
+  const rows = await rule.results(
+    'SELECT vast(v) AS r FROM s',
+    Array.from({ length: 300 }, (_, v) => ({ v })),
+    { restartStrategy: { attempts: 0 } },
+  );
+  assert.is(rows.length, 300);
+  assert.ok(
+    rows.every((row) => typeof row === 'string' && row.startsWith('function vast of vast: ')),
+    String(rows[0]),
+  );
+  await goesOn();
+});
+
+test.run();
