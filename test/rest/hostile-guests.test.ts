@@ -1,4 +1,4 @@
-/** Code of users that does its worst where instructions don't tell what it costs: another rule goes on, and so does the server. */
+/** Guests that do their worst where their instructions don't tell what it costs: another rule goes on, and so does the server. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
@@ -37,11 +37,6 @@ async function goesOn(): Promise<void> {
   assert.is(await started(), firstStart, 'it runs since the beginning');
 }
 
-async function script(id: string, text: string): Promise<void> {
-  const answer = await server.request('PUT', `/udf/javascript/${id}`, { id, script: text });
-  assert.is(answer.status, 200, answer.text);
-}
-
 /** Results of a function for 0, 1 and 2, of which 1 makes it do its worst. */
 async function around(name: string): Promise<unknown[]> {
   return rule.results(
@@ -49,58 +44,6 @@ async function around(name: string): Promise<unknown[]> {
     [0, 1, 2].map((v) => ({ v })),
   );
 }
-
-for (const [name, expression] of [
-  ['found', 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'],
-  ['joined', 'new Array(2 ** 31).join("")'],
-  ['searched', '"a".repeat(1e7).indexOf("a".repeat(5e6) + "b")'],
-  ['matched', '/(a+)+$/.test("a".repeat(40) + "b")'],
-] as const) {
-  test(`a script is ended within a function of JavaScript itself: ${expression}`, async () => {
-    await script(name, `function ${name}(v) { return v === 1 ? ${expression} : v; }`);
-    const rows = await around(name);
-    assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
-    assert.match(
-      String(rows[1]),
-      new RegExp(`^function ${name}: (a built-in function of JavaScript|the call) took more`),
-    );
-    await goesOn();
-  });
-}
-
-test('a script that begins slowly and breaks in each row is ended with its batch', async () => {
-  await script(
-    'slow',
-    `const begun = Date.now(); while (Date.now() - begun < 300);
-    function slow(v) { throw Object.defineProperty(new Error(), 'message', { get() { throw 'no message'; } }); }`,
-  );
-  const rows = await rule.results(
-    'SELECT slow(v) AS r FROM s',
-    Array.from({ length: 200 }, (_, v) => ({ v })),
-    { restartStrategy: { attempts: 0 } },
-  );
-  assert.ok(rows.every((row) => typeof row === 'string'));
-  await goesOn();
-});
-
-test('lines of any length for the log cost what they take', async () => {
-  await script(
-    'loud',
-    'function loud(v) { const x = "x".repeat(1e6); while (v === 1) log(x); log(5n, { a: 5n }); return v; }',
-  );
-  const rows = await around('loud');
-  assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
-  assert.match(String(rows[1]), /^function loud: .* took more/);
-  await goesOn();
-});
-
-test('a script full of white space is looked at in no time, and a very long one is refused', async () => {
-  const body = { id: 'white', script: '\n'.repeat(1_000_000) };
-  const answer = await server.request('POST', '/udf/javascript', body);
-  assert.match(answer.json.message, /the script defines no function white/);
-  const long = await server.request('POST', '/udf/javascript', { id: 'long', script: ' '.repeat(2_000_000) });
-  assert.match(long.json.message, /2000000 characters, at most 1048576 are allowed/);
-});
 
 async function install(name: string, bytes: Uint8Array, limits: object = {}): Promise<void> {
   const body = { name, bytecode: Buffer.from(bytes).toString('base64'), limits };
@@ -167,23 +110,19 @@ test('results that are JSON are read up to a length for all rows of a batch', as
       while (end > (memory.size() as u32) << 16) if (memory.grow(1) < 0) return 0;
       return at;
     }
+    // White space that lies behind all else, as long as the memory goes.
     export function vast(v: i64): i64 {
-      const size: i32 = 50 << 20;
-      const at = haumea_alloc(16);
-      while (memory.size() < 960) memory.grow(1);
-      memory.fill(8 << 20, 0x20, 0);
-      if (load<u8>((8 << 20)) == 0) for (let i: usize = 8 << 20; i < 58 << 20; i += 1 << 20) memory.fill(i, 0x5b, 1 << 20);
-      return ((8 << 20) as i64) << 32 | (size as i64);
+      while (memory.size() < 900) memory.grow(1);
+      return (memory.size() as i64 - 800) << 48 | 800 << 16;
     }`;
   const manifest = { abi: 1, functions: [{ name: 'vast', args: ['bigint'], result: 'any' }] };
-  const limits = { callFuel: 20_000_000 };
-  await install('vast', withManifest(await compileText(text), JSON.stringify(manifest)), limits);
+  await install('vast', withManifest(await compileText(text), JSON.stringify(manifest)));
   const rows = await rule.results(
     'SELECT vast(v) AS r FROM s',
-    Array.from({ length: 300 }, (_, v) => ({ v })),
+    Array.from({ length: 1000 }, (_, v) => ({ v })),
     { restartStrategy: { attempts: 0 } },
   );
-  assert.is(rows.length, 300);
+  assert.is(rows.length, 1000);
   assert.ok(
     rows.every((row) => typeof row === 'string' && row.startsWith('function vast of vast: ')),
     String(rows[0]),
