@@ -69,14 +69,16 @@ function runFile(file: string): Promise<Result> {
       clearTimeout(endTimer);
       const counts = totals(output);
       const failed = counts.total - counts.passed - counts.skipped;
+      const skips = [...output.matchAll(/^SKIP (.*)$/gm)].map((match) => match[1] as string);
       resolve({
         file,
         passed: counts.passed,
         // A crash, a time-out or a file that reports nothing is a failure of its own.
         failed: failed === 0 && (code !== 0 || counts.total === 0) ? 1 : failed,
-        skipped: counts.skipped,
+        // A test that says why it is left out is either marked as skipped or not there at all.
+        skipped: Math.max(counts.skipped, skips.length),
         ms: performance.now() - started,
-        skips: [...output.matchAll(/^SKIP (.*)$/gm)].map((match) => match[1] as string),
+        skips,
         output,
       });
     });

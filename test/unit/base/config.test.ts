@@ -99,7 +99,7 @@ test('names the settings that are given and change nothing', async () => {
   );
   const env = { KUIPER__PORTABLE__PYTHONBIN: 'python3', KUIPER__STORE__REDIS__PASSWORD: 'secret' };
   const { config } = await loadConfig({ file, env });
-  assert.equal(unusedIn(configSpec, config), ['basic.pprof', 'rule.qos', 'store.redis.password', 'portable.pythonBin']);
+  assert.equal(unusedIn(configSpec, config), ['basic.pprof', 'store.redis.password', 'portable.pythonBin']);
   assert.equal(unusedIn(configSpec, (await loadConfig({ env: { KuiperBaseKey: folder } })).config), []);
 });
 
