@@ -90,6 +90,13 @@ test('lines of any length for the log cost what they take', async () => {
   await goesOn();
 });
 
+test('a result that looks like one of the values that JSON has not costs its own row', async () => {
+  await script('forged', 'function forged(v) { return v === 1 ? [new Date(0), { "\\0": "t", v: "bad" }] : v; }');
+  const rows = await around('forged');
+  assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
+  assert.match(String(rows[1]), /^function forged: the result is no value/);
+});
+
 test('a script full of white space is looked at in no time, and a very long one is refused', async () => {
   const body = { id: 'white', script: '\n'.repeat(1_000_000) };
   const answer = await server.request('POST', '/udf/javascript', body);

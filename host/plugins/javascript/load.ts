@@ -120,7 +120,14 @@ class LoadedScript implements LoadedCode {
       return this.#stopped(columns, first, reason);
     }
     const [results, errors, isMarked] = answerOf(answer);
-    for (let k = first; k < columns.count; k++) columns.set(k, resultOf(results[k - first], isMarked));
+    for (let k = first; k < columns.count; k++) {
+      try {
+        columns.set(k, resultOf(results[k - first], isMarked));
+      } catch (error) {
+        // An object that looks like a marked value, and is none.
+        columns.fail(k, `function ${this.code.name}: the result is no value: ${reasonOf(error)}`);
+      }
+    }
     for (let i = 0; i < errors.length; i += 2) {
       columns.fail(first + (errors[i] as number), `function ${this.code.name}: ${errors[i + 1]}`);
     }
