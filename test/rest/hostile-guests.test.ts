@@ -85,6 +85,20 @@ test('what a guest has the engine copy and log costs it fuel', async () => {
   await goesOn();
 });
 
+test('each line that a guest prints costs it fuel, not only the bytes', async () => {
+  const text = `
+    @external("wasi_snapshot_preview1", "fd_write")
+    declare function fd_write(fd: i32, parts: usize, count: i32, written: usize): i32;
+    memory.grow(2);
+    memory.fill(1024, 10, 100_000);
+    store<u32>(0, 1024);
+    store<u32>(4, 100_000);
+    export function printed(v: i32): i32 { if (v == 1) fd_write(1, 0, 1, 8); return v; }`;
+  await install('printed', await compileText(text));
+  const rows = await around('printed');
+  assert.equal(rows, [{ r: 0 }, 'function printed of printed: the call took more fuel than it may', { r: 2 }]);
+});
+
 test('beginning anew after each row costs the batch what it takes', async () => {
   const text = `
     export function broken(v: i32): i32 { if (v > 0) unreachable(); return v; }

@@ -238,9 +238,13 @@ export class Wasi {
 
   #take(fd: number, bytes: Uint8Array): void {
     const text = (this.#lines[fd] ?? '') + this.#decoders[fd]?.decode(bytes, { stream: true });
-    const lines = text.split('\n');
-    let rest = lines.pop() ?? '';
-    for (const line of lines) this.host.log(line.slice(0, maxLine));
+    let from = 0;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+      this.#charge(fuelOfCall);
+      this.host.log(text.slice(from, Math.min(at, from + maxLine)));
+      from = at + 1;
+    }
+    let rest = text.slice(from);
     if (rest.length >= maxLine) {
       this.host.log(rest.slice(0, maxLine));
       rest = '';
