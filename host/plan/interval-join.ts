@@ -8,7 +8,7 @@ import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
 import { keyOf } from './join-keys.js';
 import { conjuncts } from './joined-row.js';
-import type { Logical } from './logical.js';
+import type { JoinSpec, Logical } from './logical.js';
 import type { Relation } from './source.js';
 import { type Bound, boundsOf, type ConstantOf, rangeOf, type Sides, saysAll, timeName } from './time-bounds.js';
 import { sourcesIn, type Value, type Values } from './value.js';
@@ -68,4 +68,34 @@ export function intervalAt(joins: readonly Join[], relations: readonly Relation[
   const [at, other] = own;
   if (at === undefined || other !== undefined || joins[at]?.asof !== undefined) return -1;
   return relations[0]?.isTable === false && relations[at + 1]?.isTable === false ? at : -1;
+}
+
+/**
+ * Throws a `plan` error for a join of two streams by time beside a table that is kept row by row: without a window such a table meets
+ * the rows of one stream at a time. `steps`: those of the join, on its `relations`.
+ */
+export function checkNoInterval(
+  joins: readonly Join[],
+  steps: readonly JoinSpec[],
+  relations: readonly Relation[],
+  constantOf: ConstantOf,
+): void {
+  const table = relations.find(({ isTable }) => isTable);
+  if (table === undefined) return;
+  steps.forEach(({ condition, source }, i) => {
+    const at = relations.findIndex(({ index }) => index === source);
+    const right = relations[at];
+    if (condition === null || right === undefined || right.isTable) return;
+    const isTimed = relations
+      .slice(0, at)
+      .some(
+        (left) =>
+          !left.isTable && conjuncts(condition).some((term) => boundsOf(term, [left, right], constantOf).length > 0),
+      );
+    if (!isTimed) return;
+    throw refuse(
+      `beside a join of streams by time only lookup tables can be joined: the streams belong into a derived table, FROM (SELECT … JOIN ${right.ownName} ON …) AS t JOIN ${table.ownName}`,
+      joins[i]?.table.span,
+    );
+  });
 }

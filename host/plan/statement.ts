@@ -6,7 +6,7 @@ import { some } from '../sql/visit.js';
 import { asofRows, isAsof } from './asof-join.js';
 import type { Binder, Clause } from './bind.js';
 import { refuse } from './errors.js';
-import { intervalAt, intervalRows } from './interval-join.js';
+import { checkNoInterval, intervalAt, intervalRows } from './interval-join.js';
 import { bindJoins } from './join.js';
 import { type Logical, levelOf, type OutputRow } from './logical.js';
 import { bindLookup, isByKey, type Lookup } from './lookup.js';
@@ -134,6 +134,9 @@ export class Statement {
     const isAlone = joins.length === 0;
     const others = sources.filter(({ isLookup }) => !isLookup);
     const steps = bindJoins(joins, others, binder, onClause);
+    if (select.window === null && this.isEventTime) {
+      checkNoInterval(joins, steps, others, (value) => this.#constantOf(value));
+    }
     const isRowByRow = isAlone && !ofBelow && this.#isRowByRow(lookups);
     const rows: Logical = isAlone
       ? isRowByRow
