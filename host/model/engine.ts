@@ -211,7 +211,7 @@ export interface Engine {
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */
   restored?(id: string): string;
   /** Lets a source of a running rule go on elsewhere; resolves with the reason when it can't. */
-  resetSource?(id: string, stream: string, position: unknown): Promise<string | undefined>;
+  resetSource(id: string, stream: string, position: unknown): Promise<string | undefined>;
   status(id: string): Promise<RuleStatus>;
   /** All known rules. */
   summaries(): Promise<RuleSummary[]>;

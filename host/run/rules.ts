@@ -189,7 +189,9 @@ export class Rules implements Engine, PlaneListener {
 
   resetSource(id: string, stream: string, position: unknown): Promise<string | undefined> {
     const { run, plane } = this.#known(id);
-    return plane === undefined ? Promise.resolve(undefined) : plane.ask('resetSource', run, stream, position);
+    return plane === undefined
+      ? Promise.resolve('it has no data plane now')
+      : plane.ask('resetSource', run, stream, position);
   }
 
   async status(id: string): Promise<RuleStatus> {

@@ -205,7 +205,6 @@ export class RuleService {
   }
 
   /** Moves a source of a running rule to another place of its input; only sources that keep one can. */
-  /** Lets a source of a running rule go on elsewhere. */
   resetState(id: string, body: Record<string, unknown>): Promise<string> {
     return inContext('reset rule state error', async () => {
       if (!this.#rules.has(id)) throw notFound(id);
@@ -220,7 +219,7 @@ export class RuleService {
       if (!this.#engine.topology(id)?.sources.includes(`source_${stream}`)) {
         throw new HaumeaError('general', `rule ${id} has no stream ${JSON.stringify(stream)}`);
       }
-      const reason = await this.#engine.resetSource?.(id, stream, given.input ?? {});
+      const reason = await this.#engine.resetSource(id, stream, given.input ?? {});
       if (reason !== undefined) throw new HaumeaError('general', `the source of stream ${stream}: ${reason}`);
       return `Rule ${id} reads stream ${stream} from the position given.`;
     });

@@ -127,6 +127,10 @@ export class EngineDouble implements Engine {
     return wasStarted ? { sources: sources.map((name) => `source_${name}`), edges: {} } : undefined;
   }
 
+  async resetSource(): Promise<string> {
+    return 'it keeps no place that could be reset';
+  }
+
   async cpuTimes(): Promise<RuleCpuTime[]> {
     return [...this.#entries].map(([id], i) => ({ id, startedAt: Date.now() - 60_000 * i, cpuUs: 120_000 }));
   }
