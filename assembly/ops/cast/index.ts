@@ -1,6 +1,6 @@
 // cast(a, type). Null gives null, and so do empty arrays and objects.
 import * as ctx from '../../flow/context';
-import { Tag, isNull, lenOf, offOf } from '../../mem/layout';
+import { COL_HAS_RAW, COL_RAW, COL_VALS, Tag, isNull, lenOf, offOf } from '../../mem/layout';
 import { bytesOf } from '../../text/base64';
 import { timeMicros, timeNanos, timeOffset } from '../../text/time';
 import { valueError } from '../../value/error';
@@ -10,7 +10,8 @@ import { floatValue, intValue, readFloat, readInteger, toF64, truncateF64 } from
 import { timeOf } from '../../value/time';
 import { giveRefusal, isAbsent } from '../numeric';
 import { giveText, resultBegin } from '../result';
-import { give, giveBool, giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
+import { OP_A, blockOf, isConst } from '../operand';
+import { dstOf, give, giveBool, giveF64, giveI64, giveNull, map1, map2, setUniform, uniformOf } from '../row-loops';
 
 const MICROS_PER_MS: i64 = 1000;
 const MICROS_PER_MINUTE: i64 = 60000000;
@@ -61,7 +62,32 @@ function giveString(tag: u8, val: u64): void {
   giveText('cast');
 }
 
+/** Numbers that the encoder prints as a cast does, without exponent: from this on in absolute value, below the other. */
+const LEAST_PLAIN: f64 = 1e-6;
+const MOST_PLAIN: f64 = 1e15;
+
+/** Takes the source texts of a column of doubles; false when it has none, or one that a cast would write in another way. */
+function takeTexts(op: usize): bool {
+  const a = load<u16>(op, OP_A);
+  if (isConst(a) || uniformOf(a) != Tag.F64) return false;
+  const from = blockOf(a);
+  const dst = dstOf(op);
+  if (!load<u8>(from, COL_HAS_RAW) || dst == from) return false;
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const text = load<u64>(from + at, COL_RAW);
+    const x = abs(load<f64>(from + at, COL_VALS));
+    if (lenOf(text) == 0 || !(x == 0 || (x >= LEAST_PLAIN && x < MOST_PLAIN))) return false;
+    store<u64>(dst + at, text, COL_VALS);
+  }
+  setUniform(dst, Tag.STR);
+  return true;
+}
+
 export function castToString(op: usize): void {
+  if (takeTexts(op)) return;
   map1(op, giveString);
 }
 

@@ -3,7 +3,7 @@ import * as ctx from '../../flow/context';
 import { COL_VALS, OPERAND_NONE, Tag } from '../../mem/layout';
 import { plainError, valueError } from '../../value/error';
 import { toF64 } from '../../value/number';
-import { OP_A, OP_B, isConst, program, valsOf } from '../operand';
+import { OP_A, OP_B, constOf, isConst, program, valsOf } from '../operand';
 import { float1, float2, giveNoNumber, giveNoNumbers, isNumeric } from '../numeric';
 import { dstOf, give, giveF64, map1, map2, setUniform, uniformOf } from '../row-loops';
 
@@ -28,7 +28,31 @@ function remainder(x: f64, y: f64): f64 {
   return x % y;
 }
 
+/** Remainders of a column of integers by one constant other than 0; false when it is not that. */
+function wholeMod(op: usize): bool {
+  const a = load<u16>(op, OP_A);
+  const b = load<u16>(op, OP_B);
+  if (isConst(a) || !isConst(b) || uniformOf(a) != Tag.I64 || !isNumeric(uniformOf(b))) return false;
+  const slot = constOf(program, b);
+  const y = toF64(load<u8>(slot, 8), load<u64>(slot));
+  const divisor = <u32>y;
+  if (!(y >= 1 && y < 2147483648) || <f64>divisor != y) return false;
+  const from = valsOf(program, a);
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const x = load<i64>(from + at);
+    const r = <u64>x < 0x80000000 ? <f64>(<u32>x % divisor) : remainder(<f64>x, y);
+    store<f64>(dst + at, r, COL_VALS);
+  }
+  setUniform(dst, Tag.F64);
+  return true;
+}
+
 export function mathMod(op: usize): void {
+  if (wholeMod(op)) return;
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isNumeric(tagA) && isNumeric(tagB)) {
       const y = toF64(tagB, b);

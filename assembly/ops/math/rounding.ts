@@ -1,9 +1,10 @@
 // Whole numbers and places.
-import { OPERAND_NONE, Tag } from '../../mem/layout';
+import * as ctx from '../../flow/context';
+import { COL_HAS_RAW, COL_RAW, COL_VALS, OPERAND_NONE, Tag, lenOf, offOf, span } from '../../mem/layout';
 import { toF64, truncateF64 } from '../../value/number';
-import { OP_B } from '../operand';
+import { OP_A, OP_B, blockOf, isConst, program, valsOf } from '../operand';
 import { dense1, float1, giveNoNumber, giveRefusal, isAbsent, isNumeric } from '../numeric';
-import { giveF64, giveI64, giveNull, map1, map2 } from '../row-loops';
+import { dstOf, giveF64, giveI64, giveNull, isDense, map1, map2, setUniform, uniformOf } from '../row-loops';
 
 export function mathCeil(op: usize): void {
   float1(op, (x: f64): f64 => ceil(x));
@@ -57,8 +58,28 @@ export function mathTrunc(op: usize): void {
   map2(op, places2);
 }
 
+/** The source texts of the numbers stay, without their signs. */
+function keepTexts(op: usize): void {
+  const from = blockOf(load<u16>(op, OP_A));
+  if (!load<u8>(from, COL_HAS_RAW)) return;
+  const dst = dstOf(op);
+  const sel = ctx.sel;
+  const n = ctx.selLen;
+  for (let k: u32 = 0; k < n; k++) {
+    const at = <usize>load<u32>(sel + (k << 2)) << 3;
+    const text = load<u64>(from + at, COL_RAW);
+    const len = lenOf(text);
+    const sign = <u32>(len != 0) & <u32>(load<u8>(offOf(text)) == 0x2d);
+    store<u64>(dst + at, span(offOf(text) + sign, len - sign), COL_RAW);
+  }
+  store<u8>(dst, 1, COL_HAS_RAW);
+}
+
 export function mathAbs(op: usize): void {
-  if (dense1(op, (x: f64): f64 => abs(x))) return;
+  if (dense1(op, (x: f64): f64 => abs(x))) {
+    keepTexts(op);
+    return;
+  }
   map1(op, (tag: u8, val: u64): void => {
     if (tag == Tag.F64) giveF64(abs(reinterpret<f64>(val)));
     else if (tag == Tag.I64) giveI64(<i64>val < 0 ? 0 - <i64>val : <i64>val);
@@ -66,7 +87,23 @@ export function mathAbs(op: usize): void {
   });
 }
 
+/** Signs of a column of doubles without nulls; false when it is not one. */
+function denseSign(op: usize): bool {
+  const a = load<u16>(op, OP_A);
+  if (isConst(a) || uniformOf(a) != Tag.F64 || !isDense()) return false;
+  const dst = dstOf(op);
+  const from = valsOf(program, a);
+  const n = ctx.rows;
+  for (let i: u32 = 0; i < n; i++) {
+    const x = load<f64>(from + (<usize>i << 3));
+    store<i64>(dst + (<usize>i << 3), <i64>(x > 0) - <i64>(x < 0), COL_VALS);
+  }
+  setUniform(dst, Tag.I64);
+  return true;
+}
+
 export function mathSign(op: usize): void {
+  if (denseSign(op)) return;
   map1(op, (tag: u8, val: u64): void => {
     if (isNumeric(tag)) {
       const x = toF64(tag, val);

@@ -4,10 +4,12 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
 import { charge, noMemory, resultRoom } from '../result';
 import { putCodePoint } from '../../text/utf8';
+import { OP_A } from '../operand';
 import { plainError } from '../../value/error';
 import { isAscii, isSpace, lowerOf, runeAt, runeLen, upperOf } from '../../value/unicode';
 import { isAbsent } from '../numeric';
 import { give, giveNull, map2 } from '../row-loops';
+import { caseOfColumn, isTextColumn, reverseColumn, trimColumn } from './columns';
 import { count, endOf, part, readCount, text1, textOf } from './text-of';
 
 const MAX_PADDING: i64 = 1 << 20;
@@ -64,16 +66,26 @@ function wideRoom(name: string, len: u32): usize {
   if (charge(name, <u64>(out - wide))) give(Tag.STR, span(wide, <u32>(out - wide)));
 }
 
+function giveUpper(text: u64): void {
+  giveCase(text, true);
+}
+
 export function stringUpper(op: usize): void {
-  text1(op, (text: u64): void => giveCase(text, true));
+  if (isTextColumn(load<u16>(op, OP_A))) caseOfColumn(op, 0x61, giveUpper);
+  else text1(op, giveUpper);
+}
+
+function giveLower(text: u64): void {
+  giveCase(text, false);
 }
 
 export function stringLower(op: usize): void {
-  text1(op, (text: u64): void => giveCase(text, false));
+  if (isTextColumn(load<u16>(op, OP_A))) caseOfColumn(op, 0x41, giveLower);
+  else text1(op, giveLower);
 }
 
 /** Gives the bytes in the opposite order. */
-function giveReversed(from: usize, len: u32): void {
+function giveBytesReversed(from: usize, len: u32): void {
   const to = resultRoom('reverse', len);
   if (!to) return;
   let left = len;
@@ -82,30 +94,33 @@ function giveReversed(from: usize, len: u32): void {
   give(Tag.STR, span(to, len));
 }
 
+function giveReversed(text: u64): void {
+  const len = lenOf(text);
+  if (isAscii(offOf(text), len)) {
+    giveBytesReversed(offOf(text), len);
+    return;
+  }
+  const to = wideRoom('reverse', len);
+  if (!to) return;
+  const end = endOf(text);
+  let size: u32 = 0;
+  for (let p = offOf(text); p < end; p += runeLen) {
+    const c = runeAt(p, end);
+    size += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  }
+  if (!charge('reverse', size)) return;
+  let out = to + size;
+  for (let p = offOf(text); p < end; p += runeLen) {
+    const c = runeAt(p, end);
+    out -= c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    putCodePoint(out, c);
+  }
+  give(Tag.STR, span(to, size));
+}
+
 export function stringReverse(op: usize): void {
-  text1(op, (text: u64): void => {
-    const len = lenOf(text);
-    if (isAscii(offOf(text), len)) {
-      giveReversed(offOf(text), len);
-      return;
-    }
-    const to = wideRoom('reverse', len);
-    if (!to) return;
-    const end = endOf(text);
-    let size: u32 = 0;
-    for (let p = offOf(text); p < end; p += runeLen) {
-      const c = runeAt(p, end);
-      size += c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    }
-    if (!charge('reverse', size)) return;
-    let out = to + size;
-    for (let p = offOf(text); p < end; p += runeLen) {
-      const c = runeAt(p, end);
-      out -= c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-      putCodePoint(out, c);
-    }
-    give(Tag.STR, span(to, size));
-  });
+  if (isTextColumn(load<u16>(op, OP_A))) reverseColumn(op, giveReversed);
+  else text1(op, giveReversed);
 }
 
 // ---- white space ---------------------------------------------------------------------------------------------
@@ -131,19 +146,32 @@ function withoutTrailing(text: u64, from: u32): u32 {
   return <u32>(end - offOf(text));
 }
 
+function giveTrimmed(text: u64): void {
+  const from = leading(text);
+  give(Tag.STR, part(text, from, withoutTrailing(text, from)));
+}
+
 export function stringTrim(op: usize): void {
-  text1(op, (text: u64): void => {
-    const from = leading(text);
-    give(Tag.STR, part(text, from, withoutTrailing(text, from)));
-  });
+  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, true, true, giveTrimmed);
+  else text1(op, giveTrimmed);
+}
+
+function giveLtrimmed(text: u64): void {
+  give(Tag.STR, part(text, leading(text), lenOf(text)));
 }
 
 export function stringLtrim(op: usize): void {
-  text1(op, (text: u64): void => give(Tag.STR, part(text, leading(text), lenOf(text))));
+  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, true, false, giveLtrimmed);
+  else text1(op, giveLtrimmed);
+}
+
+function giveRtrimmed(text: u64): void {
+  give(Tag.STR, part(text, 0, withoutTrailing(text, 0)));
 }
 
 export function stringRtrim(op: usize): void {
-  text1(op, (text: u64): void => give(Tag.STR, part(text, 0, withoutTrailing(text, 0))));
+  if (isTextColumn(load<u16>(op, OP_A))) trimColumn(op, false, true, giveRtrimmed);
+  else text1(op, giveRtrimmed);
 }
 
 function pad(tagA: u8, a: u64, tagB: u8, b: u64, isLeft: bool): void {

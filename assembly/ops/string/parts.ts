@@ -15,9 +15,14 @@ import { giveText, resultBegin, shortRoom } from '../result';
 import {
   argCount, argTag, argVal, dstOf, give, giveBool, giveI64, giveNull, map1, map2, map3, mapArgsStrict, setUniform, uniformOf,
 } from '../row-loops';
+import { isByte, isTextColumn, lengthsOfColumn, partsOfColumn, placesOfByte } from './columns';
 import { count, isCount, part, readCount, textOf } from './text-of';
 
 export function stringLength(op: usize): void {
+  if (isTextColumn(load<u16>(op, OP_A))) {
+    lengthsOfColumn(op, runeCount);
+    return;
+  }
   map1(op, (tag: u8, val: u64): void => {
     if (isNull(tag)) {
       giveI64(0);
@@ -35,6 +40,10 @@ export function stringNumbytes(op: usize): void {
 }
 
 export function stringIndexOf(op: usize): void {
+  if (isTextColumn(load<u16>(op, OP_A)) && isByte(load<u16>(op, OP_B))) {
+    placesOfByte(op, bytesFind);
+    return;
+  }
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
     if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
       giveI64(-1);
@@ -104,6 +113,7 @@ let hasEnd: bool = false;
 
 // Positions count bytes, as the language has it; a cut character is replaced when the row is written.
 export function stringSubstring(op: usize): void {
+  if (partsOfColumn(op)) return;
   hasEnd = load<u16>(op, OP_C) != OPERAND_NONE;
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     // A null wins over an argument of the wrong kind.

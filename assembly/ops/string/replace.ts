@@ -3,11 +3,17 @@ import { Tag, lenOf, offOf, span } from '../../mem/layout';
 import { bytesFind } from '../../value/bytes';
 import { textBytes, textFails } from '../../value/text';
 import { isAbsent } from '../numeric';
+import { OP_A, OP_B, OP_C } from '../operand';
 import { giveText, resultBegin, shortRoom } from '../result';
 import { give, giveNull, map3 } from '../row-loops';
+import { exchangeInColumn, isByte, isTextColumn } from './columns';
 import { textOf } from './text-of';
 
 export function stringReplace(op: usize): void {
+  if (isTextColumn(load<u16>(op, OP_A)) && isByte(load<u16>(op, OP_B)) && isByte(load<u16>(op, OP_C))) {
+    exchangeInColumn(op, giveReplaced);
+    return;
+  }
   map3(op, (tagA: u8, a: u64, tagB: u8, b: u64, tagC: u8, c: u64): void => {
     if (tagB == Tag.ERROR || tagC == Tag.ERROR) {
       give(Tag.ERROR, tagB == Tag.ERROR ? b : c);
