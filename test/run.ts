@@ -19,6 +19,8 @@ const parallel = 2;
 const endTimeoutMs = 10_000;
 /** A file runs in a few seconds; a hung one must not stop the rest. */
 const fileTimeoutMs = 120_000;
+/** Kernels that tests run are compiled by the first file that needs one after a change, while others wait for it. */
+const compileTimeoutMs = 600_000;
 const isCi = process.env.CI === 'true';
 
 interface Result {
@@ -50,8 +52,20 @@ function runFile(file: string): Promise<Result> {
     });
     let output = '';
     let endTimer: NodeJS.Timeout | undefined;
+    const endAfter = (ms: number) =>
+      setTimeout(() => {
+        output += `\nstopped after ${ms / 1000} s\n`;
+        child.kill('SIGKILL');
+      }, ms);
+    let timer = endAfter(fileTimeoutMs);
     const take = (chunk: Buffer) => {
-      output += chunk.toString();
+      const text = chunk.toString();
+      output += text;
+      if (/^(WAITS|WAITED) for /m.test(text)) {
+        clearTimeout(timer);
+        const isWaiting = output.lastIndexOf('WAITS for ') > output.lastIndexOf('WAITED for ');
+        timer = endAfter(isWaiting ? compileTimeoutMs : fileTimeoutMs);
+      }
       if (endTimer !== undefined || !/^ {2}Duration: /m.test(output)) return;
       endTimer = setTimeout(() => {
         output += `\nleft something open: stopped ${endTimeoutMs / 1000} s after its results\n`;
@@ -60,10 +74,6 @@ function runFile(file: string): Promise<Result> {
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
-    const timer = setTimeout(() => {
-      output += `\nstopped after ${fileTimeoutMs / 1000} s\n`;
-      child.kill('SIGKILL');
-    }, fileTimeoutMs);
     child.on('close', (code) => {
       clearTimeout(timer);
       clearTimeout(endTimer);

@@ -1,8 +1,13 @@
 /** Functions of WebAssembly plugins in rules: numbers in, a number out, and that a bad module costs its own rows only. */
+import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Code } from '../../host/plugins/wasm/binary/code.js';
+import { Op } from '../../host/plugins/wasm/binary/opcodes.js';
+import type { Signature } from '../../host/plugins/wasm/binary/types.js';
+import { ByteWriter } from '../../host/plugins/wasm/binary/writer.js';
 import { eventually, startServer } from '../harness.js';
-import { compileText } from '../unit/plugins/modules.js';
+import { moduleOf } from '../unit/plugins/modules.js';
 import { RowsThrough } from './rows-through.js';
 
 const server = await startServer();
@@ -13,21 +18,27 @@ const rule = new RowsThrough(server);
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-async function install(name: string, text: string): Promise<void> {
-  const bytecode = base64(await compileText(text));
-  const answer = await server.request('POST', '/plugins/wasm', { name, bytecode });
+/** A module of test/guests. */
+const guest = (name: string) => readFileSync(new URL(`../guests/${name}.wasm`, import.meta.url));
+
+const gives: Signature = { params: [], results: ['i32'] };
+const takes: Signature = { params: ['i32'], results: ['i32'] };
+const nothing: Signature = { params: [], results: [] };
+
+/** A module with one function. */
+const one = (name: string, type: Signature, code: Code): Uint8Array =>
+  moduleOf({ types: [type], functions: [{ type: 0, export: name, code: [...code.take()] }] });
+
+/** A function `step` that adds to its argument. */
+const steps = (by: number): Uint8Array => one('step', takes, new Code().get(0).i32(by).op(Op.i32Add));
+
+async function install(name: string, bytes: Uint8Array): Promise<void> {
+  const answer = await server.request('POST', '/plugins/wasm', { name, bytecode: base64(bytes) });
   assert.is(answer.status, 201, answer.text);
 }
 
 test('each exported function over numbers is called by its name', async () => {
-  await install(
-    'numbers',
-    `export function whole(a: i32, b: i32): i32 { return a * b; }
-    export function long(a: i64): i64 { return a + 1; }
-    export function half(a: f64): f64 { return a / 2; }
-    export function single(a: f32): f32 { return a / 3; }
-    export function seven(): i32 { return 7; }`,
-  );
+  await install('numbers', guest('numbers'));
   assert.equal(
     await rule.results(
       'SELECT whole(a, b) AS w, LONG(b) AS l, half(c) AS h, single(a) > 0.6 AS s, seven() AS n FROM s',
@@ -53,18 +64,7 @@ test('arguments that do not fit are errors of their rows, null goes through', as
 });
 
 test('calls that trap, do not end, recurse for ever or fill the memory are errors of their rows', async () => {
-  await install(
-    'sick',
-    `function deep(n: i32): i32 { return n == -1 ? 0 : deep(n + 1) + deep(n + 2); }
-    export function sick(what: i32): i32 {
-      if (what == 1) unreachable();
-      if (what == 2) { let i = 1; while (i != 0) i |= 1; return i; }
-      if (what == 3) return deep(0);
-      if (what == 4) { while (memory.grow(1) >= 0) {} return memory.size(); }
-      if (what == 5) return 1 / (what - 5);
-      return what;
-    }`,
-  );
+  await install('sick', guest('sick'));
   const rows = await rule.results(
     'SELECT sick(v) AS r FROM s',
     [0, 1, 2, 3, 4, 5, 6].map((v) => ({ v })),
@@ -89,7 +89,7 @@ test('a module that has to be ended again and again ends its rules, and those al
 });
 
 test('running rules go on with a module that takes the place of theirs, and fail when it is deleted', async () => {
-  await install('step', 'export function step(a: i32): i32 { return a + 1; }');
+  await install('step', steps(1));
   const sql = 'CREATE STREAM ticks (v BIGINT) WITH (TYPE="memory", DATASOURCE="ticks", FORMAT="json")';
   assert.is((await server.request('POST', '/streams', { sql })).status, 201);
   const from = 'CREATE STREAM clock () WITH (TYPE="simulator", CONF_KEY="fast")';
@@ -105,7 +105,7 @@ test('running rules go on with a module that takes the place of theirs, and fail
   const status = async () => (await server.request('GET', '/rules/stepping/status')).json;
   await eventually('rows', async () => (await status()).source_clock_0_records_in_total > 3);
   assert.is((await status()).sink_nop_0_0_records_in_total, 0);
-  const bytecode = base64(await compileText('export function step(a: i32): i32 { return a + 100; }'));
+  const bytecode = base64(steps(100));
   assert.is((await server.request('PUT', '/plugins/wasm/step', { name: 'step', bytecode })).status, 200);
   await eventually('rows of the new module', async () => (await status()).sink_nop_0_0_records_in_total > 3);
   assert.is((await server.request('DELETE', '/plugins/wasm/step')).status, 200);
@@ -136,11 +136,7 @@ test('wasm_run names a function with its plugin, or alone', async () => {
 });
 
 test('a plugin that is given less fuel may take less', async () => {
-  const bytecode = base64(
-    await compileText(
-      'export function turns(n: i32): i32 { let s = 0; for (let i = 0; i < n; i++) s += i ^ s; return s | 1; }',
-    ),
-  );
+  const bytecode = base64(guest('turns'));
   const body = { name: 'turns', bytecode, limits: { callFuel: 100_000 } };
   assert.is((await server.request('POST', '/plugins/wasm', body)).status, 201);
   const select = 'SELECT turns(n) > 0 OR TRUE AS r FROM s';
@@ -154,7 +150,17 @@ test('a plugin that is given less fuel may take less', async () => {
 });
 
 test('a start function that does not end is the end of the rule, not of the server', async () => {
-  await install('endless', 'export let i = 1; while (i != 0) i |= 1; export function any(): i32 { return i; }');
+  const code = new Code();
+  code.loop(() => code.at(Op.br, 0));
+  const bytes = moduleOf({
+    types: [nothing, gives],
+    sections: { 8: Uint8Array.of(0) },
+    functions: [
+      { type: 0, code: [...code.take()] },
+      { type: 1, export: 'any', code: [...new Code().i32(1).take()] },
+    ],
+  });
+  await install('endless', bytes);
   const select = 'SELECT any() AS r FROM s';
   await rule.results(select, [{ v: 1 }], { restartStrategy: { attempts: 0 } });
   const { json } = await server.request('GET', `/rules/${rule.last}/status`);
@@ -166,20 +172,20 @@ const start = Uint8Array.from(
 );
 
 test('modules that cannot run are refused with what is wrong with them', async () => {
+  const importing = moduleOf(
+    {
+      types: [takes],
+      sections: { 2: new ByteWriter().u32(1).name('env').name('write').byte(0).u32(0).take() },
+      functions: [{ type: 0, export: 'w', code: [...new Code().i32(1).at(Op.call, 0).take()] }],
+    },
+    1,
+  );
   const refusals: [Uint8Array, RegExp][] = [
     [Buffer.from('no module'), /invalid wasm module/],
-    [(await compileText('export function ok(): i32 { return 1; }')).subarray(0, 20), /invalid wasm module/],
-    [
-      await compileText(
-        '@external("env", "write") declare function write(a: i32): i32;\nexport function w(): i32 { return write(1); }',
-      ),
-      /imports what is not given to plugins: env\.write/,
-    ],
-    [
-      await compileText('export function nothing(): void {}'),
-      /no functions that rules can call \(nothing: it gives no result\)/,
-    ],
-    [await compileText('export function lower(): i32 { return 1; }'), /lower is taken by a built-in function/],
+    [one('ok', gives, new Code().i32(1)).subarray(0, 20), /invalid wasm module/],
+    [importing, /imports what is not given to plugins: env\.write/],
+    [one('nothing', nothing, new Code()), /no functions that rules can call \(nothing: it gives no result\)/],
+    [one('lower', gives, new Code().i32(1)), /lower is taken by a built-in function/],
     [start, /./],
   ];
   for (const [bytes, reason] of refusals) {

@@ -1,5 +1,4 @@
 /** Small modules for tests, written instruction by instruction or compiled by AssemblyScript. */
-import asc from 'assemblyscript/asc';
 import { type Signature, type ValueType, valueTypeByte } from '../../../host/plugins/wasm/binary/types.js';
 import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
 
@@ -65,6 +64,8 @@ export function moduleOf(
 
 /** Compiles AssemblyScript. */
 export async function compileText(text: string, ...options: string[]): Promise<Uint8Array<ArrayBuffer>> {
+  // Loading the compiler takes longer than most tests.
+  const { default: asc } = await import('assemblyscript/asc');
   let binary: Uint8Array | undefined;
   const { error, stderr } = await asc.main(
     ['module.ts', '--outFile', 'module.wasm', '-O3', '--runtime', 'stub', ...options],
