@@ -59,8 +59,12 @@ export function stageRelease(count: u32): void {
 /** Notes the tag that all rows of the column have, if they have one. */
 export function noteUniform(col: usize, n: u32): void {
   const first = load<u8>(col, COL_TAGS);
-  let same = true;
-  for (let i: u32 = 1; i < n; i++) same = same && load<u8>(col + i, COL_TAGS) == first;
+  const tags = col + COL_TAGS;
+  const all = i8x16.splat(first);
+  let i: u32 = 0;
+  while (i + 16 <= n && i8x16.all_true(i8x16.eq(v128.load(tags + i), all))) i += 16;
+  while (i < n && load<u8>(tags + i) == first) i++;
+  const same = i >= n;
   store<u8>(col, same ? first : Tag.MIXED, COL_UNIFORM);
   store<u8>(col, 0, COL_HAS_RAW);
 }

@@ -440,7 +440,7 @@ function sendSome(node: usize, held: usize, n: u32): bool {
     nameRows(held, refs, n);
     for (let c: u32 = 0; c < columns + keys; c++) {
       const block = <usize>load<u32>(own + (<usize>(c < columns ? c : c + fields + 1) << 2));
-      copyOut(block, c, refs, 8, n);
+      copyOut(block, c, refs, 8, n, 0);
       noteUniform(block, n);
       if (c >= columns) bindBlock(binds + (c - columns) * BIND_SIZE, block);
     }

@@ -11,7 +11,7 @@
 // What a payload refers to stands in the pool of the page and nowhere else.
 import { copyBytes } from '../mem/copy';
 import { free } from '../mem/alloc';
-import { BIND_TAGS, bindTag, bindUniform, bindVal } from '../mem/bind';
+import { BIND_TAGS, bindUniform } from '../mem/bind';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import { copyValue, poolAlloc, poolFree } from '../mem/pool';
 
@@ -96,13 +96,29 @@ export function copyPlain(bind: usize, sel: usize, n: u32, vals: usize, tags: us
   memory.fill(tags, bindUniform(bind), n);
 }
 
-/** As `copyPlain` of any column: what the payloads refer to stays where it is. */
-export function copyReferring(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
+/** As `copyPlain` of any column: what the payloads refer to stays where it is. True when they refer to something. */
+export function copyReferring(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): bool {
+  const fromVals = <usize>load<u32>(bind);
+  const fromTags = <usize>load<u32>(bind, BIND_TAGS);
+  let most: u8 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = load<u32>(sel + (<usize>i << 2));
-    store<u64>(vals + (<usize>i << 3), bindVal(bind, row));
-    store<u8>(tags + i, bindTag(bind, row));
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const tag = load<u8>(fromTags + row);
+    store<u64>(vals + (<usize>i << 3), load<u64>(fromVals + (row << 3)));
+    store<u8>(tags + i, tag);
+    most = max(most, tag);
   }
+  return most >= Tag.STR;
+}
+
+/** Copies the rows `sel[0 … n)` of a column of texts, with these into the pool. As `copyOne` where the pool has no room. */
+export function copyTexts(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
+  const from = <usize>load<u32>(bind);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    store<u64>(vals + (<usize>i << 3), copyText(pool, load<u64>(from + (row << 3))));
+  }
+  memory.fill(tags, Tag.STR, n);
 }
 
 /**

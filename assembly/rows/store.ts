@@ -13,7 +13,7 @@ import {
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
   PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, copyReferring, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
+  copyOne, copyPlain, copyReferring, copyTexts, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -151,22 +151,30 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
   let vals = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
   let tags = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
-  let hasTexts = false;
+  let texts: u32 = 0;
+  let textBind: usize = 0;
+  let textVals: usize = 0;
+  let textTags: usize = 0;
   const isReferring = refers(rows);
   const end = binds + <usize>(count * BIND_SIZE);
   for (let bind = binds; bind < end; bind += BIND_SIZE) {
     if (bindIsConst(bind)) continue;
     const uniform = bindUniform(bind);
     if (isPlain(bind) || (isReferring && uniform != Tag.MIXED)) copyPlain(bind, sel, n, vals, tags);
-    else if (isReferring) copyReferring(bind, sel, n, vals, tags);
-    else hasTexts = true;
+    else if (uniform != Tag.MIXED || (copyReferring(bind, sel, n, vals, tags) && !isReferring)) {
+      texts++;
+      textBind = bind;
+      textVals = vals;
+      textTags = tags;
+    }
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
     vals += <usize>capacity << 3;
     tags += capacity;
     uniforms++;
   }
-  if (hasTexts) fillTexts(page, binds, end, sel, n);
+  if (texts == 1 && bindUniform(textBind) == Tag.STR) copyTexts(page + PAGE_POOL, textBind, sel, n, textVals, textTags);
+  else if (texts) fillTexts(page, binds, end, sel, n);
   if (times) {
     const at = page + PAGE_TIMES + (<usize>to << 3);
     for (let i: u32 = 0; i < n; i++) {

@@ -187,24 +187,26 @@ function printExponent(out: usize, n: u32, minExponentDigits: u32): usize {
   return at;
 }
 
-/** Decimals at most two of a number below this are written by printShort, in hundredths. */
-const SHORT_HUNDREDS: f64 = 1000000;
-/** Hundredths below this are exact. */
-const EXACT_HUNDREDS: f64 = 1e15;
+/** Decimals at most three of a number below this are written by printShort, in thousandths. */
+const SHORT_THOUSANDTHS: f64 = 10000000;
+/** Thousandths below this are exact. */
+const EXACT_THOUSANDTHS: f64 = 1e15;
 
 /**
- * Writes a double of at most two decimals and four digits before them, as most measured ones are, and returns the end of the
+ * Writes a double of at most three decimals and four digits before them, as most measured ones are, and returns the end of the
  * text. Without jumps: how long such numbers are changes from one to the next.
  */
 // @ts-ignore: decorator
 @inline function printShort(at: usize, all: u32): usize {
-  const whole = all / 100;
-  const decimals = all - whole * 100;
+  const whole = all / 1000;
+  const decimals = all - whole * 1000;
+  const pair = decimals / 10;
+  const last = decimals - pair * 10;
   const thousands = whole / 100;
   const count = 1 + <u32>(whole >= 10) + <u32>(whole >= 100) + <u32>(whole >= 1000);
   store<u32>(at, (pairOf(thousands) | (pairOf(whole - thousands * 100) << 16)) >> ((4 - count) << 3));
-  store<u32>(at + count, 0x2e | (pairOf(decimals) << 8));
-  return at + count + select<u32>(0, select<u32>(2, 3, decimals % 10 == 0), decimals == 0);
+  store<u32>(at + count, 0x3000002e | (pairOf(pair) << 8) | (last << 24));
+  return at + count + select<u32>(0, select<u32>(4, select<u32>(2, 3, pair % 10 == 0), last != 0), decimals == 0);
 }
 
 /** Digits of a double at most, with zeros behind them. */
@@ -265,13 +267,13 @@ export function printF64(out: usize, v: f64): usize {
   const a = abs(v);
   store<u8>(out, 0x2d);
   const at = out + <usize>(reinterpret<u64>(v) >> 63);
-  // Values with at most two decimals, the bulk of measured data: the candidate is right when dividing gives it back.
-  const hundreds = nearest(a * 100);
-  if (hundreds < EXACT_HUNDREDS && hundreds >= 1 && hundreds / 100 == a) {
-    if (hundreds < SHORT_HUNDREDS) return printShort(at, <u32>hundreds);
+  // Values with at most three decimals, the bulk of measured data: the candidate is right when dividing gives it back.
+  const thousandths = nearest(a * 1000);
+  if (thousandths < EXACT_THOUSANDTHS && thousandths >= 1 && thousandths / 1000 == a) {
+    if (thousandths < SHORT_THOUSANDTHS) return printShort(at, <u32>thousandths);
     if (nearest(a) == a) return printU64(at, <u64>a);
-    digits = <u64>hundreds;
-    power = -2;
+    digits = <u64>thousandths;
+    power = -3;
   } else {
     if (isSpecial(v)) return printSpecial(out, v);
     if (v == 0) {

@@ -9,7 +9,8 @@
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
-// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied.
+// Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied; those between
+// others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark are kept.
 import * as ctx from '../flow/context';
 import { beginFailed, endFailed, give, leavesMessage, signalBelow } from '../flow/emit';
 import {
@@ -39,7 +40,7 @@ import {
 import { emitInTime, lateBelow } from './late';
 import {
   ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty,
-  pendingLoad, pendingSave, pendingTake,
+  pendingLoad, pendingName, pendingSave, pendingTake,
 } from './pending';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
@@ -89,7 +90,7 @@ function follow(node: usize, ms: f64): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (ms <= load<f64>(state, ORDER_WATERMARK)) return;
   store<f64>(state, ms, ORDER_WATERMARK);
-  releasePending(node, <usize>load<u32>(node, N_SPEC), state, ms);
+  releasePending(node, <usize>load<u32>(node, N_SPEC), state, ms, 0);
   if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(ms));
 }
 
@@ -197,7 +198,8 @@ function eventTimeSetBack(node: usize, ms: f64): void {
 /** Takes a timestamp of a stream into account and returns the watermark that follows from all streams. */
 function track(spec: usize, state: usize, stream: u32, ms: f64): f64 {
   const at = state + ORDER_NEWEST + (<usize>stream << 3);
-  if (ms > load<f64>(at)) store<f64>(at, ms);
+  if (ms <= load<f64>(at)) return load<f64>(state, ORDER_WATERMARK);
+  store<f64>(at, ms);
   const streams = load<u32>(spec, EVENT_TIME_STREAMS);
   let least: f64 = Infinity;
   for (let i: u32 = 0; i < streams; i++) {
@@ -345,16 +347,30 @@ function release(node: usize, spec: usize, state: usize, blocks: usize, rows: u3
   const watermark = load<f64>(state, ORDER_WATERMARK);
   const passes = passable(state, watermark, accepted, count);
   // Times are of use only until the first row goes on.
-  if (passes < count && !hold(spec, state, blocks, accepted + (<usize>passes << 2), count - passes)) {
+  if (passes < count && !wait(spec, state, blocks, accepted + (<usize>passes << 2), count - passes, watermark)) {
     exhaust(node);
     return;
   }
   if (passes) passThrough(node, spec, blocks, rows, accepted, passes);
-  releasePending(node, spec, state, watermark);
+  releasePending(node, spec, state, watermark, blocks);
   if (!isExhausted(node)) signalBelow(node, Signal.WATERMARK, reinterpret<u64>(watermark));
 }
 
-/** Lets rows of the arriving batch wait; false when memory is exhausted. */
+/**
+ * Lets rows of the arriving batch wait. Those that the watermark has reached go on before the batch is over, between others: they
+ * are not copied. False when memory is exhausted.
+ */
+function wait(spec: usize, state: usize, blocks: usize, sel: usize, n: u32, watermark: f64): bool {
+  const later = pendingName(state, sel, n, TIMES, watermark, inputOf(spec));
+  return later == 0 || (later <= n && hold(spec, state, blocks, sel, later));
+}
+
+// @ts-ignore: decorator
+@inline function inputOf(spec: usize): u32 {
+  return load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch;
+}
+
+/** Keeps rows of the arriving batch; false when memory is exhausted. */
 function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): bool {
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   const binds = poolAlloc(ctx.scratch, columns * BIND_SIZE);
@@ -362,7 +378,7 @@ function hold(spec: usize, state: usize, blocks: usize, sel: usize, n: u32): boo
   for (let c: u32 = 0; c < columns; c++) {
     bindBlock(binds + <usize>(c * BIND_SIZE), <usize>load<u32>(blocks + (<usize>c << 2)));
   }
-  return pendingAdd(state, binds, columns, sel, n, TIMES, load<u32>(spec, EVENT_TIME_STREAMS) == 1 ? 0 : ctx.branch);
+  return pendingAdd(state, binds, columns, sel, n, TIMES, inputOf(spec));
 }
 
 /** How many of the first accepted rows can pass without waiting: in order, reached, and not before rows that wait. */
@@ -403,8 +419,8 @@ function passThrough(node: usize, spec: usize, blocks: usize, rows: u32, sel: us
   stageRelease(1);
 }
 
-/** Sends the waiting rows that the watermark has reached. */
-function releasePending(node: usize, spec: usize, state: usize, watermark: f64): void {
+/** Sends the waiting rows that the watermark has reached; `blocks`: the columns of those that are not kept. */
+function releasePending(node: usize, spec: usize, state: usize, watermark: f64, blocks: usize): void {
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   if (pendingIsEmpty(state)) return;
   const room = min(BATCH_ROWS, pendingCount(state));
@@ -418,7 +434,8 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
     else {
       for (let c: u32 = 0; c < columns; c++) {
         const block = <usize>load<u32>(stage + (<usize>c << 2));
-        copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n);
+        const own: usize = blocks ? <usize>load<u32>(blocks + (<usize>c << 2)) : 0;
+        copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n, own);
         noteUniform(block, n);
       }
       const times = <usize>load<u32>(stage + (<usize>columns << 2));
@@ -428,7 +445,9 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64):
       emitInTime(node);
       stageRelease(columns + 1);
     }
-    for (let i: u32 = 0; i < n; i++) pendingDone(state, taken + i * ENTRY_SIZE);
+    for (let entry = taken, end = taken + n * ENTRY_SIZE; entry < end; entry += ENTRY_SIZE) {
+      if (load<u32>(entry, PENDING_ROW)) pendingDone(state, entry);
+    }
   }
 }
 

@@ -127,6 +127,24 @@ export function pendingAdd(pending: usize, binds: usize, columns: u32, sel: usiz
   return true;
 }
 
+/**
+ * Lets rows wait that are not kept, those of `sel[0 … n)` whose time is `until` or earlier: they stand in the batch at work, and
+ * their entries name no page (0). They must be taken while that batch is there. The others move to the front of `sel`. Returns how many
+ * these are; more than `n` when memory is exhausted.
+ */
+export function pendingName(pending: usize, sel: usize, n: u32, times: usize, until: f64, input: u32): u32 {
+  const run = runOf(pending, min(input, MAX_RUNS - 1));
+  if (!run) return n + 1;
+  let later: u32 = 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = load<u32>(sel + (<usize>i << 2));
+    const ms = load<f64>(times + (<usize>row << 3));
+    if (ms > until) store<u32>(sel + (<usize>(later++) << 2), row);
+    else if (!enter(pending, run, 0, row, ms)) return n + 1;
+  }
+  return later;
+}
+
 /** Puts a row that is kept in its place among those that wait. */
 function enter(pending: usize, run: usize, page: usize, row: u32, ms: f64): bool {
   const isOrdered = ms >= load<f64>(run, LAST_TIME);

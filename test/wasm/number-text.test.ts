@@ -58,6 +58,13 @@ test('prints and parses measured values as JavaScript does', () => {
   }
 });
 
+test('prints thousandths as JavaScript does', () => {
+  for (const from of [0, 9_990_000, 99_990_000, 999_999_999_990_000]) {
+    for (let i = from; i < from + 20_000; i++) for (const value of [i / 1000, -i / 1000]) checkPrint(value);
+  }
+  for (let i = 0; i < 10_000_000; i += 37) checkPrint(i / 1000);
+});
+
 test('prints and parses powers, neighbours and limits', () => {
   for (let e = -1074; e < 1024; e++) {
     for (const d of [0, 1, -1]) {
