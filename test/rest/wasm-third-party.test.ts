@@ -30,7 +30,7 @@ test('each module is the one that its page tells the source and the checksum of'
   }
 });
 
-test("the module that Extism's development kit for Rust is published with counts vowels", async () => {
+test("the example of Extism's development kit for Rust counts vowels", async () => {
   assert.equal(await install('vowels', 'count-vowels.wasm'), ['count_vowels']);
   assert.equal(
     await rule.results('SELECT count_vowels(v) AS r, wasm_run("vowels.count_vowels", w) AS s FROM s', [
