@@ -2,8 +2,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withManifest } from '../../host/plugins/wasm/embed.js';
-import { eventually, startServer } from '../harness.js';
+import { startServer } from '../harness.js';
 import { compileText } from '../unit/plugins/modules.js';
+import { Neighbour } from './neighbour.js';
 import { RowsThrough } from './rows-through.js';
 
 const server = await startServer();
@@ -12,30 +13,7 @@ test.after(async () => {
 });
 const rule = new RowsThrough(server);
 
-/** A rule beside the others; tells how many rows it has got. */
-async function neighbour(): Promise<() => Promise<number>> {
-  const key = { data: [{ v: 1 }], interval: '5ms', loop: true };
-  await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', key);
-  const sql = 'CREATE STREAM clock () WITH (TYPE="simulator", CONF_KEY="fast")';
-  await server.request('POST', '/streams', { sql });
-  const made = { id: 'neighbour', sql: 'SELECT * FROM clock', actions: [{ nop: {} }] };
-  assert.is((await server.request('POST', '/rules', made)).status, 201);
-  return async () => {
-    const { json } = await server.request('GET', '/rules/neighbour/status');
-    assert.equal([json.status, json.lastStartTimestamp > 0], ['Running', true]);
-    return json.sink_nop_0_0_records_in_total;
-  };
-}
-
-const rowsOfNeighbour = await neighbour();
-const started = async () => (await server.request('GET', '/rules/neighbour/status')).json.lastStartTimestamp;
-const firstStart = await started();
-
-async function goesOn(): Promise<void> {
-  const before = await rowsOfNeighbour();
-  await eventually('rows of the neighbour', async () => (await rowsOfNeighbour()) > before);
-  assert.is(await started(), firstStart, 'it runs since the beginning');
-}
+const neighbour = await Neighbour.start(server);
 
 /** Results of a function for 0, 1 and 2, of which 1 makes it do its worst. */
 async function around(name: string): Promise<unknown[]> {
@@ -82,7 +60,7 @@ test('what a guest has the engine copy and log costs it fuel', async () => {
     const [row] = await rule.results(`SELECT ${name}() AS r FROM s`, [{}]);
     assert.is(row, `function ${name} of kept: the call took more fuel than it may`);
   }
-  await goesOn();
+  await neighbour.goesOn();
 });
 
 test('each line that a guest prints costs it fuel, not only the bytes', async () => {
@@ -112,7 +90,7 @@ test('beginning anew after each row costs the batch what it takes', async () => 
   );
   assert.match(String(rows[0]), /^function broken of broken: unreachable/);
   assert.match(String(rows[999]), /^function broken of broken: /);
-  await goesOn();
+  await neighbour.goesOn();
 });
 
 test('results that are JSON are read up to a length for all rows of a batch', async () => {
@@ -141,7 +119,7 @@ test('results that are JSON are read up to a length for all rows of a batch', as
     rows.every((row) => typeof row === 'string' && row.startsWith('function vast of vast: ')),
     String(rows[0]),
   );
-  await goesOn();
+  await neighbour.goesOn();
 });
 
 test.run();

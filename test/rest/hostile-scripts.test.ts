@@ -1,7 +1,8 @@
 /** Scripts that do their worst where the interpreter does not see it: another rule goes on, and so does the server. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, startServer } from '../harness.js';
+import { startServer } from '../harness.js';
+import { Neighbour } from './neighbour.js';
 import { RowsThrough } from './rows-through.js';
 
 const server = await startServer();
@@ -10,30 +11,7 @@ test.after(async () => {
 });
 const rule = new RowsThrough(server);
 
-/** A rule beside the others; tells how many rows it has got. */
-async function neighbour(): Promise<() => Promise<number>> {
-  const key = { data: [{ v: 1 }], interval: '5ms', loop: true };
-  await server.request('PUT', '/metadata/sources/simulator/confKeys/fast', key);
-  const sql = 'CREATE STREAM clock () WITH (TYPE="simulator", CONF_KEY="fast")';
-  await server.request('POST', '/streams', { sql });
-  const made = { id: 'neighbour', sql: 'SELECT * FROM clock', actions: [{ nop: {} }] };
-  assert.is((await server.request('POST', '/rules', made)).status, 201);
-  return async () => {
-    const { json } = await server.request('GET', '/rules/neighbour/status');
-    assert.equal([json.status, json.lastStartTimestamp > 0], ['Running', true]);
-    return json.sink_nop_0_0_records_in_total;
-  };
-}
-
-const rowsOfNeighbour = await neighbour();
-const started = async () => (await server.request('GET', '/rules/neighbour/status')).json.lastStartTimestamp;
-const firstStart = await started();
-
-async function goesOn(): Promise<void> {
-  const before = await rowsOfNeighbour();
-  await eventually('rows of the neighbour', async () => (await rowsOfNeighbour()) > before);
-  assert.is(await started(), firstStart, 'it runs since the beginning');
-}
+const neighbour = await Neighbour.start(server);
 
 async function script(id: string, text: string): Promise<void> {
   const answer = await server.request('PUT', `/udf/javascript/${id}`, { id, script: text });
@@ -60,7 +38,7 @@ for (const [name, expression] of [
       String(rows[1]),
       new RegExp(`^function ${name}: (a built-in function of JavaScript|the call) took more`),
     );
-    await goesOn();
+    await neighbour.goesOn();
   });
 }
 
@@ -76,7 +54,7 @@ test('a script that begins slowly and breaks in each row is ended with its batch
     { restartStrategy: { attempts: 0 } },
   );
   assert.ok(rows.every((row) => typeof row === 'string'));
-  await goesOn();
+  await neighbour.goesOn();
 });
 
 test('lines of any length for the log cost what they take', async () => {
@@ -87,7 +65,7 @@ test('lines of any length for the log cost what they take', async () => {
   const rows = await around('loud');
   assert.equal([rows[0], rows[2]], [{ r: 0 }, { r: 2 }]);
   assert.match(String(rows[1]), /^function loud: .* took more/);
-  await goesOn();
+  await neighbour.goesOn();
 });
 
 test('a result that looks like one of the values that JSON has not costs its own row', async () => {

@@ -1,41 +1,22 @@
 /** `haumea plugin` with other rows, other statements, and mistakes of all kinds. */
-import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { haumea, temporaryFolder, within } from '../harness.js';
+import { temporaryFolder } from '../harness.js';
+import { Commands } from './commands.js';
 
 const folder = temporaryFolder();
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+const commands = new Commands(folder);
 
-function run(args: string, cwd = folder, ...more: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [...haumea, ...args.split(' '), ...more], { cwd });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk) => (out += chunk));
-  child.stderr.on('data', (chunk) => (err += chunk));
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out, err })));
-  return within(120_000, `haumea ${args}`, ended);
-}
-
-async function done(args: string, cwd?: string, ...more: string[]): Promise<Ended> {
-  const ended = await run(args, cwd, ...more);
-  assert.is(ended.code, 0, `haumea ${args}: ${ended.err}`);
-  return ended;
-}
-
-await done('plugin new times_as');
-await done('plugin build times_as');
+await commands.done('plugin new times_as');
+await commands.done('plugin build times_as');
 
 test('other rows and another statement can be tried; what is not as expected is told', async () => {
   const own = join(folder, 'times_as');
   writeFileSync(join(folder, 'other.jsonl'), '{"temp":"warm"}\n{"temp":1}');
-  const other = await done(
+  const other = await commands.done(
     'plugin test',
     own,
     '--rows',
@@ -45,7 +26,7 @@ test('other rows and another statement can be tried; what is not as expected is 
   );
   assert.is(other.out, 'function times_as: argument 1 is no number for f64\n{"r":5}\n');
   appendFileSync(join(own, 'expected.jsonl'), '{"device":"d"}\n');
-  const wrong = await run('plugin test', own);
+  const wrong = await commands.run('plugin test', own);
   assert.is(wrong.code, 1);
   assert.match(wrong.err, /row 4 is missing, expected\.jsonl has \{"device":"d"\}/);
   for (const [sql, message] of [
@@ -54,7 +35,7 @@ test('other rows and another statement can be tried; what is not as expected is 
     ['SELECT temp FROM elsewhere', /elsewhere/],
     ['SELEC', /SELEC/],
   ] as const) {
-    const refused = await run('plugin test', own, '--sql', sql);
+    const refused = await commands.run('plugin test', own, '--sql', sql);
     assert.is(refused.code, 1, sql);
     assert.match(refused.err, message);
   }
@@ -79,7 +60,7 @@ test('mistakes are told with what helps', async () => {
   ];
   for (const [args, code, message, prepare] of cases) {
     prepare?.();
-    const ended = await run(args);
+    const ended = await commands.run(args);
     assert.is(ended.code, code, `${args}: ${ended.err}`);
     assert.match(ended.err, message);
   }
