@@ -94,7 +94,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #time = new SteadyTime(() => setImmediate(() => this.#work.followClock()));
   readonly #holdWatch = new HoldWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
-  readonly #stateBounds = new StateBounds(this.#all, () => this.kernel);
+  readonly #stateBounds: StateBounds;
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly askedTables = new AskedTables(this);
@@ -109,6 +109,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       for (const rule of this.#all) if (rule.functions.some((one) => one.owner === owner)) this.failed(rule, reason);
     });
     this.#userCalls = new UserCalls((owner) => codeWatch.hostOf(owner));
+    this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
     this.#work = new KernelWork({
       kernel: () => this.kernel,
       rules: this.#all,

@@ -16,11 +16,42 @@ export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: num
   });
 }
 
-/** Returns the bytes that each run that is not ending holds in the kernel. */
-export function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {
+function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {
   const running = [...rules].filter(({ isEnding }) => !isEnding);
   const sharers = sharersOf(running);
   return running.map((rule) => [rule, kept(rule, sharers)]);
+}
+
+/** Bytes of state that the operators of a rule keep, as `maxStateBytes` bounds them: lookup tables are no rule's. */
+export function stateBytesOf({ host, nodes }: RunningRule): number {
+  let bytes = 0;
+  for (const { kind, handle } of nodes) if (kind !== 'keyedTable') bytes += host.kernel.counters(handle).memoryBytes;
+  return bytes;
+}
+
+/** What running rules hold in the kernel, those that hold the most first, and all of it together. */
+export interface Holders {
+  readonly rules: readonly [rule: RunningRule, bytes: number][];
+  readonly bytes: number;
+}
+
+export function holdersOf(rules: Iterable<RunningRule>): Holders {
+  const held = keptBy(rules).sort(([, a], [, b]) => b - a);
+  return { rules: held, bytes: held.reduce((sum, [, bytes]) => sum + bytes, 0) };
+}
+
+/**
+ * Why the rule that holds the most is ended for others; undefined where it isn't rules that memory is used up for. `need` says
+ * who lacks it.
+ */
+export function greedOf({ rules, bytes }: Holders, { inUse, max }: { inUse: number; max: number }, need: string) {
+  const [largest] = rules;
+  if (largest === undefined || bytes < max / 2) return undefined;
+  const [rule, most] = largest;
+  const reason =
+    `memory is exhausted: the rule holds ${inMb(most)}, more than any other${need}; ` +
+    `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`;
+  return { rule, bytes: most, reason };
 }
 
 function sharersOf(rules: readonly RunningRule[]): Map<NodeHandle, number> {

@@ -4,6 +4,7 @@ import type { OperatorPlan } from '../../../kernels/ir.js';
 import type { Failure, Metrics } from '../../model/figures.js';
 import type { Connection } from './connection.js';
 import { heldMs } from './holds.js';
+import { stateBytesOf } from './memory.js';
 import type { RunningCache, RunningNode, RunningRule, RunningSink, RunningSource } from './running.js';
 
 /** Figures of one operator. */
@@ -105,6 +106,7 @@ export function metricsOf(rule: RunningRule): Metrics {
     bufferLength: sum(sinks.map((figures) => figures.waiting)),
     lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
   };
+  metrics.stateBytes = stateBytesOf(rule);
   const { longCalls } = rule;
   if (longCalls !== undefined) {
     metrics.longCallsTotal = longCalls.count;

@@ -1,6 +1,6 @@
 /** When the kernel has no room for the input of a source: who is to blame, and when there is no hope. */
 import type { Kernel } from '../../../kernels/api.js';
-import { inMb, keptBy } from './memory.js';
+import { greedOf, holdersOf, inMb } from './memory.js';
 import type { RunningRule, RunningSource } from './running.js';
 
 /** A source waits so long before a rule is ended for it: others may give memory back. ms */
@@ -27,24 +27,16 @@ export class StarvationWatch {
   /** Ends the rule that holds the most, where the states of rules are what memory is used up for. */
   look(source: RunningSource): Starvation {
     const now = Date.now();
-    const { inUse, max } = this.kernel().memory();
-    let largest: RunningRule | undefined;
-    let most = 0;
-    let all = 0;
-    for (const [rule, bytes] of keptBy(this.rules)) {
-      all += bytes;
-      if (bytes > most) [largest, most] = [rule, bytes];
-    }
-    if (largest === undefined || all < max / 2) {
+    const need = `, and stream ${source.name} has no room for its input`;
+    const greed = greedOf(holdersOf(this.rules), this.kernel().memory(), need);
+    if (greed === undefined) {
       return { by: '', isHopeless: now - Math.max(source.starvedSince, this.#endedAt) >= hopelessMs };
     }
+    const { rule, bytes, reason } = greed;
     if (now - Math.max(source.starvedSince, this.#endedAt) >= graceMs) {
       this.#endedAt = now;
-      const reason =
-        `memory is exhausted: the rule holds ${inMb(most)}, more than any other, and stream ${source.name} has no room for its input; ` +
-        `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`;
-      largest.host.failed(largest, reason);
+      rule.host.failed(rule, reason);
     }
-    return { by: `rule ${largest.id}, ${inMb(most)}`, isHopeless: false };
+    return { by: `rule ${rule.id}, ${inMb(bytes)}`, isHopeless: false };
   }
 }

@@ -1,6 +1,8 @@
-/** Rules that keep more than they may end; nobody else notices. */
+/** Rules that keep more than they may end, and those that keep the most when there is no more for all; nobody else notices. */
 import type { Kernel } from '../../../kernels/api.js';
-import { inMb } from './memory.js';
+import type { Logger } from '../../base/log.js';
+import { inMb, stateBytesOf } from './memory.js';
+import { MemoryPressure } from './memory-pressure.js';
 import type { RunningRule } from './running.js';
 
 /** Time between two looks, ms. */
@@ -11,10 +13,15 @@ export class StateBounds {
   #least = Number.POSITIVE_INFINITY;
   #lookedAt = 0;
 
+  readonly #pressure: MemoryPressure;
+
   constructor(
     private readonly rules: Iterable<RunningRule>,
     private readonly kernel: () => Kernel,
-  ) {}
+    log: Logger,
+  ) {
+    this.#pressure = new MemoryPressure(rules, log);
+  }
 
   /** A rule is there. */
   added({ maxStateBytes }: RunningRule): void {
@@ -23,22 +30,20 @@ export class StateBounds {
 
   /** Ends rules that keep more than they may; to be called after work of the kernel. */
   look(): void {
-    if (this.#least === Number.POSITIVE_INFINITY) return;
+    const memory = this.kernel().memory();
     const now = performance.now();
-    if (now - this.#lookedAt < pauseMs) return;
+    this.#pressure.look(memory, now);
+    if (this.#least === Number.POSITIVE_INFINITY || now - this.#lookedAt < pauseMs) return;
     this.#lookedAt = now;
-    const kernel = this.kernel();
-    const { inUse } = kernel.memory();
+    const { inUse } = memory;
     if (inUse <= this.#least) return;
     let least = Number.POSITIVE_INFINITY;
     for (const rule of this.rules) {
-      const { maxStateBytes, isEnding, nodes } = rule;
+      const { maxStateBytes, isEnding } = rule;
       if (isEnding) continue;
       least = Math.min(least, maxStateBytes);
       if (inUse <= maxStateBytes) continue;
-      let kept = 0;
-      // What rules share keeps no rows, but for lookup tables: those are no rule's.
-      for (const { kind, handle } of nodes) if (kind !== 'keyedTable') kept += kernel.counters(handle).memoryBytes;
+      const kept = stateBytesOf(rule);
       if (kept <= maxStateBytes) continue;
       const reason = `the rule keeps ${inMb(kept)} of state, the bound is ${inMb(maxStateBytes)} (option maxStateBytes)`;
       rule.host.failed(rule, reason);

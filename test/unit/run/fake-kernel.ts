@@ -179,7 +179,7 @@ export class FakeKernel implements Kernel {
   }
 
   memory(): { inUse: number; workspace: number; total: number; max: number } {
-    return { workspace: 0, inUse: this.nodes.size + this.streams.size, total: 0, max: 0 };
+    return { workspace: 0, inUse: this.nodes.size + this.streams.size, total: 0, max: 2 ** 32 };
   }
 
   evaluate(): { error: string } {
