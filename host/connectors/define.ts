@@ -91,6 +91,8 @@ export interface SourceDeclaration<C extends Spec, S extends Spec> {
   dataSource?: DataSource;
   /** Properties of a stream besides those of the connection. */
   props: S;
+  /** Why properties can't be together that each are right. */
+  refusal?(conf: Parsed<C> & Parsed<S>): string | undefined;
   /** Files and folders that the properties and the DATASOURCE name, by property: what is not allowed is refused. */
   files?(conf: Parsed<C> & Parsed<S>, dataSource: string): NamedFiles;
   form(conf: Parsed<C> & Parsed<S>): SourceForm;
@@ -245,7 +247,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   { name, connection, packages }: Named<C>,
   declared: SourceDeclaration<C, S>,
 ): SourcePart {
-  const { props, files, form, goesBack, load, ...known } = declared;
+  const { props, refusal, files, form, goesBack, load, ...known } = declared;
   const what = `${name} source`;
   const spec: Spec = { ...connection?.props, ...props };
   const conf = (given: Props) => parse(spec, given, { where: what }) as Parsed<C> & Parsed<S>;
@@ -253,7 +255,7 @@ function sourcePart<C extends Spec, S extends Spec>(
   return {
     ...known,
     props: spec,
-    check: (given) => void conf(given),
+    check: (given) => checked(what, conf(given), refusal),
     files: files && ((given, dataSource) => files(conf(given), dataSource)),
     form: (given) => form(conf(given)),
     goesBack: (given) => goesBack?.(conf(given)) ?? { no: `a ${name} source can't go back` },
@@ -297,11 +299,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     props: spec,
     ownFiles,
     resendsTo,
-    check: (given) => {
-      const parsed = conf(given);
-      const reason = refusal?.(parsed);
-      if (reason !== undefined) throw new HaumeaError('config', `${what}: ${reason}`);
-    },
+    check: (given) => checked(what, conf(given), refusal),
     files: files && ((given) => files(conf(given))),
     form: typeof form === 'function' ? form : () => form,
     staysSent: (given) =>
@@ -309,4 +307,10 @@ function sinkPart<C extends Spec, K extends Spec>(
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
   };
+}
+
+/** Throws why properties that each are right can't be together. */
+function checked<T>(what: string, conf: T, refusal: ((conf: T) => string | undefined) | undefined): void {
+  const reason = refusal?.(conf);
+  if (reason !== undefined) throw new HaumeaError('config', `${what}: ${reason}`);
 }

@@ -9,6 +9,10 @@ export const chinese: ConnectorTexts = {
     fileType: ['文件类型', 'json：对象数组或连续的对象；lines：每行一条消息'],
     path: ['路径', '文件所在的文件夹，不含其下的文件夹；相对路径位于数据文件夹中'],
     interval: ['间隔时间', '再次读取文件前的间隔；0 表示只读取一次'],
+    follow: [
+      '跟踪',
+      '随文件增长持续读取，每隔 interval 查看一次（0：250ms）：包括追加的内容，以及文件改名（NAME.1、NAME-2026-01-31 等）之后同名的后续文件。仅用于单个文件的 lines 类型',
+    ],
     sendInterval: ['发送间隔', '两条消息之间的间隔'],
     ignoreStartLines: ['忽略起始行数', '每个文件开头忽略的行数'],
     decompression: ['解压缩', '文件的压缩方式'],

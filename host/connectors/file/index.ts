@@ -37,6 +37,12 @@ export default defineConnector({
         .default('.')
         .doc('Folder of the files, without those in folders below; a relative one lies in the data folder'),
       interval: field.duration().min(0).default(0).doc('Pause until the file is read again; 0 reads it once'),
+      follow: field
+        .bool()
+        .default(false)
+        .doc(
+          'The file is read as it grows, looked at every interval (0: 250ms): what is appended to it, and after one that was renamed (NAME.1, NAME-2026-01-31 …) the next of that name, those between among them. For lines of one file',
+        ),
       sendInterval: field.duration().min(0).default(0).doc('Pause between two messages'),
       ignoreStartLines: field.int().min(0).default(0).doc('Lines left out at the start of each file'),
       ignoreEndLines: field
@@ -62,18 +68,19 @@ export default defineConnector({
         .doc('Accepted for compatibility; files are read one after the other')
         .unlisted(),
     },
+    refusal: refusedFollow,
     files: (conf, dataSource) => ({
       path: conf.actionAfterRead === 0 ? pathOf(conf.path, dataSource) : { written: pathOf(conf.path, dataSource) },
       moveTo: { written: conf.actionAfterRead === 2 ? conf.moveTo : '' },
     }),
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
-      endsSoon: conf.interval === 0 && conf.sendInterval === 0,
+      endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
     }),
     goesBack: () => 'position',
     load: async () => {
-      const { FileSource } = await import('./source.js');
-      return (conf, context) => new FileSource(conf, context);
+      const [{ FileSource }, { FollowedFile }] = await Promise.all([import('./source.js'), import('./followed.js')]);
+      return (conf, context) => (conf.follow ? new FollowedFile(conf, context) : new FileSource(conf, context));
     },
   },
   sink: {
@@ -127,3 +134,18 @@ export default defineConnector({
     },
   },
 });
+
+/** What a file can't be followed with. */
+function refusedFollow(conf: {
+  follow: boolean;
+  fileType: string;
+  sendInterval: number;
+  decompression: string;
+  actionAfterRead: number;
+}): string | undefined {
+  if (!conf.follow) return undefined;
+  if (conf.fileType !== 'lines') return 'property follow is for fileType lines';
+  if (conf.sendInterval > 0) return 'properties follow and sendInterval exclude each other';
+  if (conf.decompression !== '') return 'properties follow and decompression exclude each other';
+  return conf.actionAfterRead === 0 ? undefined : 'properties follow and actionAfterRead exclude each other';
+}

@@ -5,12 +5,10 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AllowedPaths } from '../../../host/base/allowed-paths.js';
-import { silent } from '../../../host/base/log.js';
 import { FileSource, type FileSourceConf } from '../../../host/connectors/file/source.js';
 import { payloadsOf } from '../../../host/connectors/frames.js';
-import type { SourceContext } from '../../../host/connectors/running.js';
 import { eventually, temporaryFolder } from '../../harness.js';
+import { type OpenedSource, openSource } from './source.js';
 
 const usual: FileSourceConf = {
   fileType: 'lines',
@@ -23,44 +21,13 @@ const usual: FileSourceConf = {
   moveTo: '',
 };
 
-interface Opened {
-  readonly source: FileSource;
-  /** What was written so far, one after the other. */
-  readonly written: Buffer[];
-  isEnded: boolean;
-  readonly warnings: string[];
-}
+type Opened = OpenedSource<FileSource>;
 
-/** Opens a source; `look` is called after each piece that it writes. */
-async function open(
+const open = (
   path: string,
   conf: Partial<FileSourceConf> = {},
-  given: { from?: unknown; isCommitted?: boolean; look?: (opened: Opened) => void } = {},
-): Promise<Opened> {
-  const opened: Omit<Opened, 'source'> & { source?: FileSource } = { written: [], isEnded: false, warnings: [] };
-  const context = {
-    dataSource: '',
-    paths: AllowedPaths.any(),
-    log: { ...silent, warn: (text: string) => void opened.warnings.push(text) },
-    isCommitted: given.isCommitted === true,
-    write: (bytes: Uint8Array) => {
-      opened.written.push(Buffer.from(bytes));
-      given.look?.(opened as Opened);
-      return true;
-    },
-    ready: () => Promise.resolve(),
-    resetInput: () => {},
-    exception: (reason: string) => assert.unreachable(reason),
-    end: () => {
-      opened.isEnded = true;
-    },
-  } as unknown as SourceContext;
-  const source = new FileSource({ ...usual, path, ...conf }, context);
-  opened.source = source;
-  if (given.from !== undefined) source.seek(JSON.parse(JSON.stringify(given.from)));
-  await source.open();
-  return opened as Opened;
-}
+  given: Parameters<typeof openSource<FileSource>>[1] = {},
+) => openSource((context) => new FileSource({ ...usual, path, ...conf }, context), given);
 
 const ended = (opened: Opened) => eventually('the end of the input', () => opened.isEnded);
 
