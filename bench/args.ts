@@ -10,6 +10,8 @@ const defaultRules = 1000;
 const control = 'control';
 /** Statements beside plain JavaScript programs, in a process of their own (bench/pairs). */
 export const micro = 'micro';
+/** Messages through an engine that is killed, and the like (bench/chaos). */
+export const chaos = 'chaos';
 
 export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
@@ -18,6 +20,8 @@ Workloads (default: w1 to w5):
 ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules, default 100 and 10000)
   ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
+  ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
+  ${''.padEnd(18)} has options of its own: haumea bench chaos --help
 
 Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
 allows.

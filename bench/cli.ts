@@ -1,7 +1,7 @@
 /** `haumea bench`: named workloads or the user's own, a table on the terminal, JSON and an HTML page with plots. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type BenchArgs, HELP, type Job, micro, readArgs } from './args.js';
+import { type BenchArgs, chaos, HELP, type Job, micro, readArgs } from './args.js';
 import { type ControlFigures, controlFigures, controlTable } from './control.js';
 import { runSender } from './gen/sender.js';
 import { runMicro } from './micro.js';
@@ -23,6 +23,7 @@ export async function main(argv: string[]): Promise<number> {
   const program = [...process.execArgv, process.argv[1] as string];
   if (argv[0] === '--role') return play(argv[1] ?? '', argv.slice(2));
   if (argv[0] === micro) return runMicro(argv.slice(1));
+  if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   let args: BenchArgs;
   try {
     args = readArgs(argv, program);

@@ -1,0 +1,62 @@
+/** A real broker that keeps sessions and messages over its end. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { pause } from '../process.js';
+import { freePort, Repeatable } from './processes.js';
+
+const startMs = 10_000;
+
+/**
+ * mosquitto writes what it has to disk when it ends, not before it confirms: killed hard it loses what it confirmed, and no
+ * engine can help that. So it is ended and stopped, but not killed.
+ */
+export class Broker {
+  private constructor(
+    readonly process: Repeatable,
+    readonly port: number,
+  ) {}
+
+  static async open(folder: string): Promise<Broker> {
+    const port = await freePort();
+    mkdirSync(folder, { recursive: true });
+    const config = join(folder, 'mosquitto.conf');
+    const own = process.getuid?.() === 0 ? ['user root'] : [];
+    const lines = [
+      `listener ${port} 127.0.0.1`,
+      'allow_anonymous true',
+      'persistence true',
+      `persistence_location ${folder}/`,
+      'max_queued_messages 0',
+      ...own,
+    ];
+    writeFileSync(config, `${lines.join('\n')}\n`);
+    const broker = new Broker(new Repeatable('mosquitto', ['mosquitto', '-c', config], {}), port);
+    await broker.start();
+    return broker;
+  }
+
+  get url(): string {
+    return `tcp://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    this.process.start();
+    const end = performance.now() + startMs;
+    while (!(await answers(this.port))) {
+      if (performance.now() > end) throw new Error(`mosquitto does not answer: ${this.process.output}`);
+      await pause(20);
+    }
+  }
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

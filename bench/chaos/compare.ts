@@ -1,0 +1,70 @@
+/** What came out beside what should have. */
+
+export interface Comparison {
+  readonly expected: number;
+  readonly received: number;
+  /** Rows that never came. */
+  readonly lost: number;
+  /** Rows that came once more than they should. */
+  readonly repeated: number;
+  /** Rows that came for the first time after one that belongs behind them. */
+  readonly reordered: number;
+  /** Rows that should not be there at all. */
+  readonly wrong: number;
+  /** The first of each. */
+  readonly examples: readonly string[];
+}
+
+const maxExamples = 3;
+
+/** Compares rows as texts. */
+export function compare(expected: readonly string[], received: readonly string[]): Comparison {
+  const places = new Map<string, { place: number; left: number; seen: boolean }>();
+  expected.forEach((row, place) => {
+    const known = places.get(row);
+    if (known === undefined) places.set(row, { place, left: 1, seen: false });
+    else known.left++;
+  });
+  const examples = new Map<string, string[]>();
+  const note = (what: string, row: string) => {
+    const list = examples.get(what) ?? [];
+    examples.set(what, list);
+    if (list.length < maxExamples) list.push(`${what}: ${row.slice(0, 200)}`);
+  };
+  let [repeated, reordered, wrong] = [0, 0, 0];
+  let highest = -1;
+  for (const row of received) {
+    const known = places.get(row);
+    if (known === undefined) {
+      wrong++;
+      note('wrong', row);
+      continue;
+    }
+    if (known.left === 0) {
+      repeated++;
+      note('repeated', row);
+      continue;
+    }
+    known.left--;
+    if (!known.seen && known.place < highest) {
+      reordered++;
+      note('reordered', row);
+    }
+    known.seen = true;
+    highest = Math.max(highest, known.place);
+  }
+  let lost = 0;
+  for (const [row, { left }] of places) {
+    lost += left;
+    if (left > 0) note('lost', row);
+  }
+  return {
+    expected: expected.length,
+    received: received.length,
+    lost,
+    repeated,
+    reordered,
+    wrong,
+    examples: [...examples.values()].flat(),
+  };
+}

@@ -1,0 +1,47 @@
+/** Gathers what comes out. */
+import { existsSync, readFileSync } from 'node:fs';
+import mqtt, { type MqttClient } from 'mqtt';
+
+export interface Output {
+  /** All rows so far that are whole. */
+  rows(): Promise<readonly string[]> | readonly string[];
+  close(): Promise<void>;
+}
+
+export class FileOutput implements Output {
+  constructor(readonly path: string) {}
+
+  rows(): readonly string[] {
+    if (!existsSync(this.path)) return [];
+    const lines = readFileSync(this.path, 'utf8').split('\n');
+    // A last line without its end is being written.
+    lines.pop();
+    return lines;
+  }
+
+  async close(): Promise<void> {}
+}
+
+export class MqttOutput implements Output {
+  readonly #rows: string[] = [];
+
+  private constructor(readonly client: MqttClient) {
+    client.on('error', () => {});
+    client.on('message', (_topic, payload) => void this.#rows.push(payload.toString()));
+  }
+
+  static async open(url: string, topic: string): Promise<MqttOutput> {
+    const client = mqtt.connect(url, { clientId: 'chaos-output', clean: false, reconnectPeriod: 50 });
+    const output = new MqttOutput(client);
+    await client.subscribeAsync(topic, { qos: 2 });
+    return output;
+  }
+
+  rows(): readonly string[] {
+    return this.#rows;
+  }
+
+  async close(): Promise<void> {
+    await this.client.endAsync(true);
+  }
+}

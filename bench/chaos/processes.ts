@@ -1,0 +1,104 @@
+/** Processes of a run that are killed, stopped and slowed; none outlives the harness. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { pause } from '../process.js';
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Bytes of its output that are kept. */
+const keptOutput = 20_000;
+/** What is slowed runs for one of these five, ms. */
+const sliceMs = 20;
+const endMs = 10_000;
+
+/** One that can be started again and again with the same command. */
+export class Repeatable {
+  #child: ChildProcess | undefined;
+  output = '';
+
+  constructor(
+    readonly name: string,
+    readonly command: readonly string[],
+    readonly env: Record<string, string>,
+  ) {}
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  start(): void {
+    const [program, ...args] = this.command as [string, ...string[]];
+    const child = spawn(program, args, { env: { ...process.env, ...this.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    child.once('error', (error) => {
+      this.output += `${error.message}\n`;
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.output = (this.output + chunk).slice(-keptOutput);
+      });
+    }
+  }
+
+  /** Ends it: at once, or as a service is ended. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    // One that stands still hears nothing else.
+    child.kill('SIGCONT');
+    const force = setTimeout(() => child.kill('SIGKILL'), endMs);
+    await exited;
+    clearTimeout(force);
+  }
+
+  /** Lets it stand still for a while. */
+  async hold(ms: number): Promise<void> {
+    const child = this.#child;
+    child?.kill('SIGSTOP');
+    await pause(ms);
+    child?.kill('SIGCONT');
+  }
+
+  /** Lets it run for a fifth of the time. */
+  async slow(ms: number): Promise<void> {
+    const end = performance.now() + ms;
+    while (performance.now() < end) {
+      await this.hold(4 * sliceMs);
+      await pause(sliceMs);
+    }
+  }
+
+  /** Sets how large its files may become; undefined for no bound. */
+  limitFiles(bytes: number | undefined): void {
+    const given = bytes === undefined ? 'unlimited' : String(bytes);
+    spawnSync('prlimit', ['--pid', String(this.pid), `--fsize=${given}:`], { stdio: 'ignore' });
+  }
+}
+
+/** True when there is such a program. */
+export function hasProgram(name: string): boolean {
+  return spawnSync(name, ['--help'], { stdio: 'ignore' }).error === undefined;
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,331 @@
+/** One run: messages through a topology while things go wrong, and what came of it. */
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pause } from '../process.js';
+import type { ChaosOptions } from './args.js';
+import { Broker } from './broker.js';
+import { type Comparison, compare } from './compare.js';
+import { ChaosEngine } from './engine.js';
+import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
+import { messagesOf } from './messages.js';
+import { FileOutput, MqttOutput, type Output } from './outputs.js';
+import { hasProgram, type Repeatable } from './processes.js';
+import { type Fault, scheduleOf } from './schedule.js';
+import { outTopic, type Site, streamProps, streamSql, type Topology } from './topologies.js';
+
+/** What the rules promise together, weakest first. */
+export const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
+export type Promised = (typeof promises)[number];
+
+export interface ChaosResult extends Comparison {
+  readonly topology: string;
+  readonly seed: number;
+  readonly qos: number;
+  readonly promised: Promised;
+  /** What of the promise was not kept; empty when all was. */
+  readonly broken: readonly string[];
+  readonly kills: number;
+  /** Other faults, by kind. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** From the kill of the engine until all rules run and are connected again, ms. */
+  readonly recoveryMs: { readonly p50: number; readonly max: number };
+  /** From the last message until all was there, ms. */
+  readonly settleMs: number;
+  readonly peakBytes: number;
+  readonly messages: number;
+}
+
+/** Without news for so long nothing more is expected, ms. */
+const patienceMs = 20_000;
+/** Longest wait until all rules run and are connected, ms. */
+const startMs = 60_000;
+/** What comes twice comes within this time, ms. */
+const quietMs = 500;
+const pollMs = 100;
+
+/** Runs it; throws when it can't be run here. */
+export async function runChaos(
+  topology: Topology,
+  options: ChaosOptions,
+  program: readonly string[],
+  say: (line: string) => void,
+): Promise<ChaosResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'haumea-chaos-'));
+  try {
+    const lines = linesOf(topology, options);
+    let expected: readonly string[] = lines.get('s')!.map(rowOf);
+    if (topology.expects === 'undisturbed') {
+      say(`${topology.name}: an undisturbed run …`);
+      const calm = await Stage.open(topology, options, program, join(folder, 'calm'));
+      try {
+        expected = await calm.undisturbed(lines);
+      } finally {
+        await calm.close();
+      }
+    }
+    say(`${topology.name}: ${expected.length} rows expected, seed ${options.seed} …`);
+    const stage = await Stage.open(topology, options, program, join(folder, 'chaos'));
+    try {
+      return await stage.disturbed(lines, expected);
+    } finally {
+      await stage.close();
+    }
+  } finally {
+    if (options.isKept) say(`kept: ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type Lines = ReadonlyMap<string, readonly string[]>;
+
+function linesOf(topology: Topology, { rate, durationMs, seed }: ChaosOptions): Lines {
+  const count = Math.max(1, Math.round((rate * durationMs) / 1000));
+  const isClosed = topology.expects === 'undisturbed';
+  return new Map(topology.feeds.map((stream) => [stream, messagesOf(stream, count, seed, isClosed).lines]));
+}
+
+/** The row that a message becomes. */
+function rowOf(line: string): string {
+  const { id, k, v } = JSON.parse(line) as Record<string, unknown>;
+  return JSON.stringify({ id, k, v });
+}
+
+/** Engine, brokers, feeds and output of one run. */
+class Stage {
+  #feeds: { feed: Feed; lines: readonly string[] }[] = [];
+  readonly #recoveries: number[] = [];
+  readonly #faults: Record<string, number> = {};
+  /** What goes wrong with the same one does so one after the other. */
+  readonly #busy = new Map<string, Promise<void>>();
+  #kills = 0;
+  promised: Promised = 'nothing';
+
+  private constructor(
+    readonly topology: Topology,
+    readonly options: ChaosOptions,
+    readonly site: Site,
+    readonly engine: ChaosEngine,
+    readonly inner: Broker | undefined,
+    readonly outer: Broker | undefined,
+    readonly output: Output,
+  ) {}
+
+  static async open(topology: Topology, options: ChaosOptions, program: readonly string[], folder: string) {
+    mkdirSync(folder, { recursive: true });
+    const inner = topology.input === 'mqtt' ? await Broker.open(join(folder, 'broker-in')) : undefined;
+    const outer = topology.output === 'mqtt' ? await Broker.open(join(folder, 'broker-out')) : undefined;
+    const site: Site = {
+      inputFolder: (stream) => join(folder, `in-${stream}`),
+      outFile: join(folder, 'out'),
+      inUrl: inner?.url ?? '',
+      outUrl: outer?.url ?? '',
+    };
+    const output = outer === undefined ? new FileOutput(site.outFile) : await MqttOutput.open(outer.url, outTopic);
+    const engine = await ChaosEngine.open(program, folder);
+    const stage = new Stage(topology, options, site, engine, inner, outer, output);
+    await stage.#define();
+    return stage;
+  }
+
+  async #define(): Promise<void> {
+    const { engine, topology, site, options } = this;
+    for (const stream of topology.feeds) {
+      const feed =
+        this.inner === undefined
+          ? new FileFeed(site.inputFolder(stream))
+          : await MqttFeed.open(this.inner.url, `chaos/${stream}`);
+      this.#feeds.push({ feed, lines: [] });
+      await engine.call(
+        'PUT',
+        `/metadata/sources/${topology.input}/confKeys/${stream}`,
+        streamProps(topology, stream, site),
+      );
+    }
+    for (const stream of [...topology.feeds, ...(topology.inner ?? [])]) {
+      await engine.call('POST', '/streams', { sql: streamSql(topology, stream) });
+    }
+    let promised = promises.length - 1;
+    for (const { id, sql, action, options: more } of topology.rules(site)) {
+      const own = { qos: options.qos, checkpointInterval: `${options.checkpointMs}ms`, ...more };
+      await engine.call('POST', '/rules', { id, sql, actions: [action], options: own });
+      const explained = await engine.call('GET', `/rules/${id}/explain`);
+      const found = options.qos === 0 ? undefined : /"guarantee":"([a-z ]+)"/.exec(explained)?.[1];
+      promised = Math.min(promised, Math.max(0, promises.indexOf(found as Promised)));
+    }
+    this.promised = promises[promised]!;
+    await this.#whenRunning();
+  }
+
+  async #whenRunning(): Promise<void> {
+    const rules = this.topology.rules(this.site);
+    const end = performance.now() + startMs;
+    while (!(await Promise.all(rules.map(({ id }) => this.engine.runs(id)))).every(Boolean)) {
+      if (performance.now() > end) throw new Error(`not all rules run:\n${this.engine.process.output}`);
+      await pause(20);
+    }
+  }
+
+  /** All messages at once; returns the rows that come of them. */
+  async undisturbed(lines: Lines): Promise<readonly string[]> {
+    this.#take(lines);
+    for (const { feed, lines: all } of this.#feeds) feed.send(all);
+    const wanted = [...lines.values()].reduce((sum, { length }) => sum + length, 0);
+    let rows: readonly string[] = [];
+    let since = performance.now();
+    let consumed = 0;
+    for (;;) {
+      await pause(pollMs);
+      const now = await this.output.rows();
+      const taken = await this.#consumed();
+      if (now.length !== rows.length || taken !== consumed) since = performance.now();
+      rows = now;
+      consumed = taken;
+      const quiet = performance.now() - since;
+      if (quiet > 2 * quietMs && consumed >= wanted) return rows;
+      if (quiet > patienceMs) throw new Error(`the undisturbed run has taken ${consumed} of ${wanted} messages`);
+    }
+  }
+
+  /** Messages that the sources have taken in this run of the engine. */
+  async #consumed(): Promise<number> {
+    const [rule] = this.topology.rules(this.site);
+    const status = (await this.engine.status(rule!.id)) ?? {};
+    return this.topology.feeds.reduce((sum, s) => sum + Number(status[`source_${s}_0_records_in_total`] ?? 0), 0);
+  }
+
+  #take(lines: Lines): void {
+    this.#feeds = this.#feeds.map(({ feed }, i) => ({ feed, lines: lines.get(this.topology.feeds[i]!)! }));
+  }
+
+  /** Messages at the rate while things go wrong. */
+  async disturbed(lines: Lines, expected: readonly string[]): Promise<ChaosResult> {
+    this.#take(lines);
+    const { options, topology, engine } = this;
+    const feeding = feedAll(this.#feeds, options.rate);
+    const began = performance.now();
+    for (const fault of scheduleOf(options)) {
+      await pause(Math.max(0, fault.atMs - (performance.now() - began)));
+      this.#begin(fault);
+    }
+    await Promise.all(this.#busy.values());
+    await feeding;
+    const fed = performance.now();
+    const wanted = new Set(expected);
+    const settledAt = await this.#settled(wanted);
+    await pause(quietMs);
+    await engine.close();
+    await pause(pollMs);
+    const comparison = compare(expected, await this.output.rows());
+    const recoveries = this.#recoveries.sort((a, b) => a - b);
+    return {
+      topology: topology.name,
+      seed: options.seed,
+      qos: options.qos,
+      promised: this.promised,
+      broken: brokenBy(comparison, this.promised, topology.isOrdered),
+      kills: this.#kills,
+      faults: this.#faults,
+      recoveryMs: {
+        p50: Math.round(recoveries[recoveries.length >> 1] ?? Number.NaN),
+        max: Math.round(recoveries.at(-1) ?? Number.NaN),
+      },
+      settleMs: Math.round(settledAt - fed),
+      peakBytes: engine.peakBytes,
+      messages: [...lines.values()].reduce((sum, { length }) => sum + length, 0),
+      ...comparison,
+    };
+  }
+
+  /** Waits until all rows are there, or nothing new comes; resolves with the time of the last news. */
+  async #settled(wanted: ReadonlySet<string>): Promise<number> {
+    let seen = -1;
+    let since = performance.now();
+    for (;;) {
+      const rows = await this.output.rows();
+      const now = new Set(rows.filter((row) => wanted.has(row))).size;
+      if (now !== seen) since = performance.now();
+      seen = now;
+      if (seen >= wanted.size || performance.now() - since > patienceMs) return since;
+      await pause(pollMs);
+    }
+  }
+
+  #begin(fault: Fault): void {
+    const whose = this.#victim(fault);
+    if (whose === undefined) return;
+    const { name } = whose;
+    const before = this.#busy.get(name) ?? Promise.resolve();
+    this.#busy.set(
+      name,
+      before.then(() => this.#play(fault, whose)),
+    );
+  }
+
+  /** Who it happens to; undefined when nobody is there for that. */
+  #victim({ kind, how }: Fault): Repeatable | undefined {
+    if (kind === 'engine') return this.engine.process;
+    if (kind === 'broker') return this.inner?.process;
+    if (how === 'full')
+      return this.topology.output === 'file' && hasProgram('prlimit') ? this.engine.process : undefined;
+    if (this.outer !== undefined) return this.outer.process;
+    return how === 'slow' ? this.engine.process : undefined;
+  }
+
+  async #play({ kind, how, holdMs }: Fault, whose: Repeatable): Promise<void> {
+    if (how === 'kill') this.#kills++;
+    else this.#faults[`${kind} ${how}`] = (this.#faults[`${kind} ${how}`] ?? 0) + 1;
+    switch (how) {
+      case 'kill':
+        return this.#killEngine(holdMs);
+      case 'end': {
+        await whose.end('SIGTERM');
+        await pause(holdMs);
+        await (whose === this.inner?.process ? this.inner : this.outer)!.start();
+        return undefined;
+      }
+      case 'stop':
+        return whose.hold(holdMs);
+      case 'slow':
+        return whose.slow(holdMs);
+      case 'full':
+        whose.limitFiles(sizeOf(this.site.outFile) + 100);
+        await pause(holdMs);
+        return whose.limitFiles(undefined);
+      default:
+        return how satisfies never;
+    }
+  }
+
+  async #killEngine(holdMs: number): Promise<void> {
+    const began = performance.now();
+    await this.engine.process.end('SIGKILL');
+    await pause(holdMs);
+    await this.engine.start();
+    await this.#whenRunning();
+    this.#recoveries.push(performance.now() - began - holdMs);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#feeds.map(({ feed }) => feed.close()));
+    await this.output.close().catch(() => {});
+    await this.engine.close();
+    await this.inner?.process.end('SIGKILL');
+    await this.outer?.process.end('SIGKILL');
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What of the promise does not hold. */
+function brokenBy(found: Comparison, promised: Promised, isOrdered: boolean): string[] {
+  if (promised === 'nothing') return [];
+  const broken: string[] = [];
+  if (promised !== 'at most once' && found.lost > 0) broken.push(`${found.lost} rows are lost`);
+  if (promised !== 'at least once' && found.repeated > 0) broken.push(`${found.repeated} rows came twice`);
+  if (found.wrong > 0) broken.push(`${found.wrong} rows are wrong`);
+  if (isOrdered && found.reordered > 0) broken.push(`${found.reordered} rows are out of order`);
+  return broken;
+}

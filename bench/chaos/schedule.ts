@@ -1,0 +1,53 @@
+/** When what goes wrong in a run: the same for the same seed. */
+import { random } from '../workloads/workload.js';
+
+export const faultKinds = ['engine', 'broker', 'sink', 'slow', 'full'] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+/** What happens to whom. */
+export interface Fault {
+  /** After the first message, ms. */
+  readonly atMs: number;
+  readonly kind: FaultKind;
+  /** `kill`: it ends at once; `end`: it gets time for that; `stop`: it stands still and goes on. */
+  readonly how: 'kill' | 'end' | 'stop' | 'slow' | 'full';
+  /** How long it stays so, ms. */
+  readonly holdMs: number;
+}
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly durationMs: number;
+  readonly kills: number;
+  readonly faults: readonly FaultKind[];
+}
+
+/** One fault of each other kind comes for so many kills of the engine. */
+const killsForOne = 3;
+
+/** All faults in order of time, each within the time of the messages. */
+export function scheduleOf({ seed, durationMs, kills, faults }: ScheduleOptions): Fault[] {
+  const next = random(seed ^ 0x5eed);
+  const all: Fault[] = [];
+  const add = (kind: FaultKind, count: number, form: () => Pick<Fault, 'how' | 'holdMs'>) => {
+    // Even over the time, each anywhere in its part of it.
+    for (let i = 0; i < count; i++) {
+      const atMs = Math.round(durationMs * (0.02 + (0.96 * (i + next())) / count));
+      all.push({ atMs, kind, ...form() });
+    }
+  };
+  const between = (low: number, high: number) => Math.round(low + next() * (high - low));
+  const others = Math.max(1, Math.ceil(kills / killsForOne));
+  for (const kind of faultKinds) {
+    if (!faults.includes(kind)) continue;
+    if (kind === 'engine') {
+      add(kind, kills, () => ({ how: 'kill', holdMs: between(0, 200) }));
+      add(kind, Math.floor(kills / killsForOne), () => ({ how: 'stop', holdMs: between(50, 1000) }));
+    } else if (kind === 'broker' || kind === 'sink') {
+      add(kind, others, () => ({ how: next() < 0.5 ? 'end' : 'stop', holdMs: between(100, 1500) }));
+    } else {
+      add(kind, others, () => ({ how: kind, holdMs: between(300, 1500) }));
+    }
+  }
+  return all.sort((a, b) => a.atMs - b.atMs);
+}

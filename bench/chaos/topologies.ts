@@ -1,0 +1,126 @@
+/** Ways of messages through the engine: streams, rules, where the results go. */
+import { latenessMs } from './messages.js';
+
+/** Where the parts of a run are. */
+export interface Site {
+  /** Folder with the input of the stream, file by file. */
+  inputFolder(stream: string): string;
+  readonly outFile: string;
+  /** Addresses of the brokers; empty without them. */
+  readonly inUrl: string;
+  readonly outUrl: string;
+}
+
+export interface ChaosRule {
+  readonly id: string;
+  readonly sql: string;
+  readonly action: Record<string, unknown>;
+  readonly options?: Record<string, unknown>;
+}
+
+export interface Topology {
+  readonly name: string;
+  readonly title: string;
+  readonly input: 'file' | 'mqtt';
+  readonly output: 'file' | 'mqtt';
+  /** Names of the streams that messages are sent to. */
+  readonly feeds: readonly string[];
+  /** In order; the last one makes the results. */
+  rules(site: Site): readonly ChaosRule[];
+  /** Streams between rules. */
+  readonly inner?: readonly string[];
+  /** What is to come out: the row of each message, or what an undisturbed run has. */
+  readonly expects: 'rows' | 'undisturbed';
+  /** The order of results is that of the messages. */
+  readonly isOrdered: boolean;
+}
+
+const outTopic = 'chaos/out';
+const select = 'SELECT id, k, v FROM s';
+
+function sinkOf(output: Topology['output'], { outFile, outUrl }: Site): Record<string, unknown> {
+  if (output === 'file') return { file: { path: outFile, sendSingle: true } };
+  return { mqtt: { server: outUrl, topic: outTopic, qos: 1, sendSingle: true } };
+}
+
+/** Each message becomes a row. */
+function plain(input: Topology['input'], output: Topology['output'], title: string): Topology {
+  return {
+    name: `${input}-${output}`,
+    title,
+    input,
+    output,
+    feeds: ['s'],
+    rules: (site) => [{ id: 'chaos', sql: select, action: sinkOf(output, site) }],
+    expects: 'rows',
+    isOrdered: true,
+  };
+}
+
+/** Windows of event time over files: they are the same however often rows are read again. */
+function windows(name: string, title: string, sql: string, feeds: readonly string[] = ['s']): Topology {
+  const options = { isEventTime: true, lateTolerance: `${latenessMs}ms` };
+  return {
+    name,
+    title,
+    input: 'file',
+    output: 'file',
+    feeds,
+    rules: (site) => [{ id: 'chaos', sql, action: sinkOf('file', site), options }],
+    expects: 'undisturbed',
+    isOrdered: feeds.length === 1,
+  };
+}
+
+const figures = 'k, count(*) AS n, sum(v) AS total, min(id) AS low, max(id) AS high, window_end() AS until';
+
+export const topologies: readonly Topology[] = [
+  plain('file', 'file', 'files of lines, read and deleted, into a file'),
+  plain('mqtt', 'mqtt', 'from one broker to another, QoS 1 with a session'),
+  plain('mqtt', 'file', 'from a broker into a file'),
+  plain('file', 'mqtt', 'files of lines to a broker'),
+  {
+    ...plain('file', 'file', 'file to file over a memory topic between two rules'),
+    name: 'memory-chain',
+    inner: ['m'],
+    rules: (site) => [
+      { id: 'chaos', sql: 'SELECT id, k, v FROM m', action: sinkOf('file', site) },
+      { id: 'chaos_first', sql: select, action: { memory: { topic: 'm', sendSingle: true } } },
+    ],
+  },
+  windows('tumbling', 'tumbling windows of event time', `SELECT ${figures} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 1)`),
+  windows('hopping', 'hopping windows', `SELECT ${figures} FROM s GROUP BY k, HOPPINGWINDOW(ss, 2, 1)`),
+  windows(
+    'sliding',
+    'sliding windows, one for each row',
+    'SELECT count(*) AS n, sum(v) AS total, max(id) AS high, window_end() AS until, last_value(id, true) AS last FROM s GROUP BY SLIDINGWINDOW(ss, 1)',
+  ),
+  windows('session', 'session windows', `SELECT ${figures} FROM s GROUP BY k, SESSIONWINDOW(ss, 10, 1)`),
+  windows(
+    'join',
+    'two streams, joined in each window',
+    'SELECT s.id AS a, t.id AS b, s.v + t.v AS v FROM s INNER JOIN t ON s.id = t.id GROUP BY TUMBLINGWINDOW(ss, 1)',
+    ['s', 't'],
+  ),
+];
+
+/** The statement that makes a stream of the topology. */
+export function streamSql(topology: Topology, stream: string): string {
+  if (topology.inner?.includes(stream) === true) {
+    return `CREATE STREAM ${stream} () WITH (TYPE="memory", DATASOURCE="${stream}")`;
+  }
+  const time = topology.expects === 'undisturbed' ? ', TIMESTAMP="ts"' : '';
+  const source = topology.input === 'file' ? 'file' : `chaos/${stream}`;
+  const dataSource = topology.input === 'file' ? '.' : source;
+  return `CREATE STREAM ${stream} () WITH (TYPE="${topology.input}", DATASOURCE="${dataSource}", CONF_KEY="${stream}"${time})`;
+}
+
+/** The configuration key of a stream. */
+export function streamProps(topology: Topology, stream: string, site: Site): Record<string, unknown> {
+  if (topology.input === 'mqtt') {
+    return { server: site.inUrl, qos: 1, clientid: `chaos-${stream}`, enableClientSession: true };
+  }
+  return { path: site.inputFolder(stream), fileType: 'lines', interval: '10ms', actionAfterRead: 1 };
+}
+
+export { outTopic };
