@@ -43,6 +43,7 @@ export async function main(argv: string[]): Promise<number> {
 async function play(role: string, args: string[]): Promise<never> {
   if (role === 'sender') await runSender();
   else if (role === 'twin') runTwin(args);
+  else if (role === 'ledger') (await import('./chaos/ledger.js')).runLedger(args);
   else throw new Error(`unknown role ${role}`);
   return new Promise(() => undefined);
 }

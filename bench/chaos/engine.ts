@@ -33,6 +33,8 @@ export class ChaosEngine {
         KUIPER__SOURCE__HTTPSERVERPORT: String(await freePort()),
         KUIPER__BASIC__CONSOLELOG: 'true',
         KUIPER__BASIC__ALLOWEDPATHS: folder,
+        // The ledger.
+        HAUMEA_TRIAL_CONNECTORS: '1',
       }),
       `http://127.0.0.1:${port}`,
     );
@@ -81,7 +83,7 @@ export class ChaosEngine {
   async runs(rule: string): Promise<boolean> {
     const status = await this.status(rule);
     if (String(status?.status).toLowerCase() !== 'running') return false;
-    return Object.entries(status).every(([name, value]) => !name.endsWith('_connection_status') || value === 1);
+    return Object.entries(status ?? {}).every(([name, value]) => !name.endsWith('_connection_status') || value === 1);
   }
 
   #sample(): void {

@@ -1,6 +1,7 @@
 /** Gathers what comes out. */
 import { existsSync, readFileSync } from 'node:fs';
 import mqtt, { type MqttClient } from 'mqtt';
+import { committedRows } from './ledger.js';
 
 export interface Output {
   /** All rows so far that are whole. */
@@ -44,4 +45,14 @@ export class MqttOutput implements Output {
   async close(): Promise<void> {
     await this.client.endAsync(true);
   }
+}
+
+export class LedgerOutput implements Output {
+  constructor(readonly path: string) {}
+
+  rows(): readonly string[] {
+    return committedRows(this.path);
+  }
+
+  async close(): Promise<void> {}
 }

@@ -9,14 +9,15 @@ import { type Comparison, compare } from './compare.js';
 import { ChaosEngine } from './engine.js';
 import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
 import { messagesOf } from './messages.js';
-import { FileOutput, MqttOutput, type Output } from './outputs.js';
-import { hasProgram, type Repeatable } from './processes.js';
+import { FileOutput, LedgerOutput, MqttOutput, type Output } from './outputs.js';
+import { freePort, hasProgram, Repeatable } from './processes.js';
 import { type Fault, scheduleOf } from './schedule.js';
 import { outTopic, type Site, streamProps, streamSql, type Topology } from './topologies.js';
 
-/** What the rules promise together, weakest first. */
-export const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
+/** What the rules promise together. */
+const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
 export type Promised = (typeof promises)[number];
+const isPromise = (text: unknown): text is Promised => promises.includes(text as Promised);
 
 export interface ChaosResult extends Comparison {
   readonly topology: string;
@@ -97,7 +98,7 @@ class Stage {
   readonly #recoveries: number[] = [];
   readonly #faults: Record<string, number> = {};
   /** What goes wrong with the same one does so one after the other. */
-  readonly #busy = new Map<string, Promise<void>>();
+  readonly #busy = new Map<Repeatable, Promise<void>>();
   #kills = 0;
   promised: Promised = 'nothing';
 
@@ -107,7 +108,8 @@ class Stage {
     readonly site: Site,
     readonly engine: ChaosEngine,
     readonly inner: Broker | undefined,
-    readonly outer: Broker | undefined,
+    /** What takes the results; files need nobody. */
+    readonly outer: Repeatable | undefined,
     readonly output: Output,
   ) {}
 
@@ -115,15 +117,23 @@ class Stage {
     mkdirSync(folder, { recursive: true });
     const inner = topology.input === 'mqtt' ? await Broker.open(join(folder, 'broker-in')) : undefined;
     const outer = topology.output === 'mqtt' ? await Broker.open(join(folder, 'broker-out')) : undefined;
+    const outFile = join(folder, 'out');
+    const ledgerPort = topology.output === 'ledger' ? await freePort() : 0;
     const site: Site = {
       inputFolder: (stream) => join(folder, `in-${stream}`),
-      outFile: join(folder, 'out'),
+      outFile,
       inUrl: inner?.url ?? '',
       outUrl: outer?.url ?? '',
+      ledgerPort,
     };
-    const output = outer === undefined ? new FileOutput(site.outFile) : await MqttOutput.open(outer.url, outTopic);
+    const command = [process.execPath, ...program, 'bench', '--role', 'ledger', outFile, String(ledgerPort)];
+    const ledger = ledgerPort === 0 ? undefined : new Repeatable('ledger', command, {});
+    ledger?.start();
+    let output: Output = new FileOutput(outFile);
+    if (outer !== undefined) output = await MqttOutput.open(outer.url, outTopic);
+    else if (ledger !== undefined) output = new LedgerOutput(outFile);
     const engine = await ChaosEngine.open(program, folder);
-    const stage = new Stage(topology, options, site, engine, inner, outer, output);
+    const stage = new Stage(topology, options, site, engine, inner, ledger ?? outer?.process, output);
     await stage.#define();
     return stage;
   }
@@ -145,15 +155,16 @@ class Stage {
     for (const stream of [...topology.feeds, ...(topology.inner ?? [])]) {
       await engine.call('POST', '/streams', { sql: streamSql(topology, stream) });
     }
-    let promised = promises.length - 1;
+    const promised = new Set<Promised>();
     for (const { id, sql, action, options: more } of topology.rules(site)) {
       const own = { qos: options.qos, checkpointInterval: `${options.checkpointMs}ms`, ...more };
       await engine.call('POST', '/rules', { id, sql, actions: [action], options: own });
       const explained = await engine.call('GET', `/rules/${id}/explain`);
-      const found = options.qos === 0 ? undefined : /"guarantee":"([a-z ]+)"/.exec(explained)?.[1];
-      promised = Math.min(promised, Math.max(0, promises.indexOf(found as Promised)));
+      const [, found] = /"guarantee":"([a-z ]+)"/.exec(explained) ?? [];
+      promised.add(options.qos > 0 && isPromise(found) ? found : 'nothing');
     }
-    this.promised = promises[promised]!;
+    // Rules that promise different things promise nothing together: what one may lose another may send twice.
+    this.promised = promised.size === 1 ? [...promised][0]! : 'nothing';
     await this.#whenRunning();
   }
 
@@ -254,36 +265,33 @@ class Stage {
   #begin(fault: Fault): void {
     const whose = this.#victim(fault);
     if (whose === undefined) return;
-    const { name } = whose;
-    const before = this.#busy.get(name) ?? Promise.resolve();
-    this.#busy.set(
-      name,
-      before.then(() => this.#play(fault, whose)),
-    );
+    const before = this.#busy.get(whose) ?? Promise.resolve();
+    const done = before.then(() => this.#play(fault, whose));
+    this.#busy.set(whose, done);
   }
 
   /** Who it happens to; undefined when nobody is there for that. */
   #victim({ kind, how }: Fault): Repeatable | undefined {
     if (kind === 'engine') return this.engine.process;
     if (kind === 'broker') return this.inner?.process;
-    if (how === 'full')
-      return this.topology.output === 'file' && hasProgram('prlimit') ? this.engine.process : undefined;
-    if (this.outer !== undefined) return this.outer.process;
-    return how === 'slow' ? this.engine.process : undefined;
+    if (how === 'full' && (this.topology.output === 'mqtt' || !hasProgram('prlimit'))) return undefined;
+    if (this.outer !== undefined) return this.outer;
+    return kind === 'sink' ? undefined : this.engine.process;
   }
 
   async #play({ kind, how, holdMs }: Fault, whose: Repeatable): Promise<void> {
     if (how === 'kill') this.#kills++;
-    else this.#faults[`${kind} ${how}`] = (this.#faults[`${kind} ${how}`] ?? 0) + 1;
+    else {
+      const name = kind === how ? kind : `${kind} ${how}`;
+      this.#faults[name] = (this.#faults[name] ?? 0) + 1;
+    }
     switch (how) {
       case 'kill':
         return this.#killEngine(holdMs);
-      case 'end': {
-        await whose.end('SIGTERM');
+      case 'end':
+        await whose.end(whose.name === 'ledger' ? 'SIGKILL' : 'SIGTERM');
         await pause(holdMs);
-        await (whose === this.inner?.process ? this.inner : this.outer)!.start();
-        return undefined;
-      }
+        return whose.start();
       case 'stop':
         return whose.hold(holdMs);
       case 'slow':
@@ -311,7 +319,7 @@ class Stage {
     await this.output.close().catch(() => {});
     await this.engine.close();
     await this.inner?.process.end('SIGKILL');
-    await this.outer?.process.end('SIGKILL');
+    await this.outer?.end('SIGKILL');
   }
 }
 

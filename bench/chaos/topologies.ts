@@ -9,6 +9,8 @@ export interface Site {
   /** Addresses of the brokers; empty without them. */
   readonly inUrl: string;
   readonly outUrl: string;
+  /** Port of the ledger; 0 without one. */
+  readonly ledgerPort: number;
 }
 
 export interface ChaosRule {
@@ -22,7 +24,7 @@ export interface Topology {
   readonly name: string;
   readonly title: string;
   readonly input: 'file' | 'mqtt';
-  readonly output: 'file' | 'mqtt';
+  readonly output: 'file' | 'mqtt' | 'ledger';
   /** Names of the streams that messages are sent to. */
   readonly feeds: readonly string[];
   /** In order; the last one makes the results. */
@@ -38,8 +40,9 @@ export interface Topology {
 const outTopic = 'chaos/out';
 const select = 'SELECT id, k, v FROM s';
 
-function sinkOf(output: Topology['output'], { outFile, outUrl }: Site): Record<string, unknown> {
+function sinkOf(output: Topology['output'], { outFile, outUrl, ledgerPort }: Site): Record<string, unknown> {
   if (output === 'file') return { file: { path: outFile, sendSingle: true } };
+  if (output === 'ledger') return { ledger: { port: ledgerPort, sendSingle: true } };
   return { mqtt: { server: outUrl, topic: outTopic, qos: 1, sendSingle: true } };
 }
 
@@ -58,20 +61,28 @@ function plain(input: Topology['input'], output: Topology['output'], title: stri
 }
 
 /** Windows of event time over files: they are the same however often rows are read again. */
-function windows(name: string, title: string, sql: string, feeds: readonly string[] = ['s']): Topology {
+function windows(
+  name: string,
+  title: string,
+  sql: string,
+  feeds: readonly string[] = ['s'],
+  output: 'file' | 'ledger' = 'file',
+): Topology {
   const options = { isEventTime: true, lateTolerance: `${latenessMs}ms` };
   return {
     name,
     title,
     input: 'file',
-    output: 'file',
+    output,
     feeds,
-    rules: (site) => [{ id: 'chaos', sql, action: sinkOf('file', site), options }],
+    rules: (site) => [{ id: 'chaos', sql, action: sinkOf(output, site), options }],
     expects: 'undisturbed',
     isOrdered: feeds.length === 1,
   };
 }
 
+const joined =
+  'SELECT s.id AS a, t.id AS b, s.v + t.v AS v FROM s INNER JOIN t ON s.id = t.id GROUP BY TUMBLINGWINDOW(ss, 1)';
 const figures = 'k, count(*) AS n, sum(v) AS total, min(id) AS low, max(id) AS high, window_end() AS until';
 
 export const topologies: readonly Topology[] = [
@@ -79,6 +90,7 @@ export const topologies: readonly Topology[] = [
   plain('mqtt', 'mqtt', 'from one broker to another, QoS 1 with a session'),
   plain('mqtt', 'file', 'from a broker into a file'),
   plain('file', 'mqtt', 'files of lines to a broker'),
+  plain('file', 'ledger', 'files of lines to a sink with transactions, which stands for databases'),
   {
     ...plain('file', 'file', 'file to file over a memory topic between two rules'),
     name: 'memory-chain',
@@ -96,12 +108,8 @@ export const topologies: readonly Topology[] = [
     'SELECT count(*) AS n, sum(v) AS total, max(id) AS high, window_end() AS until, last_value(id, true) AS last FROM s GROUP BY SLIDINGWINDOW(ss, 1)',
   ),
   windows('session', 'session windows', `SELECT ${figures} FROM s GROUP BY k, SESSIONWINDOW(ss, 10, 1)`),
-  windows(
-    'join',
-    'two streams, joined in each window',
-    'SELECT s.id AS a, t.id AS b, s.v + t.v AS v FROM s INNER JOIN t ON s.id = t.id GROUP BY TUMBLINGWINDOW(ss, 1)',
-    ['s', 't'],
-  ),
+  windows('join', 'two streams, joined in each window', joined, ['s', 't']),
+  windows('join-ledger', 'the same to a sink with transactions', joined, ['s', 't'], 'ledger'),
 ];
 
 /** The statement that makes a stream of the topology. */

@@ -115,6 +115,11 @@ export interface SinkContext {
    * sink loses its connection again and again without getting anything out ends, unless the sink `isPatient`.
    */
   disconnected(reason: string, isPatient?: boolean): void;
+  /**
+   * Its name in all its runs, when checkpoints of the rule count for it: what is behind the last position that `commit` was
+   * called with is not to be seen by others.
+   */
+  readonly transactionName?: string | undefined;
   /** What was being sent when a connection broke is kept for the next one, even where the other side may have got it. */
   readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */
@@ -137,11 +142,19 @@ export interface Sink {
   write(chunk: SinkChunk): void;
   /** Resolves when everything written so far is with the outside; rejects when that can't be. */
   flush(): Promise<void>;
-  /** Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be taken back to there. */
+  /**
+   * Up to where the other side will be, as JSON, when it has all that was written so far; undefined when it can't be taken back to
+   * there. Where there are transactions the one under way ends here.
+   */
   position?(): unknown;
-  /** Takes back what came after the position, before anything else is written; called before `open`. */
+  /**
+   * Takes back what came after the position, before anything else is written, and commits what came before; called before `open`.
+   * Without the call there is no checkpoint: of transactions that an earlier run has left none counts.
+   */
   cutBack?(position: unknown): void;
-  /** Resolves when what the other side has survives a power loss. */
+  /** Resolves when what the other side has survives a power loss: transactions up to the last position are prepared. */
   sync?(): Promise<void>;
+  /** The checkpoint with the position counts, and will be the one that the rule goes on from: what came before it may be seen. */
+  commit?(position: unknown): void;
   close(): Promise<void>;
 }

@@ -2,7 +2,8 @@
 import { connectorFor } from '../connectors/index.js';
 import type { SinkSpec, SourceSpec } from './link/protocol.js';
 
-export type Guarantee = 'at most once' | 'at least once' | 'exactly once';
+/** `nothing`: rows may be missing, and others may come twice. */
+export type Guarantee = 'nothing' | 'at most once' | 'at least once' | 'exactly once';
 
 export interface Guaranteed {
   readonly guarantee: Guarantee;
@@ -12,7 +13,7 @@ export interface Guaranteed {
 
 /** Of a rule that reads these streams; tables are read anew and don't count. */
 export function guaranteeOf(qos: number, sources: readonly SourceSpec[], sinks: readonly SinkSpec[]): Guaranteed {
-  if (qos === 0) return { guarantee: 'at most once', because: ['the option qos is 0'] };
+  if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'] };
   const lost: string[] = [];
   const repeated: string[] = [];
   for (const { name, type, props } of sources) {
@@ -25,7 +26,9 @@ export function guaranteeOf(qos: number, sources: readonly SourceSpec[], sinks: 
     const reason = ofCache ?? connectorFor('sink', type).sink?.staysSent(props);
     if (reason !== undefined) repeated.push(`sink ${type}: ${reason}`);
   }
-  if (lost.length > 0) return { guarantee: 'at most once', because: lost };
-  if (qos === 1) return { guarantee: 'at least once', because: ['the option qos is 1'] };
-  return { guarantee: repeated.length > 0 ? 'at least once' : 'exactly once', because: repeated };
+  // What was sent since the last checkpoint stays sent, while the state goes back.
+  const again = qos === 1 ? ['the option qos is 1'] : repeated;
+  const isSafe = lost.length === 0;
+  if (again.length > 0) return { guarantee: isSafe ? 'at least once' : 'nothing', because: [...lost, ...again] };
+  return { guarantee: isSafe ? 'exactly once' : 'at most once', because: lost };
 }

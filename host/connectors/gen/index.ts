@@ -2,6 +2,7 @@
 import type { Connector } from '../define.js';
 import file from '../file/index.js';
 import httppush from '../httppush/index.js';
+import ledger from '../ledger/index.js';
 import log from '../log/index.js';
 import memory from '../memory/index.js';
 import mqtt from '../mqtt/index.js';
@@ -12,6 +13,7 @@ import simulator from '../simulator/index.js';
 export const manifests: readonly Connector[] = [
   file,
   httppush,
+  ledger,
   log,
   memory,
   mqtt,

@@ -123,7 +123,9 @@ export class RuleRun implements SinkHost, RunningRule {
     start.sinks.forEach((spec, i) => {
       const { sinkLimitBytes, sendError } = start;
       const output = outputOf(plan, i);
-      const sink = new SinkRun(spec, connectorFor('sink', spec.type), this, sinkLimitBytes, sendError, output);
+      const connector = connectorFor('sink', spec.type);
+      const name = (this.checkpoints?.order.qos ?? 0) > 1 ? `${this.id}/${i}` : undefined;
+      const sink = new SinkRun(spec, connector, this, sinkLimitBytes, sendError, output, name);
       this.sinks = this.sinks.concat(sink);
     });
     sources.forEach((source, i) => {

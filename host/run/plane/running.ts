@@ -163,6 +163,7 @@ export interface RunningSink extends RunningPart {
   position(): unknown;
   cutBack(position: unknown): void;
   sync(): Promise<void> | undefined;
+  commit(position: unknown): void;
   /** Resolves when everything is out; rejects when the sink can't get it out in time. */
   flush(longestMs: number): Promise<void>;
   /** Returns what is lost with it, a sentence. */

@@ -95,6 +95,8 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
     readonly sendError = false,
     /** What the kernel writes for it. */
     output?: OutputPlan,
+    /** See `SinkContext`. */
+    readonly transactionName?: string,
   ) {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
@@ -310,6 +312,10 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
 
   sync(): Promise<void> | undefined {
     return this.#sink.sync?.();
+  }
+
+  commit(position: unknown): void {
+    this.#sink.commit?.(position);
   }
 
   /**

@@ -300,6 +300,9 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(performance.now() - began);
     for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
+    this.#rule?.sinks.forEach((sink, i) => {
+      if (head.sinks[i] !== undefined) sink.commit(head.sinks[i]);
+    });
   }
 
   #restore(rule: RunningRule, { head, state }: ReadCheckpoint): void {
