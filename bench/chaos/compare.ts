@@ -1,5 +1,11 @@
 /** What came out beside what should have. */
 
+/** What the rules promise together. */
+const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
+export type Promised = (typeof promises)[number];
+
+export const isPromise = (text: unknown): text is Promised => promises.includes(text as Promised);
+
 export interface Comparison {
   readonly expected: number;
   readonly received: number;
@@ -67,4 +73,19 @@ export function compare(expected: readonly string[], received: readonly string[]
     wrong,
     examples: [...examples.values()].flat(),
   };
+}
+
+/** What of the promise does not hold. */
+export function brokenBy(
+  found: Pick<Comparison, 'lost' | 'repeated' | 'reordered' | 'wrong'>,
+  promised: Promised,
+  isOrdered: boolean,
+): string[] {
+  if (promised === 'nothing') return [];
+  const broken: string[] = [];
+  if (promised !== 'at most once' && found.lost > 0) broken.push(`${found.lost} rows are lost`);
+  if (promised !== 'at least once' && found.repeated > 0) broken.push(`${found.repeated} rows came twice`);
+  if (found.wrong > 0) broken.push(`${found.wrong} rows are wrong`);
+  if (isOrdered && found.reordered > 0) broken.push(`${found.reordered} rows are out of order`);
+  return broken;
 }

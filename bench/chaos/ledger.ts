@@ -35,8 +35,8 @@ class Book {
   readonly #accounts = new Map<string, Account>();
 
   of(sink: string): Account {
-    let account = this.#accounts.get(sink);
-    if (account === undefined) this.#accounts.set(sink, (account = { session: '', seq: 0, open: new Map() }));
+    const account = this.#accounts.get(sink) ?? { session: '', seq: 0, open: new Map<number, string[]>() };
+    this.#accounts.set(sink, account);
     return account;
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pause } from '../process.js';
 import type { ChaosOptions } from './args.js';
 import { Broker } from './broker.js';
-import { type Comparison, compare } from './compare.js';
+import { brokenBy, type Comparison, compare, isPromise, type Promised } from './compare.js';
 import { ChaosEngine } from './engine.js';
 import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
 import { messagesOf } from './messages.js';
@@ -13,11 +13,6 @@ import { FileOutput, LedgerOutput, MqttOutput, type Output } from './outputs.js'
 import { freePort, hasProgram, Repeatable } from './processes.js';
 import { type Fault, scheduleOf } from './schedule.js';
 import { outTopic, type Site, streamProps, streamSql, type Topology } from './topologies.js';
-
-/** What the rules promise together. */
-const promises = ['nothing', 'at most once', 'at least once', 'exactly once'] as const;
-export type Promised = (typeof promises)[number];
-const isPromise = (text: unknown): text is Promised => promises.includes(text as Promised);
 
 export interface ChaosResult extends Comparison {
   readonly topology: string;
@@ -325,15 +320,4 @@ class Stage {
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** What of the promise does not hold. */
-function brokenBy(found: Comparison, promised: Promised, isOrdered: boolean): string[] {
-  if (promised === 'nothing') return [];
-  const broken: string[] = [];
-  if (promised !== 'at most once' && found.lost > 0) broken.push(`${found.lost} rows are lost`);
-  if (promised !== 'at least once' && found.repeated > 0) broken.push(`${found.repeated} rows came twice`);
-  if (found.wrong > 0) broken.push(`${found.wrong} rows are wrong`);
-  if (isOrdered && found.reordered > 0) broken.push(`${found.reordered} rows are out of order`);
-  return broken;
 }
