@@ -157,7 +157,11 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     brought: (name) => functions.find(name),
     scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,
-    sinkCaches: { folder: join(folders.data, sinkCacheFolder), defaults: config.sink },
+    sinkCaches: {
+      folder: join(folders.data, sinkCacheFolder),
+      defaults: config.sink,
+      minFreeBytes: config.basic.minFreeDisk,
+    },
   };
   const logs = new LogTree(log, folders.log);
   const engine = options.createEngine({ catalog, config, folders, log, logs });

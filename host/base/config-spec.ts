@@ -72,12 +72,17 @@ export const ruleOptionSpec = {
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
   bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
+  maxBacklogBytes: field
+    .int()
+    .min(0)
+    .default(2 ** 30)
+    .doc('Bytes that may wait on disk for the sinks of the rule, when memory is full; 0: nothing waits there'),
   bufferFullPolicy: field
     .string()
-    .oneOf('block', 'dropOldest', 'stop')
-    .default('block')
+    .oneOf('auto', 'block', 'dropOldest', 'stop')
+    .default('auto')
     .doc(
-      'With that much waiting the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop)',
+      'With memory and disk full the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop). auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
     ),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),
@@ -170,6 +175,11 @@ const basic = {
   rulePatrolInterval: field.duration().min(1).default(10_000).doc('Time between two checks of scheduled rules'),
   enableOpenZiti: field.bool().default(false).doc('Accepted for compatibility').unused(),
   aesKey: field.secret().default('').doc('Key for encrypted properties, base64').unused(),
+  minFreeDisk: field
+    .int()
+    .min(0)
+    .default(2 ** 28)
+    .doc('Bytes that the backlogs of rules leave free on the disk of the data folder'),
   maxDataMemory: field
     .int()
     .min(0)

@@ -21,6 +21,10 @@ export interface SourceForm {
   format?: Extract<StreamSpec['format'], 'rows'>;
   /** The input is there already and is read to its end without a pause. */
   endsSoon?: boolean;
+  /** It is read when there is room: nothing is lost, and nobody waits, while it stands still. */
+  waits?: true;
+  /** Who sends the messages may wait for their acknowledgements. */
+  acknowledges?: true;
 }
 
 /**

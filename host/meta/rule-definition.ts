@@ -168,6 +168,7 @@ function readOptions(
     concurrency: options.concurrency,
     bufferLength: options.bufferLength,
     bufferFullPolicy: options.bufferFullPolicy,
+    maxBacklogBytes: options.maxBacklogBytes,
     sendMetaToSink: options.sendMetaToSink,
     sendNilField: options.sendNilField,
     sendError: options.sendError,

@@ -27,8 +27,10 @@ export interface RuleOptions {
   stateTtlMs: number;
   concurrency: number;
   bufferLength: number;
-  /** What happens when so much waits for a sink. */
-  bufferFullPolicy: 'block' | 'dropOldest' | 'stop';
+  /** What happens when so much waits for a sink, and so much on disk. */
+  bufferFullPolicy: 'auto' | 'block' | 'dropOldest' | 'stop';
+  /** Of all its sinks together, on disk; 0: nothing waits there. */
+  maxBacklogBytes: number;
   sendMetaToSink: boolean;
   sendNilField: boolean;
   sendError: boolean;
@@ -146,7 +148,12 @@ export interface Catalog {
   /** What connectors may reach; any file without it. */
   readonly access?: Access;
   /** Caches of sinks: where their files are, and what holds for all of them; without it there are none. */
-  readonly sinkCaches?: { readonly folder: string; readonly defaults: Parsed<typeof sinkCacheSpec> };
+  readonly sinkCaches?: {
+    readonly folder: string;
+    readonly defaults: Parsed<typeof sinkCacheSpec>;
+    /** What the backlogs of rules leave free on the disk. */
+    readonly minFreeBytes: number;
+  };
 }
 
 /** A connection that a rule which is not stopped has, or tries to get. */

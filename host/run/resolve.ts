@@ -17,6 +17,7 @@ import { withScripts } from './graph-scripts.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
+import { withBacklogs } from './sink-backlogs.js';
 import { cacheSettings } from './sink-caches.js';
 
 type Props = Record<string, unknown>;
@@ -182,7 +183,8 @@ export function connectorSpecs(
   const asked = lookups.map(({ table, call }) =>
     call === undefined ? lookupSpec(definitionOf(table), catalog, redacts) : callSpec(table, catalog),
   );
-  const sinks = sinkSpecs(rule, catalog, redacts);
+  const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+  const sinks = withBacklogs(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
   return { sources: resolved, lookups: asked, sinks, redact: allOf(redacts) };
 }
 

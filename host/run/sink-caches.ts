@@ -44,7 +44,7 @@ export function cacheSettings(
   const where = `rule ${id}, sink ${type}`;
   const conf = confOf(props, sinkCaches, where);
   const connector = connectorOf(type);
-  const { takes, framing } = sinkForm(type, props);
+  const { takes } = sinkForm(type, props);
   if (connector === undefined || connector.isInternal || takes === 'nothing' || test !== undefined) return undefined;
   if (!conf.enableCache) return isDropping ? inMemory : undefined;
   if (sinkCaches === undefined) {
@@ -52,17 +52,8 @@ export function cacheSettings(
   }
   const pageMessages = conf.bufferPageSize;
   const wholePages = (messages: number) => Math.max(1, Math.ceil(messages / pageMessages)) * pageMessages;
-  const dynamic = Object.keys(dynamicProps(type, props)).sort();
-  const form = [
-    String(i),
-    type,
-    dynamic.length > 0 ? 'messages' : framing,
-    ...(takes === 'rows' ? [takes] : []),
-    ...dynamic,
-  ];
   return {
-    // Messages made for a sink of another form are of no use to it.
-    folder: join(sinkCaches.folder, folderName(id), form.join('-')),
+    folder: sinkFolder(id, i, type, props, sinkCaches.folder),
     pageMessages,
     memoryMessages: wholePages(conf.memoryCacheThreshold),
     maxMessages: wholePages(conf.maxDiskCache),
@@ -140,6 +131,20 @@ function isMarkable(type: string, props: Props): boolean {
 
 // Files
 
+/** Where messages wait for an action. Those made for a sink of another form are of no use to it. */
+export function sinkFolder(id: string, i: number, type: string, props: Props, folder: string): string {
+  const { takes, framing } = sinkForm(type, props);
+  const dynamic = Object.keys(dynamicProps(type, props)).sort();
+  const form = [
+    String(i),
+    type,
+    dynamic.length > 0 ? 'messages' : framing,
+    ...(takes === 'rows' ? [takes] : []),
+    ...dynamic,
+  ];
+  return join(folder, folderName(id), form.join('-'));
+}
+
 /** Folder of the caches of a rule. */
 function folderName(id: string): string {
   const name = encodeURIComponent(id).replaceAll('.', '%2E').replaceAll('*', '%2A');
@@ -152,7 +157,7 @@ export function formerCaches(id: string, sinks: readonly SinkSpec[], caches: Sin
   if (caches === undefined || !existsSync(caches.folder)) return [];
   const folder = join(caches.folder, folderName(id));
   if (!existsSync(folder)) return [];
-  const used = new Set(sinks.map(({ cache }) => cache?.folder));
+  const used = new Set(sinks.map(({ cache, backlog }) => cache?.folder ?? backlog?.folder));
   return readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((path) => !used.has(path))

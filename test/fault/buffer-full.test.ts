@@ -1,4 +1,4 @@
-/** What a rule does whose sink can't take more: it holds its stream (see holding.test.ts), drops its oldest messages, or ends. */
+/** What a rule does that may keep nothing on disk when its sink takes no more: it holds its stream (see holding.test.ts), drops its oldest messages, or ends. */
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -24,7 +24,7 @@ const sql = (topic: string) => `SELECT id, "${text}" AS text FROM ${topic}`;
 
 for (const qos of [0, 1]) {
   full(
-    `with dropOldest a sink that is away holds nobody on a stream of QoS ${qos}; what it does not get is counted`,
+    `with dropOldest and nothing on disk a sink that is away holds nobody on a stream of QoS ${qos}; what it does not get is counted`,
     async () => {
       const topic = `drop${qos}`;
       const outside = await Outside.make();
@@ -33,7 +33,7 @@ for (const qos of [0, 1]) {
       await plant.rule(`near${topic}`, topic, { file: { path, sendSingle: true } });
       const far = `far${topic}`;
       const action = { mqtt: { server: outside.url, topic: 'out', qos: 1, sendSingle: true } };
-      const options = { bufferFullPolicy: 'dropOldest', bufferLength: 64 };
+      const options = { bufferFullPolicy: 'dropOldest', bufferLength: 64, maxBacklogBytes: 0 };
       await plant.post('/rules', { id: far, sql: sql(topic), actions: [action], options });
       await plant.figure(far, `source_${topic}_0_connection_status`, (value) => value === 1);
       await plant.send(topic, 0, count);
@@ -79,7 +79,7 @@ full('with stop the rule ends with the reason, and its neighbours have every row
   await plant.stream('ending', 1);
   await plant.rule('near', 'ending', { file: { path, sendSingle: true } });
   const action = { mqtt: { server: outside.url, topic: 'out', qos: 1 } };
-  await plant.rule('far', 'ending', action, { bufferFullPolicy: 'stop' });
+  await plant.rule('far', 'ending', action, { bufferFullPolicy: 'stop', maxBacklogBytes: 0 });
   await plant.send('ending', 0, 1000);
   await eventually('all rows of the neighbour', () => idsIn(path).length === 1000, 60_000);
   assert.equal(idsIn(path), range(0, 1000));
@@ -100,7 +100,7 @@ full('another policy is refused by name', async () => {
   const rule = { id: 'other', sql: 'SELECT id FROM other', actions: [{ nop: {} }], options };
   const { status, text } = await plant.server.request('POST', '/rules', rule);
   assert.is(status, 400);
-  assert.match(text, /bufferFullPolicy must be one of block, dropOldest, stop/);
+  assert.match(text, /bufferFullPolicy must be one of auto, block, dropOldest, stop/);
 });
 
 test.run();

@@ -19,6 +19,9 @@ export interface Mosquitto {
   close(): Promise<void>;
   /** Ends it as a service is ended: it keeps on disk what it has confirmed, if it has a folder for that. */
   stop(): Promise<void>;
+  /** It stays connected and does nothing any more, until it goes on. */
+  pause(): void;
+  resume(): void;
 }
 
 /** Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. */
@@ -44,6 +47,8 @@ export async function openMosquitto(given?: number, folder?: string): Promise<Mo
     url: `tcp://127.0.0.1:${port}`,
     close: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
   };
 }
 

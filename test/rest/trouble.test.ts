@@ -52,11 +52,12 @@ test('a rule that is held by another one says so, and so does the one that holds
   const client = await connectClient(broker.url);
   try {
     await server.request('PUT', '/metadata/sources/mqtt/confKeys/here', { server: broker.url, qos: 1 });
-    const options = 'TYPE="mqtt", DATASOURCE="held", CONF_KEY="here", SHARED="TRUE"';
-    await post('/streams', { sql: `CREATE STREAM both () WITH (${options})` });
+    const stream = 'TYPE="mqtt", DATASOURCE="held", CONF_KEY="here", SHARED="TRUE"';
+    await post('/streams', { sql: `CREATE STREAM both () WITH (${stream})` });
     await post('/rules', { id: 'held', sql: 'SELECT a FROM both', actions: [{ nop: {} }] });
     const sink = { server: dead, topic: 'out', qos: 1, sendSingle: true };
-    await post('/rules', { id: 'holder', sql: 'SELECT a FROM both', actions: [{ mqtt: sink }] });
+    const options = { maxBacklogBytes: 0 };
+    await post('/rules', { id: 'holder', sql: 'SELECT a FROM both', actions: [{ mqtt: sink }], options });
     for (const id of ['held', 'holder']) {
       await eventually(`the source of ${id}`, async () => {
         const { json } = await server.request('GET', `/rules/${id}/status`);

@@ -76,6 +76,7 @@ export default defineConnector({
     form: (conf) => ({
       framing: conf.fileType === 'lines' && conf.sendInterval === 0 ? 'lines' : 'frames',
       endsSoon: conf.interval === 0 && conf.sendInterval === 0 && !conf.follow,
+      waits: true,
     }),
     goesBack: () => 'position',
     load: async () => {

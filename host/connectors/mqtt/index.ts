@@ -34,6 +34,7 @@ export default defineConnector({
       // Messages that need a look in JavaScript go through the client library.
       framing: conf.qos === 2 || conf.eofMessage !== '' ? 'frames' : 'mqtt',
       mqttVersion: protocolLevel(conf.protocolVersion) === 5 ? 5 : 4,
+      ...(conf.qos === 1 && conf.eofMessage === '' ? { acknowledges: true } : {}),
     }),
     goesBack: (conf) => {
       if (conf.qos !== 1) return { no: `subscribed with qos ${conf.qos}: only with 1 messages wait for a checkpoint` };

@@ -17,7 +17,7 @@ export default defineConnector({
       interval: field.duration().min(0).default(1000).doc('Pause between two rows'),
       loop: field.bool().default(true).doc('Start again after the last row'),
     },
-    form: () => ({ framing: 'frames' }),
+    form: () => ({ framing: 'frames', waits: true }),
     sendsGivenRows: true,
     defaultKey: { data: [{ temperature: 22.5, humidity: 50 }], interval: '1s', loop: true },
     load: async () => {

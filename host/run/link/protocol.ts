@@ -48,12 +48,36 @@ export interface SinkSpec {
   props: Record<string, unknown>;
   /** Without it what the sink can't take yet waits in memory. */
   cache?: CacheSettings;
+  /** Of one without a cache: where its messages wait on disk when memory is full. */
+  backlog?: BacklogSettings;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }
 
+/** What a sink takes that is away or too slow waits on disk, so that its sources and their other rules go on. */
+export interface BacklogSettings {
+  /** See `CacheSettings`. */
+  folder: string;
+  /**
+   * Who waits until messages are out or on disk: a source that acknowledges them, checkpoints, or nobody. For the first two all messages
+   * go through it, and writes are forced to the disk; otherwise it begins when the sink takes no more.
+   */
+  awaits: 'nobody' | 'source' | 'checkpoint';
+  /** An earlier run has left some: all go through it until those are out. */
+  hasRest: boolean;
+  /** Neighbours stand still with it: they are not to wait for long. */
+  isShared: boolean;
+  /** At the bound the oldest are dropped; otherwise the sources wait. */
+  dropsOldest: boolean;
+  maxDiskBytes: number;
+  /** What stays free for others on the disk. */
+  minFreeBytes: number;
+}
+
 /** Where messages wait that a sink can't take yet, and how they leave. */
 export interface CacheSettings {
+  /** It is the backlog of a rule, which nobody asked for. */
+  isBacklog?: boolean;
   /** For the files of this sink alone, absolute; without it messages wait in memory, as many as the rule's bound allows. */
   folder?: string;
   /** Messages written together. */
@@ -61,6 +85,10 @@ export interface CacheSettings {
   memoryMessages: number;
   /** Messages on disk. */
   maxMessages: number;
+  /** Bytes on disk; without a bound if left out. */
+  maxDiskBytes?: number;
+  /** Bytes that stay free on the disk. */
+  minFreeBytes?: number;
   /** With as many on disk the oldest are dropped; otherwise the sources wait. */
   dropsOldest: boolean;
   /** Forced to the disk before they count as safe. */

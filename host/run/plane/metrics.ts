@@ -375,9 +375,10 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}connection_last_try_time`] = connection.lastTryAt;
 }
 
-function putCache(metrics: Metrics, prefix: string, { length, onDisk, counts }: RunningCache): void {
+function putCache(metrics: Metrics, prefix: string, { length, onDisk, diskBytes, counts }: RunningCache): void {
   metrics[`${prefix}length`] = length;
   metrics[`${prefix}disk_length`] = onDisk;
+  metrics[`${prefix}disk_bytes`] = diskBytes;
   metrics[`${prefix}add_total`] = counts.added;
   metrics[`${prefix}pop_total`] = counts.popped;
   metrics[`${prefix}flush_total`] = counts.flushes;

@@ -146,6 +146,10 @@ export class RuleRun implements SinkHost, RunningRule {
     return allOf([...this.sources, ...this.sinks].map((part) => part.redact));
   }
 
+  get isAcknowledged(): boolean {
+    return this.sources.some(({ hasAcknowledged }) => hasAcknowledged);
+  }
+
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;

@@ -54,6 +54,8 @@ export interface RunningSource extends RunningPart {
   readonly counters: StreamCounters;
   /** Of a source with messages that are to be acknowledged. */
   readonly acknowledgements: Acknowledgements | undefined;
+  /** There were such messages. */
+  readonly hasAcknowledged: boolean;
   /** It reads nothing: a sink below it is full, or the kernel has no room. */
   readonly isFull: boolean;
   /** Since when a sink below it is full, epoch ms. */
@@ -124,8 +126,12 @@ export interface RunningCache {
   readonly length: number;
   /** Of these on disk. */
   readonly onDisk: number;
+  /** Bytes of its files. */
+  readonly diskBytes: number;
   /** What is wrong with it; empty when nothing is. */
   readonly trouble: string;
+  /** What waits on disk, where and since when, once it has for a while; empty otherwise. */
+  readonly holding: string;
 }
 
 export interface RunningSink extends RunningPart {
@@ -153,6 +159,8 @@ export interface RunningSink extends RunningPart {
   write(chunk: OutputChunk, now: number): void;
   /** Holds the barrier until all that waits now has left. */
   hold(barrier: Barrier): void;
+  /** A source of the rule has had messages that are acknowledged. */
+  acknowledged(): void;
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
   holdsSince(source: Acknowledgements): number;
   /** Leaves all barriers: what still waits may not hold up others any more. */

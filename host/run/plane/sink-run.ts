@@ -13,20 +13,25 @@ import type { Encoder } from '../../codecs/define.js';
 import { openEncoder } from '../../codecs/index.js';
 import type { Connector } from '../../connectors/define.js';
 import { dynamicProps } from '../../connectors/index.js';
-import type { Sink } from '../../connectors/running.js';
+import type { Sink, SinkContext } from '../../connectors/running.js';
 import type { SinkSpec } from '../link/protocol.js';
 import { type Acknowledgements, Barrier, type Mark } from './barrier.js';
-import type { CachedSink, CacheHost } from './cache/cached-sink.js';
+import type { CachedSink } from './cache/cached-sink.js';
+import type { BacklogHost, SinkBacklog } from './cache/sink-backlog.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Reconnects } from './reconnects.js';
-import type { RunningSink } from './running.js';
-import { cachedSink, targetsOf } from './sink-parts.js';
+import type { RunningCache, RunningSink } from './running.js';
+import { backlogOf, cachedSink, targetsOf } from './sink-parts.js';
+import { sizeText } from './size-text.js';
 import type { Targets } from './targets.js';
 
 /** A sink that fails so often in a row without getting anything out ends its rule. */
 const maxStrikes = 5;
 /** What a sink that is away gets for a last attempt, ms. */
 const lastAttemptMs = 100;
+/** A connected sink may be full for so long before the backlog begins, ms; longer where nobody else stands still with it. */
+const sharedPatienceMs = 100;
+const patienceMs = 1000;
 
 export interface SinkHost {
   readonly id: string;
@@ -45,9 +50,11 @@ export interface SinkHost {
   messagesLost?(): void;
   /** The sink can't work. */
   sinkFailed(reason: string): void;
+  /** A source of the rule has had messages that are acknowledged. */
+  readonly isAcknowledged?: boolean;
 }
 
-export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
+export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -80,7 +87,10 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   #messagesBefore = 0;
   readonly #sink: Sink;
   /** The same, where messages wait on disk. */
-  readonly cache: CachedSink | undefined;
+  readonly #cached: CachedSink | undefined;
+  /** The same, where they do when it takes no more. */
+  readonly #backlog: SinkBacklog | undefined;
+  #patience: NodeJS.Timeout | undefined;
   /** Makes the messages where the kernel does not. */
   readonly #encoder: Encoder | undefined;
   readonly dynamic: ReadonlySet<string>;
@@ -117,9 +127,20 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
       sendError,
       isBatch: output !== undefined && isBatch(output),
     });
-    this.cache = spec.cache && cachedSink(spec.cache, this, (context) => sink.create(spec.props, context));
-    this.#sink = this.cache ?? sink.create(spec.props, this);
     this.connection = new Connection(this, this.redact);
+    const make = (context: SinkContext) => sink.create(spec.props, context);
+    this.#cached = spec.cache && cachedSink(spec.cache, this, make);
+    this.#backlog = spec.backlog && backlogOf(spec.backlog, this, make);
+    this.#sink = this.#cached ?? this.#backlog ?? make(this);
+  }
+
+  /** What messages go through now that may wait on disk. */
+  get #waitingRoom(): CachedSink | undefined {
+    return this.#cached ?? this.#backlog?.current;
+  }
+
+  get cache(): RunningCache | undefined {
+    return this.#cached ?? this.#backlog?.used;
   }
 
   async connect(): Promise<void> {
@@ -169,7 +190,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   }
 
   get unsafeMessages(): number {
-    return this.cache?.unsafe ?? this.waitingMessages;
+    return this.#waitingRoom?.unsafe ?? this.waitingMessages;
   }
 
   get measuresAll(): boolean {
@@ -178,6 +199,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
 
   /** Takes output of the kernel; called while it runs. */
   write(chunk: OutputChunk, now: number): void {
+    if (this.#backlog !== undefined && this.connection.status !== 1 && this.isTried) this.#beginBacklog();
     this.rowsIn += chunk.rows;
     this.lastInvocation = now;
     if (this.#targets === undefined) {
@@ -192,11 +214,46 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
     }
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
-    if (!this.isFull && this.waitingBytes > this.limitBytes) {
-      this.isFull = true;
-      this.fullSince = now;
-      this.host.sinkIsFull(true);
-    }
+    if (this.isFull || this.#pressure <= this.limitBytes) return;
+    if (this.connection.status !== 1) this.#beginBacklog();
+    if (this.#pressure <= this.limitBytes) return;
+    this.isFull = true;
+    this.fullSince = now;
+    this.host.sinkIsFull(true);
+    this.#awaitBacklog();
+  }
+
+  /** Bytes that count against the bound. */
+  get #pressure(): number {
+    return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
+  }
+
+  /** A sink that is connected is full for a moment now and then. */
+  #awaitBacklog(): void {
+    const backlog = this.#backlog;
+    if (backlog === undefined || backlog.current !== undefined) return;
+    const begin = () => {
+      this.#patience = undefined;
+      if (this.isFull && !this.#isClosed) this.#beginBacklog();
+    };
+    this.#patience ??= setTimeout(begin, backlog.settings.isShared ? sharedPatienceMs : patienceMs).unref();
+  }
+
+  /** From now on what it can't take waits on disk. */
+  #beginBacklog(): void {
+    if (this.#backlog === undefined || this.#backlog.current !== undefined || this.#isClosed) return;
+    const before = { messages: this.waitingMessages, bytes: this.waitingBytes };
+    this.#backlog.begin(before, this.connection.status !== 1);
+    this.#relieve();
+  }
+
+  /** A source of its rule has messages that are acknowledged. */
+  acknowledged(): void {
+    if (this.#backlog?.settings.awaits === 'source') this.#beginBacklog();
+  }
+
+  get isAcknowledged(): boolean {
+    return this.host.isAcknowledged === true;
   }
 
   #send(chunk: OutputChunk, values?: Readonly<Record<string, unknown>>): void {
@@ -251,7 +308,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
       barrier.left++;
       this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
     }
-    this.cache?.awaited();
+    this.#waitingRoom?.awaited();
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */
@@ -269,7 +326,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   /** What a person is told of it when its rule holds up others. */
   get trouble(): string {
     const { downSince, status } = this.connection;
-    const ofCache = this.cache?.trouble ?? '';
+    const ofCache = this.#waitingRoom?.trouble ?? '';
     const waiting = `${ofCache === '' ? '' : `${ofCache}, `}${sizeText(this.waitingBytes)} waiting`;
     if (status === 1) return `${this.label} does not keep up, ${waiting}`;
     return `${this.label} not connected for ${Math.round((Date.now() - downSince) / 1000)} s, ${waiting}`;
@@ -277,7 +334,8 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
 
   /** Resolves when everything is out, or can't be any more; at once while the sink is connected, since `flush` is enough then. */
   async emptied(): Promise<void> {
-    if (this.cache !== undefined) await this.cache.emptied();
+    const room = this.#waitingRoom;
+    if (room !== undefined) await room.emptied();
     else if (this.connection.status !== 1) await this.#sink.flush().catch(() => {});
   }
 
@@ -288,7 +346,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   async flush(longestMs: number): Promise<void> {
     const { status, lastDisconnectedAt, downSince } = this.connection;
     // To be written to disk what waits needs no connection.
-    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.cache?.isDurable !== true;
+    const isAway = status !== 1 && lastDisconnectedAt > 0 && this.#waitingRoom?.isDurable !== true;
     const timeoutMs = isAway ? Math.max(lastAttemptMs, longestMs - (Date.now() - downSince)) : longestMs;
     let timer: Timer | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -325,6 +383,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   async close(timeoutMs: number): Promise<string | undefined> {
     if (this.#isClosed) return undefined;
     this.#isClosed = true;
+    clearTimeout(this.#patience);
     this.connection.stop();
     const closing = this.#sink.close().catch((error: unknown) => this.log.warn(`closing failed: ${reasonOf(error)}`));
     let timer: Timer | undefined;
@@ -347,7 +406,7 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   #lossOf(count: number, fate: string): string | undefined {
     if (count <= 0) return undefined;
     const messages = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
-    const size = this.cache === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
+    const size = this.#waitingRoom === undefined ? ` (${sizeText(this.waitingBytes)})` : '';
     return `${this.label} is closed before ${messages}${size} could be sent: ${fate}`;
   }
 
@@ -412,17 +471,14 @@ export class SinkRun implements RunningSink, CacheHost, ConnectionOwner {
   #credit(bytes: number): void {
     this.#bytesOut += bytes;
     while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.mark.passed(false);
-    if (this.isFull && !this.#isClosed && this.waitingBytes <= this.limitBytes / 2) {
-      this.isFull = false;
-      this.host.sinkIsFull(false);
-    }
+    this.#relieve();
+  }
+
+  #relieve(): void {
+    if (!this.isFull || this.#isClosed || this.#pressure > this.limitBytes / 2) return;
+    this.isFull = false;
+    this.host.sinkIsFull(false);
   }
 }
 
 const none: ReadonlySet<string> = new Set();
-
-/** A size for people to read. */
-function sizeText(bytes: number): string {
-  if (bytes >= 1e6) return `${Math.round(bytes / 1e6)} MB`;
-  return bytes >= 1e3 ? `${Math.round(bytes / 1e3)} kB` : `${bytes} bytes`;
-}

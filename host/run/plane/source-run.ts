@@ -12,6 +12,7 @@ import type { SourceSpec } from '../link/protocol.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
+import { feedStream } from './feed-stream.js';
 import type { Gathering } from './gathering.js';
 import { Keepers } from './keepers.js';
 import { LateStart } from './late-start.js';
@@ -20,8 +21,6 @@ import type { RunningRule, RunningSource } from './running.js';
 import type { Starvation } from './starvation.js';
 import { UnfedInput } from './unfed-input.js';
 
-/** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
-const sliceBytes = 256 * 1024;
 const defaultMaxDepth = 512;
 const defaultMaxMessageBytes = 16 * 1024 * 1024;
 
@@ -60,6 +59,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly keepers = new Keepers((position) => this.#source.commit?.(position));
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
+  hasAcknowledged = false;
   /** The input at work now, if it is to be acknowledged. */
   barrier: Barrier | undefined;
   readonly stream: StreamHandle;
@@ -262,7 +262,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     let malformed: string | undefined;
     const feed = () => {
       try {
-        const taken = this.#feed(bytes, skips);
+        this.lastInputAt = Date.now();
+        const taken = feedStream(this.host.kernel, this, bytes, this.host.now(), skips);
         if (taken < bytes.length) this.#hold(bytes.subarray(taken));
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
@@ -409,6 +410,9 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
     this.barrier?.packetIds.push(packetIds.slice());
+    if (this.hasAcknowledged) return;
+    this.hasAcknowledged = true;
+    for (const { sinks } of this.users) for (const sink of sinks) sink.acknowledged();
   }
 
   /** Takes nothing more, but stays connected: what still leaves the sinks is acknowledged until it is closed. */
@@ -462,27 +466,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     } catch (error) {
       return reasonOf(error);
     }
-  }
-
-  /** Returns how many bytes the kernel took. */
-  #feed(bytes: Uint8Array, skips: boolean): number {
-    const { kernel } = this.host;
-    const now = this.host.now();
-    this.lastInputAt = Date.now();
-    let isSkipping = false;
-    let maySkip = skips;
-    for (let at = 0; at < bytes.length; ) {
-      const room = kernel.inputBuffer(this.stream);
-      const length = Math.min(room.length, bytes.length - at, sliceBytes);
-      if (length === 0) throw new Error(`the input region of stream ${this.name} takes no bytes`);
-      room.set(length === bytes.length ? bytes : bytes.subarray(at, at + length));
-      const taken = kernel.feed(this.stream, length, now, isSkipping);
-      at += taken;
-      isSkipping = taken < length;
-      if (isSkipping && !maySkip) return at;
-      if (isSkipping) maySkip = false;
-    }
-    return bytes.length;
   }
 
   /** A sink below became full, or took up work again. */

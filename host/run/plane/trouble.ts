@@ -42,8 +42,9 @@ export function sourceTroubles(rule: RunningRule): string[] {
 /** Lists what is wrong with the connections of its sinks. */
 export function sinkTroubles({ sinks, redact }: RunningRule): string[] {
   return sinks.flatMap((sink) => {
-    const ofCache = sink.cache?.trouble ?? '';
-    return [...connectionTrouble(sink, redact), ...(ofCache === '' ? [] : [`${sink.label}: ${redact(ofCache)}`])];
+    const { trouble = '', holding = '' } = sink.cache ?? {};
+    const ofCache = [trouble, holding].filter((text) => text !== '').map((text) => `${sink.label}: ${redact(text)}`);
+    return [...connectionTrouble(sink, redact), ...ofCache];
   });
 }
 

@@ -12,6 +12,9 @@ export interface BacklogOptions {
   /** What may be put aside: messages, and bytes of those in memory. */
   readonly maxMessages: number;
   readonly maxBytes: number;
+  /** Bytes of files, and what stays free on their disk; Infinity and 0: as much as there is. */
+  readonly maxDiskBytes: number;
+  readonly minFreeBytes: number;
   /** At the bound the oldest pages go; otherwise nothing more is taken. */
   readonly dropsOldest: boolean;
   readonly fileBytes?: number;
@@ -25,6 +28,8 @@ export interface BacklogOwner {
   safe(): void;
   /** There may be more to hand over. */
   ready(): void;
+  /** Messages were put aside. */
+  putAside(): void;
   /** So many messages are gone for good. */
   lost(messages: number, reason: string): void;
   warn(line: string): void;

@@ -6,31 +6,19 @@
 import { noteLatency } from '../../../../kernels/histogram.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { BacklogOptions, BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
+import { DiskTrouble } from './disk-trouble.js';
+import type { Flight } from './flight.js';
+import { FreeSpace } from './free-space.js';
 import { groupsOf, type Item, messagesOf, split } from './item.js';
-import { MemoryStore } from './memory-store.js';
-import { PageStore } from './page-store.js';
+import { openStore } from './open-store.js';
 import type { Store } from './store.js';
 
 /** What waits for so long is written to disk when the sink is away or a source waits for it, ms; otherwise for so long. */
 const momentMs = 100;
 const patienceMs = 1000;
-/** After a failure of the disk it is tried again, ms. */
-const retryMs = 1000;
 const maxPageBytes = 1024 * 1024;
 /** Bytes that are written at once, roughly. */
 const maxWriteBytes = 4 * 1024 * 1024;
-
-/** Messages that the sink has got, or would be next if they were not to be left out. */
-interface Flight {
-  /** Messages that are not out. */
-  left: number;
-  /** Where they are in memory. */
-  item: Item | undefined;
-  isStored: boolean;
-  /** They are left out. */
-  isDropped: boolean;
-}
-
 export class Backlog {
   #store: Store | undefined;
   /** Not on disk, in order; the first ones may be with the sink. */
@@ -52,16 +40,16 @@ export class Backlog {
   /** What the sink has, in order. */
   readonly #flight: Flight[] = [];
   #flightMessages = 0;
+  /** Those of them that the sink alone has. */
+  #releasedMessages = 0;
+  readonly #space: FreeSpace | undefined;
   #loading: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   /** A further flush is to follow that under way. */
   #isWanted = false;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
-  #retryAt = 0;
-  #retry: NodeJS.Timeout | undefined;
-  #writeTrouble = '';
-  #readTrouble = '';
+  readonly #disk: DiskTrouble;
   #isFull = false;
   #isAwaited = false;
   #isClosed = false;
@@ -71,15 +59,18 @@ export class Backlog {
     readonly owner: BacklogOwner,
     readonly counts: CacheCounts,
     readonly times: CacheTimes | undefined,
-  ) {}
+  ) {
+    const { folder, minFreeBytes } = options;
+    this.#disk = new DiskTrouble(owner, () => {
+      this.hurry();
+      owner.ready();
+    });
+    if (folder !== undefined && minFreeBytes > 0) this.#space = new FreeSpace(folder, minFreeBytes);
+  }
 
   /** Takes up what an earlier run left; returns how many messages that are. Rejects when the disk can't be read. */
   async open(): Promise<number> {
-    const { folder, isSynced, fileBytes } = this.options;
-    const store =
-      folder === undefined
-        ? new MemoryStore()
-        : await PageStore.open(folder, { isSynced, ...(fileBytes === undefined ? {} : { fileBytes }) });
+    const store = await openStore(this.options);
     if (store.cutOff !== '') this.owner.warn(store.cutOff);
     this.#store = store;
     return store.length;
@@ -112,14 +103,19 @@ export class Backlog {
 
   /** Messages that would be lost with the process. */
   get unsafe(): number {
-    return this.#isVolatile ? this.length : this.#memoryMessages;
+    return this.#isVolatile ? this.length : this.#memoryMessages + this.#releasedMessages;
+  }
+
+  get diskBytes(): number {
+    return this.#store?.diskBytes ?? 0;
   }
 
   /** What is in the way of taking more; empty when nothing is. */
   get trouble(): string {
-    if (this.#writeTrouble !== '') return `can't be written: ${this.#writeTrouble}`;
-    if (this.#readTrouble !== '') return `can't be read: ${this.#readTrouble}`;
-    return this.#isFull ? `is full, ${this.onDisk.toLocaleString('en')} messages on disk` : '';
+    if (this.#disk.text !== '') return this.#disk.text;
+    if (!this.#isFull) return '';
+    const space = this.#space?.isShort === true ? `, less than ${this.options.minFreeBytes} bytes are free there` : '';
+    return `is full, ${this.onDisk.toLocaleString('en')} messages on disk${space}`;
   }
 
   /** Somebody waits until all this is safe: it is written at once when it will hardly be out soon. */
@@ -244,7 +240,8 @@ export class Backlog {
     this.#flightMessages -= messages;
     if (flight.isStored) {
       if (!flight.isDropped) this.counts.popped += messages;
-      this.#store?.free(messages);
+      if (flight.isReleased === true) this.#releasedMessages -= messages;
+      else this.#store?.free(messages);
     } else {
       this.#memoryMessages -= messages;
       if (this.#frozen > 0) this.#outWhileFrozen += messages;
@@ -279,7 +276,7 @@ export class Backlog {
       return this.#flushing;
     }
     if (this.#memory.length === 0) this.#noteFull(false);
-    if (this.#store === undefined || this.#memory.length === 0 || performance.now() < this.#retryAt) return undefined;
+    if (this.#store === undefined || this.#memory.length === 0 || this.#disk.isResting) return undefined;
     this.#isWanted = false;
     this.#flushing = this.#write(this.#store).finally(() => {
       this.#flushing = undefined;
@@ -291,9 +288,11 @@ export class Backlog {
 
   async #write(store: Store): Promise<void> {
     try {
+      await this.#space?.look();
       if (this.options.dropsOldest) await this.#makeRoom();
       const flights = this.#fitting(store);
       this.#noteFull(flights.length === 0 && this.#memory.length > 0);
+      if (flights.length === 0 && this.options.dropsOldest) this.#dropMemory();
       if (flights.length === 0) return;
       // Between here and the call of append nothing else runs.
       const items = flights.map(({ item }) => item!);
@@ -308,10 +307,11 @@ export class Backlog {
       this.counts.flushes++;
       this.counts.added += messagesOf(items);
       this.#written(store, given, out + this.#outWhileFrozen);
-      this.#noteWriteTrouble('');
+      this.#disk.noteWriting('');
+      this.owner.putAside();
       if (this.#memory.length > 0 && this.isBehind) this.#isWanted = true;
     } catch (error) {
-      this.#noteWriteTrouble(reasonOf(error));
+      this.#disk.noteWriting(reasonOf(error));
     } finally {
       this.#frozen = 0;
     }
@@ -346,21 +346,27 @@ export class Backlog {
       if (this.#ready.length === 0) {
         this.#load();
         await this.#loading;
-        if (this.#readTrouble !== '') throw new Error(this.#readTrouble);
+        if (this.#disk.reading !== '') throw new Error(this.#disk.reading);
       }
       this.#dropPage();
     }
   }
 
   get #isTooLarge(): boolean {
+    if (this.#room < Math.min(this.#memoryBytes, maxWriteBytes, this.options.maxDiskBytes / 4)) return true;
     const ready = this.#ready.reduce((total, { bytes }) => total + bytes.length, 0);
     return (this.#store?.unreadBytes ?? 0) + ready + this.#memoryBytes > this.options.maxBytes;
+  }
+
+  /** Bytes that may be written. */
+  get #room(): number {
+    return Math.min(this.options.maxDiskBytes - this.diskBytes, this.#space?.bytes ?? Number.POSITIVE_INFINITY);
   }
 
   /** The first messages in memory for which there is room on disk. */
   #fitting(store: Store): Flight[] {
     let room = this.options.maxMessages - store.unread - this.#readyMessages;
-    let bytes = maxWriteBytes;
+    let bytes = Math.min(maxWriteBytes, this.#room);
     let count = 0;
     for (; count < this.#memory.length && bytes > 0; count++) {
       let item = this.#memory[count]!.item!;
@@ -369,6 +375,10 @@ export class Backlog {
       if (!isHanded && item.messages > room) {
         if (room <= 0) break;
         item = this.#partInMemory(count, item, room);
+      }
+      if (!isHanded && item.bytes.length > bytes && item.messages > 1) {
+        const part = Math.floor((item.messages * bytes) / item.bytes.length);
+        item = this.#partInMemory(count, item, Math.max(1, part));
       }
       room -= item.messages;
       bytes -= item.bytes.length;
@@ -384,15 +394,43 @@ export class Backlog {
       dropped += item.messages;
     }
     if (dropped === 0) return;
-    this.#fly({ left: dropped, item: undefined, isStored: true, isDropped: true });
+    this.#release();
+    this.#store?.free(dropped);
     this.counts.dropped += dropped;
     const what = this.#isVolatile ? 'bufferLength is reached: the' : 'the cache is full: its';
     this.owner.lost(dropped, `${what} oldest messages were dropped`);
   }
 
+  /** Not even one page has room: of what is in memory the oldest messages go. */
+  #dropMemory(): void {
+    let dropped = 0;
+    while (this.#waitingBytes > this.options.memoryBytes && this.#memory.length > this.#handed) {
+      const [{ item, left }] = this.#memory.splice(this.#handed, 1) as [Flight];
+      dropped += left;
+      this.#memoryMessages -= left;
+      this.#memoryBytes -= item!.bytes.length;
+      this.#waitingMessages -= left;
+      this.#waitingBytes -= item!.bytes.length;
+      this.#tellSafe(item!);
+    }
+    if (dropped === 0) return;
+    this.counts.dropped += dropped;
+    this.owner.lost(dropped, 'there is no room on the disk: the oldest messages were dropped');
+  }
+
+  /** What the sink has may be stuck there: files that others behind it need no more are not kept for its sake. */
+  #release(): void {
+    for (const flight of this.#flight) {
+      if (!flight.isStored || flight.isReleased === true || flight.isDropped) continue;
+      flight.isReleased = true;
+      this.#releasedMessages += flight.left;
+      this.#store?.free(flight.left);
+    }
+  }
+
   #load(): void {
     const store = this.#store;
-    if (store === undefined || this.#isClosed || performance.now() < this.#retryAt) return;
+    if (store === undefined || this.#isClosed || this.#disk.isResting) return;
     this.#loading ??= this.#read(store).finally(() => {
       this.#loading = undefined;
       this.owner.ready();
@@ -405,7 +443,7 @@ export class Backlog {
       const batch = await store.next();
       if (this.times !== undefined) noteLatency(this.times.load, (performance.now() - began) * 1000);
       this.counts.loads++;
-      this.#readTrouble = '';
+      this.#disk.noteReading('');
       if (batch === undefined) return;
       if (batch.lost > 0) {
         this.counts.damaged += batch.lost;
@@ -416,18 +454,8 @@ export class Backlog {
       this.#ready.push(...batch.items);
       this.#readyMessages += messagesOf(batch.items);
     } catch (error) {
-      const reason = reasonOf(error);
-      if (reason !== this.#readTrouble) this.owner.warn(`can't be read: ${reason}`);
-      this.#readTrouble = reason;
-      this.#tryLater();
+      this.#disk.noteReading(reasonOf(error));
     }
-  }
-
-  #noteWriteTrouble(reason: string): void {
-    if (reason !== '' && reason !== this.#writeTrouble) this.owner.warn(`can't be written: ${reason}`);
-    if (reason === '' && this.#writeTrouble !== '') this.owner.info('is written again');
-    this.#writeTrouble = reason;
-    if (reason !== '') this.#tryLater();
   }
 
   #noteFull(isFull: boolean): void {
@@ -437,23 +465,13 @@ export class Backlog {
     else this.owner.info('has room again');
   }
 
-  #tryLater(): void {
-    this.#retryAt = performance.now() + retryMs;
-    this.#retry ??= setTimeout(() => {
-      this.#retry = undefined;
-      this.#retryAt = 0;
-      this.hurry();
-      this.owner.ready();
-    }, retryMs).unref();
-  }
-
   /** Writes all that is in memory; rejects with the reason when that can't be. */
   async keep(): Promise<void> {
     while (this.#memory.length > 0) {
       if (this.#store === undefined) throw new Error('the cache could not be opened');
-      this.#retryAt = 0;
+      this.#disk.hurry();
       await this.#flush();
-      if (this.#writeTrouble !== '' || this.#isFull) throw new Error(`the cache ${this.trouble}`);
+      if (this.#disk.writing !== '' || this.#isFull) throw new Error(`the cache ${this.trouble}`);
     }
   }
 
@@ -461,7 +479,7 @@ export class Backlog {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#retry);
+    this.#disk.close();
     clearImmediate(this.#soon);
     await this.#flushing;
     await this.#loading;

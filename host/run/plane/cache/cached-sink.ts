@@ -13,8 +13,10 @@ import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.j
 import type { CacheSettings } from '../../link/protocol.js';
 import { Backlog } from './backlog.js';
 import type { BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
+import { Handed } from './handed.js';
 import { chunkOf, type Item, itemOf, type Ticket } from './item.js';
 import { marked, memberOf } from './mark.js';
+import { Standing } from './standing.js';
 
 /** What the sink of a rule gives its cache. */
 export interface CacheHost extends SinkContext {
@@ -25,22 +27,20 @@ export interface CacheHost extends SinkContext {
   readonly measuresAll: boolean;
   /** An earlier run left so many messages. */
   taken(messages: number): void;
+  /** Nothing waits any more. */
+  drained?(): void;
 }
 
-/** What the connector has at most, messages; those of a round, see below. */
-const windowMessages = 4096;
-const roundMessages = 1024;
-/** What the connector may pass on at a stop, ms; the rest stays in the cache. */
-const lastMs = 1000;
-const retryMs = 1000;
-
-/** Messages that the connector has. */
-interface Handed {
-  readonly lane: Backlog;
-  left: number;
+/** What the connector had got before there was a cache. */
+export interface Before {
+  readonly messages: number;
+  /** Not given back yet. */
   readonly bytes: number;
 }
 
+/** What the connector may pass on at a stop, ms; the rest stays in the cache. */
+const lastMs = 1000;
+const retryMs = 1000;
 /** A cache whose files are still being closed by an earlier run. */
 const closing = new Map<string, Promise<void>>();
 
@@ -62,21 +62,18 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
   #openTrouble = '';
   /** What is not safe, in the order in which it came. */
   readonly #tickets: Ticket[] = [];
-  /** What the connector has, in order. */
-  readonly #handed: Handed[] = [];
-  #handedMessages = 0;
-  #handedBytes = 0;
-  /** With more than one target messages may leave out of their order: they count as out when all are. */
-  readonly #isInRounds: boolean;
-  #outOfRound = 0;
-  #roundMessages = 0;
-  #roundBytes = 0;
+  /** What the connector has. */
+  readonly #handed: Handed;
   /** With an interval: messages that may be sent now of those that waited. */
   #allowed = Number.POSITIVE_INFINITY;
   #pace: NodeJS.Timeout | undefined;
   #isPumping = false;
   /** Where the last messages came from. */
   #last: Backlog | undefined;
+  /** Messages that the connector had before, and that are not out. */
+  #before = 0;
+  #beforeTicket: Ticket | undefined;
+  readonly #standing: Standing;
   #isStopping = false;
   #isClosed = false;
   readonly #member: Buffer | undefined;
@@ -101,16 +98,19 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     this.#lanes = this.#kept === this.#live ? [this.#live] : [this.#live, this.#kept];
     const field = settings.alterQueue?.indicatorField ?? '';
     this.#member = field === '' ? undefined : memberOf(field);
-    this.#isInRounds = host.dynamic.size > 0;
+    // With more than one target.
+    this.#handed = new Handed(host.dynamic.size > 0);
+    this.#standing = new Standing(this, folder);
     this.#inner = make(this);
     this.#opened = this.#openLanes();
   }
 
   get #options() {
     const { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest } = this.settings;
+    const { maxDiskBytes = Number.POSITIVE_INFINITY, minFreeBytes = 0 } = this.settings;
     const { limitBytes } = this.host;
     const bytes = { memoryBytes: limitBytes / 4, maxBytes: this.isDurable ? Number.POSITIVE_INFINITY : limitBytes };
-    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, ...bytes };
+    return { isSynced, pageMessages, memoryMessages, maxMessages, dropsOldest, maxDiskBytes, minFreeBytes, ...bytes };
   }
 
   /** Until the disk can be read nothing goes on: what waits there is older. */
@@ -125,6 +125,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
         this.#isOpen = true;
         this.#openTrouble = '';
         if (messages > 0) {
+          this.#standing.begin();
           this.host.taken(messages);
           this.info(`has ${messages.toLocaleString('en')} messages that an earlier run left`);
         }
@@ -143,6 +144,26 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   // What the rule's sink calls
 
+  /** Takes its place before a connector that is at work already; with `isAway` that has no connection. */
+  begin(before: Before, isAway: boolean): void {
+    this.isAway = isAway;
+    this.#isTried = true;
+    if (before.messages <= 0) {
+      this.#pump();
+      return;
+    }
+    this.#before = before.messages;
+    this.#handed.add(undefined, before.messages, before.bytes);
+    if (before.bytes <= 0) return;
+    this.#beforeTicket = { bytes: before.bytes, parts: 1 };
+    this.#tickets.push(this.#beforeTicket);
+  }
+
+  /** Nothing waits, neither here nor with the connector. */
+  get isIdle(): boolean {
+    return this.#isOpen && this.#handed.isEmpty && this.length === 0;
+  }
+
   /** What waits survives the process. */
   get isDurable(): boolean {
     return this.settings.folder !== undefined;
@@ -158,9 +179,20 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     } finally {
       this.#isTried = true;
     }
+    this.isUp();
+  }
+
+  /** The connector is connected. */
+  isUp(): void {
     this.#setPace();
     this.isAway = false;
     this.#pump();
+    this.#checkIdle();
+  }
+
+  /** What the other side has survives a power loss. */
+  sync(): Promise<void> {
+    return this.#inner.sync?.() ?? Promise.resolve();
   }
 
   write(chunk: SinkChunk): void {
@@ -192,7 +224,8 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     }
     this.#isStopping = true;
     clearInterval(this.#pace);
-    if (!this.isAway) {
+    if (!this.isAway && this.#before > 0) await this.#inner.flush().catch(() => {});
+    else if (!this.isAway) {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, lastMs);
@@ -207,7 +240,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   /** Resolves when all messages are out. */
   emptied(): Promise<void> {
-    if (this.#isOpen && this.length === 0) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
@@ -262,14 +295,33 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   /** Messages that would be lost with the process. */
   get unsafe(): number {
-    return this.#lanes.reduce((total, lane) => total + lane.unsafe, 0);
+    return this.#lanes.reduce((total, lane) => total + lane.unsafe, this.#before);
+  }
+
+  /** Bytes of its files. */
+  get diskBytes(): number {
+    return this.#lanes.reduce((total, lane) => total + lane.diskBytes, 0);
+  }
+
+  /** Bytes that only the connector has, and that came before all others. */
+  get beforeBytes(): number {
+    return this.#beforeTicket?.bytes ?? 0;
+  }
+
+  /** What waits on disk, where and since when; empty when nothing does, or only for a moment. */
+  get holding(): string {
+    return this.#standing.text;
   }
 
   /** What is wrong with it; empty when nothing is. */
   get trouble(): string {
-    if (this.#openTrouble !== '') return `its cache can't be opened: ${this.#openTrouble}`;
+    if (this.#openTrouble !== '') return `its ${this.#name} can't be opened: ${this.#openTrouble}`;
     const reason = this.#lanes.map(({ trouble }) => trouble).find((text) => text !== '');
-    return reason === undefined ? '' : `its cache ${reason}`;
+    return reason === undefined ? '' : `its ${this.#name} ${reason}`;
+  }
+
+  get #name(): string {
+    return this.settings.isBacklog === true ? 'backlog' : 'cache';
   }
 
   // Handing over
@@ -289,7 +341,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   /** The lane whose messages go next; undefined when none may. */
   #next(): Backlog | undefined {
-    if (!this.#hasRoom) return undefined;
+    if (!this.#handed.hasRoom(this.host.limitBytes / 2)) return undefined;
     const live = this.#live.peek();
     if (this.#kept === this.#live) return live !== undefined && this.#maySend ? this.#live : undefined;
     const kept = this.#maySend ? this.#kept.peek() : undefined;
@@ -299,7 +351,7 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
         return this.#kept;
       case -1: {
         // Those that waited go only when nothing else does.
-        const isIdle = !this.#live.hasWaiting && this.#handed.every(({ lane }) => lane === this.#kept);
+        const isIdle = !this.#live.hasWaiting && this.#handed.isAllOf(this.#kept);
         return live !== undefined ? this.#live : isIdle ? this.#kept : undefined;
       }
       default:
@@ -307,25 +359,11 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     }
   }
 
-  get #hasRoom(): boolean {
-    const maxBytes = this.host.limitBytes / 2;
-    if (this.#isInRounds) return this.#roundMessages < roundMessages && this.#roundBytes < maxBytes;
-    return this.#handedMessages < windowMessages && this.#handedBytes < maxBytes;
-  }
-
   #hand(lane: Backlog): void {
     this.#last = lane;
     const item = lane.take(this.#isPaced && lane === this.#kept ? this.#allowed : undefined);
     if (this.#isPaced && lane === this.#kept) this.#allowed -= item.messages;
-    const { messages } = item;
-    const bytes = item.bytes.length;
-    if (messages > 0) {
-      this.#handed.push({ lane, left: messages, bytes });
-      this.#handedMessages += messages;
-      this.#handedBytes += bytes;
-      this.#roundMessages += messages;
-      this.#roundBytes += bytes;
-    }
+    this.#handed.add(lane, item.messages, item.bytes.length);
     this.#inner.write(chunkOf(lane === this.#kept && this.#kept !== this.#live ? this.#asResent(item) : item));
   }
 
@@ -337,35 +375,24 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   /** So many messages of those handed over are out or lost. */
   #leave(messages: number): void {
-    if (this.#isInRounds) {
-      this.#outOfRound += messages;
-      if (this.#outOfRound < this.#handedMessages) return;
-      this.#outOfRound = 0;
-    }
-    let left = this.#isInRounds ? this.#handedMessages : messages;
-    while (left > 0 && this.#handed.length > 0) {
-      const first = this.#handed[0]!;
-      const part = Math.min(left, first.left);
-      left -= part;
-      first.left -= part;
-      this.#handedMessages -= part;
-      if (first.left === 0) {
-        this.#handed.shift();
-        this.#handedBytes -= first.bytes;
-      }
-      first.lane.out(part);
-    }
-    if (this.#handed.length === 0) {
-      this.#roundMessages = 0;
-      this.#roundBytes = 0;
-    }
+    this.#handed.leave(messages, (lane, part) => (lane === undefined ? this.#leaveBefore(part) : lane.out(part)));
     this.#pump();
     this.#checkIdle();
   }
 
+  #leaveBefore(messages: number): void {
+    this.#before -= messages;
+    if (this.#before > 0 || this.#beforeTicket === undefined) return;
+    this.#beforeTicket.parts = 0;
+    this.#beforeTicket = undefined;
+    this.safe();
+  }
+
   #checkIdle(): void {
-    if (this.#onIdle.length === 0 || !this.#isOpen || this.length > 0) return;
+    this.#standing.look();
+    if (!this.isIdle) return;
     for (const call of this.#onIdle.splice(0)) call();
+    this.host.drained?.();
   }
 
   // Pace
@@ -410,16 +437,20 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     this.#checkIdle();
   }
 
+  putAside(): void {
+    this.#standing.begin();
+  }
+
   lost(messages: number, reason: string): void {
     this.host.failed(0, messages, reason);
   }
 
   warn(line: string): void {
-    this.host.log.warn(`cache of ${this.host.label}: ${line}`);
+    this.host.log.warn(`${this.#name} of ${this.host.label}: ${line}`);
   }
 
   info(line: string): void {
-    this.host.log.info(`cache of ${this.host.label}: ${line}`);
+    this.host.log.info(`${this.#name} of ${this.host.label}: ${line}`);
   }
 
   // What the connector calls

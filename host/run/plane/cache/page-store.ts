@@ -3,7 +3,7 @@
  * goes when all its messages are out. What a crash left half written at the end is cut off; a page that is damaged is passed
  * over, and its messages are counted as lost.
  */
-import { type FileHandle, open, readdir, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { makeFolder } from '../../../base/folder.js';
@@ -30,7 +30,7 @@ interface PageFile {
   isEnded: boolean;
 }
 
-const defaultFileBytes = 4 * 1024 * 1024;
+export const defaultFileBytes = 4 * 1024 * 1024;
 const blockBytes = 256 * 1024;
 const ending = '.pages';
 const markName = 'read';
@@ -72,7 +72,9 @@ export class PageStore implements Store {
     for (const name of names.filter((one) => one.endsWith(ending)).sort()) {
       const first = Number.parseInt(name, 16);
       if (!Number.isSafeInteger(first)) continue;
-      store.#files.push({ first, path: join(folder, name), size: undefined, opening: undefined, isEnded: true });
+      const path = join(folder, name);
+      const { size } = await stat(path);
+      store.#files.push({ first, path, size, opening: undefined, isEnded: true });
     }
     await store.#recover(await store.#mark.read());
     return store;
@@ -84,6 +86,10 @@ export class PageStore implements Store {
 
   get unread(): number {
     return this.stored - this.read;
+  }
+
+  get diskBytes(): number {
+    return this.#files.reduce((total, { size = 0 }) => total + size, 0);
   }
 
   async #recover(out: number): Promise<void> {

@@ -16,6 +16,8 @@ export interface Store {
   /** Messages that were not read, and their bytes where a bound is set for them. */
   readonly unread: number;
   readonly unreadBytes: number;
+  /** What it takes of the disk, bytes. */
+  readonly diskBytes: number;
   /** What was cut off at the end, a sentence; empty when nothing was. */
   readonly cutOff: string;
   /** Takes pages, all of them or none; rejects with the reason. One call at a time. */

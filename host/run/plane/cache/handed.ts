@@ -1,0 +1,72 @@
+/** What the connector of a cached sink has got and has not passed on, in order. */
+import type { Backlog } from './backlog.js';
+
+/** What it has at most, messages; those of a round, see below. */
+const windowMessages = 4096;
+const roundMessages = 1024;
+
+interface Part {
+  /** Left out: it came before there was a cache. */
+  readonly lane: Backlog | undefined;
+  left: number;
+  readonly bytes: number;
+}
+
+export class Handed {
+  readonly #parts: Part[] = [];
+  #messages = 0;
+  #bytes = 0;
+  #outOfRound = 0;
+  #roundMessages = 0;
+  #roundBytes = 0;
+
+  /** @param isInRounds messages may leave out of their order: they count as out when all are */
+  constructor(private readonly isInRounds: boolean) {}
+
+  get isEmpty(): boolean {
+    return this.#parts.length === 0;
+  }
+
+  isAllOf(lane: Backlog): boolean {
+    return this.#parts.every((part) => part.lane === lane);
+  }
+
+  hasRoom(maxBytes: number): boolean {
+    if (this.isInRounds) return this.#roundMessages < roundMessages && this.#roundBytes < maxBytes;
+    return this.#messages < windowMessages && this.#bytes < maxBytes;
+  }
+
+  add(lane: Backlog | undefined, messages: number, bytes: number): void {
+    if (messages <= 0) return;
+    this.#parts.push({ lane, left: messages, bytes });
+    this.#messages += messages;
+    this.#bytes += bytes;
+    this.#roundMessages += messages;
+    this.#roundBytes += bytes;
+  }
+
+  /** So many messages are out or lost; `out` is told of those that count as out now. */
+  leave(messages: number, out: (lane: Backlog | undefined, messages: number) => void): void {
+    if (this.isInRounds) {
+      this.#outOfRound += messages;
+      if (this.#outOfRound < this.#messages) return;
+      this.#outOfRound = 0;
+    }
+    let left = this.isInRounds ? this.#messages : messages;
+    while (left > 0 && this.#parts.length > 0) {
+      const first = this.#parts[0]!;
+      const part = Math.min(left, first.left);
+      left -= part;
+      first.left -= part;
+      this.#messages -= part;
+      if (first.left === 0) {
+        this.#parts.shift();
+        this.#bytes -= first.bytes;
+      }
+      out(first.lane, part);
+    }
+    if (!this.isEmpty) return;
+    this.#roundMessages = 0;
+    this.#roundBytes = 0;
+  }
+}
