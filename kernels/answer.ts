@@ -2,6 +2,7 @@
 import type { KernelExports } from './abi.js';
 import type { LookupAnswer } from './api.js';
 import type { Arena } from './arena.js';
+import { CarriedColumn, type CarriedColumns, carry } from './carried.js';
 import { KernelError } from './error.js';
 import { batchRows, column } from './gen/layouts.js';
 import { UnwritableError, type Value, type ValueAccess, ValueError } from './value.js';
@@ -14,6 +15,16 @@ export function keysAt(access: ValueAccess, table: number, keys: number, count: 
     const tags = view.getUint32(table + 8 * k + 4, true);
     return Array.from({ length: count }, (_value, i) => access.read(access.view().getUint8(tags + i), vals + 8 * i));
   });
+}
+
+/** As `keysAt`, in a form that can go to another thread. */
+export function carriedKeys(access: ValueAccess, table: number, keys: number, count: number): CarriedColumns {
+  const view = access.view();
+  const columns = Array.from({ length: keys }, (_, k) => ({
+    vals: view.getUint32(table + 8 * k, true),
+    tags: view.getUint32(table + 8 * k + 4, true),
+  }));
+  return carry(access, columns, count);
 }
 
 /** Throws RangeError for an answer that is none. */
@@ -50,8 +61,9 @@ export function giveAnswer(
         if (blocks === 0) throw new KernelError('the memory of the kernel is exhausted', false);
         fill(access, blocks, (i) => BigInt(of[from + i] as number), n);
         names.forEach(({ name }, c) => {
-          const values = columns[name] as ArrayLike<Value>;
-          fill(access, blocks + 4 * (c + 1), (i) => values[from + i], n);
+          const values = columns[name] as ArrayLike<Value> | CarriedColumn;
+          if (values instanceof CarriedColumn) putCarried(access, blocks + 4 * (c + 1), values, from, n);
+          else fill(access, blocks + 4 * (c + 1), (i) => values[from + i], n);
         });
         kernel.answerRows(blocks, table as number, names.length, n);
       }
@@ -89,6 +101,19 @@ function fill(access: ValueAccess, pointer: number, valueAt: (i: number) => Valu
   for (let i = 0; i < n; i++) {
     const tag = written(access, block + column.at.vals + 8 * i, valueAt(i));
     access.view().setUint8(block + column.at.tags + i, tag);
+  }
+}
+
+/** Writes rows of a column that came from another thread to the block whose address stands at `pointer`. */
+function putCarried(access: ValueAccess, pointer: number, values: CarriedColumn, from: number, n: number): void {
+  const block = access.view().getUint32(pointer, true);
+  if (!values.put(access, block + column.at.vals, block + column.at.tags, from, n)) {
+    fill(
+      access,
+      pointer,
+      () => new ValueError('memory is exhausted, or the values computed for one batch of rows take too much'),
+      n,
+    );
   }
 }
 

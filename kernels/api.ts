@@ -2,6 +2,7 @@
  * The kernel as its users see it: streams that turn bytes into batches, operator nodes below them, outputs handed to a
  * callback. `kernels/index.ts` implements it; nothing else touches Wasm memory.
  */
+import type { CarriedColumn, CarriedColumns } from './carried.js';
 import type { LoadFault } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
 import type { ColumnType, ColumnUse, ConstValue, NodePlan, Program } from './ir.js';
@@ -93,6 +94,8 @@ export interface HostCalls {
    * the request, from outside; called while the kernel runs.
    */
   onAsk?(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void;
+  /** As `onAsk` of a node whose rows ask each by itself: a column for each value of a list, a row for each list. */
+  onAskEach?(node: NodeHandle, request: number, keys: CarriedColumns): void;
   /** Offset of local time from UTC at a time, both ms; without it all zones are UTC. */
   zoneOffset?(zone: string, at: number): number;
   /** Calls host function `fn` over a batch; see kernels/host-call.ts. */
@@ -119,7 +122,7 @@ export interface LookupAnswer {
   /** For each row the list of values that it was found by, by its position in the request. */
   of: ArrayLike<number>;
   /** Values by column, each as long as `of`; `undefined` where the row has none. */
-  columns: Readonly<Record<string, ArrayLike<Value>>>;
+  columns: Readonly<Record<string, ArrayLike<Value> | CarriedColumn>>;
   /** Lists for which there is no answer, with the reason. */
   failed?: ReadonlyMap<number, string>;
 }

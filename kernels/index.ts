@@ -1,7 +1,7 @@
 /** The kernel instance: implements interface Kernel (kernels/api.ts) over the Wasm module. */
 
 import type { KernelExports } from './abi.js';
-import { checkAnswer, giveAnswer, keysAt } from './answer.js';
+import { carriedKeys, checkAnswer, giveAnswer, keysAt } from './answer.js';
 import type {
   HostCalls,
   Kernel,
@@ -113,9 +113,11 @@ class WasmKernel implements Kernel {
           return taken;
         },
         clock: () => performance.now() * 1000,
-        ask: guarded((node: number, request: number, count: number, table: number, keys: number) =>
-          this.host.onAsk?.(node >>> 0, request, keysAt(this.access, table >>> 0, keys, count), count),
-        ),
+        ask: guarded((node: number, request: number, count: number, table: number, keys: number, isEach: number) => {
+          const at = table >>> 0;
+          if (isEach) this.host.onAskEach?.(node >>> 0, request, carriedKeys(this.access, at, keys, count));
+          else this.host.onAsk?.(node >>> 0, request, keysAt(this.access, at, keys, count), count);
+        }),
         zoneOffset: (zone: number, at: number) => this.host.zoneOffset?.(zoneOf(zone), at) ?? 0,
         call: hostCallImport(
           () => this.access,

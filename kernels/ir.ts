@@ -391,7 +391,7 @@ export type NodePlan =
   /**
    * As a lookup in a table outside: the host is asked (`HostCalls.onAsk`) for the rows of keys that nobody knows yet, and the
    * rows of the input wait until `Kernel.answer` has them; rows, messages and signals stay in their order. `isSingle`: an answer
-   * has one row for a key at most, as it must above rows of a stream.
+   * has one row for a key at most, as it must above rows of a stream. `isEach`: every row asks by itself, with values of any kind.
    */
   | {
       kind: 'ask';
@@ -405,6 +405,7 @@ export type NodePlan =
       keys: { name: string; operand: Operand }[];
       condition: { program: Program; operand: Operand } | null;
       isSingle: boolean;
+      isEach?: true;
       waiting: WaitingPlan;
       name: string;
     }

@@ -80,11 +80,13 @@ const waitsNever = { flags: 0, mostWaiting: 0, timeout: 0, ttl: 0, mostKept: 0 }
 function waitingOf({
   lookup,
   isSingle,
+  isEach,
   waiting: { timeoutMs, batches, cache },
 }: Extract<NodePlan, { kind: 'ask' }>): typeof waitsNever {
   const flags =
     (isSingle ? LookupFlag.isSingle : 0) |
     (lookup === null ? LookupFlag.isDelay : 0) |
+    (isEach === true ? LookupFlag.isEach : 0) |
     (cache === null ? 0 : LookupFlag.keeps) |
     (cache?.hasMisses === true ? LookupFlag.keepsMisses : 0);
   return { flags, mostWaiting: batches, timeout: timeoutMs, ttl: cache?.ttlMs ?? 0, mostKept: cache?.rows ?? 0 };

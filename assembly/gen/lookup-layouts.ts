@@ -11,6 +11,8 @@ export namespace LookupFlag {
   export const KEEPS_MISSES: u32 = 4;
   /** Nobody is asked: the only key is the time (epoch ms) until which a row waits. */
   export const IS_DELAY: u32 = 8;
+  /** Each row asks by itself, with values of any kind: equal ones may have other answers. */
+  export const IS_EACH: u32 = 16;
 }
 
 /** What a lookup gives of a row of the table. */

@@ -10,11 +10,11 @@
 //           48  expires f64 (epoch ms, 0 never) | fail u32 | failLen u32
 //           64  vals u64[keys] | tags u8[keys] | texts
 import { alloc, allocZeroed, free } from '../mem/alloc';
-import { Tag, lenOf, offOf, span } from '../mem/layout';
+import { span } from '../mem/layout';
 import { equalValues } from '../value/compare';
 import { hashAdd, hashDone } from '../value/equal-hash';
 import { keyTag, keyVal } from './find';
-import { recordFree, recordNext, setRecordNext } from './record';
+import { bytesOf, copiedEnd, copiedTo, recordFree, recordNext, setRecordNext } from './record';
 import { shapesFree, shapesNew } from './shape';
 
 const BUCKETS: usize = 4;
@@ -163,43 +163,39 @@ function hasKeys(entry: usize, keys: u32): bool {
   return true;
 }
 
-/** Makes an entry that waits for the keys read last; beyond `most` one that nobody needs goes. 0 when memory is exhausted. */
-export function entryNew(answers: usize, keys: u32, most: u32, acct: usize): usize {
+/**
+ * Makes an entry that waits for the keys read last; beyond `most` one that nobody needs goes. With `isOwn` it is that of one row:
+ * nobody finds it. 0 when memory is exhausted.
+ */
+export function entryNew(answers: usize, keys: u32, most: u32, isOwn: bool, acct: usize): usize {
   let size: u64 = VALS + <u64>keys * 9 + 7 + SLACK;
-  for (let k: u32 = 0; k < keys; k++) if (isText(keyTag(k))) size += (<u64>lenOf(keyVal(k)) + 7) & ~7;
+  for (let k: u32 = 0; k < keys; k++) size += bytesOf(keyTag(k), keyVal(k));
   const entry: usize = size > 0x7fffffff ? 0 : alloc(<u32>size, acct);
   if (!entry) return 0;
   memory.fill(entry, 0, VALS);
-  const hash = hashOf(keys);
-  store<u32>(entry, hash, HASH);
   store<u32>(entry, <u32>size, SIZE);
   let to = (entry + VALS + <usize>keys * 9 + 7) & ~7;
   for (let k: u32 = 0; k < keys; k++) {
-    let val = keyVal(k);
-    if (isText(keyTag(k))) {
-      const len = lenOf(val);
-      memory.copy(to, offOf(val), len);
-      val = span(to, len);
-      to += (<usize>len + 7) & ~7;
-    }
-    store<u64>(entry + (<usize>k << 3), val, VALS);
+    store<u64>(entry + (<usize>k << 3), copiedTo(to, keyTag(k), keyVal(k)), VALS);
     store<u8>(entry + (<usize>keys << 3) + k, keyTag(k), VALS);
+    to = copiedEnd();
   }
   makeRoom(answers, most, acct);
-  const bucket = bucketAt(answers, hash);
-  store<u32>(entry, load<u32>(bucket));
-  store<u32>(bucket, <u32>entry);
   link(answers, entry);
   const count = load<u32>(answers, COUNT) + 1;
   store<u32>(answers, count, COUNT);
   store<u64>(answers, load<u64>(answers, ASKED) + 1, ASKED);
+  if (isOwn) {
+    store<u32>(entry, 1, IS_OUT);
+    return entry;
+  }
+  const hash = hashOf(keys);
+  store<u32>(entry, hash, HASH);
+  const bucket = bucketAt(answers, hash);
+  store<u32>(entry, load<u32>(bucket));
+  store<u32>(bucket, <u32>entry);
   if (count > load<u32>(answers, MASK)) widen(answers, acct);
   return entry;
-}
-
-// @ts-ignore: decorator
-@inline function isText(tag: u8): bool {
-  return tag == Tag.STR || tag == Tag.BYTES;
 }
 
 /** Looks at the oldest few: those used since they were looked at become the newest, others go. */

@@ -162,6 +162,7 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
   const answers = answersOf(node);
   const keys = load<u32>(spec, LOOKUP_KEYS);
   const keeps = hasFlag(spec, LookupFlag.KEEPS);
+  const isEach = hasFlag(spec, LookupFlag.IS_EACH);
   const most = keeps ? load<u32>(spec, LOOKUP_MOST_KEPT) : u32.MAX_VALUE;
   const before = ctx.rowErrors;
   const selLen = ctx.selLen;
@@ -173,14 +174,14 @@ function takeBatch(node: usize, spec: usize, state: usize, program: usize, error
     let mark: u64 = 0;
     if (before && tagAt(before, row) == Tag.ERROR) mark = valAt(before, row);
     else {
-      const outcome = readKeys(spec, program, row);
+      const outcome = readKeys(spec, program, row, isEach);
       if (outcome == KeyOutcome.FAILED) {
         mark = keyFailure;
         if (!isInMessage(node)) addException(node, offOf(mark), lenOf(mark), 1);
       } else if (outcome == KeyOutcome.FOUND) {
-        entry = entryOf(answers, keys, ctx.nowMs, acct);
+        entry = isEach ? 0 : entryOf(answers, keys, ctx.nowMs, acct);
         if (!entry) {
-          entry = entryNew(answers, keys, most, acct);
+          entry = entryNew(answers, keys, most, isEach, acct);
           if (!entry) return false;
           store<u32>(FRESH + (<usize>(fresh++) << 2), <u32>entry);
         }
@@ -211,7 +212,7 @@ function ask(node: usize, count: u32): bool {
   if (!request) return false;
   let deadline = ctx.nowMs + load<f64>(spec, LOOKUP_TIMEOUT);
   if (hasFlag(spec, LookupFlag.IS_DELAY)) deadline = lastDue(count);
-  else if (!requestSend(request, node, load<u32>(spec, LOOKUP_KEYS))) return false;
+  else if (!requestSend(request, node, load<u32>(spec, LOOKUP_KEYS), hasFlag(spec, LookupFlag.IS_EACH))) return false;
   requestSetDeadline(request, deadline);
   return !isFirst || setDeadline(node, deadline);
 }
@@ -512,13 +513,14 @@ function loadItem(node: usize): void {
   }
   memory.copy(itemRows(item), rows, ROWS_SIZE);
   const keys = load<u32>(spec, LOOKUP_KEYS);
+  const isEach = hasFlag(spec, LookupFlag.IS_EACH);
   let fresh: u32 = 0;
   for (let i: u32 = 0; i < count && !readFails(); i++) {
     if (!readBool()) continue;
     let isKeys = true;
     for (let k: u32 = 0; k < keys; k++) {
       const tag = readValue(POOL);
-      isKeys = isKeys && isKey(tag) && tag <= Tag.ERROR;
+      isKeys = isKeys && (isEach || isKey(tag)) && tag <= Tag.ERROR;
       setKey(k, tag, valueRead);
     }
     if (readFails()) break;
@@ -526,9 +528,9 @@ function loadItem(node: usize): void {
       readFail(LoadFault.DAMAGED);
       break;
     }
-    let entry = entryOf(answersOf(node), keys, ctx.nowMs, acct);
+    let entry: usize = isEach ? 0 : entryOf(answersOf(node), keys, ctx.nowMs, acct);
     if (!entry) {
-      entry = entryNew(answersOf(node), keys, u32.MAX_VALUE, acct);
+      entry = entryNew(answersOf(node), keys, u32.MAX_VALUE, isEach, acct);
       if (entry) store<u32>(FRESH + (<usize>(fresh++) << 2), <u32>entry);
       else readFail(LoadFault.MEMORY);
     }

@@ -59,8 +59,8 @@ export function findIndex(spec: usize, state: usize): bool {
   return true;
 }
 
-/** Reads the keys of a row of the input for `firstMatch`. */
-export function readKeys(spec: usize, program: usize, row: u32): u32 {
+/** Reads the keys of a row of the input for `firstMatch`; with `isAny` all values are keys. */
+export function readKeys(spec: usize, program: usize, row: u32, isAny: bool = false): u32 {
   const keys = load<u32>(spec, LOOKUP_KEYS);
   let outcome = KeyOutcome.FOUND;
   for (let k: u32 = 0; k < keys; k++) {
@@ -76,11 +76,11 @@ export function readKeys(spec: usize, program: usize, row: u32): u32 {
       tag = tagAt(block, row);
       val = valAt(block, row);
     }
-    if (tag == Tag.ERROR) {
+    if (tag == Tag.ERROR && !isAny) {
       keyFailure = val;
       return KeyOutcome.FAILED;
     }
-    if (!isKey(tag)) outcome = KeyOutcome.NONE;
+    if (!isAny && !isKey(tag)) outcome = KeyOutcome.NONE;
     store<u8>(TAGS + k, tag);
     store<u64>(VALS + (<usize>k << 3), val);
   }

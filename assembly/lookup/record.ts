@@ -123,8 +123,8 @@ export function recordObject(record: usize, pool: usize): u64 {
   return (<u64>len + 7) & ~7;
 }
 
-/** Bytes that a value refers to. */
-function bytesOf(tag: u8, payload: u64): u64 {
+/** Bytes that a value refers to, as `copiedTo` lays them down. */
+export function bytesOf(tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return 0;
   const n = lenOf(payload);
   if (tag != Tag.ARRAY && tag != Tag.OBJECT) return rounded(n);
@@ -150,7 +150,18 @@ function take(len: u64): usize {
   return at;
 }
 
-/** Copies what a value refers to and returns its payload. */
+/** Copies what a value refers to, to an address that is a multiple of 8, and returns its payload; `copiedEnd` is the place behind it. */
+export function copiedTo(to: usize, tag: u8, payload: u64): u64 {
+  cursor = to;
+  return copied(tag, payload);
+}
+
+// @ts-ignore: decorator
+@inline export function copiedEnd(): usize {
+  return cursor;
+}
+
+/** As `copiedTo`, behind what was copied before. */
 function copied(tag: u8, payload: u64): u64 {
   if (tag < Tag.STR || tag == Tag.TIME) return payload;
   const from = offOf(payload);

@@ -21,11 +21,11 @@ const REQUEST_ENTRIES: u32 = 24;
 
 /**
  * Says that the node asks for `count` lists of values: `keys` {vals u32, tags u32}, of each value of the list all of them
- * side by side. The host reads them now and answers later, in a call of its own.
+ * side by side. The host reads them now and answers later, in a call of its own. `isEach`: each list is that of one row.
  */
 // @ts-ignore: decorator
 @external("host", "ask")
-declare function hostAsk(node: usize, number: u32, count: u32, keys: usize, keyCount: u32): void;
+declare function hostAsk(node: usize, number: u32, count: u32, keys: usize, keyCount: u32, isEach: bool): void;
 
 /** Makes a request for the entries at u32 `entries[0 … count)`; 0 when memory is exhausted. */
 export function requestNew(requests: usize, entries: usize, count: u32, acct: usize): usize {
@@ -46,7 +46,7 @@ export function requestNew(requests: usize, entries: usize, count: u32, acct: us
 }
 
 /** Gives the host the request of the node, lists of `keys` values; false when memory is exhausted. */
-export function requestSend(request: usize, node: usize, keys: u32): bool {
+export function requestSend(request: usize, node: usize, keys: u32, isEach: bool): bool {
   const count = requestCount(request);
   const table = poolAlloc(ctx.scratch, keys << 3);
   const vals = poolAlloc(ctx.scratch, (keys * count) << 3);
@@ -63,7 +63,7 @@ export function requestSend(request: usize, node: usize, keys: u32): bool {
       store<u8>(toTags + i, entryTag(entry, keys, k));
     }
   }
-  hostAsk(node, load<u32>(request, REQUEST_NUMBER), count, table, keys);
+  hostAsk(node, load<u32>(request, REQUEST_NUMBER), count, table, keys, isEach);
   return true;
 }
 

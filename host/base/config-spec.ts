@@ -340,6 +340,15 @@ const plugin = {
         .max(1e15)
         .default(250_000_000)
         .doc('Instructions that all calls for a batch of up to 1,024 rows may take'),
+      isolate: field
+        .bool()
+        .default(false)
+        .doc('Every plugin runs on a thread of its own, unless its request says something else'),
+      isolateTimeout: field
+        .duration()
+        .min(10)
+        .default(10_000)
+        .doc('How long the calls for a batch may take on a thread of its own; then the thread is ended'),
     })
     .doc('WebAssembly plugins; a plugin may be given less'),
   javascript: field

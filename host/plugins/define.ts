@@ -56,6 +56,14 @@ export interface WasmCode {
   readonly manifest?: PluginManifest | undefined;
   readonly limits: CallLimits;
   readonly wasi?: WasiGrants | undefined;
+  /** It runs on a thread of its own. */
+  readonly isolate?: Isolation | undefined;
+}
+
+/** A thread for a module. */
+export interface Isolation {
+  /** So long the calls for a batch may take before the thread is ended, ms. */
+  readonly timeoutMs: number;
 }
 
 /** A field of the message that a method of a service takes or gives. */
@@ -99,16 +107,14 @@ export interface ServiceCode extends ServiceRequests {
   readonly methods: Readonly<Record<string, ServiceMethod>>;
 }
 
-/** Code that answers at once. */
+/** Code that can answer at once. */
 export type DirectCode = ScriptCode | WasmCode;
 
-/** Code that answers later: rows wait for it in an operator of their own. */
-export type WaitingCode = ServiceCode;
+export type UserCode = DirectCode | ServiceCode;
 
-export type UserCode = DirectCode | WaitingCode;
-
-export function isWaiting(code: UserCode): code is WaitingCode {
-  return code.kind === 'service';
+/** Tells that code answers later: rows wait for it in an operator of their own. */
+export function isWaiting(code: UserCode): boolean {
+  return code.kind === 'service' || (code.kind === 'wasm' && code.isolate !== undefined);
 }
 
 /** A function that somebody brought. */
@@ -148,8 +154,8 @@ export type FindBrought = (name: string) => Brought | undefined;
 export interface CodeHost {
   /** A line for the log. */
   log(line: string): void;
-  /** A call had to be ended: by time, memory, a trap. */
-  fault(reason: string): void;
+  /** A call had to be ended: by time, memory, a trap. `tookMs`: what nobody else had to wait for. */
+  fault(reason: string, tookMs?: number): void;
 }
 
 /** Code that a data plane has loaded. */

@@ -1,5 +1,5 @@
 /** Loads what users brought. Each kind of code is read at its first use. */
-import type { AskedCode, CodeHost, DirectCode, LoadedCode, WaitingCode } from './define.js';
+import type { AskedCode, CodeHost, DirectCode, LoadedCode, ServiceCode } from './define.js';
 
 /** Resolves with the code at work; rejects with the reason when it does not load. */
 export async function loadCode(code: DirectCode, host: CodeHost): Promise<LoadedCode> {
@@ -18,7 +18,7 @@ export async function loadCode(code: DirectCode, host: CodeHost): Promise<Loaded
 }
 
 /** Resolves with code that answers later; what is wrong with it, its answers say. */
-export async function loadWaiting(code: WaitingCode): Promise<AskedCode> {
+export async function loadService(code: ServiceCode): Promise<AskedCode> {
   const { RestService } = await import('./service/rest.js');
   return new RestService(code);
 }

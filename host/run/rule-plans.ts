@@ -110,7 +110,11 @@ export class RulePlans {
     const isCurrent =
       kept !== undefined &&
       streamsOf(kept.plan).every((name, i) => catalog.source(name) === kept.streams[i]) &&
-      (kept.plan.brought ?? []).every(([number, name]) => catalog.brought?.(name)?.run?.number === number);
+      (kept.plan.brought ?? []).every(([number, name]) => {
+        const run = catalog.brought?.(name)?.run;
+        const isAsked = (kept.plan.lookups ?? []).some(({ call }) => call === number);
+        return run?.number === number && isWaiting(run.code) === isAsked;
+      });
     const plan = isCurrent ? kept.plan : this.make(rule).plan;
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
     // The others are asked.

@@ -22,6 +22,8 @@ export interface WasmRecord extends InstalledRecord {
   readonly arities?: Readonly<Record<string, number>>;
   readonly limits?: OwnLimits;
   readonly wasi?: WasiGrants;
+  /** Whether it runs on a thread of its own; undefined: as the configuration says. */
+  readonly isolate?: boolean;
   /** Checksum of the file of the data folder that it was made of. */
   readonly ofFolder?: string;
 }
@@ -39,6 +41,8 @@ export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
   readonly limits: Required<OwnLimits>;
   /** What it is given of the machine. */
   readonly wasi: WasiGrants;
+  /** It runs on a thread of its own. */
+  readonly isolate: boolean;
 }
 
 /** A module of a record that data planes can load. */
@@ -80,7 +84,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   /** What a plugin is made of and what it may take. */
   describe(name: string): Promise<DescribedWasmPlugin> {
     return inContext(`describe ${this.kind} error`, async () => {
-      const { folder, file, functions, limits = {}, wasi = {} } = this.get(name);
+      const { folder, file, functions, limits = {}, wasi = {}, isolate = this.#config.isolate } = this.get(name);
       const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
       const { describeModule } = await import('../plugins/wasm/describe.js');
       const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
@@ -92,6 +96,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
         ...describeModule(bytes),
         limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
         wasi: maskByName(wasi) as WasiGrants,
+        isolate,
       };
     });
   }
@@ -119,8 +124,9 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       import('./wasm-module.js'),
       import('./wasm-options.js'),
     ]);
-    if (body.isolate !== undefined && body.isolate !== false) {
-      throw new HaumeaError('general', 'invalid body: isolate, a thread of its own for a plugin, is not supported yet');
+    const { isolate } = body;
+    if (isolate !== undefined && isolate !== null && typeof isolate !== 'boolean') {
+      throw new HaumeaError('general', 'invalid body: isolate must be true or false');
     }
     const limits = ownLimitsOf(body, this.#config);
     const wasi = grantsOf(body);
@@ -151,6 +157,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
       folder,
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(wasi === undefined ? {} : { wasi }),
+      ...(typeof isolate === 'boolean' ? { isolate } : {}),
       ...(own === undefined ? {} : { ofFolder: own.checksum }),
     };
   }
@@ -177,12 +184,21 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     return { name: entry, owner, number, code, entry, isAggregate: known?.aggregate !== undefined, args };
   }
 
-  #readyOf(name: string, { folder, manifest, limits = {}, wasi }: WasmRecord): Ready {
+  #readyOf(name: string, { folder, manifest, limits = {}, wasi, isolate = this.#config.isolate }: WasmRecord): Ready {
     const known = this.#ready.get(name);
     if (known?.folder === folder) return known;
     const path = this.#pathOf(name, folder, 'metered.wasm');
     const calls = callLimitsOf(limits, this.#config);
-    const code = { kind: 'wasm', name, version: ++this.#versions, path, manifest, limits: calls, wasi } as const;
+    const code = {
+      kind: 'wasm',
+      name,
+      version: ++this.#versions,
+      path,
+      manifest,
+      limits: calls,
+      wasi,
+      ...(isolate ? { isolate: { timeoutMs: this.#config.isolateTimeout } } : {}),
+    } as const;
     const made: Ready = { folder, code };
     this.#ready.set(name, made);
     return made;
@@ -194,10 +210,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
 
   protected override async requestOf(
     name: string,
-    { folder, limits, wasi }: WasmRecord,
+    { folder, limits, wasi, isolate }: WasmRecord,
   ): Promise<Record<string, unknown>> {
     const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
-    return { name, bytecode: bytes.toString('base64'), ...(limits && { limits }), ...(wasi && { wasi }) };
+    const bytecode = bytes.toString('base64');
+    const isolated = isolate === undefined ? {} : { isolate };
+    return { name, bytecode, ...(limits && { limits }), ...(wasi && { wasi }), ...isolated };
   }
 
   #pathOf(name: string, folder: string, ending: string): string {

@@ -129,7 +129,7 @@ export const asofSpec = layout(56, {"left":0,"right":4,"isLeft":8,"time":12,"key
 export const intervalSpec = layout(80, {"left":0,"keepsLeft":4,"keepsRight":8,"time":12,"keys":16,"keysAt":20,"lefts":24,"leftsAt":28,"rights":32,"rightsAt":36,"condition":40,"reads":44,"readsAt":48,"code":52,"codeLen":56,"least":64,"most":72}, {"left":"u32","keepsLeft":"u32","keepsRight":"u32","time":"u32","keys":"u32","keysAt":"u32","lefts":"u32","leftsAt":"u32","rights":"u32","rightsAt":"u32","condition":"u32","reads":"u32","readsAt":"u32","code":"u32","codeLen":"u32","least":"f64","most":"f64"});
 
 /** How a table is asked. */
-export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8} as const;
+export const LookupFlag = {"isSingle":1,"keeps":2,"keepsMisses":4,"isDelay":8,"isEach":16} as const;
 
 /** What a lookup gives of a row of the table. */
 export const LookupFieldKind = {"field":0,"row":1,"arrival":2,"none":3} as const;

@@ -186,7 +186,7 @@ test('what the configuration allows and what a plugin is given hold', async () =
     ['POST', path, { name: 'x', bytecode, limits: { callFuel: 20_000 } }, 400, 1000, /limits\.callFuel is 20000/],
     ['POST', path, { name: 'x', bytecode, limits: { callFuel: 'much' } }, 400, 1000, /limits.*callFuel/],
     ['POST', path, { name: 'x', bytecode, limits: { fuel: 1 } }, 400, 1000, /fuel is not known/],
-    ['POST', path, { name: 'x', bytecode, isolate: true }, 400, 1000, /isolate.* is not supported yet/],
+    ['POST', path, { name: 'x', bytecode, isolate: 'yes' }, 400, 1000, /isolate must be true or false/],
     ['POST', path, { name: 'x', bytecode, limits: [] }, 400, 1000, /limits must be an object/],
   ];
   for (const refusal of refusals) assert.is(await wrongAnswer(plane, refusal), undefined, String(refusal[5]));

@@ -4,6 +4,7 @@ import { callHost } from '../../host/functions/registry.js';
 import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
+import type { FindBrought } from '../../host/plugins/define.js';
 import type { HostCalls, Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
@@ -55,6 +56,9 @@ export interface RuleWishes {
   limits?: KernelOptions;
   /** Takes what nodes ask for. */
   onAsk?: HostCalls['onAsk'];
+  onAskEach?: HostCalls['onAskEach'];
+  /** Functions of users. */
+  brought?: FindBrought;
   /** How rows wait for answers. */
   waiting?: WaitingPlan;
   /** A kernel that is there already; its output is not seen here. */
@@ -67,7 +71,18 @@ export interface RuleWishes {
 export function openRule(
   statements: readonly string[],
   sql: string,
-  { options = {}, props = {}, lateProps, limits = {}, kernel: given, declared, onAsk, waiting }: RuleWishes = {},
+  {
+    options = {},
+    props = {},
+    lateProps,
+    limits = {},
+    kernel: given,
+    declared,
+    onAsk,
+    onAskEach,
+    brought,
+    waiting,
+  }: RuleWishes = {},
 ): KernelRule {
   let output: string[] = [];
   let late: string[] = [];
@@ -86,6 +101,7 @@ export function openRule(
         onAcknowledge: () => {},
         call: callHost,
         onAsk,
+        onAskEach,
         zoneOffset: zoneOffsetMs,
       },
       kernelUnderTest,
@@ -96,7 +112,7 @@ export function openRule(
       { type: 'file', props },
       ...(lateProps === undefined ? [] : [{ type: 'file', props: { ...lateProps, lateRows: true } }]),
     ]),
-    catalogOf(...statements),
+    { ...catalogOf(...statements), ...(brought === undefined ? {} : { brought }) },
     (program, result) => kernel.evaluate(program, result),
   );
   const sources = openSources(plan, kernel, declared);

@@ -18,6 +18,7 @@ const projectSpec = {
   isAgg: field.bool().default(false).doc('The function of the script is an aggregate'),
   limits: field.object().doc('Limits of the module, as in the request'),
   wasi: field.object().doc('What the module is given of the machine, as in the request'),
+  isolate: field.bool().doc('The module runs on a thread of its own, as in the request'),
   test: field
     .object({
       sql: field.string().default('').doc('Statement over the stream input'),

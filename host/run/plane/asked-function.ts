@@ -1,8 +1,8 @@
-/** A function that answers later, as a table that is asked: its arguments are the key, its result the only column. */
+/** A function of a service, as a table that is asked: its arguments are the key, its result the only column. */
 import type { LookupAnswer } from '../../../kernels/api.js';
 import type { Lookup, LookupRequest } from '../../connectors/running.js';
-import { type AskedCode, isWaiting, type UserFunction } from '../../plugins/define.js';
-import { loadWaiting } from '../../plugins/index.js';
+import type { AskedCode, UserFunction } from '../../plugins/define.js';
+import { loadService } from '../../plugins/index.js';
 
 interface Current {
   readonly version: number;
@@ -35,6 +35,9 @@ export class AskedFunction implements Lookup {
     return { of, columns: { [column]: of.map((i) => values[i] ?? null) }, failed };
   }
 
+  /** Resolves at once: whether a service is there, its answers tell. */
+  async ready(): Promise<void> {}
+
   /** From now on new code is asked; who was asked before may still answer. */
   replace(functions: readonly UserFunction[] | null): void {
     const better = functions?.find(({ number }) => number === this.#number);
@@ -50,8 +53,8 @@ export class AskedFunction implements Lookup {
 }
 
 function opened({ name, entry, code }: UserFunction): Current {
-  if (!isWaiting(code)) throw new Error(`function ${name} answers at once`);
-  return { version: code.version, entry, code: loadWaiting(code) };
+  if (code.kind !== 'service') throw new Error(`function ${name} is of no service`);
+  return { version: code.version, entry, code: loadService(code) };
 }
 
 /** The arguments of a call, as the plan packs them (host/plan/call.ts): `{"n":2,"0":"tea","1":null}`. */

@@ -3,6 +3,7 @@
  * table. Rows wait in the kernel; here are the questions under way.
  */
 import type { LookupAnswer, NodeHandle } from '../../../kernels/api.js';
+import { CarriedColumn, type CarriedColumns } from '../../../kernels/carried.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 import type { Value } from '../../../kernels/value.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
@@ -11,31 +12,40 @@ import type { Logger } from '../../base/log.js';
 import { type Redact, redactedLog, redactOf } from '../../base/redact.js';
 import type { AskedPart } from '../../connectors/define.js';
 import type { Lookup } from '../../connectors/running.js';
-import type { UserFunction } from '../../plugins/define.js';
+import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import type { LookupSpec } from '../link/protocol.js';
 import type { AskedFunction } from './asked-function.js';
+import type { IsolatedFunction, IsolatedModules } from './isolated-function.js';
 import { Waiting, type WaitingHost } from './waiting.js';
 
 export interface AskedTablesHost {
   readonly log: Logger;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
+  /** Takes what code of an owner tells. */
+  codeHostOf(owner: string): CodeHost;
+}
+
+/** What a node asks: a table or a function of a service by its keys, a function on a thread of its own row by row. */
+export interface Asked extends Lookup {
+  askEach?(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer>;
 }
 
 interface Entry {
-  readonly lookup: Lookup;
+  readonly lookup: Asked;
   /** What it is when it is a function. */
-  readonly called?: Promise<AskedFunction> | undefined;
+  readonly called?: Promise<AskedFunction | IsolatedFunction> | undefined;
   users: number;
 }
 
 /** Tables that are asked, as long as rules use them. */
 export class AskedTables {
   readonly #entries = new Map<string, Entry>();
+  #isolated: IsolatedModules | undefined;
 
   constructor(private readonly host: AskedTablesHost) {}
 
-  use(spec: LookupSpec, partOf: (type: string) => AskedPart): Lookup {
+  use(spec: LookupSpec, partOf: (type: string) => AskedPart): Asked {
     const key = keyOf(spec);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -48,8 +58,17 @@ export class AskedTables {
 
   #open(spec: LookupSpec, partOf: (type: string) => AskedPart): Pick<Entry, 'lookup' | 'called'> {
     const { call } = spec;
+    // Most data planes ask no functions.
+    if (call?.code.kind === 'wasm') {
+      const called = import('./isolated-function.js').then((module) => {
+        this.#isolated ??= new module.IsolatedModules((owner) => this.host.codeHostOf(owner));
+        return new module.IsolatedFunction(call, this.#isolated);
+      });
+      const ask = () => Promise.reject(new Error(`function ${call.name} is asked row by row`));
+      const askEach: Asked['askEach'] = async (...asked) => (await called).ask(...asked);
+      return { lookup: { ask, askEach, close: async () => (await called).close() }, called };
+    }
     if (call !== undefined) {
-      // Most data planes ask no functions.
       const called = import('./asked-function.js').then((module) => new module.AskedFunction(call));
       const ask: Lookup['ask'] = async (request, signal) => (await called).ask(request, signal);
       return { lookup: { ask, close: async () => (await called).close() }, called };
@@ -58,6 +77,25 @@ export class AskedTables {
     const context = { dataSource: spec.dataSource, log, paths: this.host.paths };
     const shared: AskedTablesHost['shared'] = (name, make) => this.host.shared(name, make);
     return { lookup: partOf(spec.type).create(spec.props, { ...context, shared }) };
+  }
+
+  /**
+   * Makes ready what is loaded before it is asked: modules on threads of their own. Rejects with the reason when one does not load;
+   * what it resolves with is to be called when the tables are in use, or are not wanted any more.
+   */
+  async hold(specs: readonly LookupSpec[], partOf: (type: string) => AskedPart): Promise<() => void> {
+    const held = specs.filter(({ call }) => call?.code.kind === 'wasm');
+    for (const spec of held) this.use(spec, partOf);
+    const leave = () => {
+      for (const spec of held) this.leave(spec);
+    };
+    try {
+      for (const spec of held) await (await this.#entries.get(keyOf(spec))?.called)?.ready();
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    return leave;
   }
 
   /** Gives functions that answer later the new code of their owner, or none (null). */
@@ -98,7 +136,7 @@ export class Asking extends Waiting {
     node: NodeHandle,
     plan: AskPlan,
     readonly spec: LookupSpec,
-    private readonly lookup: Lookup,
+    private readonly lookup: Asked,
     host: WaitingHost,
   ) {
     super(node, spec.waiting.batches, `answers of ${nameOf(spec)}`, host);
@@ -117,10 +155,23 @@ export class Asking extends Waiting {
   /** Called by the kernel, which must not be called then. */
   override ask(request: number, keys: readonly (readonly Value[])[], count: number): void {
     const asked = { names: this.#names, keys, count, fields: this.#fields };
+    this.#await(request, count, () => this.lookup.ask(asked, this.#ending.signal));
+  }
+
+  override askEach(request: number, keys: CarriedColumns): void {
+    const [field = ''] = this.#fields ?? [];
+    const { lookup } = this;
+    this.#await(request, keys.count, () => {
+      if (lookup.askEach === undefined) throw new Error(`${nameOf(this.spec)} is asked by keys`);
+      return lookup.askEach(keys, field, this.#ending.signal);
+    });
+  }
+
+  #await(request: number, count: number, ask: () => Promise<LookupAnswer>): void {
     const fail = (error: unknown) => this.#deliver(request, failed(count, this.redact(reasonOf(error))), count);
     let answer: Promise<LookupAnswer>;
     try {
-      answer = Promise.resolve(this.lookup.ask(asked, this.#ending.signal));
+      answer = Promise.resolve(ask());
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -144,7 +195,7 @@ export class Asking extends Waiting {
     if (this.#whole.size === 0) return answer;
     const columns = Object.entries(answer.columns).map(([name, values]) => [
       name,
-      this.#whole.has(name) ? Array.from(values, wholeNumber) : values,
+      this.#whole.has(name) && !(values instanceof CarriedColumn) ? Array.from(values, wholeNumber) : values,
     ]);
     return { ...answer, columns: Object.fromEntries(columns) };
   }

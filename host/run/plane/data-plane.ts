@@ -1,5 +1,6 @@
 /** The data plane of one thread: a kernel, the sources that feed it, the rules that run in it. */
 import type { HostCalls, HostColumns, Kernel, NodeHandle, OutputChunk, StreamHandle } from '../../../kernels/api.js';
+import type { CarriedColumns } from '../../../kernels/carried.js';
 import type { OperatorPlan } from '../../../kernels/ir.js';
 import type { Value } from '../../../kernels/value.js';
 import { AllowedPaths } from '../../base/allowed-paths.js';
@@ -10,7 +11,7 @@ import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
-import type { UserFunction } from '../../plugins/define.js';
+import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { Heartbeat } from '../link/heartbeat.js';
 import type { CheckpointOrder, Notice, RuleStart, TraceOrder } from '../link/protocol.js';
@@ -97,6 +98,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #stateBounds: StateBounds;
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
+  readonly codeHostOf: (owner: string) => CodeHost;
   readonly askedTables = new AskedTables(this);
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
@@ -106,9 +108,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.askedPart = options.askedPart ?? askedPart;
     this.reconnects = new Reconnects(options.maxReconnectMs);
     const codeWatch = new CodeWatch(options.log, (owner, reason) => {
-      for (const rule of this.#all) if (rule.functions.some((one) => one.owner === owner)) this.failed(rule, reason);
+      for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
-    this.#userCalls = new UserCalls((owner) => codeWatch.hostOf(owner));
+    this.codeHostOf = (owner) => codeWatch.hostOf(owner);
+    this.#userCalls = new UserCalls(this.codeHostOf);
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
     this.#work = new KernelWork({
       kernel: () => this.kernel,
@@ -152,6 +155,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const entry = { isStopped: false, start };
     const { functions = [] } = start;
     let isUsing = false;
+    let leaveAsked = () => {};
     this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
@@ -163,6 +167,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
         ...lookups,
         ...start.sources.map(({ type }) => loadConnector('source', type)),
       ]);
+      leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
       await this.#userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
@@ -175,6 +180,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       this.#starting.delete(start.run);
       if (isUsing) this.#userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
+    } finally {
+      leaveAsked();
     }
   }
 
@@ -392,6 +399,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   onAsk(node: NodeHandle, request: number, keys: readonly (readonly Value[])[], count: number): void {
     for (const waiting of this.#work.waitings) if (waiting.node === node) waiting.ask(request, keys, count);
+  }
+
+  onAskEach(node: NodeHandle, request: number, keys: CarriedColumns): void {
+    for (const waiting of this.#work.waitings) if (waiting.node === node) waiting.askEach(request, keys);
   }
 
   /** A node that asks for a time is that of one rule. */

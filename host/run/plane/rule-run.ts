@@ -183,6 +183,12 @@ export class RuleRun implements SinkHost, RunningRule {
     for (const node of this.nodes) if (node.kind === 'encode') this.host.kernel.flush(node.handle);
   }
 
+  /** It calls functions that the owner brought. */
+  usesCodeOf(owner: string): boolean {
+    const asked = this.waitings.flatMap((one) => (one instanceof Asking ? (one.spec.call ?? []) : []));
+    return [...this.functions, ...asked].some((one) => one.owner === owner);
+  }
+
   /** Rows wait in the node: for answers of the table, without one until their time has come. */
   #waits(node: NodeHandle, plan: Extract<NodePlan, { kind: 'ask' | 'dedup' }>, spec: LookupSpec | undefined): void {
     const { host } = this;

@@ -1,6 +1,6 @@
 /** Functions of users in a data plane: their code is loaded when the first rule needs it and closed behind the last one. */
 import type { HostColumns } from '../../../kernels/api.js';
-import { type CodeHost, isWaiting, type LoadedCode, type UserCode, type UserFunction } from '../../plugins/define.js';
+import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../plugins/define.js';
 import { loadCode } from '../../plugins/index.js';
 
 /** Code in use. */
@@ -102,7 +102,7 @@ export class UserCalls {
 
   async #open({ code, entry, owner }: UserFunction): Promise<NonNullable<Known['run']>> {
     const key = keyOf(code);
-    if (isWaiting(code)) throw new Error(`${owner} answers later`);
+    if (code.kind === 'service') throw new Error(`${owner} answers later`);
     let loaded = this.#loaded.get(key);
     if (loaded === undefined) {
       loaded = { key, code: await loadCode(code, this.hostOf(owner)), uses: 0 };

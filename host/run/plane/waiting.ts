@@ -1,5 +1,6 @@
 /** Nodes in which rows wait: for answers of somebody outside (asking.ts), or for a time. The rows themselves are in the kernel. */
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
+import type { CarriedColumns } from '../../../kernels/carried.js';
 import type { Value } from '../../../kernels/value.js';
 import type { Barrier } from './barrier.js';
 import type { RunningRule, RunningWaiting } from './running.js';
@@ -46,6 +47,11 @@ export class Waiting implements RunningWaiting {
 
   /** Takes what the kernel asks for. */
   ask(_request: number, _keys: readonly (readonly Value[])[], _count: number): void {
+    throw new Error('rows that wait for a time ask nobody');
+  }
+
+  /** As `ask`, of a node whose rows ask each by itself. */
+  askEach(_request: number, _keys: CarriedColumns): void {
     throw new Error('rows that wait for a time ask nobody');
   }
 

@@ -177,7 +177,12 @@ test('nodes with equal properties have one table, which is closed with the last 
       return { ask: () => new Promise(() => {}), close: async () => void closed++ };
     },
   } as unknown as AskedPart;
-  const tables = new AskedTables({ log: silent, paths: AllowedPaths.any(), shared: (_key, make) => make() });
+  const tables = new AskedTables({
+    log: silent,
+    paths: AllowedPaths.any(),
+    shared: (_key, make) => make(),
+    codeHostOf: () => ({ log() {}, fault() {} }),
+  });
   const spec = { name: 't', type: 'x', dataSource: 'd', props: { a: 1 }, waiting: plan.waiting };
   assert.is(
     tables.use(spec, () => part),
