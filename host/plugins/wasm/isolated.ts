@@ -72,6 +72,10 @@ export class IsolatedModule {
     this.#start();
   }
 
+  get name(): string {
+    return this.code.name;
+  }
+
   /** Calls a function for each row; resolves with a column of results and errors, rejects with what all rows failed of. */
   ask(entry: string, args: CarriedColumns, signal: AbortSignal): Promise<CarriedColumns> {
     if (this.#broken !== undefined) return Promise.reject(new Error(this.#broken));

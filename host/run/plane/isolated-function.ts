@@ -72,14 +72,17 @@ export class IsolatedFunction {
   /** Calls it for all rows; what fails is an error in the place of its result. */
   async ask(args: CarriedColumns, field: string, signal: AbortSignal): Promise<LookupAnswer> {
     const of = Array.from({ length: args.count }, (_, i) => i);
+    const failed = (text: string): LookupAnswer => {
+      const failure = new ValueError(text);
+      return { of, columns: { [field]: of.map(() => failure) } };
+    };
+    if (this.#current === null) return failed(`function ${this.#name}: ${this.owner} is not there any more`);
+    const { entry, shared } = this.#current;
     try {
-      if (this.#current === null) throw new Error(`${this.owner} is not there any more`);
-      const { entry, shared } = this.#current;
       const results = await shared.module.ask(entry, args, signal);
       return { of, columns: { [field]: new CarriedColumn(results, 0) } };
     } catch (error) {
-      const failure = new ValueError(`function ${this.#name}: ${reasonOf(error)}`);
-      return { of, columns: { [field]: of.map(() => failure) } };
+      return failed(`function ${entry} of ${shared.module.name}: ${reasonOf(error)}`);
     }
   }
 
