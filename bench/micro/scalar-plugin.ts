@@ -6,7 +6,7 @@
  */
 import asc from 'assemblyscript/asc';
 import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
-import { type PureFunction, pureFunctions } from '../../host/plugins/wasm/binary/pure.js';
+import { freeFunctions, type PureFunction, pureFunctions } from '../../host/plugins/wasm/binary/pure.js';
 import type { ValueType } from '../../host/plugins/wasm/binary/types.js';
 import { type WrapperExports, wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
 import { argument, column } from '../../kernels/gen/layouts.js';
@@ -69,6 +69,7 @@ kernel.exports.batchSize(rows, rows);
 
 const metered = meter(await compile());
 const pure = pureFunctions(metered);
+const free = freeFunctions(metered, fuelExport);
 const guest = new WebAssembly.Instance(new WebAssembly.Module(metered), {}).exports as unknown as Record<
   string,
   object
@@ -97,7 +98,7 @@ function wrapped(
     guest: { call: guest[name], fuel: guest[fuelExport] },
   };
   const wrapper = new WebAssembly.Instance(
-    new WebAssembly.Module(wrapperFor({ params, results }, inside)),
+    new WebAssembly.Module(wrapperFor({ params, results }, inside, free.has(name))),
     imports as unknown as Record<string, Record<string, never>>,
   ).exports as unknown as WrapperExports;
   const sel = kernel.exports.selectionAt();

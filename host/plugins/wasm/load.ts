@@ -5,7 +5,8 @@ import { argumentCounts, type CodeHost, type LoadedCode, type WasmCode } from '.
 import { AggregateFunction } from './aggregate.js';
 import { inspect, type ModuleShape } from './binary/inspect.js';
 import { noLimits } from './binary/limits.js';
-import { type PureFunction, pureFunctions } from './binary/pure.js';
+import { fuelExport } from './binary/meter.js';
+import { freeFunctions, type PureFunction, pureFunctions } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
 import { extismModule, isNumeric, pluginOf } from './functions.js';
 import { Guest } from './guest.js';
@@ -18,7 +19,17 @@ export async function loadModule(code: WasmCode, host: CodeHost): Promise<Loaded
   const bytes = new Uint8Array(await readFile(code.path));
   const shape = inspect(bytes, noLimits);
   const module = await WebAssembly.compile(bytes);
-  return new LoadedModule(code, module, bytes.length, shape, pureFunctions(bytes, noLimits), host);
+  const short: ShortFunctions = {
+    pure: pureFunctions(bytes, noLimits),
+    free: freeFunctions(bytes, fuelExport, noLimits),
+  };
+  return new LoadedModule(code, module, bytes.length, shape, short, host);
+}
+
+/** Functions that need less than others to be called for each row, by their exports. */
+interface ShortFunctions {
+  readonly pure: ReadonlyMap<string, PureFunction>;
+  readonly free: ReadonlySet<string>;
 }
 
 interface Callable {
@@ -40,7 +51,7 @@ class LoadedModule implements LoadedCode {
     module: WebAssembly.Module,
     bytes: number,
     shape: ModuleShape,
-    private readonly pure: ReadonlyMap<string, PureFunction>,
+    private readonly short: ShortFunctions,
     host: CodeHost,
   ) {
     // Records of before have no manifest.
@@ -93,7 +104,8 @@ class LoadedModule implements LoadedCode {
     }
     const signature = this.#signatureOf(fn.export);
     if (convention !== 'extism' && isNumeric(fn) && !this.#speaks) {
-      return new NumericFunction(this.#guest, fn.name, fn.export, signature, this.pure.get(fn.export), title);
+      const how = { pure: this.short.pure.get(fn.export), isFree: this.short.free.has(fn.export) };
+      return new NumericFunction(this.#guest, fn.name, fn.export, signature, how, title);
     }
     return new TypedFunction(this.#guest, fn, convention, signature, title);
   }

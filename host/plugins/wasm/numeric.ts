@@ -16,7 +16,7 @@ export class NumericFunction {
     private readonly entry: string,
     private readonly exportName: string,
     private readonly signature: Signature,
-    private readonly pure: PureFunction | undefined,
+    private readonly how: { readonly pure: PureFunction | undefined; readonly isFree: boolean },
     /** How errors name it: `function scale of numbers`. */
     private readonly title: string,
   ) {}
@@ -76,8 +76,8 @@ export class NumericFunction {
 
   #wrapperOf(memory: WebAssembly.Memory): WrapperExports {
     if (this.#wrapper === undefined) {
-      const { guest, signature } = this;
-      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature, this.pure)), {
+      const { guest, signature, how } = this;
+      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature, how.pure, how.isFree)), {
         kernel: { memory },
         guest: { call: guest.exported(this.exportName), fuel: guest.fuel },
       });

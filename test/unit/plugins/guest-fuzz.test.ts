@@ -9,8 +9,6 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { HaumeaError } from '../../../host/base/errors.js';
 import type { CodeHost, LoadedCode } from '../../../host/plugins/define.js';
-import { SectionId, sectionsOf } from '../../../host/plugins/wasm/binary/sections.js';
-import { ByteWriter } from '../../../host/plugins/wasm/binary/writer.js';
 import { withManifest } from '../../../host/plugins/wasm/embed.js';
 import { loadModule } from '../../../host/plugins/wasm/load.js';
 import type { PluginManifest } from '../../../host/plugins/wasm/manifest.js';
@@ -18,7 +16,8 @@ import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col } from '../../../kernels/ir.js';
 import { Instant, type Value, ValueError } from '../../../kernels/value.js';
 import { VmKernel } from '../../wasm/vm-kernel.js';
-import { type Random, randomFrom } from './programs.js';
+import { damage, ofScript } from './damage.js';
+import { randomFrom } from './programs.js';
 
 const rounds = Number(process.env.HAUMEA_GUEST_FUZZ_ROUNDS ?? 90);
 const folder = mkdtempSync(join(tmpdir(), 'guest-fuzz-'));
@@ -27,15 +26,6 @@ test.after(() => {
 });
 const limits = { callFuel: 200_000n, batchFuel: 1_000_000n };
 const guestOf = (name: string) => new Uint8Array(readFileSync(new URL(`../../guests/${name}.wasm`, import.meta.url)));
-
-const ofScript = {
-  abi: 1,
-  functions: [
-    { name: 'reversed', args: ['string'], result: 'string' },
-    { name: 'halved', args: ['bytea'], result: 'bytea' },
-    { name: 'letters', args: ['string'], result: 'bigint' },
-  ],
-};
 
 /** What functions are called with, by type. */
 const samples: Readonly<Record<string, readonly Value[]>> = {
@@ -51,30 +41,6 @@ const samples: Readonly<Record<string, readonly Value[]>> = {
 };
 const rows = 4;
 const all = [0, 1, 2, 3];
-
-/** Changes bytes behind the head, cuts some out, or lets two sections take each other's place. */
-function damage(bytes: Uint8Array, random: Random): Uint8Array {
-  const sections = sectionsOf(bytes);
-  if (random(12) === 0 && sections.length > 1) {
-    const [a, b] = [random(sections.length), random(sections.length)];
-    const out = new ByteWriter().raw(bytes.subarray(0, 8));
-    sections.forEach((_section, i) => {
-      const one = sections[i === a ? b : i === b ? a : i] as (typeof sections)[number];
-      out.section(one.id, (body) => body.raw(bytes.subarray(one.from, one.to)));
-    });
-    return out.take();
-  }
-  if (random(20) === 0) return bytes.slice(0, random(bytes.length));
-  const result = bytes.slice();
-  // Code and data are hit most: a damaged manifest is only refused.
-  const hit = sections.filter(({ id }) => id === SectionId.code || id === SectionId.data || id === SectionId.global);
-  const within = hit[random(hit.length)] ?? { from: 8, to: bytes.length };
-  for (let left = 1 + random(4); left > 0; left--) {
-    const at = within.from + random(within.to - within.from);
-    result[at] = random(2) === 0 ? random(256) : (result[at] ?? 0) ^ (1 << random(8));
-  }
-  return result;
-}
 
 const calls: { run: (columns: Parameters<LoadedCode['call']>[1]) => void } = { run: () => {} };
 const kernel = new VmKernel((_fn, columns) => calls.run(columns));

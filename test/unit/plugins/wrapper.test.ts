@@ -2,8 +2,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
-import { meter } from '../../../host/plugins/wasm/binary/meter.js';
-import { type PureFunction, pureFunctions } from '../../../host/plugins/wasm/binary/pure.js';
+import { fuelExport, meter } from '../../../host/plugins/wasm/binary/meter.js';
+import { freeFunctions, type PureFunction, pureFunctions } from '../../../host/plugins/wasm/binary/pure.js';
 import type { Signature, ValueType } from '../../../host/plugins/wasm/binary/types.js';
 import {
   Misfit,
@@ -15,6 +15,7 @@ import {
 import { argument, Tag } from '../../../kernels/gen/layouts.js';
 import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
 import { compileText, instanceOf, int64Global, isValid, moduleOf } from './modules.js';
+import { randomFrom } from './programs.js';
 
 const rowsAtMost = 64;
 const selAt = 1024;
@@ -36,6 +37,7 @@ class Batch {
     readonly signature: Signature,
     call: (...args: never[]) => unknown,
     pure?: PureFunction,
+    isFree = false,
   ) {
     this.access = new ValueAccess(this.memory, (size) => {
       const at = this.#scratch;
@@ -43,7 +45,7 @@ class Batch {
       return at;
     });
     const imports = { kernel: { memory: this.memory }, guest: { call, fuel: this.fuel } };
-    this.wrapper = instanceOf(wrapperFor(signature, pure), imports).exports as unknown as WrapperExports;
+    this.wrapper = instanceOf(wrapperFor(signature, pure, isFree), imports).exports as unknown as WrapperExports;
     this.wrapper.callFuel.value = 1000n;
     this.wrapper.batchFuel.value = 1_000_000n;
   }
@@ -275,6 +277,14 @@ test('a function that only computes does the same inside of the wrapper', async 
     const call = (instanceOf(guest).exports as Record<string, unknown>)[name] as () => unknown;
     assert.equal(calls(signature, never, [a, b], pure.get(name)), calls(signature, call, [a, b]), name);
   }
+  // Many rows are taken together.
+  const many = Array.from({ length: 60 }, (_, i) => i * 7.5 - 40);
+  const others = many.map((x) => 100 - x);
+  for (const name of ['grade', 'linear', 'quotient']) {
+    const call = (instanceOf(guest).exports as Record<string, unknown>)[name] as () => unknown;
+    const results = calls(signature, never, [many, others], pure.get(name));
+    assert.equal(results, calls(signature, call, [many, others]), name);
+  }
   const batch = new Batch(signature, never, pure.get('quotient'));
   batch.fill(0, [7, 8, 9]);
   batch.fill(1, [2, 0, 3]);
@@ -309,6 +319,96 @@ test('what touches memory, types or functions of its module is not taken out of 
   });
   assert.ok(isValid(bytes));
   assert.equal([...pureFunctions(bytes).keys()], ['plain']);
+});
+
+test('rows are the same whether they are taken together or one by one', () => {
+  const random = randomFrom(20_491);
+  const types: ValueType[] = ['i32', 'i64', 'f32', 'f64'];
+  const value = (type: ValueType): Value => {
+    const whole = type === 'i32' || type === 'i64';
+    if (random(40) === 0)
+      return [null, undefined, true, 'text', 1.5, 3n, 2n ** 40n, 7, new ValueError('bad')][random(9)];
+    return whole ? BigInt(random(1000)) - 500n : (random(1000) - 500) / 4;
+  };
+  for (let round = 0; round < 120; round++) {
+    const params = Array.from({ length: random(4) }, () => types[random(4)] as ValueType);
+    const results = [types[random(4)] as ValueType];
+    // One that traps at some arguments, and leaves the fuel as it is where it is said to be free.
+    const call = (...args: (number | bigint)[]) => {
+      const sum = args.reduce((all: number, one, i) => all + Number(one) * (i + 1), 1);
+      if (Math.trunc(sum) % 37 === 5) throw new Error('trap');
+      return results[0] === 'i64' ? BigInt(Math.trunc(sum)) : sum;
+    };
+    const isFree = random(2) === 0;
+    const count = 1 + random(rowsAtMost - 16);
+    const rows: number[] = [];
+    for (let row = 0; rows.length < count; row += random(12) === 0 ? 2 : 1) rows.push(row);
+    const isShuffled = random(6) === 0;
+    if (isShuffled) rows.sort((a, b) => (a % 5) - (b % 5));
+    const size = Math.max(...rows) + 1;
+    if (size > rowsAtMost) continue;
+    const constant = random(3);
+    const columns = params.map((type, i) => Array.from({ length: i === constant ? 1 : rowsAtMost }, () => value(type)));
+    const inPlace = params.length > 0 && constant !== 0 && random(3) === 0;
+    const run = (step: number) => {
+      const batch = new Batch({ params, results }, call as never, undefined, isFree);
+      columns.forEach((values, i) => {
+        batch.fill(i, values, i === constant);
+      });
+      batch.select(rows);
+      const to = inPlace ? columnsAt : batch.results;
+      const trapped: number[] = [];
+      let marked = 0;
+      for (let from = 0; from < count; ) {
+        const end = Math.min(count, from + step);
+        try {
+          marked += batch.wrapper.run(from, end, selAt, tableAt, to, to + rowsAtMost * 8);
+          from = end;
+        } catch (error) {
+          assert.is((error as Error).message, 'trap');
+          trapped.push(batch.wrapper.at.value);
+          from = batch.wrapper.at.value + 1;
+        }
+      }
+      const view = batch.access.view();
+      const cells = rows
+        .filter((_row, k) => !trapped.includes(k))
+        .map((one) => [view.getUint8(to + rowsAtMost * 8 + one), view.getBigInt64(to + 8 * one, true)]);
+      return { trapped, cells, marked: trapped.length === 0 ? marked : 0 };
+    };
+    const what = `${params} -> ${results}, round ${round}`;
+    assert.equal(run(count), run(1), what);
+  }
+});
+
+test('what charges nothing has its fuel once for all rows, and all of it is left', async () => {
+  const guest = meter(
+    await compileText(`
+      let last = 0.0;
+      export function previous(a: f64): f64 { const before = last; last = a; return before; }
+      export function counted(a: f64): f64 { let sum = 0.0; for (let i = 0.0; i < a; i++) sum += i; return sum; }
+      @inline function no(): f64 { return 0; }
+      @external("env", "seed") declare function seed(): f64;
+      export function calls(a: f64): f64 { return seed() + no(); }`),
+  );
+  assert.equal([...freeFunctions(guest, fuelExport)], ['previous']);
+  let given: bigint | undefined;
+  const batch: Batch = new Batch(
+    one('f64', 'f64'),
+    ((x: number) => {
+      given = batch.fuel.value as bigint;
+      return x;
+    }) as never,
+    undefined,
+    true,
+  );
+  batch.fill(
+    0,
+    Array.from({ length: 20 }, (_, i) => i),
+  );
+  batch.select(Array.from({ length: 20 }, (_, i) => i));
+  batch.run(20);
+  assert.equal([given, batch.wrapper.batchFuel.value, batch.result(19)], [1000n, 1_000_000n, 19]);
 });
 
 test('what is no function of numbers with one result is refused with the reason', () => {

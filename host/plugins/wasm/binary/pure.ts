@@ -48,6 +48,30 @@ export function pureFunctions(bytes: Uint8Array, limits: ModuleLimits = defaultL
   return found;
 }
 
+/**
+ * Names of exported functions of a module with fuel that neither charge nor call: each is over after a few instructions (cost.ts).
+ * `fuel` is the name under which the fuel is exported.
+ */
+export function freeFunctions(bytes: Uint8Array, fuel: string, limits: ModuleLimits = defaultLimits): Set<string> {
+  const module = readModule(bytes, limits);
+  const imported = module.functions.length - module.bodies.length;
+  const global = module.exports.find(({ name, kind }) => kind === 'global' && name === fuel)?.index;
+  const isFree = (i: number) => {
+    const instructions = instructionsOf(module, i);
+    while (instructions.next()) {
+      const { op } = instructions;
+      if (calls.has(op) || op === Op.loop || (op === Op.globalGet && instructions.index === global)) return false;
+    }
+    return true;
+  };
+  const functions = module.exports.filter(({ kind, index }) => kind === 'function' && index >= imported);
+  return new Set(
+    global === undefined ? [] : functions.filter(({ index }) => isFree(index - imported)).map(({ name }) => name),
+  );
+}
+
+const calls: ReadonlySet<number> = new Set([Op.call, Op.callIndirect, Op.returnCall, Op.returnCallIndirect]);
+
 function isPure(module: WasmModule, i: number): boolean {
   const body = module.bodies[i] as WasmModule['bodies'][number];
   if (body.to - body.from > maxBytes || body.locals > maxLocals) return false;

@@ -12,6 +12,7 @@ import { Instructions } from './instructions.js';
 import { Op } from './opcodes.js';
 import type { PureFunction } from './pure.js';
 import { ByteReader } from './reader.js';
+import { type ArgumentLocals, prepareRuns, type RunShape, writeRuns } from './runs.js';
 import { headBytes, SectionId, version } from './sections.js';
 import { numberTypes, type Signature, signatureText, type ValueType, valueTypeByte } from './types.js';
 import { ByteWriter } from './writer.js';
@@ -60,14 +61,15 @@ export function reasonAgainst(signature: Signature): string | undefined {
  *     i64         as it is                 whole numbers of its range    0 or 1
  *     f32, f64    nearest                  f32: nearest                  no
  *
- * A function that only computes may stand in the wrapper itself (`pure`): a row then needs neither a call nor fuel.
+ * A function that only computes may stand in the wrapper itself (`pure`): a row then needs neither a call nor fuel. One that charges
+ * nothing (`isFree`) has the fuel of a call for all rows.
  *
  * A row of which an argument does not fit has tag ERROR and a mark for its payload until the host writes the error.
  */
-export function wrapperFor(signature: Signature, pure?: PureFunction): Uint8Array<ArrayBuffer> {
+export function wrapperFor(signature: Signature, pure?: PureFunction, isFree = false): Uint8Array<ArrayBuffer> {
   const reason = reasonAgainst(signature);
   if (reason !== undefined) throw new WasmError(`${signatureText(signature)} can't be called for each row: ${reason}`);
-  return new Wrapper(signature, pure).module();
+  return new Wrapper(signature, pure, isFree).module();
 }
 
 /** What a mark says: the low half of a payload; undefined when it is no mark. */
@@ -99,13 +101,21 @@ const Local = {
   callFuel: 13,
   left: 14,
   given: 15,
-  firstOfArguments: 16,
+  to: 16,
+  next: 17,
+  place: 18,
+  pair: 19,
+  firstOfArguments: 20,
 } as const;
 const runParams = 6;
-const variables: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i32', 'i64', 'f64', 'i64', 'i64', 'i64'];
+const variables: readonly ValueType[] = [
+  ...(['i32', 'i32', 'i32', 'i32', 'i32', 'i64', 'f64', 'i64', 'i64', 'i64'] as const),
+  ...(['i32', 'i32', 'i32', 'i64'] as const),
+];
 
-/** Variables of an argument: where its values and tags begin, the bits that count of a row, the value for the call. */
-const perArgument = 4;
+/** Variables of an argument (`ArgumentLocals`), in their order. */
+const variablesOf = (type: ValueType): ValueType[] => ['i32', 'i32', 'i32', type, 'i32', 'i32', 'i64'];
+const perArgument = 7;
 
 /** Bounds of int64 as doubles: the upper one is exclusive. */
 const int64Bound = 2 ** 63;
@@ -116,6 +126,7 @@ class Wrapper {
   constructor(
     private readonly signature: Signature,
     private readonly pure: PureFunction | undefined,
+    private readonly isFree: boolean,
   ) {}
 
   module(): Uint8Array<ArrayBuffer> {
@@ -158,11 +169,7 @@ class Wrapper {
       for (const name of ['at', 'callFuel', 'batchFuel'] as const) body.name(name).byte(0x03).u32(Global[name]);
     });
     this.#run();
-    const locals = [
-      ...variables,
-      ...params.flatMap((type): ValueType[] => ['i32', 'i32', 'i32', type]),
-      ...(this.pure?.locals ?? []),
-    ];
+    const locals = [...variables, ...params.flatMap(variablesOf), ...(this.pure?.locals ?? [])];
     const run = this.#code.body(locals);
     module.section(SectionId.code, (body) => body.u32(1).sized(run));
     return module.take();
@@ -191,15 +198,32 @@ class Wrapper {
     });
     code.at(Op.globalGet, Global.callFuel).set(Local.callFuel);
     code.at(Op.globalGet, Global.batchFuel).set(Local.left);
+    if (this.isFree && this.pure === undefined) this.#giveFuel();
+    const runs = this.#runs();
+    prepareRuns(code, runs);
     code.block(() => {
       code.loop(() => {
         code.get(Local.k).get(Local.count).op(Op.i32GeU).at(Op.brIf, 1);
+        writeRuns(code, runs);
         this.#row();
         code.get(Local.k).i32(1).op(Op.i32Add).set(Local.k).at(Op.br, 0);
       });
     });
+    if (this.isFree && this.pure === undefined) this.#takeFuel();
     code.get(Local.left).at(Op.globalSet, Global.batchFuel);
     code.get(Local.marked);
+  }
+
+  #runs(): RunShape {
+    const { signature, pure } = this;
+    return {
+      signature,
+      locals: Local,
+      argument: (i) => this.#argument(i),
+      canTrap: pure?.canTrap !== false,
+      at: Global.at,
+      call: (store) => this.#call(store),
+    };
   }
 
   #row(): void {
@@ -212,16 +236,17 @@ class Wrapper {
         this.signature.params.forEach((type, i) => {
           this.#take(type, i);
         });
-        this.#call();
+        this.#call((write) => this.#store(write));
         code.at(Op.br, 1);
       });
       this.#withoutCall();
     });
   }
 
-  #argument(i: number): { vals: number; tags: number; mask: number; value: number } {
+  #argument(i: number): ArgumentLocals {
     const first = Local.firstOfArguments + i * perArgument;
-    return { vals: first, tags: first + 1, mask: first + 2, value: first + 3 };
+    const own = { vals: first, tags: first + 1, mask: first + 2, value: first + 3 };
+    return { ...own, at: first + 4, step: first + 5, constTags: first + 6 };
   }
 
   /** Finds the tag of an argument, and where its value is. */
@@ -312,23 +337,35 @@ class Wrapper {
       .at(Op.br, label);
   }
 
-  #call(): void {
+  #call(store: (write: () => void) => void): void {
     const code = this.#code;
     if (this.pure !== undefined) {
-      this.#store(() => this.#compute(this.pure as PureFunction));
+      store(() => this.#compute(this.pure as PureFunction));
       return;
     }
-    const { callFuel, left, given } = Local;
-    code.get(callFuel).get(left).get(callFuel).get(left).op(Op.i64LtS, Op.select).tee(given);
-    code.at(Op.globalSet, Global.fuel);
-    code.get(left).get(given).op(Op.i64Sub).tee(left).at(Op.globalSet, Global.batchFuel);
-    this.#store(() => {
+    if (!this.isFree) this.#giveFuel();
+    store(() => {
       this.signature.params.forEach((_type, i) => {
         code.get(this.#argument(i).value);
       });
       code.at(Op.call, callFunction);
     });
-    code.get(left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(left);
+    if (!this.isFree) this.#takeFuel();
+  }
+
+  /** Gives the guest what a call may take, or what is left. */
+  #giveFuel(): void {
+    const { callFuel, left, given } = Local;
+    const code = this.#code;
+    code.get(callFuel).get(left).get(callFuel).get(left).op(Op.i64LtS, Op.select).tee(given);
+    code.at(Op.globalSet, Global.fuel);
+    code.get(left).get(given).op(Op.i64Sub).tee(left).at(Op.globalSet, Global.batchFuel);
+  }
+
+  /** Takes back what it has not used. */
+  #takeFuel(): void {
+    const { left } = Local;
+    this.#code.get(left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(left);
   }
 
   /** The code of the function: its parameters and variables have other numbers, and a return leaves a block. */

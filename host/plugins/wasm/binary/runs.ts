@@ -1,0 +1,188 @@
+/**
+ * Rows of a wrapper that need no look at each of them: they follow one another in the selection, and all their arguments have the tag
+ * of the parameter. Eight are looked at together; the loop over those that were found only loads, calls and stores.
+ */
+import { Tag } from '../../../../kernels/gen/layouts.js';
+import type { Code } from './code.js';
+import { Op } from './opcodes.js';
+import type { Signature, ValueType } from './types.js';
+
+/** Variables of the wrapper: parameters of `run` first. */
+export interface RunLocals {
+  readonly k: number;
+  readonly count: number;
+  readonly sel: number;
+  readonly vals: number;
+  readonly tags: number;
+  readonly row: number;
+  readonly whole: number;
+  /** Place behind the rows that were found. */
+  readonly to: number;
+  /** From this place on rows are looked at together again. */
+  readonly next: number;
+  readonly place: number;
+  readonly cell: number;
+  readonly tag: number;
+  /** Two places of the selection that follow one another. */
+  readonly pair: number;
+}
+
+/** Variables of an argument: where its values and tags begin, the bits that count of a row, the value for the call; the last are for runs. */
+export interface ArgumentLocals {
+  readonly vals: number;
+  readonly tags: number;
+  readonly mask: number;
+  readonly value: number;
+  readonly at: number;
+  /** From value to value: 8, of a constant 0. */
+  readonly step: number;
+  /** Tags of eight rows of a constant. */
+  readonly constTags: number;
+}
+
+/** What a wrapper does with a row. */
+export interface RunShape {
+  readonly signature: Signature;
+  readonly locals: RunLocals;
+  argument(i: number): ArgumentLocals;
+  /** Its function may trap: the row under way has to be known, and those behind it are run again. */
+  readonly canTrap: boolean;
+  /** Global with the place of the row under way. */
+  readonly at: number;
+  /** Calls the function with the values of the arguments; `store` takes what puts the result onto the stack. */
+  call(store: (result: () => void) => void): void;
+}
+
+const together = 8;
+const isFloat = (type: ValueType | undefined) => type === 'f32' || type === 'f64';
+const tagOf = (type: ValueType | undefined): number => (isFloat(type) ? Tag.f64 : Tag.i64);
+const high = 2 ** 32;
+
+/** To be written before the loop over the rows. */
+export function prepareRuns(code: Code, { signature, argument }: RunShape): void {
+  signature.params.forEach((_type, i) => {
+    const { tags, mask, step, constTags } = argument(i);
+    code.get(mask).i32(8).op(Op.i32And).set(step);
+    eightOf(code.get(tags).memory(Op.i32Load8U, 0).op(Op.i64ExtendI32U)).set(constTags);
+  });
+}
+
+/** A byte in all eight bytes. */
+function eightOf(code: Code): Code {
+  return code
+    .i64(0x01010101)
+    .op(Op.i64Mul)
+    .i64(high + 1)
+    .op(Op.i64Mul);
+}
+
+/** To be written at the begin of the loop over the rows, which label 0 leads back to; what is left is to be taken row by row. */
+export function writeRuns(code: Code, shape: RunShape): void {
+  const { k, next, to } = shape.locals;
+  code.get(k).get(next).op(Op.i32GeU);
+  code.if(() => {
+    find(code, shape);
+    code.get(to).get(k).op(Op.i32GtU);
+    code.if(() => {
+      code.block(() => take(code, shape));
+      code.get(k).i32(together).op(Op.i32Add).set(next);
+      code.at(Op.br, 2);
+    });
+    code.get(k).i32(together).op(Op.i32Add).set(next);
+  });
+}
+
+/** Sets `to` behind the rows from k on that can be taken. */
+function find(code: Code, { signature, locals, argument }: RunShape): void {
+  const { k, count, sel, row, to, place, cell, pair } = locals;
+  code.get(sel).get(k).i32(2).op(Op.i32Shl, Op.i32Add).memory(Op.i32Load, 2).set(row);
+  code.get(k).set(to);
+  code.block(() => {
+    code.loop(() => {
+      code.get(to).i32(together).op(Op.i32Add).get(count).op(Op.i32GtU).at(Op.brIf, 1);
+      code.get(row).get(to).get(k).op(Op.i32Sub, Op.i32Add).set(place);
+      code.get(sel).get(to).i32(2).op(Op.i32Shl, Op.i32Add).set(cell);
+      code
+        .get(place)
+        .op(Op.i64ExtendI32U)
+        .i64(high + 1)
+        .op(Op.i64Mul)
+        .i64(high)
+        .op(Op.i64Add)
+        .set(pair);
+      for (let i = 0; i < together / 2; i++) {
+        code
+          .get(cell)
+          .memory(Op.i64Load, 2, 8 * i)
+          .get(pair)
+          .op(Op.i64Sub);
+        code.i64(2 * i * (high + 1)).op(Op.i64Sub);
+        if (i > 0) code.op(Op.i64Or);
+      }
+      code.op(Op.i64Eqz, Op.i32Eqz).at(Op.brIf, 1);
+      signature.params.forEach((type, i) => {
+        const { tags, mask, constTags } = argument(i);
+        code.get(tags).get(place).get(mask).op(Op.i32And, Op.i32Add).memory(Op.i64Load, 0);
+        code.get(constTags).get(mask).op(Op.select);
+        eightOf(code.i64(tagOf(type)))
+          .op(Op.i64Ne)
+          .at(Op.brIf, 1);
+      });
+      code.get(to).i32(together).op(Op.i32Add).set(to).at(Op.br, 0);
+    });
+  });
+}
+
+/** Takes the rows from k to `to`; leaves for label 0 around this with k at a row whose argument does not fit. */
+function take(code: Code, shape: RunShape): void {
+  const { signature, locals, argument, canTrap } = shape;
+  const { k, vals, tags, row, to, cell, tag } = locals;
+  const { params, results } = signature;
+  const [result] = results;
+  // Where a row may be run again its argument must keep its tag, which may stand where the result's goes.
+  const isCertain = !canTrap && !params.includes('i32');
+  params.forEach((_type, i) => {
+    const { vals: from, mask, at } = argument(i);
+    code.get(from).get(row).get(mask).op(Op.i32And).i32(3).op(Op.i32Shl, Op.i32Add).set(at);
+  });
+  code.get(vals).get(row).i32(3).op(Op.i32Shl, Op.i32Add).set(cell);
+  code.get(tags).get(row).op(Op.i32Add).set(tag);
+  if (isCertain) {
+    code.get(tag).i32(tagOf(result)).get(to).get(k).op(Op.i32Sub);
+    code.op(Op.memoryFill).byte(0);
+  }
+  code.loop(() => {
+    if (canTrap) code.get(k).at(Op.globalSet, shape.at);
+    params.forEach((type, i) => {
+      load(code, type, argument(i), locals.whole);
+    });
+    shape.call((write) => {
+      code.get(cell);
+      write();
+      if (result === 'i32') code.op(Op.i64ExtendI32S);
+      if (result === 'f32') code.op(Op.f64PromoteF32);
+      code.memory(isFloat(result) ? Op.f64Store : Op.i64Store, 3);
+    });
+    if (!isCertain) {
+      code.get(tag).i32(tagOf(result)).memory(Op.i32Store8, 0);
+      code.get(tag).i32(1).op(Op.i32Add).set(tag);
+    }
+    code.get(cell).i32(8).op(Op.i32Add).set(cell);
+    params.forEach((_type, i) => {
+      const { at, step } = argument(i);
+      code.get(at).get(step).op(Op.i32Add).set(at);
+    });
+    code.get(k).i32(1).op(Op.i32Add).tee(k).get(to).op(Op.i32LtU).at(Op.brIf, 0);
+  });
+}
+
+/** Loads an argument; one that does not fit leaves for label 1. */
+function load(code: Code, type: ValueType, { at, value }: ArgumentLocals, whole: number): void {
+  code.get(at).memory(isFloat(type) ? Op.f64Load : Op.i64Load, 3);
+  if (type === 'f32') code.op(Op.f32DemoteF64);
+  if (type === 'i32') {
+    code.tee(whole).op(Op.i64Extend32S).get(whole).op(Op.i64Ne).at(Op.brIf, 1);
+    code.get(whole).op(Op.i32WrapI64);
+  }
+  code.set(value);
+}
