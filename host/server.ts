@@ -104,7 +104,7 @@ export interface Server {
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { config, folders } = options;
   try {
-    makeFolderSync(folders.data);
+    makeFolderSync(folders.data, true);
   } catch (error) {
     throw new HaumeaError('config', `the data folder can't be made: ${reasonOf(error)}`, { cause: error });
   }

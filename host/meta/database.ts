@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Database, SqlJsStatic } from 'sql.js';
 import { isBundled, programFile } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
+import { syncFolder } from '../base/folder.js';
 import type { DatabaseContent, Kinds } from './database-content.js';
 import { readImage, readLastImage, writeImage } from './database-image.js';
 
@@ -105,19 +106,6 @@ export async function writeDatabase(path: string, kinds: Kinds, generation: numb
 /** Where the database is written before it takes its name. */
 export function temporaryOf(path: string): string {
   return `${path}.tmp`;
-}
-
-/** Makes new, renamed and removed names of a folder durable, where the system can. */
-export async function syncFolder(path: string): Promise<void> {
-  let folder: Awaited<ReturnType<typeof open>> | undefined;
-  try {
-    folder = await open(path, 'r');
-    await folder.sync();
-  } catch {
-    // Windows can't sync folders; there a rename is durable by itself.
-  } finally {
-    await folder?.close();
-  }
 }
 
 /**

@@ -22,11 +22,11 @@ import { copyFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { threadEntry } from '../base/bundle.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
-import { makeFolderSync } from '../base/folder.js';
+import { makeFolderSync, syncFolder } from '../base/folder.js';
 import { startThread } from '../base/heap.js';
 import type { Logger } from '../base/log.js';
 import { ChangeLog, readRecords } from './change-log.js';
-import { readDatabase, syncFolder, temporaryOf } from './database.js';
+import { readDatabase, temporaryOf } from './database.js';
 import type { Kinds } from './database-content.js';
 import { readLastImage } from './database-image.js';
 import { kinds as names } from './kinds.js';
@@ -45,7 +45,7 @@ const defaultSnapshotBytes = 1 << 20;
 /** Opens the store, creating what is missing; recovers from torn writes and sets damaged files aside. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, log } = options;
-  makeFolderSync(dirname(path));
+  makeFolderSync(dirname(path), true);
   // Left behind by a process that was killed while it wrote.
   rmSync(temporaryOf(path), { force: true });
   const kinds: Kinds = new Map();

@@ -96,18 +96,23 @@ export class PageStore implements Store {
     const last = this.#files.at(-1);
     if (last !== undefined) {
       const bytes = await this.#content(last, 0, await this.#sizeOf(last));
-      let end = 0;
-      this.stored = last.first;
+      let whole = { end: 0, stored: last.first };
+      let torn: typeof whole | undefined;
       // A damaged page stays where others follow it: it is told of when its turn comes.
       for (let at = 0; at >= 0 && at < bytes.length; at = nextPage(bytes, at + 1)) {
         for (let head = headAt(bytes, at); head !== undefined; head = headAt(bytes, at)) {
           const next = at + headBytes + head.length;
           if (next > bytes.length || contentOf(head, bytes.subarray(at + headBytes, next), 0) === undefined) break;
-          this.stored = head.first + head.messages;
-          end = next;
+          // A later write: the one before was whole once.
+          if (head.place === 0) torn = undefined;
+          whole = { end: next, stored: head.first + head.messages };
           at = next;
         }
+        torn ??= whole;
       }
+      // Nothing but the rest of one write follows: it never was whole, and nobody was told that it is.
+      const { end, stored } = torn ?? whole;
+      this.stored = stored;
       last.size = end;
       last.isEnded = false;
       if (end < bytes.length) {
@@ -129,10 +134,10 @@ export class PageStore implements Store {
     this.#isAppending = true;
     try {
       let number = this.stored;
-      const encoded = pages.map((items) => {
+      const encoded = pages.map((items, place) => {
         const messages = messagesOf(items);
         number += messages;
-        return encodePage(items, number - messages, messages);
+        return encodePage(items, number - messages, messages, place);
       });
       const file = await this.#fileToWrite();
       const handle = await this.#open(file);
@@ -269,7 +274,7 @@ export class PageStore implements Store {
     if (last !== undefined && !last.isEnded && (last.size ?? 0) < this.#fileBytes) {
       return last;
     }
-    await makeFolder(this.folder);
+    await makeFolder(this.folder, this.options.isSynced);
     const path = join(this.folder, `${this.stored.toString(16).padStart(14, '0')}${ending}`);
     // What may be there already is what a broken write left.
     const opening = open(path, 'w+');

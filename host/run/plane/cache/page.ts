@@ -1,12 +1,12 @@
 /**
  * A page: messages that are written together, and read together.
  *
- *     0        4             8              12          16           24          28         32
- *     | magic  | crc of the  | crc of the   | length of | number of  | number of | version  | content
- *     |        | rest of the | content      | content   | its first  | messages  |          |
- *     |        | head        |              |           | message u64|           |          |
+ *     0        4             8              12          16           24          28         30         32
+ *     | magic  | crc of the  | crc of the   | length of | number of  | number of | version  | place    | content
+ *     |        | rest of the | content      | content   | its first  | messages  | u16      | u16      |
+ *     |        | head        |              |           | message u64|           |          |          |
  *
- * All numbers are little-endian. Numbers of messages count what was ever written to the cache: they have no gaps, so that
+ * The place is that among the pages of one write, from 0 on: what a loss of power left of a write is told from damage by it. All numbers are little-endian. Numbers of messages count what was ever written to the cache: they have no gaps, so that
  * what is missing between two pages is known. The content is a list of items, each
  *
  *     | messages | rows | bytes | ends, or no list | errors | values | values (JSON) | ends … | errors … | bytes … |
@@ -17,6 +17,7 @@ import type { Item } from './item.js';
 export const headBytes = 32;
 const magic = 0x31_50_43_48;
 const version = 1;
+const maxPlace = 0xff_ff;
 const itemHeadBytes = 24;
 const noList = 0xff_ff_ff_ff;
 
@@ -26,10 +27,11 @@ export interface PageHead {
   readonly messages: number;
   readonly length: number;
   readonly crc: number;
+  readonly place: number;
 }
 
 /** The bytes of a page. */
-export function encodePage(items: readonly Item[], first: number, messages: number): Buffer {
+export function encodePage(items: readonly Item[], first: number, messages: number, place = 0): Buffer {
   const values = items.map((item) => Buffer.from(item.values === undefined ? '' : JSON.stringify(item.values)));
   let length = headBytes;
   items.forEach(({ bytes, ends, errors }, i) => {
@@ -52,7 +54,8 @@ export function encodePage(items: readonly Item[], first: number, messages: numb
   page.writeUInt32LE(length - headBytes, 12);
   page.writeBigUInt64LE(BigInt(first), 16);
   page.writeUInt32LE(messages, 24);
-  page.writeUInt32LE(version, 28);
+  page.writeUInt16LE(version, 28);
+  page.writeUInt16LE(Math.min(place, maxPlace), 30);
   page.writeUInt32LE(crc32(page.subarray(8, headBytes)), 4);
   return page;
 }
@@ -61,12 +64,13 @@ export function encodePage(items: readonly Item[], first: number, messages: numb
 export function headAt(bytes: Buffer, at: number): PageHead | undefined {
   if (at + headBytes > bytes.length || bytes.readUInt32LE(at) !== magic) return undefined;
   if (bytes.readUInt32LE(at + 4) !== crc32(bytes.subarray(at + 8, at + headBytes))) return undefined;
-  if (bytes.readUInt32LE(at + 28) !== version) return undefined;
+  if (bytes.readUInt16LE(at + 28) !== version) return undefined;
   return {
     crc: bytes.readUInt32LE(at + 8),
     length: bytes.readUInt32LE(at + 12),
     first: Number(bytes.readBigUInt64LE(at + 16)),
     messages: bytes.readUInt32LE(at + 24),
+    place: bytes.readUInt16LE(at + 30),
   };
 }
 

@@ -90,7 +90,7 @@ export class CheckpointFiles {
 
   /** Writes one so that it is on disk, but counts only when it is published. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
-    await makeFolder(this.folder);
+    await makeFolder(this.folder, true);
     const text = Buffer.from(JSON.stringify(head));
     const prelude = Buffer.alloc(preludeBytes);
     prelude.write(magic, 'latin1');
