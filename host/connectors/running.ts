@@ -120,6 +120,8 @@ export interface SinkContext {
    * called with is not to be seen by others.
    */
   readonly transactionName?: string | undefined;
+  /** What was written has to be on disk whenever `sync` is called, whatever was closed meanwhile. */
+  readonly isSynced?: boolean;
   /** What was being sent when a connection broke is kept for the next one, even where the other side may have got it. */
   readonly keepsUnsent?: boolean;
   /** Opens the files that properties name, where that is allowed. */

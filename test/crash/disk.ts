@@ -80,13 +80,24 @@ export class ForgetfulDisk {
     const steps = this.#steps.slice(0, moment);
     const contents = new Map<Content, Buffer>();
     const entries = new Map<Content, Map<string, Content>>();
+    // What becomes of one name comes to the disk in order.
+    const left = new Map<Content, Set<string>>();
     steps.forEach((step, i) => {
       if (step.kind === 'sync') return;
       const isSafe = this.#isSafe(step, i, moment);
-      if (!isSafe && next() >= share) return;
+      let isDone = isSafe || next() < share;
       if (step.kind === 'name') {
         const names = entries.get(step.folder) ?? new Map<string, Content>();
         entries.set(step.folder, names);
+        const behind = left.get(step.folder) ?? new Set<string>();
+        left.set(step.folder, behind);
+        const both = [step.name, ...(step.from === undefined ? [] : [step.from])];
+        isDone &&= isSafe || !both.some((name) => behind.has(name));
+        if (!isDone) for (const name of both) behind.add(name);
+      }
+      if (!isDone) return;
+      if (step.kind === 'name') {
+        const names = entries.get(step.folder)!;
         if (step.from !== undefined) names.delete(step.from);
         if (step.file === null) names.delete(step.name);
         else names.set(step.name, step.file);
@@ -186,6 +197,12 @@ export class ForgetfulDisk {
       if (this.#isBelow(path)) noted();
     };
     return {
+      write: (fd: number, bytes: Buffer, from: number, length: number, at: null, done: () => void) => {
+        const handle = this.#handles.get(fd);
+        if (handle !== undefined)
+          this.#write(handle.file, real.fstatSync(fd).size, bytes.subarray(from, from + length));
+        real.write(fd, bytes, from, length, at, done);
+      },
       openSync: (path: string, flags?: string, mode?: number) => {
         const fd = real.openSync(path, flags ?? 'r', mode);
         if (this.#isBelow(path) || path === this.root) this.#handles.set(fd, this.#opened(path, flags));
@@ -268,7 +285,12 @@ export class ForgetfulDisk {
       await call();
       this.#sync(file, until);
     };
+    this.#handles.set(handle.fd, of);
     const own: Functions = {
+      close: async () => {
+        this.#handles.delete(handle.fd);
+        await handle.close();
+      },
       write: async (bytes: Buffer, from = 0, length = bytes.length - from, at: number | null = null) => {
         const place = of.isAppending ? (await handle.stat()).size : (at ?? of.at);
         if (at === null) of.at = place + length;

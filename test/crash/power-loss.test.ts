@@ -3,13 +3,17 @@
  * `HAUMEA_POWER_ROUNDS=200` tries so many runs of each kind.
  */
 import { EventEmitter } from 'node:events';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import threads from 'node:worker_threads';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { random } from '../../bench/workloads/workload.js';
+import { AllowedPaths } from '../../host/base/allowed-paths.js';
 import { silent } from '../../host/base/log.js';
+import { NamedFilesSink } from '../../host/connectors/file/named-sink.js';
+import { FileSink } from '../../host/connectors/file/sink.js';
 import { writeDatabase } from '../../host/meta/database.js';
 import type { Kinds } from '../../host/meta/database-content.js';
 import { openStore } from '../../host/meta/journal-store.js';
@@ -21,7 +25,7 @@ import { ForgetfulDisk } from './disk.js';
 
 const rounds = Number(process.env.HAUMEA_POWER_ROUNDS ?? 3);
 /** Losses of power that are tried with what one run did. */
-const crashes = 80;
+const crashes = 60;
 /** After one of so many the power goes once more while the rest is taken up. */
 const oftenTwice = 4;
 
@@ -40,13 +44,15 @@ async function lose(
     disk.close();
   }
   const next = random(seed + 1);
+  const images = temporaryFolder();
   for (let i = 0; i < crashes; i++) {
     const moment = Math.floor(next() * (disk.now + 1));
-    const image = join(temporaryFolder(), 'image');
+    const image = join(images, String(i));
     disk.crash(moment, seed + i, image);
     const what = `round ${round}, loss ${i} after ${moment} steps`;
     if (i % oftenTwice > 0) {
       await check(image, moment, what);
+      rmSync(image, { recursive: true, force: true });
       continue;
     }
     const again = new ForgetfulDisk(image);
@@ -55,6 +61,7 @@ async function lose(
     const second = begun + Math.floor(next() * (again.now - begun + 1));
     again.crash(second, seed + i, `${image}-again`);
     await check(`${image}-again`, moment, `${what}, and again after ${second - begun}`);
+    for (const path of [image, `${image}-again`]) rmSync(path, { recursive: true, force: true });
   }
 }
 
@@ -227,6 +234,72 @@ test('messages that a cache has written are there, in order', async () => {
         );
         if (stored > out)
           assert.ok(found.at(-1)! >= stored - 1, `${what}: ends with ${found.at(-1)}, ${stored} were written`);
+      },
+    );
+  }
+});
+
+test('lines that a file sink had at a checkpoint are there, also in files that were put aside, moved away or closed', async () => {
+  for (let round = 0; round < rounds; round++) {
+    const promises: { at: number; value: number }[] = [];
+    await lose(
+      round,
+      async (folder, disk, next) => {
+        const out = join(folder, 'results', 'today', 'out');
+        const kinds = [
+          { path: out, rollingSize: 0, dynamic: [] },
+          { path: `${out}-rolled`, rollingSize: 300, dynamic: [] },
+          { path: `${out}-{{.k}}`, rollingSize: 0, dynamic: ['path'] },
+        ];
+        const shared = new Map<string, unknown>();
+        const sinks = kinds.map(({ path, rollingSize, dynamic }) => {
+          const context = {
+            ruleId: 'r',
+            dynamic: new Set(dynamic),
+            log: silent,
+            isSynced: true,
+            accepted: () => {},
+            failed: (_bytes: number, _messages: number, reason: string) => assert.unreachable(reason),
+            disconnected: (reason: string) => assert.unreachable(reason),
+            paths: AllowedPaths.any(),
+            shared: <T>(key: string, make: () => T) => {
+              if (!shared.has(key)) shared.set(key, make());
+              return shared.get(key) as T;
+            },
+          };
+          const conf = { path, rollingSize, rollingNamePattern: 'suffix', maxOpenFiles: 2 };
+          return dynamic.length === 0 ? new FileSink(conf, context) : new NamedFilesSink(conf, context);
+        });
+        for (const sink of sinks) await sink.open();
+        let line = 0;
+        for (let i = 0; i < 10; i++) {
+          for (let j = 0; j < 3; j++, line++) {
+            const chunk = { node: 1, host: 1, messages: 1, rows: 1, errors: new Set<number>() };
+            for (const [kind, sink] of sinks.entries()) {
+              const text = `${kind} ${line}`;
+              // Of files with names made of rows the sink makes the lines.
+              const bytes = Buffer.from(kind === 2 ? text : `${text}\n`);
+              const values = { path: `${out}-${line % 5}` };
+              sink.write({ ...chunk, bytes, ends: kind === 2 ? Uint32Array.of(bytes.length) : null, values });
+            }
+            await Promise.all(sinks.map((sink) => sink.flush()));
+          }
+          if (next() < 0.3 && existsSync(out)) renameSync(out, `${out}.${i}`);
+          if (next() < 0.5) continue;
+          await Promise.all(sinks.map((sink) => sink.sync()));
+          promises.push({ at: disk.now, value: line });
+        }
+        for (const sink of sinks) await sink.close();
+      },
+      async (folder, moment, what) => {
+        const results = join(folder, 'results', 'today');
+        const names = existsSync(results) ? readdirSync(results) : [];
+        const found = new Set(names.flatMap((name) => readFileSync(join(results, name), 'utf8').split('\n')));
+        const wanted = promisedAt(promises, moment) ?? 0;
+        for (let line = 0; line < wanted; line++) {
+          for (let kind = 0; kind < 3; kind++)
+            assert.ok(found.has(`${kind} ${line}`), `${what}: ${kind} ${line} of ${wanted}`);
+        }
       },
     );
   }

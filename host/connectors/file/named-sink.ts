@@ -96,6 +96,11 @@ export class NamedFilesSink implements Sink {
     await Promise.all([...this.#closing, ...files.map((file) => file.opening.then(() => file.writer.flush()))]);
   }
 
+  async sync(): Promise<void> {
+    // Those that are closed are on disk.
+    await Promise.all([...this.#closing, ...[...this.#files.values()].map(({ writer }) => writer.sync())]);
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -107,6 +112,7 @@ export class NamedFilesSink implements Sink {
   #add(given: string): NamedFile {
     const path = this.#paths.check(given);
     const writer = this.#writers.take(path, { ...this.conf, blockBytes }, this.#paths.paths);
+    if (this.context.isSynced === true) writer.keepSynced();
     const file: NamedFile = { given, path, writer, hasTurn: false, opening: Promise.resolve() };
     file.opening = this.#begin(file);
     return file;

@@ -24,6 +24,7 @@ export class FileSink implements Sink {
     this.#path = context.paths.check(conf.path, 'write');
     this.#writers = Writers.of(context);
     this.#writer = this.#writers.take(this.#path, conf, context.paths);
+    if (context.isSynced === true) this.#writer.keepSynced();
   }
 
   get peer(): string {

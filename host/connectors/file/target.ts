@@ -8,7 +8,7 @@ import { type FileHandle, rename, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
-import { makeFolder } from '../../base/folder.js';
+import { makeFolder, syncFolder } from '../../base/folder.js';
 
 const lineFeed = Buffer.of(0x0a);
 
@@ -39,6 +39,12 @@ export class TargetFile {
   #lastStamp = 0;
   /** The last line was open when the file was opened, and still is. */
   #isLineOpen = false;
+  /** Its name is on disk. */
+  #isNamed = false;
+  /** What is written is on disk before it is closed. */
+  isSynced = false;
+  /** Why what was written to a file that is closed may not be on disk. */
+  #unsafe: unknown;
 
   constructor(
     readonly path: string,
@@ -56,7 +62,7 @@ export class TargetFile {
     try {
       const folder = dirname(this.paths.check(this.path, 'write'));
       if (this.#wasOpen) await this.#checkMounted(folder);
-      else await makeFolder(folder);
+      else await makeFolder(folder, true);
       file = await this.paths.open(this.path, 'append');
       this.#opened = await file.stat();
       this.#lookedAt = performance.now();
@@ -64,6 +70,7 @@ export class TargetFile {
       this.#isLineOpen = await this.#endsOpen(file);
       if (!this.#wasOpen) this.#below = await deviceBelow(folder).catch(() => undefined);
       this.#wasOpen = true;
+      this.#isNamed = false;
       // Last: from here on it is written to.
       this.#file = file;
     } catch (error) {
@@ -189,9 +196,16 @@ export class TargetFile {
     return undefined;
   }
 
-  /** Resolves when what was written is on disk. */
+  /** Resolves when what was written is on disk, under its name. */
   async sync(): Promise<void> {
-    await this.#file?.datasync();
+    const file = this.#file;
+    await file?.datasync();
+    const unsafe = this.#unsafe;
+    this.#unsafe = undefined;
+    if (unsafe !== undefined) throw unsafe;
+    if (file === undefined || this.#isNamed) return;
+    await syncFolder(dirname(this.path));
+    this.#isNamed = true;
   }
 
   /** Puts the file aside under a name with the time, and goes on with a new one. */
@@ -221,6 +235,11 @@ export class TargetFile {
     this.#file = undefined;
     // The number of a closed file may be that of another one at once.
     await this.#writing?.catch(() => {});
+    if (this.isSynced && this.#writing !== undefined) {
+      await file?.datasync().catch((error: unknown) => {
+        this.#unsafe = error;
+      });
+    }
     await file?.close().catch(() => {});
   }
 

@@ -139,6 +139,11 @@ export class FileWriter {
     this.#cut = { end, refused };
   }
 
+  /** From now on `sync` counts on what was written to files that are closed by then. */
+  keepSynced(): void {
+    this.#file.isSynced = true;
+  }
+
   /** Resolves when what was written is on disk. */
   sync(): Promise<void> {
     return this.#file.sync();

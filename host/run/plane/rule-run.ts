@@ -282,6 +282,10 @@ export class RuleRun implements SinkHost, RunningRule {
     return this.host.measuresAll;
   }
 
+  get isSynced(): boolean {
+    return this.checkpoints !== undefined;
+  }
+
   get reconnects(): Reconnects {
     return this.host.reconnects;
   }

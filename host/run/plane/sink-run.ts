@@ -46,6 +46,8 @@ export interface SinkHost {
   sinkIsFull(isFull: boolean): void;
   /** The first attempt to connect is over, whatever came of it. */
   tried?(): void;
+  /** Checkpoints of the rule count on what its sinks have. */
+  readonly isSynced?: boolean;
   /** Messages were lost for good. */
   messagesLost?(): void;
   /** The sink can't work. */
@@ -434,6 +436,10 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 
   get paths(): AllowedPaths {
     return this.host.paths;
+  }
+
+  get isSynced(): boolean {
+    return this.host.isSynced === true;
   }
 
   shared<T>(key: string, make: () => T): T {

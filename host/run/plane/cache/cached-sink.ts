@@ -471,6 +471,10 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
     return this.host.paths;
   }
 
+  get isSynced(): boolean {
+    return this.host.isSynced === true;
+  }
+
   get keepsUnsent(): boolean {
     return true;
   }
