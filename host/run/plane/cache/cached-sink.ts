@@ -47,6 +47,7 @@ const closing = new Map<string, Promise<void>>();
 export class CachedSink implements Sink, BacklogOwner, SinkContext {
   readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0 };
   readonly times: CacheTimes | undefined;
+  readonly keepsUnsent = true;
   /** The connector has no connection. */
   isAway = true;
   /** The first attempt to connect is over. */
@@ -473,10 +474,6 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   get isSynced(): boolean {
     return this.host.isSynced === true;
-  }
-
-  get keepsUnsent(): boolean {
-    return true;
   }
 
   shared<T>(key: string, make: () => T): T {
