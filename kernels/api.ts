@@ -21,16 +21,25 @@ export type Framing =
   /** u32 little-endian payload length, u32 metadata length, metadata (a JSON object or nothing), payload. */
   | 'frames';
 
+/** What makes JSON of messages in a form of their own. */
+export interface Decoder {
+  /** Host function that gets the bytes of messages and gives the text of each, or null when there are no rows in it. */
+  readonly fn: number;
+  /** In front of what is wrong with a text that it gave. */
+  readonly errorsBeginWith: string;
+}
+
 export interface StreamSpec {
   framing: Framing;
   /** MQTT protocol level: 4 (3.1.1) or 5; only with framing mqtt. */
   mqttVersion?: 4 | 5;
   /**
    * `rows`: the engine's own binary form; `delimited`: fields with `delimiter` between them; `form`:
-   * application/x-www-form-urlencoded.
+   * application/x-www-form-urlencoded; `coded`: `decoder` makes JSON of them.
    */
-  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form';
+  format: 'json' | 'binary' | 'rows' | 'delimited' | 'form' | 'coded';
   delimiter?: string;
+  decoder?: Decoder;
   /** Declared columns, or null for a schemaless stream. */
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   /** STRICT_VALIDATION. */
@@ -131,6 +140,8 @@ export interface LookupAnswer {
 export interface HostColumns {
   /** Name of the function, for its errors. */
   name?: string;
+  /** In front of its errors. */
+  errorsBeginWith?: string;
   readonly count: number;
   readonly argCount: number;
   /** Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined` when missing. */

@@ -39,6 +39,7 @@ export function hostCallImport(
 
 class Columns implements HostColumns {
   name = '';
+  errorsBeginWith = '';
   private readonly done: Uint8Array;
 
   constructor(
@@ -83,7 +84,7 @@ class Columns implements HostColumns {
       if (!(error instanceof UnwritableError)) throw error;
       if (!(value instanceof ValueError)) {
         const name = this.name === '' ? '' : `${this.name}: `;
-        return this.write(at, new ValueError(`${name}${error.message}`));
+        return this.write(at, new ValueError(`${this.errorsBeginWith}${name}${error.message}`));
       }
       this.access.view().setBigUint64(at, 0n, true);
       return Tag.error;
@@ -112,7 +113,7 @@ class Columns implements HostColumns {
   }
 
   fail(k: number, message: string): void {
-    this.set(k, new ValueError(message));
+    this.set(k, new ValueError(`${this.errorsBeginWith}${message}`));
   }
 
   failRest(message: string): void {

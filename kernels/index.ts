@@ -158,7 +158,9 @@ class WasmKernel implements Kernel {
           if (inlet !== 0) this.exports.inletFree(inlet);
           throw noMemory();
         }
-        const identity = new Identity().bytes(bytes).value();
+        // The number of a decoder is another one in each process.
+        const named = spec.decoder === undefined ? bytes : encodeStreamSpec({ ...spec, decoder: { ...spec.decoder, fn: 0 } });
+        const identity = new Identity().bytes(named).value();
         this.streams.set(stream, { inlet, identity, columns: [], children: 0 });
         return stream;
       }),

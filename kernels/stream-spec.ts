@@ -1,6 +1,7 @@
 /** Writes stream specs, column uses and types. */
 import type { StreamSpec } from './api.js';
 import {
+  decoder,
   defaultHead,
   Framing,
   fieldHead,
@@ -30,7 +31,11 @@ export function encodeStreamSpec(spec: StreamSpec): Uint8Array {
   const defaults = (spec.schema ?? []).flatMap((column) =>
     column.default === undefined ? [] : [encodeDefault(column.name, column.default)],
   );
-  const delimiter = Buffer.from(spec.delimiter ?? '');
+  if ((spec.format === 'coded') !== (spec.decoder !== undefined)) throw new RangeError('coded messages need a decoder');
+  const delimiter =
+    spec.decoder === undefined
+      ? Buffer.from(spec.delimiter ?? '')
+      : Buffer.concat([block(decoder, { fn: spec.decoder.fn }), Buffer.from(spec.decoder.errorsBeginWith)]);
   const head = block(streamSpec, {
     framing: Framing[spec.framing],
     version: spec.mqttVersion ?? 4,

@@ -13,7 +13,7 @@ import { chargeRoot } from './timing';
 import { emitRoot, trim } from './tree';
 import { addWork, setBatch, setNow } from './context';
 import {
-  ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceFill,
+  ackCount, ackList, colsTable, filledErrors, filledRows, fillMore, packetCount, packetList, protocolError, sourceBegin, sourceFill,
   sourceFree, sourceInit, sourceReset,
 } from '../source/source';
 import * as message from '../source/message';
@@ -68,6 +68,7 @@ export function feed(root: usize, inlet: usize, length: u32, now: f64, skips: bo
 
 function run(root: usize, from: usize, end: usize): usize {
   let p = from;
+  sourceBegin();
   do {
     setCurrent(root);
     const start = isMeasured ? hostClock() : 0;
@@ -86,6 +87,7 @@ function run(root: usize, from: usize, end: usize): usize {
     handOver(root);
     if (!isFull) break;
   } while (protocolError == 0);
+  sourceBegin();
   setCurrent(0);
   return p;
 }

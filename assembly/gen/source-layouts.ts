@@ -18,6 +18,7 @@ export namespace InputFormat {
   export const ROWS: u8 = 3;
   export const DELIMITED: u8 = 4;
   export const FORM: u8 = 5;
+  export const CODED: u8 = 6;
 }
 
 /** Flags of a stream. */
@@ -87,7 +88,7 @@ export namespace SourceError {
 //   8    maxMessage u32   bytes
 //   12   typeSize u32
 //   16   defaults u32   count
-//   20   delimiter u32   length of the text between fields, which is the end of the spec
+//   20   delimiter u32   length of what the spec ends with: the text between fields; of coded messages a decoder
 export const STREAM_FRAMING: usize = 0;
 export const STREAM_VERSION: usize = 1;
 export const STREAM_FORMAT: usize = 2;
@@ -98,6 +99,12 @@ export const STREAM_TYPE_SIZE: usize = 12;
 export const STREAM_DEFAULTS: usize = 16;
 export const STREAM_DELIMITER: usize = 20;
 export const STREAM_SIZE_OF: u32 = 24;
+
+// decoder, 4 bytes. Who makes JSON of coded messages. Behind it: the text that errors begin with.
+//
+//   0    fn u32   of the host
+export const DECODER_FN: usize = 0;
+export const DECODER_SIZE_OF: u32 = 4;
 
 // defaultHead, 8 bytes. A default value. Behind it: name, value as JSON text.
 //

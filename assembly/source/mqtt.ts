@@ -45,6 +45,11 @@ export function mqttBegin(): void {
   protocolError = 0;
 }
 
+/** What is wrong will be found again: rows before it are not given out yet. */
+export function postponeError(): void {
+  protocolError = 0;
+}
+
 function broken(error: u32): u32 {
   protocolError = error;
   return Packet.BROKEN;

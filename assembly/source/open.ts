@@ -4,7 +4,8 @@ import { STREAM_SIZE_OF, STREAM_TYPE_SIZE } from '../gen/source-layouts';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { poolFree, poolInit } from '../mem/pool';
 import { aliasesForget } from './aliases';
-import { SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE, SourceError, STATE_SIZE, stateOf } from './state';
+import { codedInit } from './coded';
+import { InputFormat, SOURCE_POOL, SOURCE_SCHEMA, SOURCE_SPEC, SOURCE_SPEC_SIZE, SourceError, STATE_SIZE, STREAM_FORMAT, stateOf } from './state';
 import { stepsForget } from './steps';
 import { usesFree } from './use-columns';
 
@@ -13,6 +14,7 @@ export function sourceInit(node: usize, specPtr: usize, specLen: u32): i32 {
   if (specLen < STREAM_SIZE_OF) return SourceError.SPEC;
   const schemaSize = load<u32>(specPtr, STREAM_TYPE_SIZE);
   if (schemaSize > specLen - STREAM_SIZE_OF) return SourceError.SPEC;
+  if (load<u8>(specPtr, STREAM_FORMAT) == InputFormat.CODED && !codedInit()) return SourceError.MEMORY;
   const account = accountOf(node);
   const state = allocZeroed(STATE_SIZE, account);
   if (!state) return SourceError.MEMORY;

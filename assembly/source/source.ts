@@ -5,6 +5,7 @@
 //   sourceRelease(node, index)                           takes back one use
 //   sourceFree(node)                                     frees the state (not the node)
 //   sourceReset(node)                                    new connection: forgets aliases and half-skipped messages
+//   sourceBegin()                                        before and after the fills for a piece of input
 //   sourceFill(node, pos, end): usize                    decodes up to BATCH_ROWS rows; returns where it stopped
 //   sourceMessages/sourceBytes/sourceDecodeErrors/sourceOversized(node): u64   counters; the last error text is the
 //                                                        exception of the node (addException)
@@ -26,6 +27,7 @@ import { batchBegin, batchEnd, filledRows } from './batch';
 import { decodeBinary, decodeRows } from './other';
 import { decodeDelimited, decodeForm } from './text-rows';
 import { decodeJson } from './decode';
+import { codedForget, codedMore, fillCoded } from './coded';
 import { frameEnd, nextFrame, nextLine, skipRest } from './frames';
 import { acknowledge, mqttBegin, nextPacket, Packet, packetEnd } from './mqtt';
 import * as message from './message';
@@ -45,6 +47,11 @@ export { ackCount, ackList, packetCount, packetList, protocolError } from './mqt
 /** The batch is full or packets wait: more may be in the rest. */
 export let fillMore: bool = false;
 
+/** A piece of input begins, or is done with. */
+export function sourceBegin(): void {
+  codedForget();
+}
+
 /** Decodes messages of [pos, end) into the source's columns; see the list above. */
 export function sourceFill(node: usize, pos: usize, end: usize): usize {
   const state = stateOf(node);
@@ -59,6 +66,11 @@ export function sourceFill(node: usize, pos: usize, end: usize): usize {
   fillMore = false;
   store<u64>(end, 0);
   store<u64>(end, 0, 8);
+  if (load<u8>(state, STREAM_FORMAT) == InputFormat.CODED) {
+    const stop = fillCoded(node, state, pos, end);
+    fillMore = codedMore;
+    return stop;
+  }
   let p = pos;
   let messages: u64 = 0;
   if (load<u64>(state, SOURCE_SKIP)) p = skipRest(state, p, end);

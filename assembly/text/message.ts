@@ -4,9 +4,18 @@ import { printI64 } from './i64';
 const CAPACITY: usize = 512;
 const BUFFER: usize = memory.data(544, 16);
 let at: usize = BUFFER;
+/** Behind what all messages begin with. */
+let first: usize = BUFFER;
 
 export function messageBegin(): void {
+  at = first;
+}
+
+/** All messages begin with these bytes from now on; without any they don't. */
+export function messagesBeginWith(off: usize, len: u32): void {
   at = BUFFER;
+  messageBytes(off, min(len, <u32>CAPACITY / 2));
+  first = at;
 }
 
 /** Appends bytes, cut to the room left. */

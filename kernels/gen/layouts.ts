@@ -192,7 +192,7 @@ export const maxUses = 16384;
 export const Framing = {"mqtt":1,"lines":2,"frames":3} as const;
 
 /** What the payloads of a stream are. */
-export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5} as const;
+export const InputFormat = {"json":1,"binary":2,"rows":3,"delimited":4,"form":5,"coded":6} as const;
 
 /** Flags of a stream. */
 export const StreamFlag = {"strict":1,"ints":2} as const;
@@ -214,6 +214,9 @@ export const SourceError = {"memory":-1,"spec":-2,"tooMany":-3} as const;
 
 /** Spec of a stream. Behind it: the schema as a struct type (typeSize bytes, none when 0), default values. */
 export const streamSpec = layout(24, {"framing":0,"version":1,"format":2,"flags":3,"maxDepth":4,"maxMessage":8,"typeSize":12,"defaults":16,"delimiter":20}, {"framing":"u8","version":"u8","format":"u8","flags":"u8","maxDepth":"u32","maxMessage":"u32","typeSize":"u32","defaults":"u32","delimiter":"u32"});
+
+/** Who makes JSON of coded messages. Behind it: the text that errors begin with. */
+export const decoder = layout(4, {"fn":0}, {"fn":"u32"});
 
 /** A default value. Behind it: name, value as JSON text. */
 export const defaultHead = layout(8, {"nameLen":0,"valueLen":4}, {"nameLen":"u32","valueLen":"u32"});

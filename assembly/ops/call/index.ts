@@ -19,12 +19,35 @@ const TABLE: usize = memory.data(64 * 16, 16);
 @external("host", "call")
 declare function hostCall(fn: u32, table: usize, argCount: u32, sel: usize, rows: u32, vals: usize, tags: usize): void;
 
+/** Where results go in the place of scratch memory; 0 they don't. */
+let lent: usize = 0;
+/** Text may be read in blocks beyond its end. */
+const PADDING: u32 = 64;
+
 /**
  * Scratch memory for what the host writes; it lives as long as the batch. 0 when memory is exhausted, or when the values of
  * the batch take more than they may (ops/result.ts); messages of errors (`isCounted` 0) don't count.
  */
 export function hostScratch(size: u32, isCounted: bool): usize {
-  return isCounted && !count(size) ? 0 : poolAlloc(ctx.scratch, size);
+  if (isCounted && !count(size)) return 0;
+  return lent ? poolAlloc(lent, size + PADDING) : poolAlloc(ctx.scratch, size);
+}
+
+/**
+ * Calls function `fn` over the values at `vals` of the rows at `sel`, outside of programs. What the results refer to is put into
+ * a pool, followed by readable bytes as input is.
+ */
+export function callHostOver(
+  fn: u32, vals: usize, tags: usize, sel: usize, rows: u32, toVals: usize, toTags: usize, pool: usize,
+): void {
+  store<u32>(TABLE, <u32>vals);
+  store<u32>(TABLE, <u32>tags, 4);
+  store<u32>(TABLE, 1, 8);
+  lent = pool;
+  const start = hostClock();
+  hostCall(fn, TABLE, 1, sel, rows, toVals, toTags);
+  longestHost(hostClock() - start, rows);
+  lent = 0;
 }
 
 export function callHost(op: usize): void {
