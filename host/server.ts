@@ -34,6 +34,7 @@ import { TestEvents } from './rest/test-events.js';
 import { accessOf, defaultStoreFile, lockFileName, sinkCacheFolder } from './run/access.js';
 import { sweepCaches } from './run/sink-caches.js';
 import { openExporter } from './run/trace-export.js';
+import { codecFinder } from './services/codecs.js';
 import { ConfKeyService } from './services/conf-keys.js';
 import { ConfigsService } from './services/configs.js';
 import { connectionShape } from './services/connections.js';
@@ -155,6 +156,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
     connection: (id) => connections.get(id),
     brought: (name) => functions.find(name),
+    codec: (schemaId) => findCodec(schemaId),
     scriptLimits: scriptLimitsOf(config.plugin.javascript),
     access,
     sinkCaches: {
@@ -194,6 +196,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     portableStatus: () => undefined,
     plugin: config.plugin,
   });
+  const findCodec = codecFinder(stored.schemas, stored.wasmPlugins);
   for (const service of [stored.wasmPlugins, stored.externalServices]) {
     service.onChange = (owner, list) => engine.functionsChanged?.(owner, list);
   }

@@ -159,7 +159,8 @@ class WasmKernel implements Kernel {
           throw noMemory();
         }
         // The number of a decoder is another one in each process.
-        const named = spec.decoder === undefined ? bytes : encodeStreamSpec({ ...spec, decoder: { ...spec.decoder, fn: 0 } });
+        const named =
+          spec.decoder === undefined ? bytes : encodeStreamSpec({ ...spec, decoder: { ...spec.decoder, fn: 0 } });
         const identity = new Identity().bytes(named).value();
         this.streams.set(stream, { inlet, identity, columns: [], children: 0 });
         return stream;

@@ -2,7 +2,7 @@
  * The form of a format: what its messages are, who turns them into rows and rows into them. The kernel does it by a format of
  * its own that the manifest names; what needs a library is done on the host, over whole chunks, and is loaded when needed.
  */
-import type { OutputChunk, StreamSpec } from '../../kernels/api.js';
+import type { HostColumns, OutputChunk, StreamSpec } from '../../kernels/api.js';
 import type { OutputPlan } from '../../kernels/ir.js';
 import type { Spec } from '../base/field.js';
 
@@ -31,6 +31,8 @@ export interface Decode {
   readonly stream?: (options: { readonly delimiter: string | null }) => Pick<StreamSpec, 'delimiter'>;
   /** A message is the value of the only column, which is of type BYTEA; tables can't have it. */
   readonly isWhole?: boolean;
+  /** The codec that SCHEMAID names makes JSON of messages. */
+  readonly usesCodec?: boolean;
 }
 
 /** Rows to messages. */
@@ -60,6 +62,8 @@ export interface HostEncode {
   readonly selects?: true;
   /** Of these the ones that are Go templates: a rule with one that is not right is refused. */
   readonly templates?: readonly string[];
+  /** The codec that `schemaId` names makes the messages, also of what another one has written. */
+  readonly usesCodec?: true;
   load(): Promise<(props: Props, context: EncodeContext) => Encoder>;
 }
 
@@ -71,6 +75,8 @@ export interface EncodeContext {
   readonly sendError: boolean;
   /** What the kernel writes are lists of messages. */
   readonly isBatch: boolean;
+  /** Runs the codec of a format that uses one over JSON texts. */
+  readonly codec?: ((columns: HostColumns) => void) | undefined;
 }
 
 export interface Encoder {

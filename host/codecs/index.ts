@@ -48,10 +48,28 @@ export function encodeOf(props: Props): Encode | undefined {
   return own ?? byName.get(formatOf(props))?.encode;
 }
 
+/** Tells whether a codec makes the messages of an action: that which its property `schemaId` names. */
+export function usesCodec(props: Props): boolean {
+  const encode = byName.get(formatOf(props))?.encode;
+  return encode !== undefined && 'load' in encode && encode.usesCodec === true;
+}
+
+/** Tells whether the property belongs to the format of an action. */
+export function readsProp(props: Props, name: string): boolean {
+  return name in (byName.get(formatOf(props))?.encode?.props ?? {});
+}
+
 /** Opens what makes the messages of an action on the host; undefined when the kernel does. It is to be loaded before. */
 export function openEncoder(props: Props, context: EncodeContext): Encoder | undefined {
-  const encode = encodeOf(props);
-  if (encode === undefined || 'kernel' in encode) return undefined;
+  const [first, second] = hostEncodesOf(props);
+  if (first === undefined) return undefined;
+  if (second === undefined) return made(first, props, context);
+  const before = made(first, props, { ...context, framing: 'messages' });
+  const after = made(second, props, context);
+  return { encode: (chunk, failed) => after.encode(before.encode(chunk, failed), failed) };
+}
+
+function made(encode: HostEncode, props: Props, context: EncodeContext): Encoder {
   const make = loaded.get(encode);
   if (make === undefined) throw new Error(`the format of ${context.sink} is not loaded`);
   return make(props, context);
@@ -61,9 +79,16 @@ const loaded = new Map<HostEncode, Awaited<ReturnType<HostEncode['load']>>>();
 
 /** Loads what `openEncoder` needs. */
 export async function loadEncoder(props: Props): Promise<void> {
+  for (const encode of hostEncodesOf(props)) if (!loaded.has(encode)) loaded.set(encode, await encode.load());
+}
+
+/** What makes the messages on the host, one after the other: a codec takes what a template has written. */
+function hostEncodesOf(props: Props): HostEncode[] {
   const encode = encodeOf(props);
-  if (encode === undefined || 'kernel' in encode || loaded.has(encode)) return;
-  loaded.set(encode, await encode.load());
+  if (encode === undefined || 'kernel' in encode) return [];
+  const own = byName.get(formatOf(props))?.encode;
+  const isFurther = own !== undefined && own !== encode && 'load' in own && own.usesCodec === true;
+  return isFurther ? [encode, own] : [encode];
 }
 
 function formatOf({ format }: Props): string {

@@ -6,7 +6,7 @@ import type { AllowedPaths } from '../base/allowed-paths.js';
 import type { Parsed } from '../base/field.js';
 import type { SecretSources } from '../base/secret-ref.js';
 import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
-import type { FindBrought, ScriptLimits, UserFunction } from '../plugins/define.js';
+import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
 import type { RuleLatencies, TableRow } from './figures.js';
 import type { TraceStrategy, Traces } from './traces.js';
@@ -143,6 +143,8 @@ export interface Catalog {
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
   /** What users brought under the name of a function. */
   readonly brought?: FindBrought;
+  /** Finds what reads and writes messages of the format `custom`; without it nothing does. */
+  readonly codec?: FindCodec;
   /** What scripts in graphs may take; without it they cannot run. */
   readonly scriptLimits?: ScriptLimits;
   /** What connectors may reach; any file without it. */

@@ -4,7 +4,7 @@ import { isBatch } from '../../kernels/output-plan.js';
 import { parseDuration } from '../base/duration.js';
 import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Encode } from '../codecs/define.js';
-import { defaultFormat, encodeOf, encodeProps, formatNames } from '../codecs/index.js';
+import { defaultFormat, encodeOf, encodeProps, formatNames, readsProp } from '../codecs/index.js';
 import { connectorOf, dynamicProps, sinkForm } from '../connectors/index.js';
 import type { RuleDefinition, RuleOptions } from '../model/engine.js';
 import { compileTemplate } from '../template/compile.js';
@@ -83,7 +83,7 @@ export function getsLateRows({ props }: RuleDefinition['actions'][number]): bool
 function readWishes({ type, props }: RuleDefinition['actions'][number], options: RuleOptions): SinkWishes {
   const own = connectorOf(type)?.sink?.props ?? {};
   for (const name of unsupported) {
-    const isTaken = own[name] !== undefined && own[name].declared.notYet === undefined;
+    const isTaken = (own[name] !== undefined && own[name].declared.notYet === undefined) || readsProp(props, name);
     if (isSet(props[name]) && !isTaken) throw notSupported(`sink property ${name}`);
   }
   const encode = encodeFor(type, props);

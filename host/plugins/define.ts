@@ -147,6 +147,19 @@ export interface Brought {
   readonly run?: UserFunction | undefined;
 }
 
+/** What reads or writes messages, by the name that streams and actions give it; undefined where it can't. */
+export interface Codec {
+  /** As errors have it: `codec frame of wasm plugin frames`. */
+  readonly title: string;
+  readonly decode?: UserFunction | undefined;
+  readonly encode?: UserFunction | undefined;
+}
+
+/**
+ * Finds a codec by SCHEMAID of a stream, `schemaId` of an action. Throws a HaumeaError with the reason when there is none.
+ */
+export type FindCodec = (schemaId: string) => Codec;
+
 /** Finds what users brought, by its name in any letter case. */
 export type FindBrought = (name: string) => Brought | undefined;
 

@@ -131,11 +131,19 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ConnectionDefinition: object({ 'id?': string, 'typ?': string, 'props?': orNull(objectOfAnything) }, true),
   Properties: objectOfAnything,
   SchemaDefinition: object(
-    { 'name?': string, 'content?': string, 'file?': string, 'soFile?': string, 'version?': string },
+    { 'name?': string, 'content?': string, 'file?': string, 'soFile?': string, 'plugin?': string, 'version?': string },
     true,
   ),
   SchemaDescription: object(
-    { type: string, name: string, 'content?': string, 'file?': string, 'soFile?': string, 'version?': string },
+    {
+      type: string,
+      name: string,
+      'content?': string,
+      'file?': string,
+      'soFile?': string,
+      'plugin?': string,
+      'version?': string,
+    },
     true,
   ),
   Package: object(
@@ -150,11 +158,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
     },
     true,
   ),
-  WasmPlugin: object({ name: string, functions: list(string) }, true),
+  WasmPlugin: object({ name: string, functions: list(string), 'codecs?': list(string) }, true),
   WasmPluginDescription: object(
     {
       name: string,
       functions: list(string),
+      'codecs?': list(string),
       file: string,
       sizeBytes: integer,
       manifest: objectOfAnything,

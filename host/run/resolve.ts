@@ -1,15 +1,16 @@
 /** Puts together what a source or sink gets: properties by their layers, format, declared columns. */
 import type { ColumnType, ConstValue, RulePlan } from '../../kernels/ir.js';
-import { HaumeaError } from '../base/errors.js';
+import { HaumeaError, reasonOf } from '../base/errors.js';
 import type { Spec } from '../base/field.js';
 import { nearest } from '../base/nearest.js';
 import { allOf, type Redact, redactedError } from '../base/redact.js';
-import { decodeOf, defaultFormat } from '../codecs/index.js';
+import { decodeOf, defaultFormat, usesCodec } from '../codecs/index.js';
 import type { AskedPart, Connector, SourcePart } from '../connectors/define.js';
 import { connectorOf, givenRowsType, isKeptTable, unknownConnector } from '../connectors/index.js';
 import type { Access, Catalog, RuleDefinition } from '../model/engine.js';
 import { callWaiting } from '../plan/call.js';
 import { streamsOf } from '../plan/graph/streams.js';
+import { isWaiting, type UserFunction } from '../plugins/define.js';
 import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
@@ -55,6 +56,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
   if (decode === undefined) {
     throw new HaumeaError('stream', `stream ${name}: the format ${format} is not supported yet`);
   }
+  const codec = decode.usesCodec === true ? decoderOf(definition, catalog) : undefined;
   const formatted = new Set(formattedColumns(definition));
   const { props, secrets } = propsOf(definition, connector, connector.source, catalog, redacts);
   return {
@@ -68,6 +70,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
       (options.shared && !(definition.kind === 'table' && connector.source.form(props).endsSoon === true)),
     format: decode.kernel,
     ...decode.stream?.(options),
+    ...(codec && { decoder: { fn: codec.number, errorsBeginWith: `stream ${name}: ${errorTitle(codec)}: ` } }),
     schema:
       fields === null || decode.isWhole === true
         ? null
@@ -75,6 +78,53 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
     strict: options.strictValidation,
     ...(secrets.length === 0 ? {} : { secrets }),
   };
+}
+
+/** What makes JSON of the messages of a stream; throws a `stream` error with the reason when nothing does. */
+export function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
+  const { format, schemaId } = options;
+  if (decodeOf(format)?.usesCodec !== true) return undefined;
+  const whose = `${kind} ${name}`;
+  return codecFunction('decode', whose, schemaId, codec, (text) => new HaumeaError('stream', text));
+}
+
+/** What makes the messages of an action of JSON. */
+function encoderOf(props: Props, whose: string, { codec }: Catalog): UserFunction | undefined {
+  if (!usesCodec(props)) return undefined;
+  const { schemaId } = props;
+  if (typeof schemaId !== 'string' || schemaId === '') {
+    throw new HaumeaError(
+      'sink',
+      `${whose}: the format ${String(props.format)} needs schemaId: the schema or plugin with the codec`,
+    );
+  }
+  return codecFunction('encode', whose, schemaId, codec, (text) => new HaumeaError('sink', text));
+}
+
+function codecFunction(
+  direction: 'decode' | 'encode',
+  whose: string,
+  schemaId: string | null,
+  find: Catalog['codec'],
+  errorOf: (text: string) => HaumeaError,
+): UserFunction {
+  if (find === undefined) throw errorOf(`${whose}: there are no codecs`);
+  let title: string;
+  try {
+    const codec = find(schemaId ?? '');
+    const found = codec[direction];
+    title = codec.title;
+    if (found !== undefined && !isWaiting(found.code)) return found;
+    if (found !== undefined) throw new Error(`${title} has a thread of its own (isolate), messages can't wait for it`);
+  } catch (error) {
+    throw errorOf(`${whose}: ${reasonOf(error)}`);
+  }
+  throw errorOf(`${whose}: ${title} does not ${direction}`);
+}
+
+/** How errors name the function of a codec. */
+function errorTitle({ name, code }: UserFunction): string {
+  return `function ${name} of ${code.name}`;
 }
 
 /** Resolves a lookup table that is asked for rows; throws as `sourceSpec`. */
@@ -158,9 +208,11 @@ export function sinkSpecs(rule: RuleDefinition, catalog: Catalog, redacts: Redac
     checkSink(connector.sink, value, redact);
     checkKinds(checkFiles(connector.sink.files?.(value), access, where), where);
     const cache = cacheSettings(rule, i, value, catalog);
+    const encoder = encoderOf(props, where, catalog)?.number;
     return {
       type,
       ...(cache === undefined ? {} : { cache }),
+      ...(encoder === undefined ? {} : { encoder }),
       props: withFiles(value, connector.connection?.files?.(value), access, where),
       ...(secrets.length === 0 ? {} : { secrets }),
     };
@@ -172,7 +224,7 @@ export function connectorSpecs(
   rule: RuleDefinition,
   { sources, lookups = [] }: RulePlan,
   catalog: Catalog,
-): { sources: SourceSpec[]; lookups: LookupSpec[]; sinks: SinkSpec[]; redact: Redact } {
+): { sources: SourceSpec[]; lookups: LookupSpec[]; sinks: SinkSpec[]; codecs: UserFunction[]; redact: Redact } {
   const redacts: Redact[] = [];
   const definitionOf = (name: string): StreamDefinition => {
     const found = catalog.source(name);
@@ -185,7 +237,11 @@ export function connectorSpecs(
   );
   const streams = resolved.filter(({ name }) => catalog.source(name)?.kind !== 'table');
   const sinks = withBacklogs(rule, streams, sinkSpecs(rule, catalog, redacts), catalog);
-  return { sources: resolved, lookups: asked, sinks, redact: allOf(redacts) };
+  const codecs = [
+    ...sources.map(({ stream }) => decoderOf(definitionOf(stream), catalog)),
+    ...rule.actions.map(({ type, props }) => encoderOf(props, `rule ${rule.id}, sink ${type}`, catalog)),
+  ].filter((one) => one !== undefined);
+  return { sources: resolved, lookups: asked, sinks, codecs, redact: allOf(redacts) };
 }
 
 /** Resolves references; what only stands for a secret is never sent to anybody. */

@@ -117,9 +117,9 @@ export class RulePlans {
       });
     const plan = isCurrent ? kept.plan : this.make(rule).plan;
     const brought = (plan.brought ?? []).flatMap(([, name]) => catalog.brought?.(name)?.run ?? []);
+    const { sources, lookups, sinks, codecs, redact } = connectorSpecs(rule, plan, catalog);
     // The others are asked.
-    const functions = brought.filter(({ code }) => !isWaiting(code));
-    const { sources, lookups, sinks, redact } = connectorSpecs(rule, plan, catalog);
+    const functions = [...brought.filter(({ code }) => !isWaiting(code)), ...codecs];
     const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
     const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
     const limits = {

@@ -20,6 +20,8 @@ export interface SchemaRecord {
   /** URI it was made of; empty for texts in the request and for uploads. */
   readonly file: string;
   readonly soFile: string;
+  /** The WebAssembly plugin whose codecs it stands for; left out where it names none. */
+  readonly plugin?: string;
   readonly version: string;
   /** Package folder with the files. */
   readonly folder: string;
@@ -40,6 +42,7 @@ interface SchemaRequest {
   readonly content: string;
   readonly file: string;
   readonly soFile: string;
+  readonly plugin: string;
   readonly version: string;
 }
 
@@ -50,8 +53,12 @@ export interface DescribedSchema {
   /** Path of the stored file. */
   readonly file: string;
   readonly soFile?: string;
+  readonly plugin?: string;
   readonly version?: string;
 }
+
+/** Throws when there is no plugin of the name, or none with codecs. */
+type CheckPlugin = (name: string) => void;
 
 /** Types of schemas and the endings of their files. */
 const extensions: Readonly<Record<string, string>> = { protobuf: '.proto', custom: '' };
@@ -61,11 +68,19 @@ export class SchemaService implements Exportable {
   readonly #schemas: RecordRepository<SchemaRecord>;
   readonly #folders: PackageFolders;
   readonly #files: ResourceFiles;
+  readonly #checkPlugin: CheckPlugin;
   /** One change of a schema at a time. */
   readonly #serial = new Serial();
 
-  constructor(store: Store, schemas: RecordRepository<SchemaRecord>, folders: PackageFolders, files: ResourceFiles) {
+  constructor(
+    store: Store,
+    schemas: RecordRepository<SchemaRecord>,
+    folders: PackageFolders,
+    files: ResourceFiles,
+    checkPlugin: CheckPlugin,
+  ) {
     this.#store = store;
+    this.#checkPlugin = checkPlugin;
     this.#schemas = schemas;
     this.#folders = folders;
     this.#files = files;
@@ -78,6 +93,7 @@ export class SchemaService implements Exportable {
         if (this.#schemas.has(keyOf(type, request.name))) {
           throw new HaumeaError('general', `schema ${request.name} already registered`);
         }
+        this.#checkPluginOf(request);
         await this.#install(request);
       });
       return `${type} schema ${request.name} is created`;
@@ -89,6 +105,7 @@ export class SchemaService implements Exportable {
     return inContext(`update ${type} schema error`, async () => {
       checkSameName(textOf(body, 'name'), name);
       const request = requestOf(type, { ...body, name });
+      this.#checkPluginOf(request);
       await this.#serial.run(keyOf(type, name), () => this.#update(request));
       return `${type} schema ${name} is updated`;
     });
@@ -102,9 +119,10 @@ export class SchemaService implements Exportable {
       checkType(type);
       checkId(name);
       const file = uploadedFile(parts);
-      if (type === 'custom') throw new HaumeaError('general', 'a schema of type custom is no file, it has a soFile');
+      if (type === 'custom')
+        throw new HaumeaError('general', 'a schema of type custom is no file: it has a plugin or a soFile');
       const version = parts.text('version') ?? '';
-      const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', version };
+      const request: SchemaRequest = { type, name, content: '', file: '', soFile: '', plugin: '', version };
       const isNew = await this.#serial.run(keyOf(type, name), () => this.#update(request, file));
       return { isNew };
     });
@@ -123,13 +141,14 @@ export class SchemaService implements Exportable {
 
   describe(type: string, name: string): DescribedSchema {
     return inContext(`describe ${type} schema error`, () => {
-      const { content, folder, soFile, version } = this.#get(type, name);
+      const { content, folder, soFile, plugin = '', version } = this.#get(type, name);
       return {
         type,
         name,
         content,
         file: folder === '' ? '' : join(this.#folders.path(folder), name + extensions[type]),
         ...(soFile === '' ? {} : { soFile }),
+        ...(plugin === '' ? {} : { plugin }),
         ...(version === '' ? {} : { version }),
       };
     });
@@ -141,6 +160,17 @@ export class SchemaService implements Exportable {
     const name = at < 0 ? schemaId : schemaId.slice(0, at);
     if (!this.#schemas.has(keyOf('protobuf', name))) throw new HaumeaError('stream', `schema ${name} is not found`);
     return protobufColumns(this.describe('protobuf', name), at < 0 ? '' : schemaId.slice(at + 1));
+  }
+
+  /** The plugin that a schema of type custom names, empty when it names none; undefined without such a schema. */
+  pluginOf(name: string): string | undefined {
+    const record = this.#schemas.get(keyOf('custom', name));
+    return record && (record.plugin ?? '');
+  }
+
+  /** Of a request that names one; imports may bring it later. */
+  #checkPluginOf({ plugin }: SchemaRequest): void {
+    if (plugin !== '') this.#checkPlugin(plugin);
   }
 
   delete(type: string, name: string): Promise<string> {
@@ -163,11 +193,14 @@ export class SchemaService implements Exportable {
 
   export(): Record<string, string> {
     return Object.fromEntries(
-      this.#schemas.list().map(([key, { content, file, soFile, version }]) => {
+      this.#schemas.list().map(([key, { content, file, soFile, plugin, version }]) => {
         const [type = '', name = ''] = key.split('/');
         // Archives and uploads are exported by the text of the schema itself.
         const source = file === '' ? { content } : { file };
-        return [`${type}_${name}`, JSON.stringify({ type, name, ...source, soFile, version })];
+        return [
+          `${type}_${name}`,
+          JSON.stringify({ type, name, ...source, soFile, ...(plugin && { plugin }), version }),
+        ];
       }),
     );
   }
@@ -211,7 +244,7 @@ export class SchemaService implements Exportable {
 
   /** Lays the files down and says what to store. */
   async #prepare(request: SchemaRequest, given?: FormFile): Promise<Prepared> {
-    const { type, name, file, soFile, version } = request;
+    const { type, name, file, soFile, plugin, version } = request;
     const key = keyOf(type, name);
     // Nothing loads the library, but a URI that names nothing is a mistake in the request.
     if (soFile !== '') await readResource(soFile, this.#files);
@@ -232,7 +265,7 @@ export class SchemaService implements Exportable {
     }
     const old = this.#readable(key)?.folder;
     return {
-      changes: [this.#schemas.change(key, { content, file, soFile, version, folder })],
+      changes: [this.#schemas.change(key, { content, file, soFile, version, folder, ...(plugin && { plugin }) })],
       apply: () => this.#folders.remove(old),
       discard: () => this.#folders.remove(folder),
     };
@@ -288,13 +321,18 @@ function requestOf(type: string, body: Record<string, unknown>): SchemaRequest {
     content: textOf(body, 'content'),
     file: textOf(body, 'file'),
     soFile: textOf(body, 'soFile'),
+    plugin: textOf(body, 'plugin'),
     version: textOf(body, 'version'),
   };
   if (request.content !== '' && request.file !== '') {
     throw new HaumeaError('general', 'invalid body: content and file are both given, only one is allowed');
   }
   if (type === 'custom') {
-    if (request.soFile === '') throw new HaumeaError('general', 'invalid body: soFile is required');
+    if (request.plugin === '' && request.soFile === '') {
+      throw new HaumeaError('general', 'invalid body: plugin, the name of a WebAssembly plugin, or soFile is required');
+    }
+  } else if (request.plugin !== '') {
+    throw new HaumeaError('general', `invalid body: plugin is for schemas of type custom, not ${type}`);
   } else if (request.content === '' && request.file === '') {
     throw new HaumeaError('general', 'invalid body: content or file is required');
   }

@@ -7,6 +7,7 @@ import { PackageFolders } from '../meta/packages.js';
 import { RecordRepository, type RecordShape } from '../meta/records.js';
 import type { Store } from '../meta/store.js';
 import type { Access, ConnectionUse } from '../model/engine.js';
+import { checkCodecs } from './codecs.js';
 import { type ConnectionRecord, ConnectionService } from './connections.js';
 import { ExternalServices, serviceShape } from './external-services.js';
 import { type NativeKind, NativePlugins, nativeShape } from './native-plugins.js';
@@ -74,6 +75,7 @@ export function createStoredServices(options: StoredOptions): StoredServices {
       new RecordRepository(store, kinds.schema, schemaShape),
       folders('schemas'),
       files,
+      (name) => checkCodecs(wasmPlugins, name),
     ),
     uploads: new UploadService(files),
     connections: new ConnectionService({ connections, connectors, access, uses }),

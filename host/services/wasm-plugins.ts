@@ -6,8 +6,9 @@ import { maskByName } from '../base/secrets.js';
 import type { RecordShape } from '../meta/records.js';
 import { argumentCounts, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
+import { codecFunction, type Direction, directions } from '../plugins/wasm/codecs.js';
 import type { ModuleDescription } from '../plugins/wasm/describe.js';
-import type { PluginManifest } from '../plugins/wasm/manifest.js';
+import type { PluginFunction, PluginManifest } from '../plugins/wasm/manifest.js';
 import { type InstalledOptions, type InstalledRecord, InstalledService } from './installed.js';
 import type { ResourceFiles } from './resource-files.js';
 import { callLimitsOf, type OwnLimits, type WasmConfig } from './wasm-limits.js';
@@ -33,6 +34,8 @@ export const wasmShape: RecordShape<WasmRecord> = { folder: 'text', functions: '
 export interface WasmPlugin {
   readonly name: string;
   readonly functions: readonly string[];
+  /** Left out when it has none. */
+  readonly codecs?: readonly string[];
 }
 
 export interface DescribedWasmPlugin extends WasmPlugin, ModuleDescription {
@@ -78,20 +81,21 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   }
 
   list(): WasmPlugin[] {
-    return this.records.list().map(([name, { functions }]) => ({ name, functions }));
+    return this.records.list().map(([name, record]) => ({ name, ...bringsOf(record) }));
   }
 
   /** What a plugin is made of and what it may take. */
   describe(name: string): Promise<DescribedWasmPlugin> {
     return inContext(`describe ${this.kind} error`, async () => {
-      const { folder, file, functions, limits = {}, wasi = {}, isolate = this.#config.isolate } = this.get(name);
+      const record = this.get(name);
+      const { folder, file, limits = {}, wasi = {}, isolate = this.#config.isolate } = record;
       const bytes = await readFile(this.#pathOf(name, folder, 'wasm'));
       const { describeModule } = await import('../plugins/wasm/describe.js');
       const { callFuel, batchFuel } = callLimitsOf(limits, this.#config);
       const maxMemoryBytes = limits.maxMemoryBytes ?? this.#config.maxMemoryBytes;
       return {
         name,
-        functions,
+        ...bringsOf(record),
         file,
         ...describeModule(bytes),
         limits: { maxMemoryBytes, callFuel: Number(callFuel), batchFuel: Number(batchFuel) },
@@ -104,7 +108,25 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   /** Installs a module and says which functions it brings. */
   async install(body: Body): Promise<WasmPlugin> {
     const { name, record } = await this.add(body);
-    return { name, functions: record.functions };
+    return { name, ...bringsOf(record) };
+  }
+
+  /** Tells whether there is a plugin of the name. */
+  has(name: string): boolean {
+    return this.records.has(name);
+  }
+
+  /** Names of its codecs. */
+  codecs(name: string): readonly string[] {
+    return this.get(name).manifest?.codecs?.map((codec) => codec.name) ?? [];
+  }
+
+  /** What a codec does its work by; undefined when it can't. */
+  codec(name: string, codec: string, direction: Direction): UserFunction | undefined {
+    const record = this.get(name);
+    const known = record.manifest?.codecs?.find((one) => one.name === codec);
+    const fn = known && codecFunction(known, direction);
+    return fn && this.#functionOf(name, record, fn.name, fn);
   }
 
   /** Checksums of the plugins that were made of files of the data folder; undefined for others. */
@@ -140,7 +162,7 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const most = moduleLimitsOf(limits, this.#config, defaultLimits);
     const { ready, manifest, others } = await prepareWithin(prepareTimeout, { bytes, beside, limits: most });
     const functions = manifest.functions.map((one) => one.name);
-    if (functions.length === 0) {
+    if (functions.length === 0 && (manifest.codecs ?? []).length === 0) {
       const why = others.map(([other, reason]) => ` (${other}: ${reason})`).join('');
       throw new HaumeaError('general', `the module exports no functions that rules can call${why}`);
     }
@@ -166,15 +188,22 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   protected override changed(name: string): void {
     const record = this.records.get(name);
     if (record === undefined) this.#ready.delete(name);
-    const functions = record?.functions.flatMap((entry) => this.runnable(name, entry) ?? []);
+    const functions = record && [
+      ...record.functions.flatMap((entry) => this.runnable(name, entry) ?? []),
+      ...this.codecs(name).flatMap((one) => directions.flatMap((direction) => this.codec(name, one, direction) ?? [])),
+    ];
     this.onChange(`${this.kind} ${name}`, functions ?? null);
   }
 
   runnable(name: string, entry: string): UserFunction | undefined {
     const record = this.get(name);
     const known = record.manifest?.functions.find((one) => one.name === entry);
+    if (known === undefined && record.arities?.[entry] === undefined) return undefined;
+    return this.#functionOf(name, record, entry, known);
+  }
+
+  #functionOf(name: string, record: WasmRecord, entry: string, known: PluginFunction | undefined): UserFunction {
     const count = record.arities?.[entry];
-    if (known === undefined && count === undefined) return undefined;
     const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
     const owner = `${this.kind} ${name}`;
     const key = `${owner} ${entry}`;
@@ -221,4 +250,10 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
   #pathOf(name: string, folder: string, ending: string): string {
     return join(this.folders.path(folder), `${name}.${ending}`);
   }
+}
+
+/** What a plugin brings. */
+function bringsOf({ functions, manifest }: WasmRecord): Pick<WasmPlugin, 'functions' | 'codecs'> {
+  const codecs = manifest?.codecs?.map(({ name }) => name) ?? [];
+  return { functions, ...(codecs.length === 0 ? {} : { codecs }) };
 }

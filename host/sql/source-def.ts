@@ -184,6 +184,9 @@ function checkFormat(kind: 'stream' | 'table', fields: FieldDef[] | null, option
   if (!formatNames.includes(format)) {
     throw fail(`the option FORMAT is "${format}", expected one of ${formatNames.join(', ')}`);
   }
+  if (decodeOf(format)?.usesCodec === true && (options.schemaId ?? '') === '') {
+    throw fail(`the option FORMAT is "${format}", which needs SCHEMAID: the schema or plugin with the codec`);
+  }
   if (decodeOf(format)?.isWhole !== true) return;
   if (kind === 'table') throw fail(`the format ${format} is not supported for a table`);
   if (fields === null) return;

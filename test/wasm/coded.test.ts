@@ -11,11 +11,7 @@ const decoder = { fn, errorsBeginWith: 'stream s: decode: ' };
 const meta = (key: string): ColumnUse => ({ kind: 'meta', key });
 
 /** A kernel with a stream of coded messages that gives columns, with errors in the place of rows. */
-function setUp(
-  spec: Partial<StreamSpec>,
-  uses: ColumnUse[],
-  decode: (message: string) => string | null | Error,
-) {
+function setUp(spec: Partial<StreamSpec>, uses: ColumnUse[], decode: (message: string) => string | null | Error) {
   const driver = drive();
   const { kernel } = driver;
   const calls: number[] = [];
@@ -29,7 +25,9 @@ function setUp(
     }
   });
   const stream = kernel.openStream({ ...lines, ...spec, format: 'coded', decoder });
-  const names = Object.fromEntries(uses.map((use, i) => [use.kind === 'meta' ? use.key : 'name' in use ? use.name : '', i]));
+  const names = Object.fromEntries(
+    uses.map((use, i) => [use.kind === 'meta' ? use.key : 'name' in use ? use.name : '', i]),
+  );
   const columns = kernel.useColumns(stream, uses);
   const plan = encode(names, { sendError: true, framing: 'messages' });
   const node = kernel.addNode({ stream }, linked(plan, { columnMap: columns, sendError: true }));
@@ -76,7 +74,7 @@ test('lists longer than a batch are given out whole, each message is read once',
   driver.feed(stream, '0\n1\n2\n3\n4\n');
   assert.equal(calls, [5]);
   assert.is(rows().length, 6726);
-  rows().forEach((row, i) => assert.ok(row.startsWith(`{"a":${i}`), `${i}: ${row.slice(0, 20)}`));
+  for (const [i, row] of rows().entries()) assert.ok(row.startsWith(`{"a":${i}`), `${i}: ${row.slice(0, 20)}`);
   driver.feed(stream, '2\n');
   assert.ok(rows()[6726]!.startsWith('{"a":5700'));
 });
@@ -132,7 +130,10 @@ test('messages of MQTT keep topic and id, other packets are handed on, ids are n
   assert.is(rows()[3000], '{"a":1,"messageId":12,"topic":"t/2"}');
   assert.is(rows()[3001], '{"a":2,"messageId":0,"topic":"t/3"}');
   assert.equal(driver.acknowledged, [11, 12]);
-  assert.equal(driver.packets.map((packet) => [...packet]), [[0xd0, 0]]);
+  assert.equal(
+    driver.packets.map((packet) => [...packet]),
+    [[0xd0, 0]],
+  );
 });
 
 test('topics of aliases stay those of their messages', () => {

@@ -115,7 +115,14 @@ class Picker {
   }
 
   #schema(format: string, schemaId: string | null): void {
-    if (schemaId !== null) this.#pick('Schema', `${format}_${schemaId.split('.')[0]}`);
+    if (schemaId === null) return;
+    const [name = ''] = schemaId.split('.');
+    const type = format.toLowerCase();
+    this.#pick('Schema', `${type}_${name}`);
+    if (type !== 'custom') return;
+    const schema = this.#all.get('Schema')?.get(`${type}_${name}`);
+    const plugin: unknown = schema === undefined ? name : (JSON.parse(schema) as Record<string, unknown>).plugin;
+    if (typeof plugin === 'string') this.#pick('nativePlugins', `wasm_${plugin}`);
   }
 
   /** One key of a connector; it may name a connection in turn. */

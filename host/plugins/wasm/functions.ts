@@ -2,6 +2,7 @@
 import type { ModuleShape } from './binary/inspect.js';
 import { type Signature, signatureText, type ValueType } from './binary/types.js';
 import { reasonAgainst } from './binary/wrapper.js';
+import { codecFunctions } from './codecs.js';
 import {
   abiVersion,
   type Convention,
@@ -119,7 +120,11 @@ function checkExports(
   exports: ReadonlyMap<string, Signature>,
   shape: ModuleShape,
 ): void {
-  const { convention, functions } = manifest;
+  const { convention } = manifest;
+  const functions = [
+    ...manifest.functions.map((fn, i) => [fn, `functions[${i}]`] as const),
+    ...codecFunctions(manifest),
+  ];
   const signatureOf = (name: string, field: string) => {
     const signature = exports.get(name);
     if (signature === undefined) throw new Error(`${field}: the module exports no function ${name}`);
@@ -133,13 +138,12 @@ function checkExports(
     throw new Error(`${field}: ${name} is ${signatureText(signature)}, by the manifest it must be ${wanted}`);
   };
   let needsMemory = false;
-  functions.forEach((fn, i) => {
-    const field = `functions[${i}]`;
+  for (const [fn, field] of functions) {
     if (convention === 'extism') {
       if (fn.batch) throw new Error(`${field}.batch: guests of Extism take one row at a time`);
       if (fn.aggregate !== undefined) throw new Error(`${field}.aggregate: guests of Extism have no aggregates`);
       check(fn.export, field, [], [['i32']]);
-      return;
+      continue;
     }
     const of = lowered[convention];
     const params = fn.args.map(({ type }) => of(type) as ValueType[][]);
@@ -157,7 +161,7 @@ function checkExports(
       check(fn.aggregate.accumulate, `${field}.aggregate.accumulate`, [[['i32']], ...params], [[]]);
       check(fn.aggregate.finish, `${field}.aggregate.finish`, [[['i32']]], result as ValueType[][]);
     } else check(fn.export, field, params, result as ValueType[][]);
-  });
+  }
   if (convention === 'extism') return;
   if (!needsMemory) return;
   if (!shape.exports.some(({ name, kind }) => name === 'memory' && kind === 'memory')) {

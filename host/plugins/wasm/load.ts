@@ -8,6 +8,7 @@ import { noLimits } from './binary/limits.js';
 import { fuelExport } from './binary/meter.js';
 import { freeFunctions, type PureFunction, pureFunctions } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
+import { codecFunctions } from './codecs.js';
 import { extismModule, isNumeric, pluginOf } from './functions.js';
 import { Guest } from './guest.js';
 import type { Convention, PluginFunction } from './manifest.js';
@@ -57,7 +58,8 @@ class LoadedModule implements LoadedCode {
     // Records of before have no manifest.
     const manifest = code.manifest ?? pluginOf(shape).manifest;
     this.#convention = manifest.convention ?? 'pointers';
-    this.#functions = new Map(manifest.functions.map((one) => [one.name, one]));
+    const all = [...manifest.functions, ...codecFunctions(manifest).map(([fn]) => fn)];
+    this.#functions = new Map(all.map((one) => [one.name, one]));
     this.#signatures = new Map(
       shape.exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
     );

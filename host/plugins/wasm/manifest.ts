@@ -50,6 +50,17 @@ export interface PluginFunction {
   readonly example?: string;
 }
 
+/** Reads and writes messages of a form of their own: streams and actions of the format `custom`. */
+export interface PluginCodec {
+  readonly name: string;
+  /** Exports; left out where it can't. */
+  readonly decode?: string;
+  readonly encode?: string;
+  /** They are called once for a batch, with columns. */
+  readonly batch?: boolean;
+  readonly doc?: string;
+}
+
 export interface PluginManifest {
   readonly abi: number;
   /** Of the plugin itself. */
@@ -57,6 +68,7 @@ export interface PluginManifest {
   readonly doc?: string;
   readonly convention?: Convention;
   readonly functions: readonly PluginFunction[];
+  readonly codecs?: readonly PluginCodec[];
 }
 
 /** What the file of a module made for other engines says: names of exports over numbers. */
@@ -97,11 +109,15 @@ export function parseManifest(text: string): PluginManifest | NamedFunctions {
     ...members.optional('version', text_),
     ...members.optional('doc', text_),
     ...members.optional('convention', oneOf(conventions)),
-    functions: members.required('functions', listOf(functionOf)),
+    ...members.optional('codecs', listOf(codecOf)),
+    // A plugin may have codecs alone.
+    functions: 'codecs' in all && !('functions' in all) ? [] : members.required('functions', listOf(functionOf)),
   };
   members.done();
-  if (manifest.functions.length === 0) throw refuse('functions is empty');
-  checkUnique('functions', manifest.functions);
+  const { functions: own, codecs = [] } = manifest;
+  if (own.length === 0 && codecs.length === 0) throw refuse(`${'functions' in all ? 'functions' : 'codecs'} is empty`);
+  checkUnique('functions', own);
+  checkUnique('codecs', codecs);
   return manifest;
 }
 
@@ -222,6 +238,20 @@ function functionOf(value: unknown, field: string): PluginFunction {
   if (aggregate !== undefined && made.args.length === 0) {
     throw refuse(`${field}.args: an aggregate takes at least one argument`);
   }
+  return made;
+}
+
+function codecOf(value: unknown, field: string): PluginCodec {
+  const members = new Members(objectOf(value, field), field);
+  const made: PluginCodec = {
+    name: members.required('name', sqlName),
+    ...members.optional('decode', name),
+    ...members.optional('encode', name),
+    ...members.optional('batch', flag),
+    ...members.optional('doc', text_),
+  };
+  members.done();
+  if (made.decode === undefined && made.encode === undefined) throw refuse(`${field} has neither decode nor encode`);
   return made;
 }
 

@@ -2,6 +2,7 @@
  * What the control plane and a data plane tell each other: commands and questions (see questions.ts) one way, notices and
  * answers the other. Plain data; several messages travel in one post.
  */
+import type { Decoder } from '../../../kernels/api.js';
 import type { ColumnType, ConstValue, RulePlan, Tap, WaitingPlan } from '../../../kernels/ir.js';
 import type { PathRules } from '../../base/allowed-paths.js';
 import type { Details, Level } from '../../base/log.js';
@@ -22,6 +23,8 @@ export interface SourceSpec {
   isShared: boolean;
   format: Decode['kernel'];
   delimiter?: string;
+  /** Of the format `coded`: the function of a codec among those of its rules. */
+  decoder?: Decoder;
   schema: { name: string; type: ColumnType; default?: ConstValue }[] | null;
   strict: boolean;
   /** Values in `props` that must not show in logs, traces and reasons. */
@@ -50,6 +53,8 @@ export interface SinkSpec {
   cache?: CacheSettings;
   /** Of one without a cache: where its messages wait on disk when memory is full. */
   backlog?: BacklogSettings;
+  /** Number of the codec's function that makes its messages. */
+  encoder?: number;
   /** See `SourceSpec`. */
   secrets?: readonly string[];
 }
@@ -117,7 +122,7 @@ export interface RuleStart {
   /** In the order of `plan.lookups`. */
   lookups?: LookupSpec[];
   sinks: SinkSpec[];
-  /** Those of users that its programs call. */
+  /** Those of users that its programs and the codecs of its streams and sinks call. */
   functions?: UserFunction[];
   /** Errors go to the sinks in the place of data. */
   sendError: boolean;

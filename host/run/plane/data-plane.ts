@@ -415,8 +415,12 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   call(fn: number, args: HostColumns): void {
-    if (isUserNumber(fn)) this.#userCalls.call(fn, args);
+    if (isUserNumber(fn)) this.#userCalls.call(fn, args, this.#work.source?.spec);
     else this.options.call(fn, args);
+  }
+
+  callUser(number: number, columns: HostColumns): void {
+    this.#userCalls.call(number, columns);
   }
 
   /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */

@@ -1,5 +1,5 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
-import type { LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
+import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
 import type { Histogram } from '../../../kernels/histogram.js';
 import type { NodePlan, OutputPlan } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';
@@ -46,6 +46,8 @@ export interface RuleHost extends RunningHost {
   removeWaiting(waiting: Waiting): void;
   /** Runs work of the kernel that is for the rule alone. */
   workFor(rule: RuleRun, call: () => void): void;
+  /** Runs a function of users that the rule has. */
+  callUser(number: number, columns: HostColumns): void;
   /** Nothing of the rule waits for answers any more. */
   idle(rule: RuleRun): void;
   shared<T>(key: string, make: () => T): T;
@@ -305,6 +307,10 @@ export class RuleRun implements SinkHost, RunningRule {
 
   shared<T>(key: string, make: () => T): T {
     return this.host.shared(key, make);
+  }
+
+  callUser(number: number, columns: HostColumns): void {
+    this.host.callUser(number, columns);
   }
 
   sinkIsFull(isFull: boolean): void {

@@ -1,6 +1,6 @@
 /** A running sink of one rule: counts what waits, stops the sources when it is too much, reopens lost connections. */
 
-import type { OutputChunk } from '../../../kernels/api.js';
+import type { HostColumns, OutputChunk } from '../../../kernels/api.js';
 import { emptyHistogram, type Histogram, noteLatency } from '../../../kernels/histogram.js';
 import type { OutputPlan } from '../../../kernels/ir.js';
 import { isBatch } from '../../../kernels/output-plan.js';
@@ -42,6 +42,8 @@ export interface SinkHost {
   readonly reconnects?: Reconnects;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
+  /** Runs a function of users over messages. */
+  callUser(number: number, columns: HostColumns): void;
   /** The sink takes no more, or does again. */
   sinkIsFull(isFull: boolean): void;
   /** The first attempt to connect is over, whatever came of it. */
@@ -128,6 +130,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
       framing,
       sendError,
       isBatch: output !== undefined && isBatch(output),
+      codec: codecOf(spec, host),
     });
     this.connection = new Connection(this, this.redact);
     const make = (context: SinkContext) => sink.create(spec.props, context);
@@ -488,3 +491,8 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** What makes messages of JSON for a sink with a codec. */
+function codecOf({ encoder }: SinkSpec, host: SinkHost): ((columns: HostColumns) => void) | undefined {
+  return encoder === undefined ? undefined : (columns) => host.callUser(encoder, columns);
+}

@@ -121,6 +121,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
       mqttVersion: form.mqttVersion,
       format: form.format ?? spec.format,
       delimiter: spec.delimiter,
+      decoder: form.format === undefined ? spec.decoder : undefined,
       schema: spec.schema,
       strict: spec.strict,
       wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',

@@ -2,6 +2,7 @@
 import type { HostColumns } from '../../../kernels/api.js';
 import type { CodeHost, LoadedCode, UserCode, UserFunction } from '../../plugins/define.js';
 import { loadCode } from '../../plugins/index.js';
+import type { SourceSpec } from '../link/protocol.js';
 
 /** Code in use. */
 interface Loaded {
@@ -70,8 +71,9 @@ export class UserCalls {
     });
   }
 
-  /** Runs a function over a batch, for `HostCalls.call` of the kernel. */
-  call(number: number, columns: HostColumns): void {
+  /** Runs a function over a batch, for `HostCalls.call` of the kernel; `source` is that whose input is at work. */
+  call(number: number, columns: HostColumns, source?: SourceSpec): void {
+    if (source?.decoder?.fn === number) columns.errorsBeginWith = `stream ${source.name}: `;
     const known = this.#known.get(number);
     if (known === undefined) throw new Error(`no function has number ${number}`);
     columns.name = known.name;

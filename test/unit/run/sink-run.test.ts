@@ -32,6 +32,7 @@ async function open(secrets: string[] = []): Promise<{ sink: SinkRun; context: S
     debug: (line) => tell(line()),
     paths: AllowedPaths.any(),
     shared: (_key, make) => make(),
+    callUser: () => {},
     sinkIsFull: () => {},
     sinkFailed: tell,
   };
