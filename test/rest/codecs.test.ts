@@ -152,8 +152,8 @@ test("a guest of Extism's development kit reads and writes", async () => {
   );
 });
 
-const turned = (text: string) => Buffer.from(text, 'latin1').map((byte) => byte ^ 0x80);
-const back = (line: string) => Buffer.from(turned(line)).toString('latin1');
+const turned = (text: string) => Buffer.from(Buffer.from(text, 'latin1').map((byte) => byte ^ 0x80));
+const back = (line: string) => turned(line).toString('latin1');
 
 test('messages of several rows, batches and templates are written as those of other formats', async () => {
   await upload('turns', guest('codecs'), [

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import { programFile } from '../../base/bundle.js';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { directions } from '../../plugins/wasm/codecs.js';
 import { prepare } from '../../plugins/wasm/prepare.js';
 import { type Call, UsageError } from '../client/command.js';
 import { moduleOf, type Project, projectOf, readOf } from './project.js';
@@ -45,8 +46,12 @@ function described(project: Project): string {
   const lines = manifest.functions.map(
     (one) => `  ${one.name}(${one.args.map((arg) => `${arg.name}: ${arg.type}`).join(', ')}): ${one.result}`,
   );
+  const codecs = (manifest.codecs ?? []).map((codec) => {
+    const able = directions.filter((direction) => codec[direction] !== undefined);
+    return `  codec ${codec.name}: ${able.join(', ')}`;
+  });
   const skipped = others.map(([other, reason]) => `  not a function of SQL: ${other}, ${reason}`);
-  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...skipped].join('\n')}\n`;
+  return `${[`${module}, ${bytes.length} bytes:`, ...lines, ...codecs, ...skipped].join('\n')}\n`;
 }
 
 /** Runs a command line; programs of packages beside the plugin are found, then those beside this program. */

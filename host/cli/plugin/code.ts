@@ -3,19 +3,22 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configSpec } from '../../base/config-spec.js';
 import { parse } from '../../base/field.js';
-import { argumentCounts, type UserFunction } from '../../plugins/define.js';
+import { argumentCounts, type UserFunction, type WasmCode } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { defaultLimits } from '../../plugins/wasm/binary/limits.js';
+import type { PluginManifest } from '../../plugins/wasm/manifest.js';
 import { prepare } from '../../plugins/wasm/prepare.js';
 import { callLimitsOf } from '../../services/wasm-limits.js';
 import { grantsOf, moduleLimitsOf, ownLimitsOf } from '../../services/wasm-options.js';
 import { moduleOf, type Project, readOf } from './project.js';
 
+/** A project has but one. */
+const version = 1;
+
 /** With the limits that a server has when its configuration says nothing. `folder` is where the module may lie. */
 export function functionsOf(project: Project, folder: string): UserFunction[] {
-  const { wasm, javascript } = parse(configSpec, {}).plugin;
+  const { javascript } = parse(configSpec, {}).plugin;
   const { name, module, script, isAgg } = project;
-  const version = 1;
   if (module === undefined) {
     const { callTimeout: callMs, batchTimeout: batchMs } = javascript;
     const limits = { callMs, batchMs, memoryBytes: javascript.maxMemoryBytes, stackBytes: javascript.maxStackBytes };
@@ -31,13 +34,8 @@ export function functionsOf(project: Project, folder: string): UserFunction[] {
       { name, owner, number: newUserNumber(name), code, entry: name, isAggregate: isAgg, args: { min: 0, max: null } },
     ];
   }
-  const own = ownLimitsOf(project, wasm);
-  const { ready, manifest } = prepare(moduleOf(project, module), undefined, moduleLimitsOf(own, wasm, defaultLimits));
-  const path = join(folder, `${name}.metered.wasm`);
-  writeFileSync(path, ready);
-  const limits = callLimitsOf(own, wasm);
-  const code = { kind: 'wasm', name, version, path, manifest, limits, wasi: grantsOf(project) } as const;
-  return manifest.functions.map((one) => ({
+  const code = wasmCodeOf(project, module, folder);
+  return code.manifest.functions.map((one) => ({
     name: one.name,
     owner: `wasm plugin ${name}`,
     number: newUserNumber(one.name),
@@ -46,4 +44,15 @@ export function functionsOf(project: Project, folder: string): UserFunction[] {
     isAggregate: one.aggregate !== undefined,
     args: argumentCounts(one),
   }));
+}
+
+/** The module of a project, ready to be loaded; see `functionsOf`. */
+export function wasmCodeOf(project: Project, module: string, folder: string): WasmCode & { manifest: PluginManifest } {
+  const { wasm } = parse(configSpec, {}).plugin;
+  const { name } = project;
+  const own = ownLimitsOf(project, wasm);
+  const { ready, manifest } = prepare(moduleOf(project, module), undefined, moduleLimitsOf(own, wasm, defaultLimits));
+  const path = join(folder, `${name}.metered.wasm`);
+  writeFileSync(path, ready);
+  return { kind: 'wasm', name, version, path, manifest, limits: callLimitsOf(own, wasm), wasi: grantsOf(project) };
 }

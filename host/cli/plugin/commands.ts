@@ -1,6 +1,6 @@
 /** `haumea plugin …`: makes, builds, tries and uploads functions of users. What does the work is loaded when it is called. */
 import type { Command } from '../client/command.js';
-import { languages } from './languages.js';
+import { kinds, languages } from './languages.js';
 
 const folder = { name: 'folder', isOptional: true };
 
@@ -8,8 +8,11 @@ export const pluginCommands: readonly Command[] = [
   {
     path: 'plugin new',
     args: [{ name: 'name' }],
-    flags: [{ name: 'lang', value: languages.join('|'), doc: 'language of the function (default as, AssemblyScript)' }],
-    doc: 'make a folder with a function that works, rows to try it with and how it is built',
+    flags: [
+      { name: 'lang', value: languages.join('|'), doc: 'language of the plugin (default as, AssemblyScript)' },
+      { name: 'kind', value: kinds.join('|'), doc: 'what it is (default function); codec: in AssemblyScript or Rust' },
+    ],
+    doc: 'make a folder with a function or codec that works, what to try it with and how it is built',
     run: async (call) => (await import('./new.js')).newPlugin(call),
   },
   {
@@ -23,7 +26,7 @@ export const pluginCommands: readonly Command[] = [
     args: [folder],
     flags: [
       { name: 'sql', value: 'SQL', doc: 'another statement over the stream input' },
-      { name: 'rows', value: 'FILE', doc: 'other rows, a JSON object on each line' },
+      { name: 'rows', value: 'FILE', doc: 'other rows, a JSON object on each line; other messages of a codec, in hexadecimal digits' },
     ],
     doc: 'run the plugin over rows of a file, without a server; exit code 1 when other rows come out than expected',
     run: async (call) => (await import('./try.js')).tryPlugin(call),

@@ -2,3 +2,6 @@
 export const languages = ['as', 'rust', 'c', 'js'] as const;
 
 export type Language = (typeof languages)[number];
+
+/** What `plugin new` makes. */
+export const kinds = ['function', 'codec'] as const;

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { functionNames } from '../../functions/registry.js';
 import { type Call, UsageError } from '../client/command.js';
-import { type Language, languages } from './languages.js';
+import { codecFilesOf } from './codec-templates.js';
+import { kinds, type Language, languages } from './languages.js';
 import { filesOf } from './templates.js';
 
 export function newPlugin(call: Call): number {
@@ -12,17 +13,21 @@ export function newPlugin(call: Call): number {
   if (!languages.includes(language)) {
     throw new UsageError(`--lang must be one of ${languages.join(', ')}, not ${language}`);
   }
+  const kind = call.flag('kind') ?? 'function';
+  if (kind !== 'function' && kind !== 'codec') {
+    throw new UsageError(`--kind must be one of ${kinds.join(', ')}, not ${kind}`);
+  }
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
     throw new UsageError(
-      `${name} must begin with a letter and have letters, digits and _ only: the function gets this name`,
+      `${name} must begin with a letter and have letters, digits and _ only: the ${kind} gets this name`,
     );
   }
-  if (functionNames().includes(name.toLowerCase())) {
+  if (kind === 'function' && functionNames().includes(name.toLowerCase())) {
     throw new UsageError(`${name} is a built-in function, choose another name`);
   }
   const folder = resolve(name);
   if (existsSync(folder)) throw new UsageError(`${folder} is there already`);
-  const files = filesOf(language, name);
+  const files = kind === 'codec' ? codecFilesOf(language, name) : filesOf(language, name);
   for (const [file, text] of Object.entries(files)) {
     const path = join(folder, file);
     mkdirSync(dirname(path), { recursive: true });

@@ -1,7 +1,7 @@
 /** What `haumea plugin new` writes. */
 import type { Language } from './languages.js';
 
-type Files = Readonly<Record<string, string>>;
+export type Files = Readonly<Record<string, string>>;
 
 const doc = 'The value by a factor';
 
@@ -11,7 +11,7 @@ export function filesOf(language: Language, name: string): Files {
 }
 
 /** The version that this program is built with. */
-const assemblyScript = '0.28.20';
+export const assemblyScript = '0.28.20';
 
 const sources: Readonly<Record<Language, (name: string) => Files>> = {
   as: (name) => ({
@@ -37,24 +37,8 @@ pub extern "C" fn ${name}(value: f64, factor: f64) -> f64 {
     value * factor
 }
 `,
-    'Cargo.toml': `[package]
-name = "${name.toLowerCase()}"
-version = "0.1.0"
-edition = "2021"
-
-[lib]
-crate-type = ["cdylib"]
-
-[profile.release]
-opt-level = "s"
-lto = true
-panic = "abort"
-strip = true
-`,
-    'plugin.json': project(name, {
-      build: 'cargo build --release --target wasm32-unknown-unknown',
-      module: `target/wasm32-unknown-unknown/release/${name.toLowerCase()}.wasm`,
-    }),
+    'Cargo.toml': cargoOf(name),
+    'plugin.json': project(name, rustBuild(name)),
     '.gitignore': 'target/\n',
   }),
   c: (name) => ({
@@ -82,6 +66,31 @@ function ${name}(value, factor) {
   }),
 };
 
+export function cargoOf(name: string): string {
+  return `[package]
+name = "${name.toLowerCase()}"
+version = "0.1.0"
+edition = "2021"
+
+[lib]
+crate-type = ["cdylib"]
+
+[profile.release]
+opt-level = "s"
+lto = true
+panic = "abort"
+strip = true
+`;
+}
+
+/** How a project in Rust is built, and what comes out. */
+export function rustBuild(name: string): { build: string; module: string } {
+  return {
+    build: 'cargo build --release --target wasm32-unknown-unknown',
+    module: `target/wasm32-unknown-unknown/release/${name.toLowerCase()}.wasm`,
+  };
+}
+
 function shared(name: string): Files {
   return {
     'rows.jsonl': lines({ device: 'a', temp: 20.5 }, { device: 'b', temp: -3 }, { device: 'c' }),
@@ -101,7 +110,7 @@ function project(name: string, more: object): string {
   return json({ name, ...more, test: { sql: `SELECT device, ${name}(temp, 2) AS result FROM input` } });
 }
 
-function json(value: object): string {
+export function json(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 

@@ -13,6 +13,7 @@ import { parseCreate } from '../../sql/parser.js';
 import { defineSource } from '../../sql/source-def.js';
 import { type Call, UsageError } from '../client/command.js';
 import { functionsOf } from './code.js';
+import { CodecTrial } from './codec.js';
 import { projectOf, readOf } from './project.js';
 
 /** The stream with the rows, and the rule over it. */
@@ -22,12 +23,19 @@ const pollMs = 10;
 export async function tryPlugin(call: Call): Promise<number> {
   const project = projectOf(call);
   const { test } = project;
-  const sql = call.flag('sql') ?? test.sql;
+  const readsMessages = test.messages !== '';
+  const sql = call.flag('sql') ?? (test.sql || (readsMessages ? `SELECT * FROM ${stream}` : ''));
   if (sql === '') throw new UsageError('there is no statement: plugin.json has none in test.sql, --sql gives one');
   const given = call.flag('rows');
-  const rows = given === undefined ? readOf(project, test.rows).toString() : readText(resolve(given));
+  const input =
+    given === undefined
+      ? readOf(project, readsMessages ? test.messages : test.rows).toString()
+      : readText(resolve(given));
   const folder = mkdtempSync(join(tmpdir(), 'haumea-plugin-'));
+  let codec: CodecTrial | undefined;
   try {
+    if (readsMessages) codec = await CodecTrial.open(project, folder, call);
+    const { rows, failed } = codec?.decode(input) ?? { rows: input, failed: 0 };
     const functions = new Map(functionsOf(project, folder).map((one) => [one.name.toLowerCase(), one]));
     const { lines, failure } = await run(sql, rows, folder, call, (name) => {
       const found = functions.get(name.toLowerCase());
@@ -39,13 +47,17 @@ export async function tryPlugin(call: Call): Promise<number> {
       return 1;
     }
     const expected = join(project.folder, test.expected);
+    if (failed > 0) return 1;
     const isOwn = given === undefined && call.flag('sql') === undefined;
-    return isOwn && existsSync(expected) ? compared(lines, readText(expected), test.expected, call) : 0;
+    if (!isOwn) return 0;
+    const code = existsSync(expected) ? compared(lines, readText(expected), test.expected, call) : 0;
+    return code === 0 && codec !== undefined ? codec.encode(lines) : code;
   } catch (error) {
     if (!(error instanceof HaumeaError)) throw error;
     call.io.err(`haumea: ${reasonOf(error)}\n`);
     return 1;
   } finally {
+    codec?.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
