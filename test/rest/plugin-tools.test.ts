@@ -95,7 +95,10 @@ test('messages of a codec that are not right are told by their lines', async () 
   const other = await commands.run('plugin test', own);
   assert.is(other.code, 1);
   assert.match(other.err, /message 2 is 08ffce, encoded\.hex has 08ffcf/);
-  assert.match((await commands.run('plugin new x --kind codec --lang c')).err, /templates for --lang as and rust, not c/);
+  assert.match(
+    (await commands.run('plugin new x --kind codec --lang c')).err,
+    /templates for --lang as and rust, not c/,
+  );
 });
 
 test.run();

@@ -7,10 +7,12 @@ import { assemblyScript, cargoOf, type Files, json, rustBuild } from './template
 export function codecFilesOf(language: Language, name: string): Files {
   const make = sources[language];
   if (make === undefined) {
-    throw new UsageError(`--kind codec has templates for --lang ${Object.keys(sources).join(' and ')}, not ${language}`);
+    throw new UsageError(
+      `--kind codec has templates for --lang ${Object.keys(sources).join(' and ')}, not ${language}`,
+    );
   }
   const { build, module, files } = make(name);
-  const codec = { name, decode: 'decode', encode: 'encode', doc: 'device and temp' };
+  const codec = { name, decode: `${name}_decode`, encode: `${name}_encode`, doc: 'device and temp' };
   return {
     ...files,
     'manifest.json': json({ abi: 1, doc: 'Messages of three bytes', codecs: [codec] }),
@@ -46,14 +48,14 @@ const sources: Partial<Record<Language, (name: string) => Sources>> = {
       'src/index.ts': `// Messages of three bytes: a device, and its temperature in tenths of a degree, the high byte first.
 
 /** JSON of a message: an object is a row, a list of objects several. What is thrown is the error of the message. */
-export function decode(message: ArrayBuffer): string {
+export function ${name}_decode(message: ArrayBuffer): string {
   if (message.byteLength != 3) throw new Error(\`\${message.byteLength} bytes are no message\`);
   const view = new DataView(message);
   return \`{"device":\${view.getUint8(0)},"temp":\${f64(view.getInt16(1)) / 10}}\`;
 }
 
 /** The message of a row, which comes as JSON; a list of rows where the action sends several at once. */
-export function encode(row: string): ArrayBuffer {
+export function ${name}_encode(row: string): ArrayBuffer {
   const message = new ArrayBuffer(3);
   const view = new DataView(message);
   view.setUint8(0, u8(member(row, "device")));
@@ -110,12 +112,12 @@ extern "C" {
 }
 
 #[no_mangle]
-unsafe extern "C" fn decode(message: *const u8, length: usize) -> u64 {
+unsafe extern "C" fn ${name}_decode(message: *const u8, length: usize) -> u64 {
     give(json_of(std::slice::from_raw_parts(message, length)))
 }
 
 #[no_mangle]
-unsafe extern "C" fn encode(row: *const u8, length: usize) -> u64 {
+unsafe extern "C" fn ${name}_encode(row: *const u8, length: usize) -> u64 {
     give(match std::str::from_utf8(std::slice::from_raw_parts(row, length)) {
         Ok(row) => message_of(row),
         Err(error) => Err(error.to_string()),

@@ -5,7 +5,7 @@ import { type Made, MessageCalls } from '../../../kernels/message-calls.js';
 import { HaumeaError } from '../../base/errors.js';
 import type { LoadedCode } from '../../plugins/define.js';
 import { loadCode } from '../../plugins/index.js';
-import { type Direction, codecFunction } from '../../plugins/wasm/codecs.js';
+import { codecFunction, type Direction } from '../../plugins/wasm/codecs.js';
 import type { PluginCodec } from '../../plugins/wasm/manifest.js';
 import { type Call, UsageError } from '../client/command.js';
 import { wasmCodeOf } from './code.js';
@@ -53,11 +53,18 @@ export class CodecTrial {
     const { encoded } = this.project.test;
     const path = join(this.project.folder, encoded);
     if (this.codec.encode === undefined || !existsSync(path)) return 0;
-    const made = this.#run('encode', lines.map((line) => Buffer.from(line)), 'text') ?? [];
+    const made =
+      this.#run(
+        'encode',
+        lines.map((line) => Buffer.from(line)),
+        'text',
+      ) ?? [];
     if (this.#tellFailures('row', made) > 0) return 1;
     const is = made.map((one) => (one instanceof Uint8Array ? Buffer.from(one).toString('hex') : 'null'));
     const should = messagesOf(readOf(this.project, encoded).toString(), encoded).map((one) => one.toString('hex'));
-    const wrong = Array.from({ length: Math.max(is.length, should.length) }, (_, i) => i).find((i) => is[i] !== should[i]);
+    const wrong = Array.from({ length: Math.max(is.length, should.length) }, (_, i) => i).find(
+      (i) => is[i] !== should[i],
+    );
     if (wrong === undefined) {
       this.call.io.err(`${is.length} messages as in ${encoded}\n`);
       return 0;
@@ -73,7 +80,9 @@ export class CodecTrial {
 
   #run(direction: Direction, messages: readonly Uint8Array[], kind: 'text' | 'bytes'): Made[] | undefined {
     const entry = codecFunction(this.codec, direction)?.name;
-    return entry === undefined ? undefined : this.#calls.run(messages, kind, (columns) => this.code.call(entry, columns));
+    return entry === undefined
+      ? undefined
+      : this.#calls.run(messages, kind, (columns) => this.code.call(entry, columns));
   }
 
   #tellFailures(what: string, made: readonly Made[]): number {

@@ -26,7 +26,11 @@ export const pluginCommands: readonly Command[] = [
     args: [folder],
     flags: [
       { name: 'sql', value: 'SQL', doc: 'another statement over the stream input' },
-      { name: 'rows', value: 'FILE', doc: 'other rows, a JSON object on each line; other messages of a codec, in hexadecimal digits' },
+      {
+        name: 'rows',
+        value: 'FILE',
+        doc: 'other rows, a JSON object on each line; other messages of a codec, in hexadecimal digits',
+      },
     ],
     doc: 'run the plugin over rows of a file, without a server; exit code 1 when other rows come out than expected',
     run: async (call) => (await import('./try.js')).tryPlugin(call),

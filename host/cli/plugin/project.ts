@@ -25,7 +25,10 @@ const projectSpec = {
       rows: field.string().default('rows.jsonl').doc('Rows of it, a JSON object on each line'),
       messages: field.string().default('').doc('Of a codec: messages that it makes rows of, in the place of rows'),
       codec: field.string().default('').doc('Its name, where there are several'),
-      encoded: field.string().default('encoded.hex').doc('What it makes of the rows that come out, where that is known'),
+      encoded: field
+        .string()
+        .default('encoded.hex')
+        .doc('What it makes of the rows that come out, where that is known'),
       expected: field.string().default('expected.jsonl').doc('What comes out, where that is known'),
     })
     .doc('How it is tried'),
