@@ -84,7 +84,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
   readonly #shared = new Map<string, unknown>();
-  readonly #userCalls: UserCalls;
+  readonly userCalls: UserCalls;
   readonly #traces = new TraceRecorder(
     () => this.kernel,
     (trace) => this.options.tell({ kind: 'trace', trace }),
@@ -111,7 +111,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       for (const rule of this.#all) if (rule.usesCodeOf(owner)) this.failed(rule, reason);
     });
     this.codeHostOf = (owner) => codeWatch.hostOf(owner);
-    this.#userCalls = new UserCalls(this.codeHostOf);
+    this.userCalls = new UserCalls(this.codeHostOf);
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
     this.#work = new KernelWork({
       kernel: () => this.kernel,
@@ -168,17 +168,17 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
         ...start.sources.map(({ type }) => loadConnector('source', type)),
       ]);
       leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
-      await this.#userCalls.use(functions);
+      await this.userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
       this.#starting.delete(start.run);
       if (entry.isStopped) {
-        this.#userCalls.release(functions);
+        this.userCalls.release(functions);
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       } else this.#link(start, checkpoints);
     } catch (error) {
       this.#starting.delete(start.run);
-      if (isUsing) this.#userCalls.release(functions);
+      if (isUsing) this.userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
     } finally {
       leaveAsked();
@@ -206,7 +206,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
     this.askedTables.replace(owner, functions);
     try {
-      await this.#userCalls.replace(owner, functions);
+      await this.userCalls.replace(owner, functions);
     } catch (error) {
       this.log.error(`${owner} was replaced, but the new one does not load: ${reasonOf(error)}`);
     }
@@ -415,12 +415,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   call(fn: number, args: HostColumns): void {
-    if (isUserNumber(fn)) this.#userCalls.call(fn, args, this.#work.source?.spec);
+    if (isUserNumber(fn)) this.userCalls.call(fn, args, this.#work.source?.spec);
     else this.options.call(fn, args);
-  }
-
-  callUser(number: number, columns: HostColumns): void {
-    this.#userCalls.call(number, columns);
   }
 
   /** Takes no break between looking for a shared source and using it, so that two starts can't both make one. */
@@ -483,7 +479,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       this.#errors.end(rule);
       this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
       rule.release();
-      this.#userCalls.release(rule.functions);
+      this.userCalls.release(rule.functions);
     }
     const end = await endParts(rule, {
       isGraceful,

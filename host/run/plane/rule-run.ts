@@ -28,6 +28,7 @@ import { type SinkHost, SinkRun } from './sink-run.js';
 import type { SourceRun } from './source-run.js';
 import { joinedTables, keptSources, noSources, rowsOf } from './tables.js';
 import { sinkTroubles, sourceTroubles } from './trouble.js';
+import type { UserCalls } from './user-calls.js';
 import { Waiting, WaitingApart, type WaitingHost } from './waiting.js';
 
 /** What a rule needs from the data plane. */
@@ -46,8 +47,7 @@ export interface RuleHost extends RunningHost {
   removeWaiting(waiting: Waiting): void;
   /** Runs work of the kernel that is for the rule alone. */
   workFor(rule: RuleRun, call: () => void): void;
-  /** Runs a function of users that the rule has. */
-  callUser(number: number, columns: HostColumns): void;
+  readonly userCalls: UserCalls;
   /** Nothing of the rule waits for answers any more. */
   idle(rule: RuleRun): void;
   shared<T>(key: string, make: () => T): T;
@@ -310,7 +310,7 @@ export class RuleRun implements SinkHost, RunningRule {
   }
 
   callUser(number: number, columns: HostColumns): void {
-    this.host.callUser(number, columns);
+    this.host.userCalls.call(number, columns);
   }
 
   sinkIsFull(isFull: boolean): void {
