@@ -28,3 +28,7 @@ export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node
 export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, streamLoad, streamSave } from './flow/saving';
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';
+export {
+  snapshotCount, snapshotFree, snapshotLeast, snapshotLive, snapshotNew, snapshotSerial, snapshotTaken, snapshotWrite,
+} from './rows/snapshot';
+export { shelfFill, shelfFree, shelfNew, shelfUse } from './rows/shelf';

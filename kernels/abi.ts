@@ -102,4 +102,17 @@ export interface KernelExports {
   nodeEmpty(node: number): void;
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
+  /** Rows that are saved apart: see assembly/rows/snapshot.ts, assembly/rows/shelf.ts. */
+  snapshotNew(chain: number, segment: number, serial: number, small: number): number;
+  snapshotTaken(): void;
+  snapshotCount(snapshot: number): number;
+  snapshotSerial(snapshot: number): number;
+  snapshotLeast(snapshot: number): number;
+  snapshotLive(snapshot: number): number;
+  snapshotWrite(snapshot: number, most: number): number;
+  snapshotFree(snapshot: number): void;
+  shelfNew(least: number, count: number): number;
+  shelfFill(shelf: number, runs: number): number;
+  shelfUse(shelf: number): void;
+  shelfFree(shelf: number): void;
 }

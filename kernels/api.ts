@@ -249,6 +249,53 @@ export interface LoadReport {
   readonly failed: readonly LoadFailure[];
 }
 
+export interface KernelOptions {
+  /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
+  maxMemoryBytes?: number;
+  /** Length of the longest value that functions and aggregates may make, bytes; a longer one is an error. Default: 16 MiB. */
+  maxValueBytes?: number;
+  /** Times every batch and keeps histograms; otherwise a sample is timed. */
+  measuresAll?: boolean;
+}
+
+/** What a snapshot is to be. */
+export interface SnapshotOrder {
+  /** Snapshots of one chain write rows once; a number that no other chain of this kernel has or had, above 0. */
+  readonly chain: number;
+  /** Number of the snapshot in its chain, from 0 to 65,000: of the segment that it writes. */
+  readonly segment: number;
+  /** `serial` of the snapshot before, 0 of the first. */
+  readonly serial: number;
+  /** Rows that have so many values or bytes of text at most are saved at once. */
+  readonly small: number;
+}
+
+/** Rows as they were at one moment, that are written later. It must be closed. */
+export interface Snapshot {
+  /** Pages of which rows are to be written. */
+  readonly pages: number;
+  /** Number of the next new page of the chain, and of the oldest that the snapshot has. */
+  readonly serial: number;
+  readonly least: number;
+  /** How many pages of the snapshot have rows in each segment of the chain, that of the snapshot last. */
+  readonly live: Uint32Array;
+  /**
+   * Writes some more bytes than `most`, and says whether there is more. `changed`: the rows are not what they were, the snapshot is
+   * worth nothing; `memory`: later there may be room.
+   */
+  write(most: number, write: (bytes: Uint8Array) => void): 'all' | 'more' | 'changed' | 'memory';
+  close(): void;
+}
+
+/** Pages of segments that were read, for nodes that are loaded then. It must be closed. */
+export interface Shelf {
+  /** Address in the kernel, 0 when it is closed. */
+  readonly at: number;
+  /** Reads `runs` runs of a segment; true when there are more. Throws what is wrong with it, and what `read` throws. */
+  fill(runs: number, read: (into: Uint8Array) => number): boolean;
+  close(): void;
+}
+
 export interface Kernel {
   openStream(spec: StreamSpec): StreamHandle;
   closeStream(stream: StreamHandle): void;
@@ -327,7 +374,14 @@ export interface Kernel {
    * Returns what came of it; throws only what `read` throws and errors of the kernel.
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
-  loadNode(of: Saved, read: (into: Uint8Array) => number): LoadReport;
+  loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
+  /**
+   * As `saveNode`, but large numbers of rows are left to the snapshot, which is the time that this takes. Null when memory is
+   * exhausted: then all is written at once.
+   */
+  takeSnapshot(of: Saved, order: SnapshotOrder, write: (bytes: Uint8Array) => void): Snapshot | null;
+  /** Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. */
+  openShelf(least: number, count: number): Shelf;
   /**
    * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold stays as old as
    * it was. They are given in the order in which they were added.

@@ -22,3 +22,11 @@ export class KernelError extends Error {
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
+
+export function isStackOverflow(error: unknown): error is RangeError {
+  return error instanceof RangeError && error.message.includes('call stack');
+}
+
+export function noMemory(): KernelError {
+  return new KernelError('the memory of the kernel is exhausted', false);
+}

@@ -5,12 +5,16 @@ import { carriedKeys, checkAnswer, giveAnswer, keysAt } from './answer.js';
 import type {
   HostCalls,
   Kernel,
+  KernelOptions,
   LinkedNode,
   LoadReport,
   LookupAnswer,
   NodeCounters,
   NodeHandle,
   Saved,
+  Shelf,
+  Snapshot,
+  SnapshotOrder,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -21,7 +25,7 @@ import type {
 import { Arena } from './arena.js';
 import { countersAt, latenciesAt, partitionsAt, streamCountersAt, timelinessOf, waitingIn } from './counters.js';
 import type { NodeEntry, StreamEntry } from './entries.js';
-import { KernelError, ProtocolError } from './error.js';
+import { isStackOverflow, KernelError, noMemory, ProtocolError } from './error.js';
 import { evaluateProgram } from './evaluate.js';
 import { feedLeft, maxUses, NodeFlag, node as nodeLayout, protocolErrorTexts, SourceError } from './gen/layouts.js';
 import type { Histogram } from './histogram.js';
@@ -32,25 +36,17 @@ import { kernelModule } from './module.js';
 import { nodeImage } from './node-image.js';
 import { chunksOf } from './output.js';
 import { sharingKey } from './sharing.js';
-import { type StateReader, StateTransfer, type StateWriter } from './state.js';
+import { KernelShelf, type RowTransfer, takeSnapshot, transferOf } from './snapshot.js';
+import type { StateReader, StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
 import { zoneOf } from './zones.js';
 
+export type { KernelOptions } from './api.js';
 export { KernelError, ProtocolError } from './error.js';
 
 const nodeAt = nodeLayout.at;
-
-export interface KernelOptions {
-  /** Bound of the Wasm memory; what goes beyond fails with a KernelError. Default: 4 GiB, the most there can be. */
-  maxMemoryBytes?: number;
-  /** Length of the longest value that functions and aggregates may make, bytes; a longer one is an error. Default: 16 MiB. */
-  maxValueBytes?: number;
-  /** Times every batch and keeps histograms; otherwise a sample is timed. */
-  measuresAll?: boolean;
-}
-
 const defaultMaxValueBytes = 2 ** 24;
 const mostMemoryBytes = 2 ** 32;
 const none: readonly NodeHandle[] = [];
@@ -77,7 +73,7 @@ class WasmKernel implements Kernel {
   private failure: KernelError | undefined;
   /** True while the kernel runs: callbacks must not call it. */
   private isBusy = false;
-  private readonly state: StateTransfer;
+  private readonly saving: RowTransfer;
 
   constructor(
     private readonly host: HostCalls,
@@ -104,11 +100,11 @@ class WasmKernel implements Kernel {
         ),
         exhausted: guarded((node: number) => this.host.onExhausted?.(node >>> 0)),
         tick: guarded((host: number) => this.host.onTick?.(host)),
-        stateOut: guarded((at: number, length: number) => this.state.write(this.arena.bytes(at >>> 0, length))),
+        stateOut: guarded((at: number, length: number) => this.saving.state.write(this.arena.bytes(at >>> 0, length))),
         stateIn: (at: number, length: number) => {
           let taken = 0;
           guarded(() => {
-            taken = this.state.read(this.arena.bytes(at >>> 0, length));
+            taken = this.saving.state.read(this.arena.bytes(at >>> 0, length));
           })();
           return taken;
         },
@@ -132,7 +128,7 @@ class WasmKernel implements Kernel {
     });
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
-    this.state = new StateTransfer(this.exports, this.streams, this.nodes);
+    this.saving = transferOf(this.exports, this.arena, this.streams, this.nodes, this.run.bind(this));
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.exports.setValueLimit(maxValueBytes);
     this.access = new ValueAccess(
@@ -221,7 +217,7 @@ class WasmKernel implements Kernel {
     if (known !== undefined) {
       const entry = this.node(known);
       entry.uses++;
-      if (linked.isSaved === true) entry.identity ??= this.state.identityOf(linked, branches, parentAt);
+      if (linked.isSaved === true) entry.identity ??= this.saving.state.identityOf(linked, branches, parentAt);
       return known;
     }
     const { kind, program, spec } = image;
@@ -244,7 +240,7 @@ class WasmKernel implements Kernel {
       ) >>> 0;
     if (node === 0) throw noMemory();
     const targetAt = target === null ? 0 : (linked.target ?? 0);
-    const identity = linked.isSaved === true ? this.state.identityOf(linked, branches, parentAt) : null;
+    const identity = linked.isSaved === true ? this.saving.state.identityOf(linked, branches, parentAt) : null;
     this.nodes.set(node, {
       parent: parentAt,
       target: targetAt,
@@ -368,19 +364,27 @@ class WasmKernel implements Kernel {
   }
 
   saveNode(of: Saved, write: StateWriter): void {
-    this.run('save state', () => this.state.save([of].flat(), write));
+    this.run('save state', () => this.saving.state.save([of].flat(), write));
   }
 
-  loadNode(of: Saved, read: StateReader): LoadReport {
-    return this.run('load state', () => this.state.load([of].flat(), read));
+  loadNode(of: Saved, read: StateReader, shelf?: Shelf): LoadReport {
+    return this.run('load state', () => this.saving.state.load([of].flat(), read, shelf));
+  }
+
+  takeSnapshot(of: Saved, order: SnapshotOrder, write: StateWriter): Snapshot | null {
+    return takeSnapshot(this.saving, [of].flat(), order, write);
+  }
+
+  openShelf(least: number, count: number): Shelf {
+    return new KernelShelf(this.saving, least, count);
   }
 
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {
-    this.run('save state', () => this.state.save(this.state.below(roots), write));
+    this.run('save state', () => this.saving.state.save(this.saving.state.below(roots), write));
   }
 
   loadTree(roots: readonly (NodeHandle | StreamHandle)[], read: StateReader): LoadReport {
-    return this.run('load state', () => this.state.load(this.state.below(roots), read));
+    return this.run('load state', () => this.saving.state.load(this.saving.state.below(roots), read));
   }
 
   counters(node: NodeHandle): NodeCounters {
@@ -487,12 +491,4 @@ class WasmKernel implements Kernel {
     if (entry === undefined) throw new RangeError(`no operator ${node}`);
     return entry;
   }
-}
-
-function isStackOverflow(error: unknown): error is RangeError {
-  return error instanceof RangeError && error.message.includes('call stack');
-}
-
-function noMemory(): KernelError {
-  return new KernelError('the memory of the kernel is exhausted', false);
 }

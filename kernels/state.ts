@@ -3,10 +3,19 @@
  * (assembly/state/form.ts). What does not fit any more leaves its node empty and says why.
  */
 import type { KernelExports } from './abi.js';
-import type { LinkedNode, LoadFailure, LoadReason, LoadReport, NodeHandle, StreamHandle } from './api.js';
+import type {
+  LinkedNode,
+  LoadFailure,
+  LoadReason,
+  LoadReport,
+  NodeHandle,
+  Shelf,
+  SnapshotOrder,
+  StreamHandle,
+} from './api.js';
 import type { NodeEntry, Nodes, Streams } from './entries.js';
 import { KernelError } from './error.js';
-import { LoadFault, loadFaultTexts } from './gen/layouts.js';
+import { LoadFault, loadFaultTexts, readMore } from './gen/layouts.js';
 import { Identity, ownIdentity } from './identity.js';
 import type { ColumnUse } from './ir.js';
 
@@ -76,10 +85,35 @@ export class StateTransfer {
     kernel.saveEnd();
   }
 
+  /** As `save`, with the rows left to a snapshot; 0 without memory for one. */
+  snapshot(all: readonly (NodeHandle | StreamHandle)[], order: SnapshotOrder, write: StateWriter): number {
+    const { kernel } = this;
+    const snapshot = kernel.snapshotNew(order.chain, order.segment, order.serial, order.small) >>> 0;
+    this.save(all, write);
+    kernel.snapshotTaken();
+    return snapshot;
+  }
+
+  /** Writes the next rows of a snapshot. */
+  writeRows(snapshot: number, most: number, write: StateWriter): number {
+    this.#begin(1, write, () => 0);
+    return this.kernel.snapshotWrite(snapshot, most);
+  }
+
+  /** Reads runs to a shelf; false at the end of the segment. */
+  fill(shelf: number, runs: number, read: StateReader): boolean {
+    this.#begin(1, () => {}, read);
+    const outcome = this.kernel.shelfFill(shelf, runs);
+    if (outcome === readMore) return true;
+    if (outcome !== LoadFault.none) throw new KernelError(loadFaultTexts[outcome] as string, false);
+    return false;
+  }
+
   /** Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were saved. */
-  load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader): LoadReport {
+  load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, shelf?: Shelf): LoadReport {
     const { kernel } = this;
     const waiting = this.#byIdentity(all);
+    kernel.shelfUse(shelf?.at ?? 0);
     this.#begin(kernel.loadBegin(), () => {}, read);
     const failed: LoadFailure[] = [];
     let loaded = 0;
@@ -97,6 +131,7 @@ export class StateTransfer {
     const brokenOff = reasonOf(kernel.loadOutcome());
     const passed = kernel.partsPassed();
     kernel.loadEnd();
+    kernel.shelfUse(0);
     const reason = brokenOff ?? (passed > 0 ? 'damaged' : unclaimed > 0 ? 'other' : 'nothing');
     for (const { of, inlet } of [...waiting.values()].flat()) {
       if (inlet !== 0) kernel.resetInput(of, inlet);

@@ -287,6 +287,13 @@ function splitLarger(cls: u32): usize {
   return 0;
 }
 
+/** The block of so many bytes belongs to another account from now on. */
+export function accountMove(size: u32, from: usize, to: usize): void {
+  const real = roundedSize(size);
+  if (from) store<u64>(from, load<u64>(from) - real);
+  if (to) store<u64>(to, load<u64>(to) + real);
+}
+
 /** As `alloc`, filled with zeros. */
 export function allocZeroed(size: u32, acct: usize): usize {
   const ptr = alloc(size, acct);

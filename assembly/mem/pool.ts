@@ -4,7 +4,7 @@
 //   pool   first u32 | cur u32 | end u32 | nextSize u32 | acct u32 | bytes u32 (of all chunks)
 //   chunk  next u32 | size u32 | data …
 import { copyBytes } from './copy';
-import { alloc, free, noteRefusal } from './alloc';
+import { accountMove, alloc, free, noteRefusal } from './alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
 
 const POOL_SIZE: u32 = 32;
@@ -129,6 +129,13 @@ export function poolFree(pool: usize): void {
   store<u32>(pool, 0, CUR);
   store<u32>(pool, 0, END);
   store<u32>(pool, 0, BYTES);
+}
+
+/** The pool belongs to another account from now on. */
+export function poolMove(pool: usize, to: usize): void {
+  const from = <usize>load<u32>(pool, ACCT);
+  for (let chunk = <usize>load<u32>(pool, FIRST); chunk; chunk = <usize>load<u32>(chunk)) accountMove(load<u32>(chunk, 4), from, to);
+  store<u32>(pool, <u32>to, ACCT);
 }
 
 /** Copies bytes into the pool and returns their address (0: memory exhausted). */

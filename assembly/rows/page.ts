@@ -2,18 +2,20 @@
 //
 //   page    0   next u32 | previous u32 | capacity u32 | left u32 | to u32 | number u32 | vals u32 | tags u32
 //           32  pool 32                                  text and nested values of the rows
-//           64  times f64[capacity]                      where the store keeps times
+//           64  chain u32 | serial u32 | saved u16 | firstSegment u16 | lastSegment u16 | pins u16     rows/snapshot.ts
+//           80  times f64[capacity]                      where the store keeps times
 //               payloads u64[capacity] for each column   from `vals`
 //               tags u8[capacity] for each column        from `tags`
 //               uniform u8 for each column               tag of all rows that ever came in, or MIXED
 //
 // `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0 (rows/number.ts).
-// What a payload refers to stands in the pool of the page and nowhere else.
+// What a payload refers to stands in the pool of the page and nowhere else. Rows that are there stay as they are. A page that snapshots
+// have (`pins`) is freed with the last of them.
 import { copyBytes } from '../mem/copy';
-import { free } from '../mem/alloc';
+import { accountMove, free } from '../mem/alloc';
 import { BIND_TAGS, bindUniform } from '../mem/bind';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
-import { copyValue, poolAlloc, poolFree } from '../mem/pool';
+import { copyValue, poolAlloc, poolFree, poolMove } from '../mem/pool';
 
 export const PAGE_NEXT: usize = 0;
 export const PAGE_PREVIOUS: usize = 4;
@@ -24,7 +26,18 @@ export const PAGE_NUMBER: usize = 20;
 export const PAGE_VALS: usize = 24;
 export const PAGE_TAGS: usize = 28;
 export const PAGE_POOL: usize = 32;
-export const PAGE_TIMES: u32 = 64;
+export const PAGE_CHAIN: usize = 64;
+export const PAGE_SERIAL: usize = 68;
+export const PAGE_SAVED: usize = 72;
+export const PAGE_FIRST_SEGMENT: usize = 74;
+export const PAGE_LAST_SEGMENT: usize = 76;
+const PAGE_PINS: usize = 78;
+export const PAGE_TIMES: u32 = 80;
+
+/** Who is charged for pages that have left their store and stay for snapshots alone. */
+const PINNED: usize = memory.data(8, 8);
+/** In place of the page before, of one that has left its store. */
+const GONE: u32 = 1;
 
 /** Bytes of a page. */
 export function pageSize(columns: u32, hasTimes: bool, capacity: u32): u32 {
@@ -40,10 +53,38 @@ export function pageLay(page: usize, columns: u32, hasTimes: bool, capacity: u32
   store<u32>(page, <u32>vals + ((columns * capacity) << 3), PAGE_TAGS);
 }
 
-/** Frees a page that `pageLay` has laid out. */
+/** Frees a page that `pageLay` has laid out, unless snapshots have it. */
 export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize): void {
+  if (load<u16>(page, PAGE_PINS)) {
+    pageMove(page, columns, hasTimes, acct, PINNED);
+    store<u32>(page, GONE, PAGE_PREVIOUS);
+    return;
+  }
   poolFree(page + PAGE_POOL);
   free(page, pageSize(columns, hasTimes, load<u32>(page, PAGE_CAPACITY)), acct);
+}
+
+/** The page belongs to another account from now on. */
+export function pageMove(page: usize, columns: u32, hasTimes: bool, from: usize, to: usize): void {
+  accountMove(pageSize(columns, hasTimes, load<u32>(page, PAGE_CAPACITY)), from, to);
+  poolMove(page + PAGE_POOL, to);
+}
+
+/** A snapshot has the page: it is not freed before `pageUnpin`. */
+export function pagePin(page: usize): void {
+  store<u16>(page, load<u16>(page, PAGE_PINS) + 1, PAGE_PINS);
+}
+
+export function pageUnpin(page: usize, columns: u32, hasTimes: bool): void {
+  const pins = load<u16>(page, PAGE_PINS) - 1;
+  store<u16>(page, pins, PAGE_PINS);
+  if (pins == 0 && load<u32>(page, PAGE_PREVIOUS) == GONE) pageFree(page, columns, hasTimes, PINNED);
+}
+
+/** A snapshot has the page. */
+// @ts-ignore: decorator
+@inline export function pageIsPinned(page: usize): bool {
+  return load<u16>(page, PAGE_PINS) != 0;
 }
 
 // @ts-ignore: decorator

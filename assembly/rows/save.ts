@@ -1,16 +1,20 @@
-// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew.
+// Rows saved and loaded, one after the other: no address leaves the kernel, and pages are made anew. While a snapshot is taken rows
+// are left to it.
 import { LoadFault } from '../gen/state-layouts';
-import { Tag } from '../mem/layout';
-import { readFail, readFails, readLength, readTime, readU32, readValue, valueRead } from '../state/reader';
+import { BATCH_ROWS, Tag } from '../mem/layout';
+import { canFollow, readFail, readFails, readTime, readU32, readU64, readUpTo, readValue, valueRead } from '../state/reader';
 import { writeTime, writeU32, writeValue } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
 import {
   PAGE_LEFT, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageTag, pageTags, pageUniforms, pageVal, pageVals, timeAt,
 } from './page';
+import { shelfTake } from './shelf';
+import { BY_PAGES, snapshotRows } from './snapshot';
 import { rowsAdd, rowsFirst } from './store';
 
 /** Saves the rows of a store from which they leave in order: of each its time, if it has one, and its values. */
 export function rowsSave(rows: usize): void {
+  if (snapshotRows(rows)) return;
   const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
   writeU32(load<u32>(rows, ROWS_COUNT));
   for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
@@ -25,12 +29,30 @@ export function rowsSave(rows: usize): void {
 /** Adds saved rows. */
 export function rowsLoad(rows: usize): void {
   const hasTimes = (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0;
+  const first = readU64();
+  if (first == BY_PAGES) {
+    pagesLoad(rows);
+    return;
+  }
+  const count = <u32>first;
   // Rows without times and columns take no bytes.
-  const count = hasTimes || load<u32>(rows, ROWS_COLUMNS) ? readLength() : readU32();
+  if (first > u32.MAX_VALUE || ((hasTimes || load<u32>(rows, ROWS_COLUMNS)) && !canFollow(count))) readFail(LoadFault.DAMAGED);
   for (let done: u32 = 0; done < count && !readFails(); done++) {
     const ms = hasTimes ? readTime() : 0;
     const page = rowLoad(rows, count - done);
     if (page && hasTimes) store<f64>(page + (<usize>(load<u32>(page, PAGE_TO) - 1) << 3), ms, PAGE_TIMES);
+  }
+}
+
+/** Takes the pages whose numbers were saved. */
+function pagesLoad(rows: usize): void {
+  for (;;) {
+    const serial = readU32();
+    if (serial == 0 || readFails()) return;
+    const left = readUpTo(BATCH_ROWS);
+    const to = readUpTo(BATCH_ROWS);
+    const fault = readFails() ? LoadFault.NONE : shelfTake(rows, serial - 1, left, to);
+    if (fault) readFail(fault);
   }
 }
 

@@ -12,8 +12,8 @@ import {
 } from './layout';
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
-  PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, copyReferring, copyTexts, isPlain, pageFree, pageLay, pageSize, pageUniforms, timeAt,
+  PAGE_CAPACITY, PAGE_CHAIN, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
+  copyOne, copyPlain, copyReferring, copyTexts, isPlain, pageFree, pageIsPinned, pageLay, pageMove, pageSize, pageUniforms, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -70,16 +70,41 @@ function addPage(rows: usize, capacity: u32): usize {
   pageLay(page, columns, hasTimes(rows), capacity);
   const last = <usize>load<u32>(rows, ROWS_LAST);
   poolInit(page + PAGE_POOL, firstChunk(last, capacity), acct);
+  if (linkPage(rows, page)) return page;
+  pageFree(page, columns, hasTimes(rows), acct);
+  return 0;
+}
+
+/** Puts a page behind the last one; false when memory is exhausted. */
+function linkPage(rows: usize, page: usize): bool {
+  const last = <usize>load<u32>(rows, ROWS_LAST);
   if (last) store<u32>(page, load<u32>(last, PAGE_NUMBER) + load<u32>(last, PAGE_CAPACITY), PAGE_NUMBER);
-  if (isNumbered(rows) && !numbersAdd(rows, page, acct)) {
-    pageFree(page, columns, hasTimes(rows), acct);
-    return 0;
-  }
+  if (isNumbered(rows) && !numbersAdd(rows, page, <usize>load<u32>(rows, ROWS_ACCT))) return false;
   store<u32>(page, <u32>last, PAGE_PREVIOUS);
+  store<u32>(page, 0, PAGE_NEXT);
   if (last) store<u32>(last, <u32>page, PAGE_NEXT);
   else store<u32>(rows, <u32>page, ROWS_FIRST);
   store<u32>(rows, <u32>page, ROWS_LAST);
-  return page;
+  return true;
+}
+
+/** A page that was filled elsewhere may come behind the others: where rows have numbers, its size and theirs must be such. */
+export function rowsCanTake(rows: usize, page: usize): bool {
+  const last = <usize>load<u32>(rows, ROWS_LAST);
+  if (last && load<u32>(last, PAGE_TO) != load<u32>(last, PAGE_CAPACITY)) return false;
+  return !isNumbered(rows) || load<u32>(page, PAGE_CAPACITY) >= MIN_NUMBERED_PAGE;
+}
+
+/**
+ * Takes in a page that was filled elsewhere, charged to `acct`, of which the first `left` rows are not held; behind the last one, which
+ * is full. False when memory is exhausted: the page is the caller's then.
+ */
+export function rowsTakePage(rows: usize, page: usize, left: u32, acct: usize): bool {
+  if (!linkPage(rows, page)) return false;
+  pageMove(page, load<u32>(rows, ROWS_COLUMNS), hasTimes(rows), acct, <usize>load<u32>(rows, ROWS_ACCT));
+  store<u32>(page, left, PAGE_LEFT);
+  store<u32>(rows, load<u32>(rows, ROWS_COUNT) + load<u32>(page, PAGE_TO) - left, ROWS_COUNT);
+  return true;
 }
 
 /** Bytes of a page's first piece of text: a little more for each row than the page before has needed. */
@@ -247,9 +272,14 @@ export function rowsDropBefore(rows: usize, ms: f64): void {
   }
 }
 
+/** Counts the times that rows were changed which a snapshot may have. */
+export let changes: u32 = 0;
+
 /** The times of all rows become so many ms earlier. */
 export function rowsSetBack(rows: usize, ms: f64): void {
+  changes++;
   for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    store<u32>(page, 0, PAGE_CHAIN);
     const to = load<u32>(page, PAGE_TO);
     for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) {
       store<f64>(page + (<usize>row << 3), timeAt(page, row) - ms, PAGE_TIMES);
@@ -276,7 +306,7 @@ export function rowsClear(rows: usize): void {
 function empty(rows: usize, page: usize): void {
   const columns = load<u32>(rows, ROWS_COLUMNS);
   const isLast = page == <usize>load<u32>(rows, ROWS_LAST);
-  if (!isLast || pageSize(columns, hasTimes(rows), load<u32>(page, PAGE_CAPACITY)) > KEPT_BYTES) {
+  if (!isLast || pageIsPinned(page) || pageSize(columns, hasTimes(rows), load<u32>(page, PAGE_CAPACITY)) > KEPT_BYTES) {
     removePage(rows, page, true);
     return;
   }
@@ -286,6 +316,7 @@ function empty(rows: usize, page: usize): void {
   } else poolReset(page + PAGE_POOL);
   store<u32>(page, 0, PAGE_LEFT);
   store<u32>(page, 0, PAGE_TO);
+  store<u32>(page, 0, PAGE_CHAIN);
 }
 
 /** Takes a page out of the list and frees it. Of a numbered store it is the first one (`isFirst`) or the last one. */

@@ -33,12 +33,17 @@ let sequenceFault: u32 = 0;
 
 /** Begins a sequence; false when memory is exhausted. */
 export function loadBegin(): bool {
+  return loadResume(0);
+}
+
+/** As `loadBegin` of a sequence that was left after so many slices. */
+export function loadResume(slices: u32): bool {
   slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!slice) return false;
   memory.fill(slice + SLICE_SIZE, 0, SLICE_SLACK);
   at = slice;
   end = slice;
-  number = 0;
+  number = slices;
   flags = SliceFlag.LAST;
   partsLost = 0;
   loadFault = 0;
@@ -50,6 +55,12 @@ export function loadBegin(): bool {
 export function loadEnd(): void {
   free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   slice = 0;
+}
+
+/** Leaves the sequence between two parts; returns how many slices were read. */
+export function loadPause(): u32 {
+  loadEnd();
+  return number;
 }
 
 /** Notes why the part can't be read; the first reason counts. */
@@ -87,6 +98,13 @@ export function partNext(): bool {
 
 /** Parts of the sequence that can't be told whose they are. */
 let partsLost: u32 = 0;
+
+/** Goes to the end of the part; false when it can't be read. */
+export function partSkip(): bool {
+  while (!(flags & SliceFlag.LAST) && more()) {}
+  at = end;
+  return loadFault == 0;
+}
 
 /** Why the part under way, or after the last one the sequence, can't be read: a LoadFault. */
 export function loadOutcome(): u32 {
@@ -255,6 +273,17 @@ function readWide(x: u64): f64 {
   return reinterpret<f64>(readRaw64());
 }
 
+/** Where the next `len` bytes stand, which were written together; 0 when they are not there. */
+export function readBlock(len: u32): usize {
+  if (len && at >= end && !more()) return 0;
+  if (loadFault == 0 && len <= <u32>(end - at)) {
+    at += len;
+    return at - len;
+  }
+  readFail(LoadFault.DAMAGED);
+  return 0;
+}
+
 /** Reads `len` bytes to `to`, which has room for them. */
 export function readRaw(to: usize, len: u32): void {
   while (len) {
@@ -270,12 +299,15 @@ export function readRaw(to: usize, len: u32): void {
 /** Reads a length of bytes, or a count of items of at least a byte, that follow. */
 export function readLength(): u32 {
   const len = readU32();
+  if (canFollow(len)) return len;
+  readFail(LoadFault.DAMAGED);
+  return 0;
+}
+
+/** True when so many bytes may follow. */
+export function canFollow(len: u32): bool {
   // Only the last slice tells how much there is.
-  if (len > <u32>(end - at) && (flags & SliceFlag.LAST || len > 0x7fff0000)) {
-    readFail(LoadFault.DAMAGED);
-    return 0;
-  }
-  return len;
+  return len <= <u32>(end - at) || (!(flags & SliceFlag.LAST) && len <= 0x7fff0000);
 }
 
 /** Reads bytes with their length into the pool and returns where they stand as a payload; 0 when they can't be read. */

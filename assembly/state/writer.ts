@@ -2,6 +2,7 @@
 // of memory is all that saving takes. The host can't refuse a slice; what it throws it throws when the kernel has returned.
 import { hostStateOut } from '../flow/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
+import { copyBytes } from '../mem/copy';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
@@ -19,21 +20,35 @@ let firstFlag: u8 = 0;
 /** The whole time of the part that was written last. */
 let lastTime: f64 = 0;
 
+/** Bytes that were handed to the host. */
+export let bytesSaved: u64 = 0;
+
 /** Begins a sequence; false when memory is exhausted. */
 export function saveBegin(): bool {
+  return saveResume(0);
+}
+
+/** As `saveBegin` of a sequence that was left after so many slices. */
+export function saveResume(slices: u32): bool {
   slice = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
   if (!slice) return false;
   at = slice + SLICE_HEAD;
   end = slice + SLICE_SIZE;
-  number = 0;
+  number = slices;
   return true;
+}
+
+/** Leaves the sequence between two parts; returns how many slices it has. */
+export function savePause(): u32 {
+  free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  slice = 0;
+  return number;
 }
 
 /** Ends the sequence and gives its memory back. */
 export function saveEnd(): void {
   send(SliceFlag.END);
-  free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
-  slice = 0;
+  savePause();
 }
 
 /** Begins the part of a node. */
@@ -55,6 +70,7 @@ function send(flags: u8): void {
   store<u16>(slice, headCheckOf(slice, number), HEAD_OWN_CHECK);
   store<u64>(slice, checkOf(slice + SLICE_HEAD, len, number), HEAD_CHECK);
   hostStateOut(slice, SLICE_HEAD + len);
+  bytesSaved += SLICE_HEAD + len;
   number++;
   firstFlag = 0;
   at = slice + SLICE_HEAD;
@@ -151,8 +167,21 @@ export function writeBytes(off: usize, len: u32): void {
   writeRaw(off, len);
 }
 
+/** Room for bytes that stand together, at most half a slice; the caller fills it. */
+export function writeBlock(len: u32): usize {
+  if (at + len > end) send(0);
+  const block = at;
+  at += len;
+  return block;
+}
+
 /** Writes bytes whose length the reader knows. */
-function writeRaw(off: usize, len: u32): void {
+export function writeRaw(off: usize, len: u32): void {
+  if (len <= 64 && at + len <= end) {
+    copyBytes(at, off, len);
+    at += len;
+    return;
+  }
   while (len) {
     if (at >= end) send(0);
     const part = min(len, <u32>(end - at));

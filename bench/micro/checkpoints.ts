@@ -1,56 +1,138 @@
 /**
- * What a checkpoint costs: the pause for the copy, the processor time and the time of the file, for states of several sizes.
+ * What a checkpoint costs: how long rows wait for it at once (by the clock, and in time of the processor, which others on the machine do
+ * not add to), the processor time, the bytes and the time on disk, for windows of several sizes; of all rows, of a hundredth that came since
+ * the last one, and taken up by another kernel.
  *
- *     npx tsx bench/micro/checkpoints.ts [folder]
+ *     npx tsx bench/micro/checkpoints.ts [folder] [rows …]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CheckpointFiles } from '../../host/run/plane/checkpoint/files.js';
-import { StateCopy } from '../../host/run/plane/checkpoint/state-copy.js';
-import { openRule } from '../../test/sql/rule-kernel.js';
+import { SegmentChain, type SegmentedRows } from '../../host/run/plane/checkpoint/segments.js';
+import { readRows } from '../../host/run/plane/checkpoint/shelves.js';
+import { StateCopy, stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
+import type { Kernel, Snapshot } from '../../kernels/api.js';
+import { type KernelRule, openRule, textOf } from '../../test/sql/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")';
 const begin = 1_700_000_000_000;
-const sizes = [100, 40_000, 400_000, 4_000_000];
-const rounds = 5;
-const base = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'haumea-checkpoints-'));
+const [folder = tmpdir(), ...given] = process.argv.slice(2);
+const sizes = given.length > 0 ? given.map(Number) : [100, 40_000, 400_000, 4_000_000, 40_000_000];
+/** Rows that are fed at once, again and again. */
+const chunkRows = 1000;
+const sliceBytes = 256 << 10;
+const base = mkdtempSync(join(folder, 'haumea-checkpoints-'));
+const chunk = textOf(
+  Array.from({ length: chunkRows }, (_row, k) => ({
+    device: `device-${(k * 7919) % 10_000}`,
+    temperature: ((k * 37) % 1000) / 10,
+    humidity: 40 + (k % 50),
+  })),
+);
 
-for (const count of sizes) {
-  const rule = openRule([stream], `SELECT device, temperature, humidity FROM s GROUP BY COUNTWINDOW(${count + 1})`, {});
-  for (let i = 0; i < count; i += 1000) {
-    const rows = Array.from({ length: Math.min(1000, count - i) }, (_row, k) => ({
-      device: `device-${(i + k) % 10_000}`,
-      temperature: (((i + k) * 37) % 1000) / 10,
-      humidity: 40 + ((i + k) % 50),
-    }));
-    rule.feed('s', rows, begin);
-  }
-  const files = new CheckpointFiles(join(base, String(count)));
-  let pauseMs = Number.POSITIVE_INFINITY;
-  let fileMs = Number.POSITIVE_INFINITY;
-  let cpuMs = Number.POSITIVE_INFINITY;
-  let bytes = 0;
-  for (let epoch = 1; epoch <= rounds; epoch++) {
-    const copy = new StateCopy();
-    const began = performance.now();
-    rule.kernel.saveNode(rule.node('window'), (slice) => copy.add(slice));
-    copy.end();
-    pauseMs = Math.min(pauseMs, performance.now() - began);
-    bytes = copy.bytes;
-    const before = process.cpuUsage();
-    const writing = performance.now();
-    const head = { rule: 'r', epoch, at: begin, stateBytes: bytes, sources: {}, sinks: {} };
-    await files.write(head, copy.pieces);
-    await files.publish(epoch);
-    fileMs = Math.min(fileMs, performance.now() - writing);
-    const { user, system } = process.cpuUsage(before);
-    cpuMs = Math.min(cpuMs, (user + system) / 1000);
-  }
+/** Longest of the pieces of work that are timed, by the clock and by the processor. */
+let longestMs = 0;
+let longestCpuMs = 0;
+
+function timed<T>(work: () => T): T {
+  const before = process.cpuUsage();
+  const began = performance.now();
+  const result = work();
+  longestMs = Math.max(longestMs, performance.now() - began);
+  const { user, system } = process.cpuUsage(before);
+  longestCpuMs = Math.max(longestCpuMs, (user + system) / 1000);
+  return result;
+}
+
+/** The longest since the last call. */
+function takeLongest(): string {
+  const text = `${longestMs.toFixed(2)} ms (${longestCpuMs.toFixed(2)})`;
+  longestMs = 0;
+  longestCpuMs = 0;
+  return text;
+}
+
+function open(count: number): KernelRule {
+  return openRule([stream], `SELECT device, temperature, humidity FROM s GROUP BY COUNTWINDOW(${count * 2 + 1})`, {});
+}
+
+function fill(rule: KernelRule, count: number): void {
+  for (let i = 0; i < count; i += chunkRows) rule.feed('s', count < chunkRows ? firstRows(count) : chunk, begin);
+}
+
+function firstRows(count: number): Buffer {
+  return Buffer.from(`${chunk.toString().split('\n').slice(0, count).join('\n')}\n`);
+}
+
+interface Written {
+  readonly state: readonly Buffer[];
+  readonly rows: SegmentedRows | undefined;
+}
+
+async function checkpoint(
+  rule: KernelRule,
+  chain: SegmentChain,
+  files: CheckpointFiles,
+  epoch: number,
+): Promise<Written> {
+  takeLongest();
+  const state = new StateCopy();
+  const before = process.cpuUsage();
+  const began = performance.now();
+  const snapshot = timed(() =>
+    rule.kernel.takeSnapshot(rule.node('window'), chain.next(), (slice) => state.add(slice)),
+  ) as Snapshot;
+  state.end();
+  chain.taken(snapshot);
+  const cut = takeLongest();
+  const own =
+    snapshot.pages === 0
+      ? undefined
+      : await files.writeSegment(
+          epoch,
+          (pieces) => timed(() => snapshot.write(sliceBytes, (bytes) => pieces.add(bytes))) === 'more',
+        );
+  timed(() => snapshot.close());
+  const rows = chain.written(snapshot, own);
+  const head = { rule: 'r', epoch, at: begin, stateBytes: state.bytes, sources: {}, sinks: {}, ...(rows && { rows }) };
+  await files.write(head, state.pieces);
+  await files.publish(epoch);
+  const { user, system } = process.cpuUsage(before);
   console.log(
-    `${(bytes / 1e6).toFixed(2)} MB of state: pause ${pauseMs.toFixed(2)} ms (${((pauseMs / bytes) * 1e6).toFixed(1)} ms a MB), ` +
-      `file ${fileMs.toFixed(1)} ms, ${cpuMs.toFixed(1)} ms of the processor`,
+    `  ${epoch === 1 ? 'all' : 'since'}: at once ${cut}, longest slice ${takeLongest()}, ` +
+      `${((state.bytes + (own?.bytes ?? 0)) / 1e6).toFixed(2)} MB in ${(performance.now() - began).toFixed(0)} ms, ` +
+      `${((user + system) / 1000).toFixed(0)} ms of the processor`,
+  );
+  return { state: state.pieces, rows };
+}
+
+async function takeUp(count: number, files: CheckpointFiles, { state, rows }: Written): Promise<void> {
+  takeLongest();
+  const rule = open(count);
+  const work = (call: (kernel: Kernel) => void) => timed(() => call(rule.kernel));
+  const began = performance.now();
+  const shelf = rows && (await readRows(files, rows, work));
+  const slice = takeLongest();
+  const { failed } = timed(() => rule.kernel.loadNode(rule.node('window'), stateReader(state), shelf));
+  if (failed.length > 0) throw new Error(failed[0]!.text);
+  shelf?.close();
+  console.log(
+    `  taken up in ${(performance.now() - began).toFixed(0)} ms: longest slice ${slice}, at once ${takeLongest()}`,
   );
   rule.close();
+}
+
+for (const count of sizes) {
+  const files = new CheckpointFiles(join(base, String(count)));
+  const rule = open(count);
+  fill(rule, count);
+  console.log(`${count.toLocaleString('en')} rows, ${(rule.kernel.memory().inUse / 1e6).toFixed(1)} MB of memory`);
+  const chain = new SegmentChain();
+  await checkpoint(rule, chain, files, 1);
+  fill(rule, Math.ceil(count / 100));
+  const written = await checkpoint(rule, chain, files, 2);
+  rule.close();
+  await takeUp(count, files, written);
 }
 rmSync(base, { recursive: true, force: true });

@@ -227,11 +227,17 @@ export const structHead = layout(7, {"kind":0,"size":1,"count":5}, {"kind":"u8",
 /** A field of a struct type. Behind it: name, type. */
 export const fieldHead = layout(6, {"nameLen":0,"typeLen":2}, {"nameLen":"u16","typeLen":"u32"});
 
+/** In place of a LoadFault: there is more to read. */
+export const readMore = 256;
+
 /** Why state that was saved is not there. */
 export const LoadFault = {"none":0,"other":1,"version":2,"damaged":3,"cut":4,"memory":5,"nothing":6} as const;
 
 /** Texts of LoadFault by number. */
 export const loadFaultTexts: Readonly<Record<number, string>> = {"1":"what was saved is of another operator, or of one that was changed since","2":"it was saved in a form that this version does not read","3":"what was saved is damaged","4":"what was saved ends early","5":"the memory of the kernel is exhausted","6":"nothing was saved for it"};
+
+/** What came of writing some rows of a snapshot. */
+export const Written = {"all":0,"more":1,"changed":2,"memory":3} as const;
 
 /** Different values that a window reads at most. */
 export const maxInputs = 1024;

@@ -5,7 +5,17 @@ import { zoneOffsetMs } from '../../host/functions/time-zone.js';
 import type { RuleOptions } from '../../host/model/engine.js';
 import { planRule } from '../../host/plan/index.js';
 import type { FindBrought } from '../../host/plugins/define.js';
-import type { HostCalls, Kernel, LoadReport, NodeHandle, StreamHandle, StreamSpec } from '../../kernels/api.js';
+import type {
+  HostCalls,
+  Kernel,
+  LoadReport,
+  NodeHandle,
+  Shelf,
+  Snapshot,
+  SnapshotOrder,
+  StreamHandle,
+  StreamSpec,
+} from '../../kernels/api.js';
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
 import { sourceOfColumns } from '../../kernels/kinds.js';
@@ -33,6 +43,10 @@ export interface KernelRule {
   save(): Uint8Array;
   /** Puts what another kernel of the same statement kept in the place of what this one keeps. */
   load(bytes: Uint8Array, portion?: number): LoadReport;
+  /** As `save`, with the rows left to a snapshot. */
+  snapshot(order: SnapshotOrder): { state: Uint8Array; snapshot: Snapshot };
+  /** As `load` of what `snapshot` saved. */
+  loadWith(bytes: Uint8Array, shelf: Shelf): LoadReport;
   /** Releases nodes and streams. */
   close(): void;
 }
@@ -41,6 +55,17 @@ interface Linked {
   stream: StreamHandle;
   name: string;
   indexes: number[];
+}
+
+/** Gives the bytes, in portions. */
+export function readerOf(bytes: Uint8Array, portion = Number.POSITIVE_INFINITY): (into: Uint8Array) => number {
+  let left = bytes;
+  return (into) => {
+    const part = left.subarray(0, Math.min(into.length, portion));
+    into.set(part);
+    left = left.subarray(part.length);
+    return part.length;
+  };
 }
 
 /** Text of rows as the streams take it. */
@@ -122,6 +147,7 @@ export function openRule(
   }
   const merges = nodes.filter((_node, i) => plan.nodes[i]!.kind === 'merge');
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
+  const all = [...new Set([...roots, ...nodes])];
   const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;
   const written = (): string[] => {
     const messages = output;
@@ -156,15 +182,14 @@ export function openRule(
       kernel.saveTree(roots, (bytes) => slices.push(bytes.slice()));
       return Buffer.concat(slices);
     },
-    load: (bytes, portion = Number.POSITIVE_INFINITY) => {
-      let left = bytes;
-      return kernel.loadTree(roots, (into) => {
-        const part = left.subarray(0, Math.min(into.length, portion));
-        into.set(part);
-        left = left.subarray(part.length);
-        return part.length;
-      });
+    load: (bytes, portion) => kernel.loadTree(roots, readerOf(bytes, portion)),
+    snapshot: (order) => {
+      const slices: Uint8Array[] = [];
+      const snapshot = kernel.takeSnapshot(all, order, (bytes) => slices.push(bytes.slice()));
+      if (snapshot === null) throw new Error('there is no memory for a snapshot');
+      return { state: Buffer.concat(slices), snapshot };
     },
+    loadWith: (bytes, shelf) => kernel.loadNode(all, readerOf(bytes), shelf),
     close: () => {
       for (const node of nodes.toReversed()) kernel.releaseNode(node);
       for (const { stream, indexes } of sources) kernel.releaseColumns(stream, indexes);

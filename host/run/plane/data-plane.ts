@@ -174,6 +174,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       this.#starting.delete(start.run);
       if (entry.isStopped) {
         this.userCalls.release(functions);
+        checkpoints?.drop();
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       } else this.#link(start, checkpoints);
     } catch (error) {
@@ -187,9 +188,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
     const { RuleCheckpoints } = await import('./checkpoint/rule-checkpoints.js');
-    const work = (rule: RunningRule, call: () => void) => this.work(new Set([rule]), call);
     const beat = () => this.options.heartbeat.beat();
-    return RuleCheckpoints.open(order, { now: () => this.now(), work, beat }, this.logOf(run));
+    return RuleCheckpoints.open(order, this, beat, this.logOf(run));
   }
 
   /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */

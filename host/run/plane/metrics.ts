@@ -119,6 +119,7 @@ export function metricsOf(rule: RunningRule): Metrics {
     metrics.checkpointsTotal = checkpoints.count;
     metrics.lastCheckpointTime = zonelessTime(checkpoints.lastAt);
     metrics.lastCheckpointBytes = checkpoints.lastBytes;
+    metrics.lastCheckpointWrittenBytes = checkpoints.lastWrittenBytes;
     metrics.lastCheckpointPauseMs = checkpoints.lastPauseMs;
     metrics.lastCheckpointMs = checkpoints.lastMs;
     metrics.lastCheckpointFailure = checkpoints.failure;

@@ -97,9 +97,13 @@ export interface RunningSource extends RunningPart {
 export interface RunningCheckpoints {
   /** In this run. */
   readonly count: number;
-  /** Of the last one: epoch ms, 0 never; size of the state, bytes; how long rows waited for it, and how long it took until it counted, ms. */
+  /**
+   * Of the last one: epoch ms, 0 never; size of the state, and what of it was written then, bytes; how long rows waited for it at most, and how
+   * long it took until it counted, ms.
+   */
   readonly lastAt: number;
   readonly lastBytes: number;
+  readonly lastWrittenBytes: number;
   readonly lastPauseMs: number;
   readonly lastMs: number;
   /** Why there is no newer one; empty when nothing is wrong. */

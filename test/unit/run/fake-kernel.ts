@@ -6,6 +6,7 @@ import type {
   LoadReport,
   NodeCounters,
   NodeHandle,
+  Shelf,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -57,6 +58,14 @@ export class FakeKernel implements Kernel {
 
   loadNode(): LoadReport {
     return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
+  }
+
+  takeSnapshot(): null {
+    return null;
+  }
+
+  openShelf(): Shelf {
+    return { at: 0, fill: () => false, close: () => {} };
   }
 
   setLoadedBack(): void {}

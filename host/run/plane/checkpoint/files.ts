@@ -4,13 +4,16 @@
  *
  *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | SHA-256 of all before (32 bytes)
  *
- * The state is the kernel's own form (assembly/state/form.ts).
+ * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it (segments.ts), which
+ * the head names; without these the format is 1.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { HaumeaError } from '../../../base/errors.js';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { reasonOf } from '../../../base/errors.js';
 import { makeFolder } from '../../../base/folder.js';
+import { damaged, readExactly, writeAll } from './file-bytes.js';
+import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';
 
 /** What is known of a checkpoint besides the state. */
 export interface CheckpointHead {
@@ -24,6 +27,8 @@ export interface CheckpointHead {
   readonly sources: Readonly<Record<string, unknown>>;
   /** How far the sinks were, by number of the action; only those that can be cut back. */
   readonly sinks: Readonly<Record<string, unknown>>;
+  /** Rows that stand in segments. */
+  readonly rows?: SegmentedRows;
 }
 
 /** A checkpoint that was read. */
@@ -35,6 +40,7 @@ export interface ReadCheckpoint {
 
 const magic = 'HAUMEACP';
 const format = 1;
+const formatWithRows = 2;
 const preludeBytes = magic.length + 8;
 const digestBytes = 32;
 const maxHeadBytes = 16 << 20;
@@ -44,14 +50,24 @@ const unfinished = '.part';
 const kept = 2;
 
 export class CheckpointFiles {
+  /** Segments of the checkpoints that were written or read, by epoch. */
+  readonly #needs = new Map<number, readonly Segment[]>();
+
   constructor(readonly folder: string) {}
 
   /** Those that are there, the newest first. */
   async list(): Promise<{ epoch: number; path: string }[]> {
-    const names = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
+    return this.#checkpointsOf(await this.#names());
+  }
+
+  async #names(): Promise<string[]> {
+    return readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
     });
+  }
+
+  #checkpointsOf(names: readonly string[]): { epoch: number; path: string }[] {
     return names
       .flatMap((name) => {
         const epoch = name.endsWith(ending) ? Number(name.slice(0, -ending.length)) : Number.NaN;
@@ -68,7 +84,9 @@ export class CheckpointFiles {
       const prelude = await readExactly(file, 0, preludeBytes);
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
-      if (found !== format) throw damaged(`it has format ${found}, known is ${format}`);
+      if (found < format || found > formatWithRows) {
+        throw damaged(`it has format ${found}, known are ${format} to ${formatWithRows}`);
+      }
       const headLen = prelude.readUInt32LE(magic.length + 4);
       const begin = preludeBytes + headLen;
       const end = size - digestBytes;
@@ -82,7 +100,9 @@ export class CheckpointFiles {
         state.push(piece);
       }
       if (!digest.digest().equals(await readExactly(file, end, digestBytes))) throw damaged('its bytes are damaged');
-      return { path, head: JSON.parse(head.toString()) as CheckpointHead, state };
+      const known = JSON.parse(head.toString()) as CheckpointHead;
+      this.#needs.set(known.epoch, known.rows?.segments ?? []);
+      return { path, head: known, state };
     } finally {
       await file.close();
     }
@@ -91,10 +111,11 @@ export class CheckpointFiles {
   /** Writes one so that it is on disk, but counts only when it is published. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
     await makeFolder(this.folder, true);
+    this.#needs.set(head.epoch, head.rows?.segments ?? []);
     const text = Buffer.from(JSON.stringify(head));
     const prelude = Buffer.alloc(preludeBytes);
     prelude.write(magic, 'latin1');
-    prelude.writeUInt32LE(format, magic.length);
+    prelude.writeUInt32LE(head.rows === undefined ? format : formatWithRows, magic.length);
     prelude.writeUInt32LE(text.length, magic.length + 4);
     const digest = createHash('sha256');
     const file = await open(this.#path(head.epoch) + unfinished, 'w', 0o600);
@@ -111,7 +132,25 @@ export class CheckpointFiles {
     }
   }
 
-  /** From now on the checkpoint counts; older ones go, but for the one before. */
+  /** Writes a segment of that epoch so that it is on disk. */
+  async writeSegment(epoch: number, next: (pieces: Pieces) => boolean): Promise<Segment> {
+    await makeFolder(this.folder, true);
+    const file = nameOf(epoch, segmentEnding);
+    return { file, ...(await writeSegment(join(this.folder, file), next)) };
+  }
+
+  /** Reads the segments of a checkpoint, some whole runs at a time; rejects with what is wrong with them. */
+  async readSegments({ segments }: SegmentedRows, take: (bytes: Buffer, runs: number) => void): Promise<void> {
+    for (const segment of segments) {
+      try {
+        await readSegment(join(this.folder, basename(segment.file)), segment, take);
+      } catch (error) {
+        throw damaged(`its rows in ${join(this.folder, segment.file)} are damaged: ${reasonOf(error)}`);
+      }
+    }
+  }
+
+  /** From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. */
   async publish(epoch: number): Promise<void> {
     const path = this.#path(epoch);
     await rename(path + unfinished, path);
@@ -121,12 +160,25 @@ export class CheckpointFiles {
     } finally {
       await folder.close();
     }
-    for (const { path: old } of (await this.list()).slice(kept)) await rm(old, { force: true });
+    const names = await this.#names();
+    const all = this.#checkpointsOf(names);
+    for (const { path: old } of all.slice(kept)) await rm(old, { force: true });
+    const epochs = all.slice(0, kept).map((one) => one.epoch);
+    for (const known of this.#needs.keys()) if (!epochs.includes(known)) this.#needs.delete(known);
+    const needed = new Set([...this.#needs.values()].flat().map(({ file }) => file));
+    for (const name of names) {
+      if (name.endsWith(segmentEnding) && !needed.has(name)) await rm(join(this.folder, name), { force: true });
+    }
   }
 
   /** Removes what was written and not published. */
   async abandon(epoch: number): Promise<void> {
     await rm(this.#path(epoch) + unfinished, { force: true });
+  }
+
+  /** Removes a segment that was not written to its end. */
+  async abandonSegment(epoch: number): Promise<void> {
+    await rm(join(this.folder, nameOf(epoch, segmentEnding)), { force: true });
   }
 
   /** Removes all. */
@@ -135,24 +187,10 @@ export class CheckpointFiles {
   }
 
   #path(epoch: number): string {
-    return join(this.folder, `${String(epoch).padStart(12, '0')}${ending}`);
+    return join(this.folder, nameOf(epoch, ending));
   }
 }
 
-function damaged(reason: string): HaumeaError {
-  return new HaumeaError('general', reason);
-}
-
-async function readExactly(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  for (let done = 0; done < length; ) {
-    const { bytesRead } = await file.read(bytes, done, length - done, at + done);
-    if (bytesRead === 0) throw damaged('it ends too early');
-    done += bytesRead;
-  }
-  return bytes;
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done)).bytesWritten;
+function nameOf(epoch: number, ending: string): string {
+  return `${String(epoch).padStart(12, '0')}${ending}`;
 }

@@ -1,9 +1,9 @@
 /**
  * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the positions of its
- * sources. The copy goes to disk while rows flow on, and counts when it is there and all output from before it is with the
+ * sources; large numbers of rows are pinned there instead, and written in slices between other work. All goes to disk while rows flow on, and counts when it is there and all output from before it is with the
  * outside. Only then messages that it holds are acknowledged to their sources.
  */
-import type { LoadFailure } from '../../../../kernels/api.js';
+import type { Kernel, LoadFailure, Shelf, Snapshot } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
@@ -11,29 +11,34 @@ import { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
-import { nodesOf } from './nodes.js';
+import { endsOf, isStarved, nameOf, nodesOf, positionsOf, seenOf } from './of-rule.js';
+import { Pieces, type Segment, SegmentChain } from './segments.js';
+import { readRows } from './shelves.js';
 import { StateCopy, stateReader } from './state-copy.js';
 
 /** What it needs of the data plane. */
 export interface CheckpointHost {
   /** Time of rows and windows, epoch ms. */
   now(): number;
-  /** Runs a call of the kernel that is for the rule alone; nothing is done when the kernel is broken. */
-  work(rule: RunningRule, call: () => void): void;
-  /** The thread lives, however long a call of the kernel takes. */
-  beat(): void;
+  readonly kernel: Kernel;
+  /** Runs a call of the kernel that is for these rules; nothing is done when the kernel is broken. */
+  work(rules: ReadonlySet<RunningRule>, call: () => void): void;
 }
 
 /** Everything that has to go to disk at once. */
 interface Cut {
   readonly head: CheckpointHead;
   readonly state: StateCopy;
+  /** Rows that are left to it. */
+  readonly snapshot: Snapshot | undefined;
   /** Of messages that are in it. */
   readonly barriers: readonly Barrier[];
   /** Resolves when all output from before is with the outside. */
   readonly isOut: Promise<void>;
-  /** Time that the copy took, ms. */
-  readonly pauseMs: number;
+  /** The longest time that rows waited for it, ms. */
+  pauseMs: number;
+  /** Bytes that went to disk. */
+  writtenBytes: number;
 }
 
 /** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
@@ -42,6 +47,10 @@ const soonMs = 200;
 /** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
 const firstMs = 5000;
 const pollMs = 5;
+/** Whose work it is to free memory. */
+const nobody: ReadonlySet<RunningRule> = new Set();
+/** Bytes of rows that are written between two pieces of work, about. */
+const mostSliceBytes = 256 << 10;
 /** A clock that is behind by so much was set back, ms. */
 const smallStepMs = 1000;
 
@@ -50,6 +59,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   /** Epoch ms, 0 never. */
   lastAt = 0;
   lastBytes = 0;
+  lastWrittenBytes = 0;
   lastPauseMs = 0;
   lastMs = 0;
   failure = '';
@@ -57,6 +67,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   #rule: RunningRule | undefined;
   #epoch = 0;
   #found: ReadCheckpoint | undefined;
+  /** Pages of what was found. */
+  #shelf: Shelf | undefined;
+  readonly #chain = new SegmentChain();
+  /** That is being written. */
+  #snapshot: Snapshot | undefined;
   #pending: Barrier[] = [];
   #writing: Promise<void> | undefined;
   /** Stops the waiting for sinks. */
@@ -66,6 +81,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   #timer: NodeJS.Timeout | undefined;
   /** Taken at the end of the rule. */
   #last: Cut | undefined;
+  #lastRows = new Pieces();
   /** Numbers of the sinks that can be cut back. */
   #cutBack: readonly string[] = [];
   /** What was seen of the rule at the last cut. */
@@ -75,17 +91,28 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     readonly order: CheckpointOrder,
     readonly files: CheckpointFiles,
     readonly host: CheckpointHost,
+    /** The thread lives, however long a call of the kernel takes. */
+    private readonly beat: () => void,
     private readonly log: Logger,
   ) {}
 
   /** Reads the newest checkpoint that is whole; those that are not are named in the log. */
-  static async open(order: CheckpointOrder, host: CheckpointHost, log: Logger): Promise<RuleCheckpoints> {
+  static async open(
+    order: CheckpointOrder,
+    host: CheckpointHost,
+    beat: () => void,
+    log: Logger,
+  ): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
-    const checkpoints = new RuleCheckpoints(order, files, host, log);
+    const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
     for (const { epoch, path } of await files.list()) {
       checkpoints.#epoch = Math.max(checkpoints.#epoch, epoch);
       try {
-        checkpoints.#found = await files.read(path);
+        const found = await files.read(path);
+        checkpoints.#shelf =
+          found.head.rows &&
+          (await readRows(files, found.head.rows, (call) => host.work(nobody, () => call(host.kernel))));
+        checkpoints.#found = found;
         break;
       } catch (error) {
         const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}; the one before is taken if there is one`;
@@ -102,10 +129,18 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     const found = this.#found;
     this.#found = undefined;
     if (found !== undefined) this.#restore(rule, found);
+    this.drop();
     for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.add(this);
     // What an orderly end has left is used once: later nothing would tell that it is old.
     if (found !== undefined && this.order.qos === 0) this.#writing = this.files.clear();
     this.#arm(this.order.intervalMs);
+  }
+
+  /** Gives back what the kernel holds for a rule that does not come. */
+  drop(): void {
+    const shelf = this.#shelf;
+    this.#shelf = undefined;
+    if (shelf !== undefined) this.host.work(nobody, () => shelf.close());
   }
 
   get isRestored(): boolean {
@@ -173,8 +208,23 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   takeLast(rule: RunningRule): boolean {
     this.#leave();
     this.#giveUp();
-    this.#last = isStarved(rule) ? undefined : this.#cut(rule);
-    return this.#last !== undefined;
+    this.#close();
+    const last = isStarved(rule) ? undefined : this.#cut(rule);
+    if (last === undefined) return false;
+    const rows = new Pieces();
+    try {
+      // The kernel keeps nothing of a rule that is gone.
+      this.#writeRows(rule, last, rows, Number.MAX_SAFE_INTEGER);
+    } catch (error) {
+      this.log.error(`no checkpoint could be taken: ${reasonOf(error)}`);
+      this.#pending = [...last.barriers, ...this.#pending];
+      return false;
+    } finally {
+      this.#close();
+    }
+    this.#last = last;
+    this.#lastRows = rows;
+    return true;
   }
 
   /** Brings the last checkpoint to disk; with `isOut` all output is with the outside, without it the last one stays. */
@@ -184,13 +234,19 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     await this.#writing;
     const last = this.#last;
     this.#last = undefined;
+    this.drop();
     let isKept = false;
     if (last !== undefined && isOut) {
       try {
         const began = performance.now();
-        await this.files.write(last.head, last.state.pieces);
+        const rows = this.#lastRows;
+        const head = await this.#rowsToDisk(last, (pieces) => {
+          pieces.takeAll(rows);
+          return false;
+        });
+        await this.files.write(head, last.state.pieces);
         await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
-        await this.#publish(last, began);
+        await this.#publish(last, head, began);
         isKept = true;
       } catch (error) {
         this.log.error(`no checkpoint could be written: ${reasonOf(error)}`);
@@ -234,14 +290,21 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.#cutBack = Object.keys(ends);
     const state = new StateCopy();
     let isWhole = false;
-    this.host.work(rule, () => {
-      rule.host.kernel.saveNode(nodesOf(rule), (bytes) => {
+    let snapshot: Snapshot | undefined;
+    this.host.work(new Set([rule]), () => {
+      const write = (bytes: Uint8Array) => {
         state.add(bytes);
-        this.host.beat();
-      });
+        this.beat();
+      };
+      snapshot = rule.host.kernel.takeSnapshot(nodesOf(rule), this.#chain.next(), write) ?? undefined;
       isWhole = true;
     });
-    if (!isWhole) return undefined;
+    this.#snapshot = snapshot;
+    if (snapshot !== undefined) this.#chain.taken(snapshot);
+    if (!isWhole) {
+      this.#chain.forget();
+      return undefined;
+    }
     state.end();
     const seen = seenOf(rule);
     this.#seen = seen;
@@ -255,7 +318,64 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     };
     const barriers = this.#pending;
     this.#pending = [];
-    return { head, state, barriers, isOut: this.#allOut(rule), pauseMs: performance.now() - began };
+    return {
+      head,
+      state,
+      snapshot,
+      barriers,
+      isOut: this.#allOut(rule),
+      pauseMs: performance.now() - began,
+      writtenBytes: state.bytes,
+    };
+  }
+
+  /** Writes some of the rows that the cut has pinned; false when these were the last. */
+  #writeRows(rule: RunningRule, cut: Cut, pieces: Pieces, most: number): boolean {
+    const { snapshot } = cut;
+    if (snapshot === undefined || snapshot.pages === 0) return false;
+    let outcome: ReturnType<Snapshot['write']> | undefined;
+    const began = performance.now();
+    this.host.work(new Set([rule]), () => {
+      do {
+        outcome = snapshot.write(Math.min(most, mostSliceBytes), (bytes) => pieces.add(bytes));
+        this.beat();
+      } while (outcome === 'more' && pieces.bytes < most);
+    });
+    cut.pauseMs = Math.max(cut.pauseMs, performance.now() - began);
+    if (outcome === 'all') return false;
+    if (outcome === 'changed') throw new Error('the clock was set back meanwhile');
+    if (outcome === 'memory') throw new Error('the memory of the kernel is exhausted');
+    if (outcome === undefined) throw new Error('the kernel is broken');
+    return true;
+  }
+
+  /** Brings the rows that `next` gives to disk, if there are any; returns the head with where all rows are. */
+  async #rowsToDisk(cut: Cut, next: (pieces: Pieces) => boolean): Promise<CheckpointHead> {
+    const { snapshot, head } = cut;
+    if (snapshot === undefined) return head;
+    let own: Segment | undefined;
+    try {
+      if (snapshot.pages > 0) own = await this.files.writeSegment(head.epoch, next);
+    } catch (error) {
+      this.#chain.forget();
+      await this.files.abandonSegment(head.epoch).catch(() => {});
+      throw error;
+    } finally {
+      if (this.#snapshot === snapshot) this.#close();
+    }
+    cut.writtenBytes = cut.state.bytes + (own?.bytes ?? 0);
+    const rows = this.#chain.written(snapshot, own);
+    if (rows === undefined) return head;
+    const stateBytes = rows.segments.reduce((sum, { bytes }) => sum + bytes, head.stateBytes);
+    return { ...head, stateBytes, rows };
+  }
+
+  /** Unpins what the snapshot under way has. */
+  #close(): void {
+    const snapshot = this.#snapshot;
+    this.#snapshot = undefined;
+    if (snapshot === undefined) return;
+    this.host.work(nobody, () => snapshot.close());
   }
 
   /** Resolves when all that the sinks have now is with the outside; never, when it is lost. */
@@ -274,29 +394,35 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       this.#giveUp = () => resolve(false);
     });
     try {
-      await this.files.write(head, cut.state.pieces);
+      const whole = await this.#rowsToDisk(cut, (pieces) => {
+        if (this.#isClosed) throw new Error('the rule ends');
+        return this.#writeRows(this.#rule!, cut, pieces, pieces.bytes + mostSliceBytes);
+      });
+      await this.files.write(whole, cut.state.pieces);
       if (await Promise.race([cut.isOut.then(() => true), givenUp])) {
         await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
-        await this.#publish(cut, began);
+        await this.#publish(cut, whole, began);
         for (const barrier of barriers) barrier.passed(false);
         return;
       }
       await this.files.abandon(head.epoch);
     } catch (error) {
       const what = `no checkpoint could be written: ${reasonOf(error)}`;
-      if (this.failure !== what) this.log.error(what);
+      if (this.#isClosed) this.log.debug(what);
+      else if (this.failure !== what) this.log.error(what);
       this.failure = what;
     }
     this.#pending = [...barriers, ...this.#pending];
   }
 
-  async #publish({ head, state, pauseMs }: Cut, began: number): Promise<void> {
+  async #publish({ pauseMs, writtenBytes }: Cut, head: CheckpointHead, began: number): Promise<void> {
     await this.files.publish(head.epoch);
     if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
     this.failure = '';
     this.count++;
     this.lastAt = Date.now();
-    this.lastBytes = state.bytes;
+    this.lastBytes = head.stateBytes;
+    this.lastWrittenBytes = writtenBytes;
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(performance.now() - began);
     for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
@@ -311,12 +437,16 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     let failed: readonly LoadFailure[] = [];
     let unclaimed = 0;
     let loaded = 0;
-    this.host.work(rule, () => {
+    this.host.work(new Set([rule]), () => {
       const read = stateReader(state);
-      ({ failed, unclaimed, loaded } = kernel.loadNode(nodes, (into) => {
-        this.host.beat();
-        return read(into);
-      }));
+      ({ failed, unclaimed, loaded } = kernel.loadNode(
+        nodes,
+        (into) => {
+          this.beat();
+          return read(into);
+        },
+        this.#shelf,
+      ));
       const behind = head.at - this.host.now();
       if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
     });
@@ -345,36 +475,4 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.lastAt = head.at;
     this.lastBytes = head.stateBytes;
   }
-}
-
-/** Positions of the sources that can go back. */
-function positionsOf(rule: RunningRule): Record<string, unknown> {
-  const positions: Record<string, unknown> = {};
-  for (const source of new Set(rule.sources)) {
-    const position = rule.isTable(source) ? undefined : source.position();
-    if (position !== undefined) positions[source.name] = position;
-  }
-  return positions;
-}
-
-/** How far the sinks are that can be cut back. */
-function endsOf({ sinks }: RunningRule): Record<string, unknown> {
-  const ends = sinks.map((sink, i) => [i, sink.position()] as const);
-  return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
-}
-
-/** Input that the kernel has no room for is in no state, though sources have it behind them. */
-function isStarved({ sources }: RunningRule): boolean {
-  return sources.some((source) => source.starvedSince !== 0);
-}
-
-/** Changes with all that comes in and goes out. */
-function seenOf({ sources, sinks }: RunningRule): string {
-  return [...sources.map(({ lastInputAt }) => lastInputAt), ...sinks.map(({ messagesIn }) => messagesIn)].join(' ');
-}
-
-function nameOf(rule: RunningRule, node: number): string {
-  const handle = nodesOf(rule)[node];
-  const index = rule.nodes.findIndex((one) => one.handle === handle);
-  return rule.operators.find(({ nodes }) => nodes.includes(index))?.name ?? 'an operator';
 }

@@ -1,0 +1,189 @@
+// Runs of rows of a page as they are saved, a part each (state/form.ts) whose identity is the number of the page: columns in which
+// numbers and lengths of texts take few bytes.
+//
+//   run      from u32 | n u32 | capacity u32 | columns u32 | has times u8 | times (rows/numbers.ts) | columns
+//   column   tag u8 of all its rows | nothing, where the tag says all
+//                                   | numbers, where payloads are
+//                                   | lengths as numbers, then the texts, where they are texts
+//            or MIXED               | a value for each row
+import { LoadFault } from '../gen/state-layouts';
+import { alloc, free } from '../mem/alloc';
+import { BATCH_ROWS, Tag, lenOf, offOf, span } from '../mem/layout';
+import { poolAlloc, poolBytes, poolInit } from '../mem/pool';
+import { readBool, readFail, readFails, readRaw, readU8, readUpTo, readValue, valueRead } from '../state/reader';
+import { partBegin, partEnd, writeBool, writeRaw, writeU32, writeU8, writeValue } from '../state/writer';
+import { numbersLoad, numbersSave } from './numbers';
+import { MIN_PAGE } from './layout';
+import {
+  PAGE_CAPACITY, PAGE_NEXT, PAGE_POOL, PAGE_TIMES, PAGE_TO, pageFree, pageLay, pageSize, pageTags, pageUniforms, pageVals,
+} from './page';
+
+/** Bytes of text that a run has about, so that it takes no time to speak of. */
+const RUN_TEXT: u32 = 262144;
+/** Columns of a page at most. */
+const MOST_COLUMNS: u32 = 65536;
+const LENGTHS: usize = memory.data(8 * 1024, 16);
+
+/** How many rows of the page behind `from` make a run. */
+export function runRows(page: usize, from: u32, to: u32): u32 {
+  const each = poolBytes(page + PAGE_POOL) / load<u32>(page, PAGE_TO);
+  return min(to - from, max(RUN_TEXT / max(each, 1), 1));
+}
+
+/** Writes the rows `from` to `from + n` of a page. */
+export function runSave(page: usize, serial: u32, from: u32, n: u32, columns: u32, hasTimes: bool): void {
+  partBegin(serial);
+  writeU32(from);
+  writeU32(n);
+  writeU32(load<u32>(page, PAGE_CAPACITY));
+  writeU32(columns);
+  writeBool(hasTimes);
+  if (hasTimes) numbersSave(page + PAGE_TIMES + (<usize>from << 3), n, true);
+  const uniforms = pageUniforms(page, columns);
+  for (let c: u32 = 0; c < columns; c++) {
+    const vals = pageVals(page, c) + (<usize>from << 3);
+    const uniform = load<u8>(uniforms + c);
+    switch (uniform) {
+      case Tag.MISSING:
+      case Tag.NULL:
+        writeU8(uniform);
+        break;
+      case Tag.BOOL:
+      case Tag.I64:
+      case Tag.F64:
+      case Tag.TIME:
+        writeU8(uniform);
+        numbersSave(vals, n, uniform == Tag.F64);
+        break;
+      case Tag.STR:
+      case Tag.BYTES:
+        writeU8(uniform);
+        textsSave(vals, n);
+        break;
+      default: {
+        writeU8(Tag.MIXED);
+        const tags = pageTags(page, c) + from;
+        for (let i: usize = 0; i < n; i++) writeValue(load<u8>(tags + i), load<u64>(vals + (i << 3)));
+      }
+    }
+  }
+  partEnd();
+}
+
+function textsSave(vals: usize, n: u32): void {
+  for (let i: usize = 0; i < <usize>n << 3; i += 8) store<u64>(LENGTHS + i, lenOf(load<u64>(vals + i)));
+  numbersSave(LENGTHS, n, false);
+  for (let i: usize = 0; i < <usize>n << 3; i += 8) {
+    const text = load<u64>(vals + i);
+    writeRaw(offOf(text), lenOf(text));
+  }
+}
+
+/** Columns and times of a page that no store has, in place of its links. */
+// @ts-ignore: decorator
+@inline function formOf(columns: u32, hasTimes: bool): u32 {
+  return (columns << 1) | <u32>hasTimes;
+}
+
+/** True when the page, which no store has, is one of a store of that form. */
+export function pageSuits(page: usize, columns: u32, hasTimes: bool): bool {
+  return load<u32>(page, PAGE_NEXT) == formOf(columns, hasTimes);
+}
+
+/** Frees a page that no store has. */
+export function loosePageFree(page: usize, acct: usize): void {
+  const form = load<u32>(page, PAGE_NEXT);
+  pageFree(page, form >> 1, (form & 1) != 0, acct);
+}
+
+/**
+ * Reads the run of the part under way into its page, which is made when there is none (0) yet, and returns it; 0 when it can't be
+ * read. A page that was given stays the caller's.
+ */
+export function runLoad(known: usize, acct: usize): usize {
+  const from = readUpTo(BATCH_ROWS);
+  const n = readUpTo(BATCH_ROWS);
+  const capacity = readUpTo(BATCH_ROWS);
+  const columns = readUpTo(MOST_COLUMNS);
+  const hasTimes = readBool();
+  const form = formOf(columns, hasTimes);
+  const isGood = known
+    ? load<u32>(known, PAGE_TO) == from && load<u32>(known, PAGE_CAPACITY) == capacity && load<u32>(known, PAGE_NEXT) == form
+    : from == 0 && capacity >= MIN_PAGE && (capacity & (capacity - 1)) == 0;
+  if (!isGood || n == 0 || from + n > capacity) readFail(LoadFault.DAMAGED);
+  if (readFails()) return 0;
+  let page = known;
+  if (!page) {
+    page = alloc(pageSize(columns, hasTimes, capacity), acct);
+    if (!page) {
+      readFail(LoadFault.MEMORY);
+      return 0;
+    }
+    pageLay(page, columns, hasTimes, capacity);
+    poolInit(page + PAGE_POOL, capacity << 4, acct);
+    store<u32>(page, form, PAGE_NEXT);
+  }
+  if (hasTimes) numbersLoad(page + PAGE_TIMES + (<usize>from << 3), n);
+  for (let c: u32 = 0; c < columns && !readFails(); c++) columnLoad(page, pageUniforms(page, columns) + c, c, from, n);
+  if (!readFails()) {
+    store<u32>(page, from + n, PAGE_TO);
+    return page;
+  }
+  if (!known) loosePageFree(page, acct);
+  return 0;
+}
+
+function columnLoad(page: usize, uniformAt: usize, c: u32, from: u32, n: u32): void {
+  const vals = pageVals(page, c) + (<usize>from << 3);
+  const tags = pageTags(page, c) + from;
+  let uniform = readU8();
+  switch (uniform) {
+    case Tag.MISSING:
+    case Tag.NULL:
+      memory.fill(vals, 0, <usize>n << 3);
+      break;
+    case Tag.BOOL:
+    case Tag.I64:
+    case Tag.F64:
+    case Tag.TIME:
+      numbersLoad(vals, n);
+      break;
+    case Tag.STR:
+    case Tag.BYTES:
+      textsLoad(page + PAGE_POOL, vals, n);
+      break;
+    case Tag.MIXED:
+      for (let i: usize = 0; i < n && !readFails(); i++) {
+        const tag = readValue(page + PAGE_POOL);
+        if (tag > Tag.ERROR) readFail(LoadFault.DAMAGED);
+        store<u8>(tags + i, tag);
+        store<u64>(vals + (i << 3), valueRead);
+        if (i == 0) uniform = tag;
+        else if (tag != uniform) uniform = Tag.MIXED;
+      }
+      break;
+    default:
+      readFail(LoadFault.DAMAGED);
+  }
+  if (readFails()) return;
+  if (uniform != Tag.MIXED) memory.fill(tags, uniform, n);
+  store<u8>(uniformAt, from == 0 || load<u8>(uniformAt) == uniform ? uniform : Tag.MIXED);
+}
+
+function textsLoad(pool: usize, vals: usize, n: u32): void {
+  numbersLoad(LENGTHS, n);
+  for (let i: usize = 0; i < <usize>n << 3 && !readFails(); i += 8) {
+    const len = load<u64>(LENGTHS + i);
+    if (len > 0x7fff0000) {
+      readFail(LoadFault.DAMAGED);
+      return;
+    }
+    const to = poolAlloc(pool, <u32>len);
+    if (!to) {
+      readFail(LoadFault.MEMORY);
+      return;
+    }
+    readRaw(to, <u32>len);
+    store<u64>(vals + i, span(to, <u32>len));
+  }
+}

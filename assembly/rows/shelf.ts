@@ -1,0 +1,99 @@
+// Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read piece by piece
+// before its operators are there, and these then take whole pages.
+//
+//   shelf   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of the segment)
+import { allocZeroed, free } from '../mem/alloc';
+import { LoadFault, READ_MORE } from '../gen/state-layouts';
+import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
+import { ROWS_COLUMNS, ROWS_FLAGS, RowsFlag } from './layout';
+import { PAGE_TO } from './page';
+import { loosePageFree, pageSuits, runLoad } from './run';
+import { rowsCanTake, rowsTakePage } from './store';
+
+const COUNT: usize = 4;
+const LEAST: usize = 8;
+const SLICES: usize = 12;
+const SHELF_SIZE: u32 = 16;
+const MOST_PAGES: u32 = 1 << 24;
+
+/** Who is charged for what is on shelves. */
+const SHELVES: usize = memory.data(8, 8);
+
+/** The shelf that stores take pages from, 0 none. */
+let current: usize = 0;
+
+/** Makes a shelf for `count` pages, of which the first has the number `least`; 0 when memory is exhausted or they are too many. */
+export function shelfNew(least: u32, count: u32): usize {
+  if (count > MOST_PAGES) return 0;
+  const shelf = allocZeroed(SHELF_SIZE, SHELVES);
+  if (!shelf) return 0;
+  const pages = allocZeroed(max(count, 1) << 2, SHELVES);
+  if (!pages) {
+    free(shelf, SHELF_SIZE, SHELVES);
+    return 0;
+  }
+  store<u32>(shelf, <u32>pages);
+  store<u32>(shelf, count, COUNT);
+  store<u32>(shelf, least, LEAST);
+  return shelf;
+}
+
+/** Frees the shelf with the pages that nobody took. */
+export function shelfFree(shelf: usize): void {
+  if (current == shelf) current = 0;
+  const count = load<u32>(shelf, COUNT);
+  for (let i: u32 = 0; i < count; i++) {
+    const page = <usize>load<u32>(placeOf(shelf, i));
+    if (page) loosePageFree(page, SHELVES);
+  }
+  free(<usize>load<u32>(shelf), max(count, 1) << 2, SHELVES);
+  free(shelf, SHELF_SIZE, SHELVES);
+}
+
+/** What is loaded takes pages from the shelf until it is another one; 0 none. */
+export function shelfUse(shelf: usize): void {
+  current = shelf;
+}
+
+// @ts-ignore: decorator
+@inline function placeOf(shelf: usize, i: u32): usize {
+  return <usize>load<u32>(shelf) + (<usize>i << 2);
+}
+
+/**
+ * Reads the next `runs` runs of a segment, which begins at the first slice after the one before has ended. Returns READ_MORE, NONE at the
+ * end of the segment, or why it can't be read.
+ */
+export function shelfFill(shelf: usize, runs: u32): u32 {
+  if (!loadResume(load<u32>(shelf, SLICES))) return LoadFault.MEMORY;
+  for (; runs > 0 && partNext(); runs--) {
+    const i = <u32>partOwner() - load<u32>(shelf, LEAST);
+    // Pages that no store had any more.
+    if (i >= load<u32>(shelf, COUNT)) {
+      if (!partSkip()) break;
+      continue;
+    }
+    const page = runLoad(<usize>load<u32>(placeOf(shelf, i)), SHELVES);
+    if (page) store<u32>(placeOf(shelf, i), <u32>page);
+    if (!page || !partEnds()) break;
+  }
+  const fault = loadOutcome();
+  const slices = loadPause();
+  const isMore = runs == 0 && !fault;
+  store<u32>(shelf, isMore ? slices : 0, SLICES);
+  return isMore ? READ_MORE : fault;
+}
+
+/** Puts the page of that number, with `to` rows of which the first `left` are not held, behind the others of a store; a LoadFault. */
+export function shelfTake(rows: usize, serial: u32, left: u32, to: u32): u32 {
+  const shelf = current;
+  if (!shelf) return LoadFault.DAMAGED;
+  const i = serial - load<u32>(shelf, LEAST);
+  const page: usize = i < load<u32>(shelf, COUNT) ? <usize>load<u32>(placeOf(shelf, i)) : 0;
+  if (!page || left >= to || load<u32>(page, PAGE_TO) != to) return LoadFault.DAMAGED;
+  if (!pageSuits(page, load<u32>(rows, ROWS_COLUMNS), (load<u32>(rows, ROWS_FLAGS) & RowsFlag.TIMES) != 0)) return LoadFault.DAMAGED;
+  if (!rowsCanTake(rows, page)) return LoadFault.DAMAGED;
+  if (!rowsTakePage(rows, page, left, SHELVES)) return LoadFault.MEMORY;
+  store<u32>(placeOf(shelf, i), 0);
+  return LoadFault.NONE;
+}

@@ -1,0 +1,45 @@
+/** What of a rule is saved, and what a checkpoint asks of it. */
+import type { NodeHandle } from '../../../../kernels/api.js';
+import type { RunningRule } from '../running.js';
+
+/**
+ * The nodes of the rule in the order of their making. Lookup tables are no rule's; joins with tables that are read from files are
+ * left out: the table is read again at each start.
+ */
+export function nodesOf(rule: RunningRule): NodeHandle[] {
+  const readAgain = new Set(rule.tables.filter(({ source }) => source.endsSoon).map(({ join }) => join));
+  return rule.nodes.flatMap(({ kind, handle }) => (kind === 'keyedTable' || readAgain.has(handle) ? [] : [handle]));
+}
+
+/** Positions of the sources that can go back. */
+export function positionsOf(rule: RunningRule): Record<string, unknown> {
+  const positions: Record<string, unknown> = {};
+  for (const source of new Set(rule.sources)) {
+    const position = rule.isTable(source) ? undefined : source.position();
+    if (position !== undefined) positions[source.name] = position;
+  }
+  return positions;
+}
+
+/** How far the sinks are that can be cut back. */
+export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
+  const ends = sinks.map((sink, i) => [i, sink.position()] as const);
+  return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
+}
+
+/** Input that the kernel has no room for is in no state, though sources have it behind them. */
+export function isStarved({ sources }: RunningRule): boolean {
+  return sources.some((source) => source.starvedSince !== 0);
+}
+
+/** Changes with all that comes in and goes out. */
+export function seenOf({ sources, sinks }: RunningRule): string {
+  return [...sources.map(({ lastInputAt }) => lastInputAt), ...sinks.map(({ messagesIn }) => messagesIn)].join(' ');
+}
+
+/** Name of a node, counted among those that are saved. */
+export function nameOf(rule: RunningRule, node: number): string {
+  const handle = nodesOf(rule)[node];
+  const index = rule.nodes.findIndex((one) => one.handle === handle);
+  return rule.operators.find(({ nodes }) => nodes.includes(index))?.name ?? 'an operator';
+}
