@@ -147,6 +147,8 @@ export interface SinkDeclaration<C extends Spec, K extends Spec> {
   resendsTo?: string;
   /** Why what was sent after a checkpoint can't be taken back; undefined when it can. Left out of sinks that never can. */
   staysSent?(conf: Parsed<C> & Parsed<K>): string | undefined;
+  /** What has the number of a message, for receivers that leave out what they have; undefined when nothing does. */
+  numbersIn?(conf: Parsed<C> & Parsed<K>): string | undefined;
   /** The same for all actions, or by the properties of an action, which are unchecked. */
   form: SinkForm | ((props: Readonly<Props>) => SinkForm);
   /** Loads what makes the sink. */
@@ -213,6 +215,8 @@ export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFi
   form(props: Readonly<Props>): SinkForm;
   /** Undefined when what was sent after a checkpoint can be taken back. */
   staysSent(props: Props): string | undefined;
+  /** What has the number of a message; undefined when nothing does. */
+  numbersIn(props: Props): string | undefined;
   /** To be called when it is loaded. */
   create(props: Props, context: SinkContext): Sink;
 }
@@ -293,7 +297,7 @@ function lookupPart<C extends Spec, L extends LookupProps>(
 
 function sinkPart<C extends Spec, K extends Spec>(
   { name, connection, packages }: Named<C>,
-  { props, refusal, files, form, staysSent, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
+  { props, refusal, files, form, staysSent, numbersIn, load, ownFiles, resendsTo }: SinkDeclaration<C, K>,
 ): SinkPart {
   const what = `${name} sink`;
   const spec: Spec = { ...connection?.props, ...props };
@@ -308,6 +312,7 @@ function sinkPart<C extends Spec, K extends Spec>(
     form: typeof form === 'function' ? form : () => form,
     staysSent: (given) =>
       staysSent === undefined ? `a ${name} sink can't take back what it sent` : staysSent(conf(given)),
+    numbersIn: (given) => numbersIn?.(conf(given)),
     load: loaded.load,
     create: (given, context) => loaded.make()(conf(given), context),
   };

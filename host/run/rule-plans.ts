@@ -88,7 +88,7 @@ export class RulePlans {
     try {
       const { sources, sinks } = connectorSpecs(rule, plan, catalog);
       const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks);
+      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks, plan.nodes);
       return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
     } catch (error) {
       if (error instanceof MissingPart) return [];

@@ -31,5 +31,6 @@ export const chinese: ConnectorTexts = {
     qos: ['服务质量（QoS）', '服务质量'],
     retained: ['保留消息', '代理为新订阅者保留最后一条消息'],
     properties: ['属性', '每条消息的用户属性（MQTT 5）'],
+    messageIdProperty: ['消息 ID 属性', '携带每条消息 ID 的用户属性（MQTT 5，QoS 1 或 2）：重发时 ID 不变'],
   },
 };

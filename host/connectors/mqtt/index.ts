@@ -64,7 +64,20 @@ export default defineConnector({
         .default(false)
         .doc('The broker keeps the last message for new subscribers'),
       properties: field.object().dynamic().doc('User properties of each message (MQTT 5)'),
+      messageIdProperty: field
+        .string()
+        .default('')
+        .doc(
+          'User property that gets an id of each message (MQTT 5, qos 1 or 2): the same when the message is sent again',
+        ),
     },
+    refusal: ({ messageIdProperty, qos, protocolVersion }) => {
+      if (messageIdProperty === '') return undefined;
+      if (protocolLevel(protocolVersion) !== 5) return 'messageIdProperty needs protocolVersion 5';
+      return qos === 0 ? 'messageIdProperty needs qos 1 or 2: with 0 nothing is sent again' : undefined;
+    },
+    numbersIn: ({ messageIdProperty }) =>
+      messageIdProperty === '' ? undefined : `user property ${JSON.stringify(messageIdProperty)}`,
     resendsTo: 'topic',
     form: { takes: 'messages', framing: 'messages' },
     load: async () => {

@@ -3,6 +3,7 @@
  * does, and messages are kept here until the broker has confirmed them. What is unconfirmed when a connection breaks
  * is published again on the next one. What comes while there is no connection waits.
  */
+import { randomUUID } from 'node:crypto';
 import type { MqttClient } from 'mqtt';
 import { reasonOf } from '../../base/errors.js';
 import { Recent } from '../../base/recent.js';
@@ -18,6 +19,13 @@ export interface MqttSinkConf extends ConnectionConf {
   qos: number;
   retained: boolean;
   properties?: Record<string, unknown>;
+  messageIdProperty?: string;
+}
+
+/** How far the ids of messages are: those of one life of the rule begin alike. */
+interface Numbers {
+  readonly series: string;
+  readonly messages: number;
 }
 
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
@@ -36,6 +44,8 @@ interface Target {
 interface Waiting {
   payload: Buffer;
   target: Target;
+  /** Empty without ids. */
+  id: string;
   /** Credit that goes back when it is confirmed. */
   bytes: number;
 }
@@ -56,6 +66,7 @@ export class MqttSink implements Sink {
   #queue: Waiting[] = [];
   /** Published on this connection and not yet confirmed, in order. */
   #unconfirmed = new Set<Waiting>();
+  #numbers: Numbers = { series: randomUUID(), messages: 0 };
   #onIdle: (() => void)[] = [];
   #isConnected = false;
   #isClosed = false;
@@ -98,7 +109,7 @@ export class MqttSink implements Sink {
       let left = chunk.bytes.length;
       let last: Waiting | undefined;
       this.#cutter.cut(chunk, (message) => {
-        last = { payload: Buffer.from(message), target, bytes: Math.min(left, message.length) };
+        last = { payload: Buffer.from(message), target, id: this.#nextId(), bytes: Math.min(left, message.length) };
         left -= last.bytes;
         this.#queue.push(last);
       });
@@ -106,6 +117,24 @@ export class MqttSink implements Sink {
       else last.bytes += left;
     }
     this.#schedule();
+  }
+
+  /** Counted from the begin of the rule's state on, so that what is made again from a checkpoint gets the id that it had. */
+  #nextId(): string {
+    if (!this.conf.messageIdProperty) return '';
+    const { series, messages } = this.#numbers;
+    this.#numbers = { series, messages: messages + 1 };
+    return `${series}-${messages}`;
+  }
+
+  position(): Numbers | undefined {
+    return this.conf.messageIdProperty ? this.#numbers : undefined;
+  }
+
+  /** What is sent stays sent; the next messages get the ids that they had. */
+  cutBack(position: unknown): void {
+    const { series, messages } = position as Partial<Numbers>;
+    if (typeof series === 'string' && typeof messages === 'number') this.#numbers = { series, messages };
   }
 
   flush(): Promise<void> {
@@ -185,7 +214,7 @@ export class MqttSink implements Sink {
   }
 
   #sendQueue(client: MqttClient): void {
-    const { retained } = this.conf;
+    const { retained, messageIdProperty = '' } = this.conf;
     const qos = this.conf.qos as 1 | 2;
     const { window } = this.#client;
     const unconfirmed = this.#unconfirmed;
@@ -193,7 +222,9 @@ export class MqttSink implements Sink {
       const message = this.#queue.shift()!;
       unconfirmed.add(message);
       const { topic, userProperties } = message.target;
-      const properties = userProperties && { userProperties };
+      const { id } = message;
+      const own = id === '' ? userProperties : { ...userProperties, [messageIdProperty]: id };
+      const properties = own && { userProperties: own };
       client.publish(topic, message.payload, { qos, retain: retained, properties }, (error) => {
         window.release(qos);
         if (this.#unconfirmed !== unconfirmed) return;

@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { guaranteeOf } from '../../../host/run/guarantee.js';
 import type { SinkSpec, SourceSpec } from '../../../host/run/link/protocol.js';
+import type { NodePlan } from '../../../kernels/ir.js';
 
 const source = (type: string, props: object = {}) => ({ name: 's', type, props }) as SourceSpec;
 const sink = (type: string, props: object = {}) => ({ type, props }) as SinkSpec;
@@ -36,6 +37,30 @@ test('each reason for less is named', () => {
     "stream s: a memory source can't go back",
     "sink memory: a memory sink can't take back what it sent",
   ]);
+});
+
+test('ids of messages are told to be of use where the same rows make the same messages again', () => {
+  const numbered = sink('mqtt', {
+    server: 'tcp://h:1',
+    topic: 't',
+    qos: 1,
+    protocolVersion: '5',
+    messageIdProperty: 'id',
+  });
+  const node = (kind: string, more: object = {}) => ({ kind, ...more }) as unknown as NodePlan;
+  const encode = node('encode', { output: {} });
+  const window = (isEventTime: boolean) => node('window', { isEventTime, window: { kind: 'tumbling' } });
+  const reason = (sources: SourceSpec[], nodes: NodePlan[], qos = 2) =>
+    guaranteeOf(qos, sources, [numbered], nodes).because.at(-1)!;
+  const known = /sink mqtt: .*; receivers know it by the user property "id"$/;
+  const unknown = /; the user property "id" does not tell, since the rows may come in another order then$/;
+  assert.match(reason([file], [node('filter'), encode]), known);
+  assert.match(reason([file], [window(true), encode]), known);
+  assert.match(reason([file], [window(false), encode]), unknown);
+  assert.match(reason([file], [node('ask'), encode]), unknown);
+  assert.match(reason([file, file], [encode]), unknown);
+  assert.match(reason([broker], [encode]), unknown);
+  assert.is(reason([file], [encode], 1), 'the option qos is 1');
 });
 
 test.run();
