@@ -3,7 +3,8 @@
  * are committed, and can be killed at any time. Each line of the file is a change; rows are all those of transactions with a
  * later line `commit`, in the order of these.
  *
- *     client    {"do":"open","sink":NAME,"session":ID,"recover":N}    commits all up to N, aborts what is open besides
+ *     client    {"do":"open","sink":NAME,"session":ID,"recover":N}    commits all up to N, aborts what is open besides; of
+ *                                                                     two sessions the one that sorts behind the other counts
  *               {"seq":…,"do":"write","transaction":N,"rows":[…]}     0: they count at once
  *               {"seq":…,"do":"prepare"|"commit","transaction":N}     "commit" of all up to N
  *     ledger    ok, or why not, for each line in order
@@ -105,14 +106,18 @@ class Ledger {
     this.book.apply(change);
   }
 
-  /** A new run of a sink: what the earlier one left is decided. */
-  open({ sink, session, recover }: Change): void {
+  /**
+   * A new run of a sink: what the earlier one left is decided. An earlier one is refused: its connection may be heard late, when this
+   * process stood still while the engine was killed.
+   */
+  open({ sink, session = '', recover }: Change): void {
+    if (session < this.book.of(sink).session) throw new Error('a later run of the sink is there');
     if (recover !== undefined) {
       this.note({ sink, do: 'commit', transaction: recover });
       this.note({ sink, do: 'abort' });
     }
     if (this.book.of(sink).session !== session) {
-      this.note({ sink, do: 'open', ...(session === undefined ? {} : { session }) });
+      this.note({ sink, do: 'open', session });
     }
   }
 
@@ -140,10 +145,10 @@ export function runLedger([path, port]: readonly string[]): void {
         const change: Change = Object.assign({ sink }, JSON.parse(line));
         try {
           if (change.do === 'open') {
-            sink = change.sink;
-            sockets.get(sink)?.destroy();
-            sockets.set(sink, socket);
             ledger.open(change);
+            sink = change.sink;
+            if (sockets.get(sink) !== socket) sockets.get(sink)?.destroy();
+            sockets.set(sink, socket);
           } else ledger.order(change);
           socket.write('ok\n');
         } catch (error) {

@@ -1,6 +1,8 @@
 /** A sink with transactions: what others see of a rule with qos 2 is what its checkpoints have, over kill -9. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -83,6 +85,14 @@ test('the ledger may be killed in the middle of a transaction', async () => {
   await server.request('POST', '/rules/r/stop');
   await eventually('the row', () => rows().length > 2);
   assert.equal(rows(), [row(0), row(1), row(2)]);
+});
+
+test('a run of the engine that was killed is not heard any more, however late what it sent is read', async () => {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`${JSON.stringify({ do: 'open', sink: 'r/0', session: '0', recover: 0 })}\n`);
+  const [answer] = await once(socket, 'data');
+  assert.match(String(answer), /a later run of the sink is there/);
+  socket.destroy();
 });
 
 test('users are not offered the ledger', async () => {

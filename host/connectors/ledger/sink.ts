@@ -27,8 +27,8 @@ interface Order {
 const host = '127.0.0.1';
 
 export class LedgerSink implements Sink {
-  /** Tells this run from others of the same sink, whose connections the ledger then leaves. */
-  readonly #session = randomUUID();
+  /** Tells this run from others of the same sink: the ledger hears the latest one alone. */
+  readonly #session = `${String(Date.now()).padStart(16, '0')}-${randomUUID()}`;
   readonly #cutter = new MessageCutter();
   #socket: Socket | undefined;
   #transaction = 1;
@@ -80,6 +80,8 @@ export class LedgerSink implements Sink {
   async #listen(socket: Socket, lines: AsyncGenerator<string, undefined>): Promise<void> {
     let reason = 'the ledger has ended the connection';
     for await (const line of lines) {
+      // Confirmed on another connection.
+      if (this.#socket !== socket) return;
       if (line !== 'ok') {
         reason = line;
         break;
