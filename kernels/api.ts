@@ -258,6 +258,12 @@ export interface KernelOptions {
   measuresAll?: boolean;
 }
 
+/** What saving needs of a kernel; the kernel alone knows what else it is. */
+export interface Saving {
+  /** Runs a call of the kernel. */
+  run<T>(doing: string, call: () => T): T;
+}
+
 /** What a snapshot is to be. */
 export interface SnapshotOrder {
   /** Snapshots of one chain write rows once; a number that no other chain of this kernel has or had, above 0. */
@@ -375,13 +381,8 @@ export interface Kernel {
    * @param read fills the next bytes in and returns how many, 0 when there are no more; must not call the kernel
    */
   loadNode(of: Saved, read: (into: Uint8Array) => number, shelf?: Shelf): LoadReport;
-  /**
-   * As `saveNode`, but large numbers of rows are left to the snapshot, which is the time that this takes. Null when memory is
-   * exhausted: then all is written at once.
-   */
-  takeSnapshot(of: Saved, order: SnapshotOrder, write: (bytes: Uint8Array) => void): Snapshot | null;
-  /** Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. */
-  openShelf(least: number, count: number): Shelf;
+  /** For kernels/snapshot.ts, which saves large numbers of rows apart. */
+  readonly saving: Saving;
   /**
    * The clock is behind the one by which these nodes, just loaded, were saved, by `ms` before `now`: what they hold stays as old as
    * it was. They are given in the order in which they were added.

@@ -13,8 +13,6 @@ import type {
   NodeHandle,
   Saved,
   Shelf,
-  Snapshot,
-  SnapshotOrder,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -36,8 +34,7 @@ import { kernelModule } from './module.js';
 import { nodeImage } from './node-image.js';
 import { chunksOf } from './output.js';
 import { sharingKey } from './sharing.js';
-import { KernelShelf, type RowTransfer, takeSnapshot, transferOf } from './snapshot.js';
-import type { StateReader, StateWriter } from './state.js';
+import { type RowTransfer, type StateReader, StateTransfer, type StateWriter } from './state.js';
 import { encodeColumnUse, encodeStreamSpec } from './stream-spec.js';
 import { readTable } from './table.js';
 import { ValueAccess } from './value.js';
@@ -73,7 +70,7 @@ class WasmKernel implements Kernel {
   private failure: KernelError | undefined;
   /** True while the kernel runs: callbacks must not call it. */
   private isBusy = false;
-  private readonly saving: RowTransfer;
+  readonly saving: RowTransfer;
 
   constructor(
     private readonly host: HostCalls,
@@ -128,7 +125,8 @@ class WasmKernel implements Kernel {
     });
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
-    this.saving = transferOf(this.exports, this.arena, this.streams, this.nodes, this.run.bind(this));
+    const state = new StateTransfer(this.exports, this.streams, this.nodes);
+    this.saving = { kernel: this.exports, arena: this.arena, state, run: this.run.bind(this) };
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.exports.setValueLimit(maxValueBytes);
     this.access = new ValueAccess(
@@ -369,14 +367,6 @@ class WasmKernel implements Kernel {
 
   loadNode(of: Saved, read: StateReader, shelf?: Shelf): LoadReport {
     return this.run('load state', () => this.saving.state.load([of].flat(), read, shelf));
-  }
-
-  takeSnapshot(of: Saved, order: SnapshotOrder, write: StateWriter): Snapshot | null {
-    return takeSnapshot(this.saving, [of].flat(), order, write);
-  }
-
-  openShelf(least: number, count: number): Shelf {
-    return new KernelShelf(this.saving, least, count);
   }
 
   saveTree(roots: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {

@@ -1,50 +1,40 @@
 /** Rows that are saved apart from what refers to them: written by a snapshot, read to a shelf. */
-import type { KernelExports } from './abi.js';
-import type { NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from './api.js';
-import type { Arena } from './arena.js';
-import type { Nodes, Streams } from './entries.js';
-import { noMemory } from './error.js';
-import { Written } from './gen/layouts.js';
-import { type StateReader, StateTransfer, type StateWriter } from './state.js';
-
-/** What saving needs of the kernel. */
-export interface RowTransfer {
-  readonly kernel: KernelExports;
-  readonly arena: Arena;
-  readonly state: StateTransfer;
-  /** Runs a call of the kernel. */
-  run<T>(doing: string, call: () => T): T;
-}
-
-export function transferOf(
-  kernel: KernelExports,
-  arena: Arena,
-  streams: Streams,
-  nodes: Nodes,
-  run: RowTransfer['run'],
-): RowTransfer {
-  return { kernel, arena, state: new StateTransfer(kernel, streams, nodes), run };
-}
+import type { Kernel, NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from './api.js';
+import { KernelError, noMemory } from './error.js';
+import { LoadFault, loadFaultTexts, readMore, Written } from './gen/layouts.js';
+import type { RowTransfer, StateReader, StateWriter } from './state.js';
 
 const outcomes = Object.keys(Written) as (keyof typeof Written)[];
 
-/** Saves the nodes and streams without their rows, which the snapshot has; null when there is no memory for one. */
+/**
+ * As `saveNode` of the kernel, but large numbers of rows are left to the snapshot, which is the time that this takes. Null when memory is
+ * exhausted: then all is written at once.
+ */
 export function takeSnapshot(
-  transfer: RowTransfer,
-  all: readonly (NodeHandle | StreamHandle)[],
-  order: SnapshotOrder,
+  of: Kernel,
+  nodes: readonly (NodeHandle | StreamHandle)[],
+  { chain, segment, serial, small }: SnapshotOrder,
   write: StateWriter,
 ): Snapshot | null {
+  const transfer = of.saving as RowTransfer;
+  const { kernel, state } = transfer;
   let at = 0;
   try {
     transfer.run('save state', () => {
-      at = transfer.state.snapshot(all, order, write);
+      at = kernel.snapshotNew(chain, segment, serial, small) >>> 0;
+      state.save(nodes, write);
+      kernel.snapshotTaken();
     });
   } catch (error) {
-    if (at !== 0) transfer.kernel.snapshotFree(at);
+    if (at !== 0) kernel.snapshotFree(at);
     throw error;
   }
-  return at === 0 ? null : new KernelSnapshot(transfer, at, order.segment);
+  return at === 0 ? null : new KernelSnapshot(transfer, at, segment);
+}
+
+/** Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. */
+export function openShelf(of: Kernel, least: number, count: number): Shelf {
+  return new KernelShelf(of.saving as RowTransfer, least, count);
 }
 
 class KernelSnapshot implements Snapshot {
@@ -69,8 +59,12 @@ class KernelSnapshot implements Snapshot {
 
   write(most: number, write: StateWriter): keyof typeof Written {
     if (this.#at === 0) throw new Error('the snapshot is closed');
-    const { state, run } = this.transfer;
-    return outcomes[run('write rows', () => state.writeRows(this.#at, most, write))] ?? 'changed';
+    const { kernel, state, run } = this.transfer;
+    const outcome = run('write rows', () => {
+      state.begin(1, write, () => 0);
+      return kernel.snapshotWrite(this.#at, most);
+    });
+    return outcomes[outcome] ?? 'changed';
   }
 
   close(): void {
@@ -80,7 +74,7 @@ class KernelSnapshot implements Snapshot {
   }
 }
 
-export class KernelShelf implements Shelf {
+class KernelShelf implements Shelf {
   #at: number;
 
   constructor(
@@ -97,7 +91,14 @@ export class KernelShelf implements Shelf {
   }
 
   fill(runs: number, read: StateReader): boolean {
-    return this.transfer.run('read rows', () => this.transfer.state.fill(this.#at, runs, read));
+    const { kernel, state, run } = this.transfer;
+    const outcome = run('read rows', () => {
+      state.begin(1, () => {}, read);
+      return kernel.shelfFill(this.#at, runs);
+    });
+    if (outcome === readMore) return true;
+    if (outcome !== LoadFault.none) throw new KernelError(loadFaultTexts[outcome] as string, false);
+    return false;
   }
 
   close(): void {

@@ -9,13 +9,14 @@ import type {
   LoadReason,
   LoadReport,
   NodeHandle,
+  Saving,
   Shelf,
-  SnapshotOrder,
   StreamHandle,
 } from './api.js';
+import type { Arena } from './arena.js';
 import type { NodeEntry, Nodes, Streams } from './entries.js';
 import { KernelError } from './error.js';
-import { LoadFault, loadFaultTexts, readMore } from './gen/layouts.js';
+import { LoadFault, loadFaultTexts } from './gen/layouts.js';
 import { Identity, ownIdentity } from './identity.js';
 import type { ColumnUse } from './ir.js';
 
@@ -33,6 +34,13 @@ function reasonOf(outcome: number): LoadReason | null {
   if (outcome === LoadFault.none) return null;
   const known = Object.entries(LoadFault).find(([, number]) => number === outcome);
   return known === undefined ? 'damaged' : (known[0] as LoadReason);
+}
+
+/** What saving needs of a kernel. */
+export interface RowTransfer extends Saving {
+  readonly kernel: KernelExports;
+  readonly arena: Arena;
+  readonly state: StateTransfer;
 }
 
 /** What has a part of its own. */
@@ -77,7 +85,7 @@ export class StateTransfer {
   save(all: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {
     const { kernel } = this;
     const parts = this.#parts(all);
-    this.#begin(kernel.saveBegin(), write, () => 0);
+    this.begin(kernel.saveBegin(), write, () => 0);
     for (const { of, identity, inlet } of parts) {
       if (inlet !== 0) kernel.streamSave(of, inlet, identity);
       else if (kernel.nodeKeeps(of)) kernel.nodeSave(of, identity);
@@ -85,36 +93,12 @@ export class StateTransfer {
     kernel.saveEnd();
   }
 
-  /** As `save`, with the rows left to a snapshot; 0 without memory for one. */
-  snapshot(all: readonly (NodeHandle | StreamHandle)[], order: SnapshotOrder, write: StateWriter): number {
-    const { kernel } = this;
-    const snapshot = kernel.snapshotNew(order.chain, order.segment, order.serial, order.small) >>> 0;
-    this.save(all, write);
-    kernel.snapshotTaken();
-    return snapshot;
-  }
-
-  /** Writes the next rows of a snapshot. */
-  writeRows(snapshot: number, most: number, write: StateWriter): number {
-    this.#begin(1, write, () => 0);
-    return this.kernel.snapshotWrite(snapshot, most);
-  }
-
-  /** Reads runs to a shelf; false at the end of the segment. */
-  fill(shelf: number, runs: number, read: StateReader): boolean {
-    this.#begin(1, () => {}, read);
-    const outcome = this.kernel.shelfFill(shelf, runs);
-    if (outcome === readMore) return true;
-    if (outcome !== LoadFault.none) throw new KernelError(loadFaultTexts[outcome] as string, false);
-    return false;
-  }
-
   /** Reads parts into those that they are of, by identity; parts of equal ones come in the order in which they were saved. */
   load(all: readonly (NodeHandle | StreamHandle)[], read: StateReader, shelf?: Shelf): LoadReport {
     const { kernel } = this;
     const waiting = this.#byIdentity(all);
     kernel.shelfUse(shelf?.at ?? 0);
-    this.#begin(kernel.loadBegin(), () => {}, read);
+    this.begin(kernel.loadBegin(), () => {}, read);
     const failed: LoadFailure[] = [];
     let loaded = 0;
     let unclaimed = 0;
@@ -165,7 +149,8 @@ export class StateTransfer {
     );
   }
 
-  #begin(isReady: number, write: StateWriter, read: StateReader): void {
+  /** Begins a call of the kernel that writes or reads; `isReady`: 0 when there is no memory for it. */
+  begin(isReady: number, write: StateWriter, read: StateReader): void {
     if (!isReady) throw new KernelError(loadFaultTexts[LoadFault.memory] as string, false);
     this.#write = write;
     this.#read = read;

@@ -13,6 +13,7 @@ import { SegmentChain, type SegmentedRows } from '../../host/run/plane/checkpoin
 import { readRows } from '../../host/run/plane/checkpoint/shelves.js';
 import { StateCopy, stateReader } from '../../host/run/plane/checkpoint/state-copy.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
+import { takeSnapshot } from '../../kernels/snapshot.js';
 import { type KernelRule, openRule, textOf } from '../../test/sql/rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")';
@@ -81,7 +82,7 @@ async function checkpoint(
   const before = process.cpuUsage();
   const began = performance.now();
   const snapshot = timed(() =>
-    rule.kernel.takeSnapshot(rule.node('window'), chain.next(), (slice) => state.add(slice)),
+    takeSnapshot(rule.kernel, [rule.node('window')], chain.next(), (slice) => state.add(slice)),
   ) as Snapshot;
   state.end();
   chain.taken(snapshot);

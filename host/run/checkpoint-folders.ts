@@ -8,6 +8,9 @@ import type { CheckpointOrder } from './link/protocol.js';
 /** Names of files are no longer than 255 bytes. */
 const maxNameLength = 200;
 
+/** A run that ends may write a last file meanwhile. */
+const removing = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
+
 export class CheckpointFolders {
   /** @param folder without it no state is kept */
   constructor(private readonly folder: string | undefined) {}
@@ -23,7 +26,7 @@ export class CheckpointFolders {
 
   /** Removes the state of a rule. */
   async clear(id: string): Promise<void> {
-    if (this.folder !== undefined) await rm(this.#of(this.folder, id), { recursive: true, force: true });
+    if (this.folder !== undefined) await rm(this.#of(this.folder, id), removing);
   }
 
   /** Removes what rules have left that are gone or keep nothing any more. */
@@ -31,7 +34,7 @@ export class CheckpointFolders {
     const { folder } = this;
     if (folder === undefined) return;
     const names = await readdir(folder).catch(() => []);
-    for (const name of names) if (!keeps(name)) await rm(join(folder, name), { recursive: true, force: true });
+    for (const name of names) if (!keeps(name)) await rm(join(folder, name), removing);
   }
 
   /** Name of the folder of a rule. */

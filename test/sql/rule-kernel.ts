@@ -19,6 +19,7 @@ import type {
 import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
 import { sourceOfColumns } from '../../kernels/kinds.js';
+import { takeSnapshot } from '../../kernels/snapshot.js';
 import { catalogOf, ruleOf } from '../unit/plan/rules.js';
 import { kernelUnderTest } from '../wasm/drive.js';
 import { lines } from '../wasm/streams.js';
@@ -185,7 +186,7 @@ export function openRule(
     load: (bytes, portion) => kernel.loadTree(roots, readerOf(bytes, portion)),
     snapshot: (order) => {
       const slices: Uint8Array[] = [];
-      const snapshot = kernel.takeSnapshot(all, order, (bytes) => slices.push(bytes.slice()));
+      const snapshot = takeSnapshot(kernel, all, order, (bytes) => slices.push(bytes.slice()));
       if (snapshot === null) throw new Error('there is no memory for a snapshot');
       return { state: Buffer.concat(slices), snapshot };
     },

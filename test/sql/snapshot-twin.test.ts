@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { callHost } from '../../host/functions/registry.js';
 import type { Kernel, Snapshot } from '../../kernels/api.js';
 import { createKernel } from '../../kernels/index.js';
+import { openShelf } from '../../kernels/snapshot.js';
 import { kernelUnderTest } from '../wasm/drive.js';
 import { type KernelRule, openRule, readerOf } from './rule-kernel.js';
 import { beginOfCases, type StateCase, stateCases } from './state-cases.js';
@@ -117,7 +118,7 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken): 
   const kernel = kernelNew();
   const empty = bytesOf(kernel);
   const rule = open(given, kernel);
-  const shelf = kernel.openShelf(snapshot.least, snapshot.serial - snapshot.least);
+  const shelf = openShelf(kernel, snapshot.least, snapshot.serial - snapshot.least);
   segments.forEach((slices, i) => {
     if (snapshot.live[i] === 0 || slices.length === 0) return;
     const read = readerOf(Buffer.concat(slices), given.portion);

@@ -6,7 +6,6 @@ import type {
   LoadReport,
   NodeCounters,
   NodeHandle,
-  Shelf,
   StreamCounters,
   StreamHandle,
   StreamSpec,
@@ -60,13 +59,7 @@ export class FakeKernel implements Kernel {
     return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
   }
 
-  takeSnapshot(): null {
-    return null;
-  }
-
-  openShelf(): Shelf {
-    return { at: 0, fill: () => false, close: () => {} };
-  }
+  readonly saving = { run: <T>(_doing: string, call: () => T): T => call() };
 
   setLoadedBack(): void {}
 

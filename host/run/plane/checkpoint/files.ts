@@ -183,7 +183,7 @@ export class CheckpointFiles {
 
   /** Removes all. */
   async clear(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 
   #path(epoch: number): string {

@@ -4,6 +4,7 @@
  * outside. Only then messages that it holds are acknowledged to their sources.
  */
 import type { Kernel, LoadFailure, Shelf, Snapshot } from '../../../../kernels/api.js';
+import { takeSnapshot } from '../../../../kernels/snapshot.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
@@ -296,7 +297,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
         state.add(bytes);
         this.beat();
       };
-      snapshot = rule.host.kernel.takeSnapshot(nodesOf(rule), this.#chain.next(), write) ?? undefined;
+      snapshot = takeSnapshot(rule.host.kernel, nodesOf(rule), this.#chain.next(), write) ?? undefined;
       isWhole = true;
     });
     this.#snapshot = snapshot;

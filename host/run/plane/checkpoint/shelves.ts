@@ -1,5 +1,6 @@
 /** Rows of checkpoints on their way back into the kernel, before their operators are there. */
 import type { Kernel, Shelf } from '../../../../kernels/api.js';
+import { openShelf } from '../../../../kernels/snapshot.js';
 import type { CheckpointFiles } from './files.js';
 import type { SegmentedRows } from './segments.js';
 import { stateReader } from './state-copy.js';
@@ -24,7 +25,7 @@ export async function readRows(
     if (failure !== undefined) throw failure.error;
   };
   ask((kernel) => {
-    shelf = kernel.openShelf(rows.least, rows.count);
+    shelf = openShelf(kernel, rows.least, rows.count);
   });
   try {
     await files.readSegments(rows, (bytes, runs) => ask(() => shelf!.fill(runs, stateReader([bytes]))));
