@@ -15,7 +15,7 @@ function setUp(spec: Partial<StreamSpec>, uses: ColumnUse[], decode: (message: s
   const driver = drive();
   const { kernel } = driver;
   const calls: number[] = [];
-  driver.hostFunctions.set(fn, (columns: HostColumns) => {
+  driver.hostFunctions.set(spec.decoder?.fn ?? fn, (columns: HostColumns) => {
     calls.push(columns.count);
     columns.errorsBeginWith = 'stream s: ';
     for (let k = 0; k < columns.count; k++) {
@@ -24,7 +24,7 @@ function setUp(spec: Partial<StreamSpec>, uses: ColumnUse[], decode: (message: s
       else columns.set(k, made);
     }
   });
-  const stream = kernel.openStream({ ...lines, ...spec, format: 'coded', decoder });
+  const stream = kernel.openStream({ ...lines, decoder, ...spec, format: 'coded' });
   const names = Object.fromEntries(
     uses.map((use, i) => [use.kind === 'meta' ? use.key : 'name' in use ? use.name : '', i]),
   );
@@ -184,6 +184,24 @@ test('texts without room are errors, and nothing of them is kept', () => {
   assert.is(rows()[3]!.length, 9_000_000 + 8);
   driver.feed(stream, '10\n');
   assert.ok(kernel.memory().inUse - before < 1 << 20, `${kernel.memory().inUse - before} bytes more`);
+});
+
+test('a message that was read in part goes on in another kernel, where the function has another number', () => {
+  const first = setUp({}, [field('a')], (text) => `{"a":${text}}`);
+  first.driver.feed(first.stream, '1\n23');
+  const saved: Uint8Array[] = [];
+  first.kernel.saveNode(first.stream, (bytes) => saved.push(bytes.slice()));
+  const second = setUp({ decoder: { ...decoder, fn: fn + 1 } }, [field('a')], (text) => `{"a":${text}}`);
+  let bytes = Buffer.concat(saved);
+  const report = second.kernel.loadNode(second.stream, (into) => {
+    const length = Math.min(into.length, bytes.length);
+    into.set(bytes.subarray(0, length));
+    bytes = bytes.subarray(length);
+    return length;
+  });
+  assert.equal([report.loaded, report.failed], [1, []]);
+  second.driver.feed(second.stream, '4\n');
+  assert.equal(second.rows(), ['{"a":234}']);
 });
 
 test('a stream of coded messages needs a decoder, others have none', () => {

@@ -2,6 +2,7 @@
  * The command line client: every command is a request to the REST interface of a running server. Exit codes: 0 done,
  * 1 the server or a rule reports an error, 2 the command line is wrong.
  */
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearest } from '../../base/nearest.js';
 import { pluginCommands } from '../plugin/commands.js';
@@ -25,13 +26,19 @@ const completion: Command = {
   args: [{ name: 'shell', values: shells }],
   doc: 'print a completion script: source <(haumea completion bash)',
   run: (call) => {
-    const program = resolve(process.argv[1] ?? 'haumea.mjs');
+    const program = programOf(process.argv[1]);
     call.io.out(completionScript(call.arg('shell') as (typeof shells)[number], all, localCommands, program));
     return 0;
   },
 };
 
 const all: readonly Command[] = [...commands, ...pluginCommands, completion];
+
+/** The program itself: npx calls it by a link in its cache, which goes with that. */
+function programOf(path: string | undefined): string {
+  const called = resolve(path ?? 'haumea.mjs');
+  return existsSync(called) ? realpathSync(called) : called;
+}
 
 /** First words of the client's commands. */
 export const verbs: readonly string[] = [...new Set(all.map(({ path }) => path.split(' ', 1)[0] as string))];

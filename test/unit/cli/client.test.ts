@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -280,6 +280,20 @@ test('completion works where haumea is no command: the script makes it one', asy
   const { out } = await run(server.base, ['completion', 'bash']);
   assert.match(out, /^type haumea >\/dev\/null 2>&1 \|\| alias haumea='node \//);
   assert.match((await run(server.base, ['completion', 'fish'])).out, /^type -q haumea; or alias haumea 'node /);
+});
+
+test('completion names the program itself, not the link in a cache by which npx calls it', async () => {
+  const folder = realpathSync(temporaryFolder());
+  writeFileSync(join(folder, 'haumea.mjs'), '');
+  symlinkSync(join(folder, 'haumea.mjs'), join(folder, 'link'));
+  const called = process.argv[1];
+  try {
+    process.argv[1] = join(folder, 'link');
+    const { out } = await run(server.base, ['completion', 'bash']);
+    assert.ok(out.includes(`alias haumea='node ${join(folder, 'haumea.mjs')}'`), out.slice(0, 200));
+  } finally {
+    process.argv[1] = called!;
+  }
 });
 
 test('prints completion scripts that know all commands', async () => {
