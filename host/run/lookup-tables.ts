@@ -12,7 +12,7 @@ import type { StreamDefinition } from '../sql/source-def.js';
 import type { AtWork } from './link/heartbeat.js';
 import type { RunNotice } from './link/protocol.js';
 import type { Planes } from './planes.js';
-import { decoderOf, sourceSpec } from './resolve.js';
+import { sourceSpec } from './resolve.js';
 import type { Supervisor } from './supervisor.js';
 
 export interface LookupTablesOptions {
@@ -125,7 +125,6 @@ export class LookupTables {
     entry.startedAt = Date.now();
     try {
       const sources = [sourceSpec(entry.definition, catalog)];
-      const codec = decoderOf(entry.definition, catalog);
       this.#byRun.delete(entry.run);
       entry.run = nextRun();
       this.#byRun.set(entry.run, entry);
@@ -138,7 +137,6 @@ export class LookupTables {
           plan: plan(entry.definition),
           sources,
           sinks: [],
-          ...(codec && { functions: [codec] }),
           sendError: false,
           sinkLimitBytes: 0,
           zone: 'UTC',

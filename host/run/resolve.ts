@@ -81,7 +81,7 @@ export function sourceSpec(definition: StreamDefinition, catalog: Catalog, redac
 }
 
 /** What makes JSON of the messages of a stream; throws a `stream` error with the reason when nothing does. */
-export function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
+function decoderOf({ name, kind, options }: StreamDefinition, { codec }: Catalog): UserFunction | undefined {
   const { format, schemaId } = options;
   if (decodeOf(format)?.usesCodec !== true) return undefined;
   const whose = `${kind} ${name}`;

@@ -287,7 +287,7 @@ test('a running stream goes on with a new module, fails without one, and works a
   await sent(turned('{"a":2}'), '{"a":2}');
 });
 
-test('a lookup table and a graph read messages of a codec', async () => {
+test('tables of files and sources of graphs read messages of a codec', async () => {
   await done('POST', '/streams', {
     sql: 'CREATE STREAM asked () WITH (TYPE="mqtt", DATASOURCE="asked", CONF_KEY="here", FORMAT="json")',
   });
@@ -309,6 +309,24 @@ test('a lookup table and a graph read messages of a codec', async () => {
     return rows.length > 0 || undefined;
   });
   assert.is(rows[0]?.toString(), '{"name":"two"}');
+  const drawn = await subscribed('drawn');
+  const source = { datasource: 'graph', confKey: 'here', format: 'custom', schemaId: 'turns.turn' };
+  const sink = { server: broker.url, topic: 'drawn', sendSingle: true, format: 'custom', schemaId: 'turns.turn' };
+  await done('POST', '/rules', {
+    id: 'drawn',
+    graph: {
+      nodes: {
+        in: { type: 'source', nodeType: 'mqtt', props: source },
+        out: { type: 'sink', nodeType: 'mqtt', props: sink },
+      },
+      topo: { sources: ['in'], edges: { in: ['out'] } },
+    },
+  });
+  await eventually('a row of the graph', async () => {
+    await client.publishAsync('graph', turned('{"g":1}'));
+    return drawn.length > 0 || undefined;
+  });
+  assert.is(back((drawn[0] as Buffer).toString('latin1')), '{"g":1}');
 });
 
 test.run();
