@@ -210,4 +210,5 @@ export function shapeLearn(shape: usize, p: usize): void {
   if (fraction) nonzero |= 1 << (length - 1);
   store<u16>(shape, <u16>nonzero, SHAPE_NONZERO);
   store<u8>(shape, <u8>length, SHAPE_LENGTH);
+  store<u8>(shape, PATIENCE, SHAPE_PATIENCE);
 }
