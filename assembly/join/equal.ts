@@ -5,9 +5,12 @@
 //   side    payloads u64[rows] for each key | hashes u32[rows] | tags u8[rows] for each key
 import { accountOf } from '../flow/node';
 import { alloc, free } from '../mem/alloc';
-import { Tag } from '../mem/layout';
+import { Tag, lenOf, offOf } from '../mem/layout';
+import { ROWS_COLUMNS } from '../rows/layout';
 import { firstNumber, pageOf } from '../rows/number';
-import { PAGE_CAPACITY, PAGE_NUMBER, pageTags, pageVals } from '../rows/page';
+import { PAGE_CAPACITY, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_TO, pageTags, pageUniforms, pageVals } from '../rows/page';
+import { rowsFirst } from '../rows/store';
+import { textHash, textsEqual } from '../value/bytes';
 import { equalValues } from '../value/compare';
 import {
   JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT, JOIN_STEP_KEYS, branchRows, keyAt,
@@ -27,7 +30,7 @@ export function equalPairs(): bool {
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const inner = outerIsRight ? leftCount : rightCount;
   let slots: u32 = 64;
-  while (slots >> 1 < inner && slots < 1 << 28) slots <<= 1;
+  while (slots >> 2 < inner && slots < 1 << 28) slots <<= 1;
   const ofLeft = sideSize(leftCount, keys);
   const size = ofLeft + sideSize(rightCount, keys) + (<u64>slots << 3) + (<u64>inner << 3);
   if (size > 0x7fffffff) return false;
@@ -40,6 +43,7 @@ export function equalPairs(): bool {
     done = isOneKind(readLeft(block, k, keyAt(spec, step, k)) | readRight(right, k, keyAt(spec, step, k)));
   }
   if (done) {
+    isText = keys == 1 && isTextSide(block, leftCount) && isTextSide(right, rightCount);
     hashSide(block, leftCount, keys);
     hashSide(right, rightCount, keys);
     match(block, right, keys, right + <usize>sideSize(rightCount, keys), slots);
@@ -63,6 +67,16 @@ export function equalPairs(): bool {
   return side + (<usize>(rows * keys) << 3) + (<usize>rows << 2) + <usize>(rows * k);
 }
 
+/** The rows have one key, which is a text in each of them. */
+let isText: bool = false;
+
+/** The only key of a side is a text in each of its rows. */
+function isTextSide(side: usize, count: u32): bool {
+  const tags = tagsAt(side, count, 1, 0);
+  for (let i: u32 = 0; i < count; i++) if (load<u8>(tags + i) != Tag.STR) return false;
+  return true;
+}
+
 /** Reads a key of the left side; returns the kinds of its values, a bit for each; null has none. */
 function readLeft(side: usize, k: u32, key: usize): u32 {
   const branch = load<u32>(key, JOIN_KEY_LEFT_BRANCH);
@@ -82,13 +96,14 @@ function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const valsTo = valsAt(side, count, k);
   const tagsTo = tagsAt(side, count, keys, k);
+  if (place < 0) return readPages(rows, slot, valsTo, tagsTo);
   let kinds: u32 = 0;
   let start: u32 = 0;
   let capacity: u32 = 0;
   let vals: usize = 0;
   let tags: usize = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const position = place < 0 ? i : rowOf(place, i, NO_ROW);
+    const position = rowOf(place, i, NO_ROW);
     if (position == NO_ROW) {
       store<u8>(tagsTo + i, Tag.MISSING);
       kinds |= missing;
@@ -111,9 +126,33 @@ function readSide(side: usize, count: u32, k: u32, rows: usize, slot: u32, place
   return kinds & ~1;
 }
 
+/** As `readSide` of all rows in their order. */
+function readPages(rows: usize, slot: u32, valsTo: usize, tagsTo: usize): u32 {
+  let kinds: u32 = 0;
+  for (let page = rowsFirst(rows); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+    const first = load<u32>(page, PAGE_LEFT);
+    const n = load<u32>(page, PAGE_TO) - first;
+    memory.copy(valsTo, pageVals(page, slot) + (<usize>first << 3), <usize>n << 3);
+    memory.copy(tagsTo, pageTags(page, slot) + first, n);
+    const uniform = load<u8>(pageUniforms(page, load<u32>(rows, ROWS_COLUMNS)) + slot);
+    if (uniform != Tag.MIXED) kinds |= <u32>1 << kindOf(uniform);
+    else for (let i: u32 = 0; i < n; i++) kinds |= <u32>1 << kindOf(load<u8>(tagsTo + i));
+    valsTo += <usize>n << 3;
+    tagsTo += n;
+  }
+  return kinds & ~1;
+}
+
 /** Hashes the keys of each row; NO_HASH where one of them is null. */
 function hashSide(side: usize, count: u32, keys: u32): void {
   const hashes = hashesAt(side, count, keys);
+  if (isText) {
+    for (let i: u32 = 0; i < count; i++) {
+      const text = load<u64>(side + (<usize>i << 3));
+      store<u32>(hashes + (<usize>i << 2), hashDone(textHash(offOf(text), lenOf(text))));
+    }
+    return;
+  }
   for (let i: u32 = 0; i < count; i++) {
     let hash: u32 = 0;
     let isNull = false;
@@ -126,9 +165,15 @@ function hashSide(side: usize, count: u32, keys: u32): void {
   }
 }
 
+// @ts-ignore: decorator
+@inline function isSameText(a: u64, b: u64): bool {
+  return lenOf(a) == lenOf(b) && textsEqual(offOf(a), offOf(b), lenOf(a));
+}
+
 /** All keys of row `l` of the left and row `r` of the right side are equal. */
 // @ts-ignore: decorator
 @inline function isEqual(left: usize, right: usize, keys: u32, l: u32, r: u32): bool {
+  if (isText) return isSameText(load<u64>(left + (<usize>l << 3)), load<u64>(right + (<usize>r << 3)));
   for (let k: u32 = 0; k < keys; k++) {
     const isSame = equalValues(
       load<u8>(tagsAt(left, leftCount, keys, k) + l), load<u64>(valsAt(left, leftCount, k) + (<usize>l << 3)),
@@ -142,6 +187,7 @@ function hashSide(side: usize, count: u32, keys: u32): void {
 /** The same of two rows of one side. */
 // @ts-ignore: decorator
 @inline function isAlike(side: usize, count: u32, keys: u32, one: u32, other: u32): bool {
+  if (isText) return isSameText(load<u64>(side + (<usize>one << 3)), load<u64>(side + (<usize>other << 3)));
   for (let k: u32 = 0; k < keys; k++) {
     const tags = tagsAt(side, count, keys, k);
     const vals = valsAt(side, count, k);

@@ -1,7 +1,7 @@
 // A store of rows that wait (rows/store.ts).
 //
 //   rows (48)   0   first u32 | last u32 | count u32 | acct u32        pages (rows/page.ts); rows held
-//               16  columns u32 | flags u32 | 0 u64
+//               16  columns u32 | flags u32 | most u32 | 0 u32     `most`: rows that it held when it was cleared last
 //               32  numbers 16                                         rows/number.ts
 
 export const ROWS_SIZE: u32 = 48;
@@ -11,6 +11,7 @@ export const ROWS_COUNT: usize = 8;
 export const ROWS_ACCT: usize = 12;
 export const ROWS_COLUMNS: usize = 16;
 export const ROWS_FLAGS: usize = 20;
+export const ROWS_MOST: usize = 24;
 export const ROWS_NUMBERS: usize = 32;
 
 export namespace RowsFlag {
@@ -18,7 +19,7 @@ export namespace RowsFlag {
   export const TIMES: u32 = 1;
   /** Rows leave in the order in which they came, and are found by their number. */
   export const NUMBERED: u32 = 2;
-  /** Rows leave all at once: pages are as large as what comes at once. */
+  /** Rows leave all at once: pages are as large as what comes at once, or was held the last time. */
   export const AT_ONCE: u32 = 4;
   /** What payloads refer to stands elsewhere, longer than the rows are kept. Nothing is saved of such a store. */
   export const REFERS: u32 = 8;

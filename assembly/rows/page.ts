@@ -127,20 +127,57 @@ export function pageUnpin(page: usize, columns: u32, hasTimes: bool): void {
   return uniform < Tag.STR || uniform == Tag.TIME;
 }
 
-/** Copies the rows `sel[0 … n)` of a plain column to the addresses of payloads and tags. */
-export function copyPlain(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
-  const from = <usize>load<u32>(bind);
-  for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
-    store<u64>(vals + (<usize>i << 3), load<u64>(from + (row << 3)));
+/** Fewer rows are copied one by one with less work. */
+const FEW_ROWS: u32 = 16;
+
+/** 0 to 3. */
+const LANES: usize = memory.data<u32>([0, 1, 2, 3], 16);
+
+/** True when the rows `sel[0 … n)` follow each other, and are enough to be copied as a block. */
+export function isBlock(sel: usize, n: u32): bool {
+  const first = load<u32>(sel);
+  if (n < FEW_ROWS || load<u32>(sel + (<usize>(n - 1) << 2)) - first != n - 1) return false;
+  // Where rows were put in another order, the first and the last may stand right by chance.
+  const last = n - 4;
+  let expected = i32x4.add(i32x4.splat(first), v128.load(LANES));
+  let other = v128.xor(v128.load(sel + (<usize>last << 2)), i32x4.add(expected, i32x4.splat(last)));
+  for (let i: u32 = 0; i < last; i += 4) {
+    other = v128.or(other, v128.xor(v128.load(sel + (<usize>i << 2)), expected));
+    expected = i32x4.add(expected, i32x4.splat(4));
   }
-  memory.fill(tags, bindUniform(bind), n);
+  return !v128.any_true(other);
 }
 
-/** As `copyPlain` of any column: what the payloads refer to stays where it is. True when they refer to something. */
-export function copyReferring(bind: usize, sel: usize, n: u32, vals: usize, tags: usize): bool {
+/** Copies the rows `sel[0 … n)` of a column of one tag to the addresses of payloads and tags; `isBlock` says how they stand. */
+export function copyPlain(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): void {
+  const from = <usize>load<u32>(bind);
+  const uniform = bindUniform(bind);
+  if (isBlock) {
+    if (uniform <= Tag.NULL) memory.fill(vals, 0, <usize>n << 3);
+    else memory.copy(vals, from + (<usize>load<u32>(sel) << 3), <usize>n << 3);
+  } else {
+    for (let i: u32 = 0; i < n; i++) {
+      const row = <usize>load<u32>(sel + (<usize>i << 2));
+      store<u64>(vals + (<usize>i << 3), load<u64>(from + (row << 3)));
+    }
+  }
+  memory.fill(tags, uniform, n);
+}
+
+/**
+ * As `copyPlain` of any column: what the payloads refer to stays where it is. Returns the tag that all rows have, or MIXED; whether
+ * some refer to something, `refersToAny` says afterwards.
+ */
+export function copyReferring(bind: usize, sel: usize, n: u32, isBlock: bool, vals: usize, tags: usize): u8 {
   const fromVals = <usize>load<u32>(bind);
   const fromTags = <usize>load<u32>(bind, BIND_TAGS);
+  if (isBlock) {
+    const first = <usize>load<u32>(sel);
+    memory.copy(vals, fromVals + (first << 3), <usize>n << 3);
+    memory.copy(tags, fromTags + first, n);
+    return tagsOfBlock(tags, n);
+  }
+  let least: u8 = 0xff;
   let most: u8 = 0;
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(sel + (<usize>i << 2));
@@ -148,18 +185,77 @@ export function copyReferring(bind: usize, sel: usize, n: u32, vals: usize, tags
     store<u64>(vals + (<usize>i << 3), load<u64>(fromVals + (row << 3)));
     store<u8>(tags + i, tag);
     most = max(most, tag);
+    least = min(least, tag);
   }
-  return most >= Tag.STR;
+  refersToAny = most >= Tag.STR;
+  return least == most ? most : Tag.MIXED;
 }
 
-/** Copies the rows `sel[0 … n)` of a column of texts, with these into the pool. As `copyOne` where the pool has no room. */
-export function copyTexts(pool: usize, bind: usize, sel: usize, n: u32, vals: usize, tags: usize): void {
-  const from = <usize>load<u32>(bind);
+/** Of `copyReferring`: a payload may refer to something. */
+export let refersToAny: bool = false;
+
+/** The tag that all of at least 16 have, or MIXED; sets `refersToAny`. */
+function tagsOfBlock(tags: usize, n: u32): u8 {
+  const last = tags + n - 16;
+  const first = load<u8>(tags);
+  const all = i8x16.splat(<i8>first);
+  let most = v128.load(last);
+  let other = v128.xor(most, all);
+  for (let at = tags; at < last; at += 16) {
+    const block = v128.load(at);
+    most = i8x16.max_u(most, block);
+    other = v128.or(other, v128.xor(block, all));
+  }
+  refersToAny = v128.any_true(i8x16.ge_u(most, i8x16.splat(<i8>Tag.STR)));
+  return v128.any_true(other) ? <u8>Tag.MIXED : first;
+}
+
+// Columns that refer to the pool: fromVals u32 | fromTags u32 (0: all are texts) | vals u32 | tags u32, for each.
+const REFERRING: usize = memory.data(512, 16);
+const REFERRING_SIZE: u32 = 16;
+const MAX_REFERRING: u32 = 32;
+let referring: usize = REFERRING;
+
+/** Begins a list of columns whose values refer to the pool. */
+export function referringBegin(): void {
+  referring = REFERRING;
+}
+
+/** Adds a column, to be copied to the addresses of payloads and tags. False when the list is full. */
+export function referringAdd(bind: usize, vals: usize, tags: usize): bool {
+  if (referring == REFERRING + REFERRING_SIZE * MAX_REFERRING) return false;
+  store<u32>(referring, load<u32>(bind));
+  store<u32>(referring, bindUniform(bind) == Tag.STR ? 0 : load<u32>(bind, BIND_TAGS), 4);
+  store<u32>(referring, <u32>vals, 8);
+  store<u32>(referring, <u32>tags, 12);
+  referring += REFERRING_SIZE;
+  return true;
+}
+
+/**
+ * Copies the rows `sel[0 … n)` of the columns of the list, with what they refer to into the pool, row by row: who reads a row finds its
+ * texts beside each other. As `copyOne` where the pool has no room.
+ */
+export function referringCopy(pool: usize, sel: usize, n: u32): void {
+  const end = referring;
+  if (end == REFERRING) return;
   for (let i: u32 = 0; i < n; i++) {
     const row = <usize>load<u32>(sel + (<usize>i << 2));
-    store<u64>(vals + (<usize>i << 3), copyText(pool, load<u64>(from + (row << 3))));
+    for (let at = REFERRING; at < end; at += REFERRING_SIZE) {
+      const payload = load<u64>(<usize>load<u32>(at) + (row << 3));
+      const tags = <usize>load<u32>(at, 4);
+      const to = <usize>load<u32>(at, 8) + (<usize>i << 3);
+      if (!tags) store<u64>(to, copyText(pool, payload));
+      else {
+        const tag = load<u8>(tags + row);
+        store<u8>(<usize>load<u32>(at, 12) + i, tag);
+        store<u64>(to, copyPayload(pool, tag, payload));
+      }
+    }
   }
-  memory.fill(tags, Tag.STR, n);
+  for (let at = REFERRING; at < end; at += REFERRING_SIZE) {
+    if (!load<u32>(at, 4)) memory.fill(<usize>load<u32>(at, 12), Tag.STR, n);
+  }
 }
 
 /**
@@ -181,22 +277,14 @@ export function copyTexts(pool: usize, bind: usize, sel: usize, n: u32, vals: us
   return tag < Tag.STR ? payload : tag == Tag.STR ? copyText(pool, payload) : copyValue(pool, tag, payload);
 }
 
+/** Copies a text; blocks are read behind it and written behind its copy, where the pool has nothing yet. */
 // @ts-ignore: decorator
 @inline function copyText(pool: usize, payload: u64): u64 {
   const len = lenOf(payload);
   const to = poolAlloc(pool, len);
   if (!to) return 0;
   const from = offOf(payload);
-  if (len - 8 > 24) {
-    copyBytes(to, from, len);
-  } else {
-    // As there, without a call: most texts are as long.
-    if (len > 16) {
-      store<u64>(to, load<u64>(from, 8), 8);
-      store<u64>(to + len - 16, load<u64>(from + len - 16));
-    }
-    store<u64>(to, load<u64>(from));
-    store<u64>(to + len - 8, load<u64>(from + len - 8));
-  }
+  v128.store(to, v128.load(from));
+  if (len > 16) copyBytes(to, from, len);
   return span(to, len);
 }

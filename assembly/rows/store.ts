@@ -8,12 +8,13 @@ import { BIND_SIZE, bindIsConst, bindUniform } from '../mem/bind';
 import { BATCH_ROWS, Tag } from '../mem/layout';
 import { poolBytes, poolChunk, poolFilled, poolFree, poolInit, poolReset, poolReturn, poolUsed } from '../mem/pool';
 import {
-  MIN_NUMBERED_PAGE, MIN_PAGE, ROWS_ACCT, ROWS_COLUMNS, ROWS_COUNT, ROWS_FIRST, ROWS_FLAGS, ROWS_LAST, ROWS_SIZE, RowsFlag,
+  MIN_NUMBERED_PAGE, MIN_PAGE, ROWS_ACCT, ROWS_COLUMNS, ROWS_COUNT, ROWS_FIRST, ROWS_FLAGS, ROWS_LAST, ROWS_MOST, ROWS_SIZE, RowsFlag,
 } from './layout';
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
   PAGE_CAPACITY, PAGE_CHAIN, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, copyReferring, copyTexts, isPlain, pageFree, pageIsPinned, pageLay, pageMove, pageSize, pageUniforms, timeAt,
+  copyOne, copyPlain, copyReferring, isBlock, isPlain, pageFree, pageIsPinned, pageLay, pageMove, pageSize, pageUniforms, referringAdd,
+  referringBegin, referringCopy, refersToAny, timeAt,
 } from './page';
 
 /** An empty store keeps a page and its text up to so many bytes each for the rows that come next. */
@@ -55,10 +56,16 @@ export function rowsInit(rows: usize, columns: u32, flags: u32, acct: usize): vo
 
 /** Rows of the next page: a quarter of those that are held then, so that little of what is freed as a whole is in vain. */
 function nextCapacity(rows: usize, n: u32): u32 {
-  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) return <u32>1 << (32 - clz(min(max(n, MIN_NUMBERED_PAGE), BATCH_ROWS) - 1));
+  if (load<u32>(rows, ROWS_FLAGS) & RowsFlag.AT_ONCE) return <u32>1 << (32 - clz(max(atOnce(rows, n), MIN_NUMBERED_PAGE) - 1));
   const quarter = (load<u32>(rows, ROWS_COUNT) + n) >> 2;
   const least = isNumbered(rows) ? MIN_NUMBERED_PAGE : MIN_PAGE;
   return <u32>1 << (31 - clz(min(max(quarter, least), BATCH_ROWS)));
+}
+
+/** Rows of a page that `n` rows come to at once: the first one has room for as many as the last time. */
+// @ts-ignore: decorator
+@inline function atOnce(rows: usize, n: u32): u32 {
+  return min(load<u32>(rows, ROWS_COUNT) ? n : max(n, load<u32>(rows, ROWS_MOST)), BATCH_ROWS);
 }
 
 /** Adds a page; 0 when memory is exhausted. */
@@ -153,7 +160,7 @@ export function rowsAppend(rows: usize, binds: usize, count: u32, sel: usize, n:
 /** An empty page that has no room for `n` rows goes: all that come at once stand in one page. */
 function dropSmall(rows: usize, n: u32): void {
   const page = <usize>load<u32>(rows, ROWS_LAST);
-  if (page && !load<u32>(rows, ROWS_COUNT) && load<u32>(page, PAGE_CAPACITY) < min(n, BATCH_ROWS)) removePage(rows, page, true);
+  if (page && !load<u32>(rows, ROWS_COUNT) && load<u32>(page, PAGE_CAPACITY) < atOnce(rows, n)) removePage(rows, page, true);
 }
 
 /**
@@ -176,21 +183,25 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
   let vals = <usize>load<u32>(page, PAGE_VALS) + (<usize>to << 3);
   let tags = <usize>load<u32>(page, PAGE_TAGS) + to;
   let uniforms = pageUniforms(page, load<u32>(rows, ROWS_COLUMNS));
-  let texts: u32 = 0;
-  let textBind: usize = 0;
-  let textVals: usize = 0;
-  let textTags: usize = 0;
+  const asBlock = isBlock(sel, n);
   const isReferring = refers(rows);
   const end = binds + <usize>(count * BIND_SIZE);
+  referringBegin();
   for (let bind = binds; bind < end; bind += BIND_SIZE) {
     if (bindIsConst(bind)) continue;
-    const uniform = bindUniform(bind);
-    if (isPlain(bind) || (isReferring && uniform != Tag.MIXED)) copyPlain(bind, sel, n, vals, tags);
-    else if (uniform != Tag.MIXED || (copyReferring(bind, sel, n, vals, tags) && !isReferring)) {
-      texts++;
-      textBind = bind;
-      textVals = vals;
-      textTags = tags;
+    let uniform = bindUniform(bind);
+    if (isPlain(bind) || (isReferring && uniform != Tag.MIXED)) copyPlain(bind, sel, n, asBlock, vals, tags);
+    else {
+      let isDone = false;
+      if (uniform == Tag.MIXED) {
+        uniform = copyReferring(bind, sel, n, asBlock, vals, tags);
+        isDone = isReferring || !refersToAny;
+      }
+      if (!isDone && !referringAdd(bind, vals, tags)) {
+        referringCopy(page + PAGE_POOL, sel, n);
+        referringBegin();
+        referringAdd(bind, vals, tags);
+      }
     }
     if (to == 0) store<u8>(uniforms, uniform);
     else if (load<u8>(uniforms) != uniform) store<u8>(uniforms, Tag.MIXED);
@@ -198,12 +209,14 @@ function fill(rows: usize, page: usize, binds: usize, count: u32, sel: usize, n:
     tags += capacity;
     uniforms++;
   }
-  if (texts == 1 && bindUniform(textBind) == Tag.STR) copyTexts(page + PAGE_POOL, textBind, sel, n, textVals, textTags);
-  else if (texts) fillTexts(page, binds, end, sel, n);
+  referringCopy(page + PAGE_POOL, sel, n);
   if (times) {
     const at = page + PAGE_TIMES + (<usize>to << 3);
-    for (let i: u32 = 0; i < n; i++) {
-      store<f64>(at + (<usize>i << 3), load<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3)));
+    if (asBlock) memory.copy(at, times + (<usize>load<u32>(sel) << 3), <usize>n << 3);
+    else {
+      for (let i: u32 = 0; i < n; i++) {
+        store<f64>(at + (<usize>i << 3), load<f64>(times + (<usize>load<u32>(sel + (<usize>i << 2)) << 3)));
+      }
     }
   }
   store<u32>(page, to + n, PAGE_TO);
@@ -228,23 +241,6 @@ function fillRow(rows: usize, page: usize, binds: usize, count: u32, row: usize,
   }
   if (times) store<f64>(page + (<usize>to << 3), load<f64>(times + (row << 3)), PAGE_TIMES);
   store<u32>(page, to + 1, PAGE_TO);
-}
-
-/** Fills the columns that refer to the pool, row by row: who reads a row finds its texts beside each other. */
-function fillTexts(page: usize, binds: usize, end: usize, sel: usize, n: u32): void {
-  const capacity = load<u32>(page, PAGE_CAPACITY);
-  const to = load<u32>(page, PAGE_TO);
-  for (let i: u32 = 0; i < n; i++) {
-    const row = <usize>load<u32>(sel + (<usize>i << 2));
-    let val = <usize>load<u32>(page, PAGE_VALS) + (<usize>(to + i) << 3);
-    let tag = <usize>load<u32>(page, PAGE_TAGS) + to + i;
-    for (let bind = binds; bind < end; bind += BIND_SIZE) {
-      if (bindIsConst(bind)) continue;
-      if (!isPlain(bind)) copyOne(page + PAGE_POOL, bind, row, val, tag);
-      val += <usize>capacity << 3;
-      tag += capacity;
-    }
-  }
 }
 
 /** Says that `n` rows of the page are no longer held; frees what nobody needs any more. */
@@ -299,6 +295,7 @@ export function rowsDrop(rows: usize, n: u32): void {
 
 /** Drops all rows. */
 export function rowsClear(rows: usize): void {
+  store<u32>(rows, load<u32>(rows, ROWS_COUNT), ROWS_MOST);
   rowsDrop(rows, load<u32>(rows, ROWS_COUNT));
 }
 

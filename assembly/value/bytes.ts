@@ -108,6 +108,34 @@ export function bytesHash(at: usize, len: u32): u32 {
   return hashShort(<u64>load<u8>(at) | (<u64>load<u8>(at + (len >> 1)) << 8) | (<u64>load<u8>(at + len - 1) << 16), 0, len);
 }
 
+// ---- texts ------------------------------------------------------------------------------------------------------
+// As the functions of bytes, without jumps for the length of short texts: one block is read at a text, also what stands behind it.
+
+/** Zeros behind so many bytes as stand in front of the place that is read. */
+const EDGE: usize = memory.data<u64>([0xffffffffffffffff, 0xffffffffffffffff, 0, 0], 16);
+const BLOCK: u32 = 16;
+
+/** The text at `at`, at most 16 bytes long, filled up with zeros. */
+// @ts-ignore: decorator
+@inline export function shortText(at: usize, len: u32): v128 {
+  return v128.and(v128.load(at), v128.load(EDGE + BLOCK - len));
+}
+
+/** Hash of a text. */
+// @ts-ignore: decorator
+@inline export function textHash(at: usize, len: u32): u32 {
+  if (len > BLOCK) return hashLong(at, len);
+  const text = shortText(at, len);
+  return hashShort(i64x2.extract_lane(text, 0), i64x2.extract_lane(text, 1), len);
+}
+
+/** The texts at `a` and `b`, both `len` long, are the same. */
+// @ts-ignore: decorator
+@inline export function textsEqual(a: usize, b: usize, len: u32): bool {
+  if (len > BLOCK) return bytesEqual(a, b, len);
+  return !v128.any_true(v128.and(v128.xor(v128.load(a), v128.load(b)), v128.load(EDGE + BLOCK - len)));
+}
+
 /** First position of the needle at or after `from`, or -1. An empty needle stands at `from`. */
 export function bytesFind(hay: usize, hayLen: u32, needle: usize, needleLen: u32, from: u32): i32 {
   if (needleLen == 0) return from <= hayLen ? <i32>from : -1;
