@@ -33,10 +33,11 @@ import {
   argBinds, argTag, argVal, bindArg, bindWhen, failRow, failed, firstError, isOut, marks, noteResults, runBegin, sel, selLen, setFunction,
   setSelected,
 } from './run';
-import { KEPT_SIZE, slotFree, slotOwn } from '../partitions/slot';
+import { KEPT_SIZE, slotFree, slotSettle } from '../partitions/slot';
 import { STATE_TABLES, tableAt } from './state';
 import {
-  ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, findEntries, keyFailed, tableFree, tableInit, takeDirty,
+  ENTRY_NEXT, ENTRY_SEEN, TABLE_COUNT, TABLE_FIRST, TABLE_SIZE, entryDrop, findEntries, firstDirty, keyFailed, nextDirty, tableFree,
+  tableInit, takeDirty,
 } from '../partitions/table';
 
 const FAIL_OFF: usize = 0;
@@ -208,19 +209,19 @@ function settle(node: usize, state: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
   const partitions = load<u32>(spec, ANALYTIC_PARTITIONS);
   const functions = load<u32>(spec, ANALYTIC_FUNCTIONS);
+  const acct = accountOf(node);
   let isKept = true;
-  for (let i: u32 = 0; i < partitions; i++) {
-    const table = tableAt(state, i);
-    for (let entry = takeDirty(table); entry; entry = takeDirty(table)) {
-      for (let k: u32 = 0; k < functions; k++) {
-        const fn = functionAt(spec, k);
-        if (load<u16>(fn, FUNCTION_PARTITION) != i) continue;
-        const slots = slotCount(fn);
-        let slot = entry + load<u32>(fn, FUNCTION_STATE) + headSize(fn);
-        for (let s: u32 = 0; s < slots; s++, slot += KEPT_SIZE) if (!slotOwn(slot, accountOf(node))) isKept = false;
-      }
+  for (let k: u32 = 0; k < functions; k++) {
+    const fn = functionAt(spec, k);
+    const size = slotCount(fn) * KEPT_SIZE;
+    if (!size) continue;
+    const from = load<u32>(fn, FUNCTION_STATE) + headSize(fn);
+    for (let entry = firstDirty(tableAt(state, load<u16>(fn, FUNCTION_PARTITION))); entry; entry = nextDirty(entry)) {
+      const end = entry + from + size;
+      for (let slot = entry + from; slot < end; slot += KEPT_SIZE) if (!slotSettle(slot, acct)) isKept = false;
     }
   }
+  for (let i: u32 = 0; i < partitions; i++) while (takeDirty(tableAt(state, i))) {}
   if (!isKept) exhaust(node);
 }
 

@@ -3,7 +3,7 @@
 import * as ctx from '../flow/context';
 import { stageAcquire } from '../flow/stage';
 import { ANALYTIC_MAX_ARGS } from '../gen/analytic-layouts';
-import { BIND_SIZE, bindTag, bindTo, bindVal } from '../mem/bind';
+import { BIND_SIZE, bindIsConst, bindTag, bindTo, bindUniform, bindVal } from '../mem/bind';
 import { COL_HAS_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, OPERAND_NONE, Tag, setAt } from '../mem/layout';
 import { blockOf, isConst, strideOf, tagsOf, valsOf } from '../ops/operand';
 import { noteDirty } from '../partitions/table';
@@ -16,6 +16,8 @@ let table: usize = 0;
 let stateAt: u32 = 0;
 /** Column block of its results. */
 let dst: usize = 0;
+/** `putUniform` has said what the results are. */
+let isNoted: bool = false;
 /** Selected rows that have not failed. */
 export let sel: usize = 0;
 export let selLen: u32 = 0;
@@ -62,6 +64,7 @@ export function setFunction(partitions: usize, at: usize, state: u32, result: us
   entries = at;
   stateAt = state;
   dst = result;
+  isNoted = false;
 }
 
 function bindOperand(bind: usize, program: usize, operand: u32): void {
@@ -154,8 +157,47 @@ export function failRow(row: u32, payload: u64): void {
   setAt(marks, row, Tag.ERROR, payload);
 }
 
+/** Tag that all arguments `i` have, or MIXED. */
+// @ts-ignore: decorator
+@inline export function argUniform(i: u32): u8 {
+  return bindUniform(ARGS + i * BIND_SIZE);
+}
+
+/** Where payloads of argument `i` stand, which is no constant. */
+// @ts-ignore: decorator
+@inline export function argVals(i: u32): usize {
+  return <usize>load<u32>(ARGS + i * BIND_SIZE);
+}
+
+/** The argument is the same in all rows. */
+// @ts-ignore: decorator
+@inline export function argIsConst(i: u32): bool {
+  return bindIsConst(ARGS + i * BIND_SIZE);
+}
+
+/** Each row is taken in: the function has no condition. */
+// @ts-ignore: decorator
+@inline export function takesAll(): bool {
+  return !hasWhen;
+}
+
+/** Says that the results of all rows have this tag. */
+export function putUniform(tag: u8): void {
+  memory.fill(dst + COL_TAGS, tag, ctx.rows);
+  store<u8>(dst, tag, COL_UNIFORM);
+  store<u8>(dst, 0, COL_HAS_RAW);
+  isNoted = true;
+}
+
+/** Puts a result whose tag `putUniform` tells. */
+// @ts-ignore: decorator
+@inline export function putVal(row: u32, payload: u64): void {
+  store<u64>(dst + (<usize>row << 3), payload, COL_VALS);
+}
+
 /** The results of the function stand in place: notes the tag that all of them have, if they have one. */
 export function noteResults(): void {
+  if (isNoted) return;
   let uniform: u8 = Tag.MIXED;
   if (selLen) {
     uniform = load<u8>(dst + rowAt(0), COL_TAGS);

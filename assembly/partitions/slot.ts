@@ -20,6 +20,10 @@ const ROOM: usize = 16;
 const OWNED: u32 = 0x100;
 /** Bytes behind a text that can be read. */
 const SLACK: u32 = 16;
+/** Texts up to this length are copied as a block. */
+const SHORT: u32 = 16;
+/** A block up to this size stays, however short its text is. */
+const LARGE: u32 = 512;
 
 /** Tag of the value; MISSING when none was kept. */
 // @ts-ignore: decorator
@@ -46,6 +50,27 @@ const SLACK: u32 = 16;
   return tag >= Tag.STR && tag != Tag.TIME;
 }
 
+/** As `slotOwn`, for many slots: those that have nothing to copy, or a short text that finds room, need no call. */
+// @ts-ignore: decorator
+@inline export function slotSettle(slot: usize, acct: usize): bool {
+  const mark = load<u32>(slot, TAG);
+  if (mark < Tag.STR || mark >= OWNED) return true;
+  if (mark == Tag.STR) {
+    const text = load<u64>(slot);
+    const len = lenOf(text);
+    const room = load<u32>(slot, ROOM);
+    // A larger block may have to go back.
+    if (len <= SHORT && room >= SHORT + SLACK && room <= LARGE) {
+      const block = <usize>load<u32>(slot, BLOCK);
+      v128.store(block, v128.load(offOf(text)));
+      store<u64>(slot, span(block, len));
+      store<u32>(slot, Tag.STR | OWNED, TAG);
+      return true;
+    }
+  }
+  return slotOwn(slot, acct);
+}
+
 /** Copies what the value refers to into the slot's block; false when memory is exhausted: the value is null then. */
 export function slotOwn(slot: usize, acct: usize): bool {
   const mark = load<u32>(slot, TAG);
@@ -62,7 +87,7 @@ export function slotOwn(slot: usize, acct: usize): bool {
     store<u32>(slot, tag | OWNED, TAG);
     return true;
   }
-  const wanted = tag != Tag.STR || need > 0x3fffffff ? need : need + (need >> 2);
+  const wanted = tag != Tag.STR || need > 0x3fffffff ? need : max<u64>(need + (need >> 2), SHORT + SLACK);
   const other: usize = need > 0x7fffffff ? 0 : alloc(<u32>wanted, acct);
   if (!other) {
     store<u64>(slot, 0);

@@ -12,9 +12,9 @@
 // by 16 readable bytes.
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { keyAdd, keyBegin, keyLen, keyOff, keyText } from '../agg/key';
-import { bindTag, bindUniform, bindVal } from '../mem/bind';
+import { bindIsConst, bindTag, bindUniform, bindVal } from '../mem/bind';
 import { Tag, lenOf, offOf } from '../mem/layout';
-import { bytesEqual, hashLong, hashShort } from '../value/bytes';
+import { bytesEqual, hashLong, hashShort, textHash, textsEqual } from '../value/bytes';
 
 export const TABLE_SIZE: u32 = 32;
 const MASK: usize = 4;
@@ -75,6 +75,20 @@ function entryFree(entry: usize, entrySize: u32, acct: usize): void {
   if (load<u32>(entry, ENTRY_DIRTY)) return;
   store<u32>(entry, load<u32>(table, DIRTY), ENTRY_DIRTY);
   store<u32>(table, <u32>entry, DIRTY);
+}
+
+/** One of the entries that changed; 0 when there is none. */
+// @ts-ignore: decorator
+@inline export function firstDirty(table: usize): usize {
+  const entry = load<u32>(table, DIRTY);
+  return entry == END ? 0 : <usize>entry;
+}
+
+/** The one after it. */
+// @ts-ignore: decorator
+@inline export function nextDirty(entry: usize): usize {
+  const next = load<u32>(entry, ENTRY_DIRTY);
+  return next == END ? 0 : <usize>next;
 }
 
 /** Takes one of the entries that changed; 0 when none is left. */
@@ -253,6 +267,44 @@ export function entryKeyLen(entry: usize): u32 {
   return load<u32>(entry, ENTRY_KEY_LEN);
 }
 
+/** Hashes of the keys of a batch, by their place in its selection. */
+const HASHES: usize = memory.data(4 * 1024, 16);
+
+/**
+ * As `findEntries` where the only key is a text in all rows, with payloads at `vals`. In two passes, so that rows wait for the memory
+ * of slots and entries together.
+ */
+function findTexts(table: usize, entrySize: u32, vals: usize, sel: usize, n: u32, to: usize, acct: usize, now: f64): bool {
+  const slots = <usize>load<u32>(table);
+  const mask = load<u32>(table, MASK);
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const text = load<u64>(vals + (row << 3));
+    const hash = textHash(offOf(text), lenOf(text));
+    store<u32>(HASHES + (<usize>i << 2), hash);
+    store<u32>(to + (row << 2), slots ? load<u32>(slots + (<usize>(hash & mask) << 3), 4) : 0);
+  }
+  const isAging = load<u32>(table, AGING) != 0;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = <usize>load<u32>(sel + (<usize>i << 2));
+    const text = load<u64>(vals + (row << 3));
+    let entry = <usize>load<u32>(to + (row << 2));
+    if (!entry || load<u32>(entry) != load<u32>(HASHES + (<usize>i << 2)) || !hasKey(entry, offOf(text), lenOf(text))) {
+      // Another one has the slot.
+      entry = findEntry(table, entrySize, offOf(text), lenOf(text), acct);
+      if (!entry) return false;
+      store<u32>(to + (row << 2), <u32>entry);
+    }
+    if (isAging) entrySee(table, entry, now);
+  }
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline function hasKey(entry: usize, off: usize, len: u32): bool {
+  return load<u32>(entry, ENTRY_KEY_LEN) == len && textsEqual(<usize>load<u32>(entry, ENTRY_KEY), off, len);
+}
+
 /** Set by `findEntries`: a key failed in some row. */
 export let keyFailed: bool = false;
 
@@ -271,14 +323,13 @@ export function findEntries(
     for (let i: u32 = 0; i < n; i++) store<u32>(to + (<usize>load<u32>(sel + (<usize>i << 2)) << 2), <u32>entry);
     return true;
   }
-  const isText = keys == 1 && bindUniform(binds) == Tag.STR;
+  if (keys == 1 && bindUniform(binds) == Tag.STR && !bindIsConst(binds)) {
+    return findTexts(table, entrySize, <usize>load<u32>(binds), sel, n, to, acct, now);
+  }
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     let entry: usize;
-    if (isText) {
-      const payload = bindVal(binds, row);
-      entry = findEntry(table, entrySize, offOf(payload), lenOf(payload), acct);
-    } else if (keys == 1) {
+    if (keys == 1) {
       const tag = bindTag(binds, row);
       const payload = bindVal(binds, row);
       if (tag == Tag.STR) entry = findEntry(table, entrySize, offOf(payload), lenOf(payload), acct);

@@ -117,7 +117,7 @@ const BLOCK: u32 = 16;
 
 /** The text at `at`, at most 16 bytes long, filled up with zeros. */
 // @ts-ignore: decorator
-@inline export function shortText(at: usize, len: u32): v128 {
+@inline function shortText(at: usize, len: u32): v128 {
   return v128.and(v128.load(at), v128.load(EDGE + BLOCK - len));
 }
 

@@ -4,9 +4,12 @@ import { MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, Tag, lenOf, of
 import * as ctx from '../../flow/context';
 import { poolAlloc } from '../../mem/pool';
 import { FUNCTION_ARGS } from '../spec';
-import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, setOut, stateOf, whenFails } from '../run';
+import {
+  argIsConst, argTag, argUniform, argVal, argVals, isTaken, keepsBatch, put, putUniform, putVal, rowAt, selLen, setOut, stateOf, takesAll,
+  whenFails,
+} from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
-import { bytesCompare } from '../../value/bytes';
+import { bytesCompare, textsEqual } from '../../value/bytes';
 import { sameValues } from '../../value/same';
 import { argumentFails, flagFails } from './fail';
 
@@ -23,6 +26,10 @@ import { argumentFails, flagFails } from './fail';
 
 export function hadChangedRows(fn: usize): void {
   const args = load<u32>(fn, FUNCTION_ARGS);
+  if (args == 2 && takesAll() && argUniform(0) == Tag.BOOL && argUniform(1) == Tag.STR && !argIsConst(1)) {
+    hadChangedTexts();
+    return;
+  }
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (flagFails('had_changed', 0, row) || anyFails(args, row) || whenFails(row)) continue;
@@ -34,6 +41,23 @@ export function hadChangedRows(fn: usize): void {
       }
     }
     put(row, Tag.BOOL, <u64>changed);
+  }
+}
+
+/** As `hadChangedRows` of a column of texts. */
+function hadChangedTexts(): void {
+  const vals = argVals(1);
+  putUniform(Tag.BOOL);
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    const text = load<u64>(vals + (<usize>row << 3));
+    const slot = stateOf(row);
+    const had = keptVal(slot);
+    const isSame = keptTag(slot) == Tag.STR && lenOf(had) == lenOf(text) && textsEqual(offOf(had), offOf(text), lenOf(text));
+    putVal(row, <u64>!isSame);
+    if (isSame) continue;
+    keep(slot, Tag.STR, text);
+    keepsBatch(row);
   }
 }
 

@@ -1,7 +1,9 @@
 // lag(x, n, default, ignoreNull): the value n rows ago. The default is that of the partition's first row.
 import { Tag } from '../../mem/layout';
 import { FUNCTION_SIZE, LAG_HEAD } from '../spec';
-import { argTag, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, whenFails } from '../run';
+import {
+  argTag, argUniform, argVal, isTaken, keepsBatch, put, rowAt, selLen, stateOf, takesAll, whenFails,
+} from '../run';
 import { KEPT_SIZE, keep, keptTag, keptVal } from '../../partitions/slot';
 import { argumentFails, flagFails } from './fail';
 
@@ -13,6 +15,10 @@ const IGNORE: u32 = 2;
 
 export function lagRows(fn: usize): void {
   const size = load<u32>(fn, FUNCTION_SIZE);
+  if (size == 1 && takesAll() && isPlain(argUniform(0)) && argUniform(1) < Tag.STR && argUniform(IGNORE) == Tag.BOOL) {
+    lagOne();
+    return;
+  }
   for (let i: u32 = 0; i < selLen; i++) {
     const row = rowAt(i);
     if (argumentFails(0, row) || argumentFails(1, row) || flagFails('lag', IGNORE, row) || whenFails(row)) continue;
@@ -34,5 +40,31 @@ export function lagRows(fn: usize): void {
     if (keep(ring + slot * KEPT_SIZE, tag, argVal(0, row))) keepsBatch(row);
     if (isFull) store<u32>(state, oldest + 1 == size ? 0 : oldest + 1, OLDEST);
     else store<u32>(state, load<u32>(state, KEPT) + 1, KEPT);
+  }
+}
+
+/** Values of the tag are neither null nor errors. */
+// @ts-ignore: decorator
+@inline function isPlain(tag: u8): bool {
+  return tag > Tag.NULL && tag < Tag.ERROR;
+}
+
+/** As `lagRows` of the row before, where each row has a value of the same tag and the default refers to nothing. */
+function lagOne(): void {
+  const tag = argUniform(0);
+  const refers = tag >= Tag.STR && tag != Tag.TIME;
+  for (let i: u32 = 0; i < selLen; i++) {
+    const row = rowAt(i);
+    const state = stateOf(row);
+    const ring = state + LAG_HEAD + KEPT_SIZE;
+    if (load<u32>(state, KEPT) > 1) put(row, keptTag(ring), keptVal(ring));
+    else {
+      if (!load<u32>(state, KEPT)) keep(state + LAG_HEAD, argTag(1, row), argVal(1, row));
+      const had = keptTag(state + LAG_HEAD);
+      put(row, had == Tag.MISSING ? Tag.NULL : had, had == Tag.MISSING ? 0 : keptVal(state + LAG_HEAD));
+      store<u32>(state, 2, KEPT);
+    }
+    keep(ring, tag, argVal(0, row));
+    if (refers) keepsBatch(row);
   }
 }
