@@ -131,7 +131,8 @@ export class FileWriter {
     const end = this.#file.end;
     if (end === undefined || this.options.rollingSize > 0 || this.#isBroken) return undefined;
     const waiting = this.#queue.reduce((sum, { length, written }) => sum + length - written, 0);
-    return { ...end, size: end.size + waiting };
+    // Half a line is in the file until it is cut off, and waits to be written again.
+    return { ...end, size: end.size - (this.#half?.length ?? 0) + waiting };
   }
 
   /** At its opening what is behind the end is taken back. */
