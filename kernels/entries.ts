@@ -14,8 +14,8 @@ export interface NodeEntry {
   readonly key: string | null;
   uses: number;
   children: number;
-  /** Ports that give their rows to the node, lookups in it. */
-  ports: number;
+  /** Ports that give their rows to the node, lookups in it, in the order of their making. */
+  readonly ports: Set<NodeHandle>;
   /** What tells it from others whose state is saved (kernels/identity.ts), without the nodes above; null: it is not saved. */
   identity: bigint | null;
 }

@@ -246,11 +246,11 @@ class WasmKernel implements Kernel {
       key,
       uses: 1,
       children: 0,
-      ports: 0,
+      ports: new Set(),
       identity,
     });
     if (parentEntry !== null) parentEntry.children++;
-    if (target !== null) target.ports++;
+    if (target !== null) target.ports.add(node);
     if (key !== null) this.shared.set(key, node);
     return node;
   }
@@ -262,14 +262,13 @@ class WasmKernel implements Kernel {
       return;
     }
     if (entry.children > 0) throw new Error(`operator ${node} still has ${entry.children} operators below it`);
-    if (entry.ports > 0) throw new Error(`${entry.ports} ports or lookups still refer to operator ${node}`);
+    if (entry.ports.size > 0) throw new Error(`${entry.ports.size} ports or lookups still refer to operator ${node}`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
     if (entry.key !== null) this.shared.delete(entry.key);
     const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
     if (parent !== undefined) parent.children--;
-    const target = this.nodes.get(entry.target);
-    if (target !== undefined) target.ports--;
+    this.nodes.get(entry.target)?.ports.delete(node);
   }
 
   inputBuffer(stream: StreamHandle): Uint8Array {

@@ -170,30 +170,22 @@ export class StateTransfer {
 
   #parts(all: readonly (NodeHandle | StreamHandle)[]): Saved[] {
     const known = new Map<NodeHandle, bigint>();
-    const ports = new Map<NodeHandle, NodeHandle[]>();
-    for (const [port, { target }] of this.nodes) {
-      if (target !== 0) ports.set(target, [...(ports.get(target) ?? []), port]);
-    }
     return all.map((of) => {
       const stream = this.streams.get(of);
       if (stream !== undefined) return { of, identity: stream.identity, inlet: stream.inlet };
-      return { of, identity: this.#identityInTree(of, ports, known), inlet: 0 };
+      return { of, identity: this.#identityInTree(of, known), inlet: 0 };
     });
   }
 
-  /** Identity of a node with all from which its rows come; `ports` by the node that they give their rows to. */
-  #identityInTree(
-    node: NodeHandle,
-    ports: ReadonlyMap<NodeHandle, readonly NodeHandle[]>,
-    known: Map<NodeHandle, bigint>,
-  ): bigint {
+  /** Identity of a node with all from which its rows come. */
+  #identityInTree(node: NodeHandle, known: Map<NodeHandle, bigint>): bigint {
     const before = known.get(node);
     if (before !== undefined) return before;
-    const { identity: own, parent } = this.#node(node);
+    const { identity: own, parent, ports } = this.#node(node);
     if (own === null) throw new RangeError(`operator ${node} was not added to be saved`);
     const identity = new Identity().identity(own);
-    for (const above of [...(this.nodes.has(parent) ? [parent] : []), ...(ports.get(node) ?? [])]) {
-      identity.identity(this.#identityInTree(above, ports, known));
+    for (const above of [...(this.nodes.has(parent) ? [parent] : []), ...ports]) {
+      identity.identity(this.#identityInTree(above, known));
     }
     known.set(node, identity.value());
     return identity.value();

@@ -44,9 +44,16 @@ function offsetIn(format: Intl.DateTimeFormat, ms: number): number {
   return found?.[1] === '-' ? -minutes : minutes;
 }
 
+/** The zone of the process and the setting that it is of: to ask takes 0.5 ms, and each rule asks. */
+let own: { readonly setting: string | undefined; readonly name: string } | undefined;
+
 /** Name of the server's own zone. */
 export function ownZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const setting = process.env.TZ;
+  if (own?.setting !== setting || own === undefined) {
+    own = { setting, name: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  }
+  return own.name;
 }
 
 function zoneNamed(name: string): Zone {

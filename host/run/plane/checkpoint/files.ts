@@ -81,7 +81,14 @@ export class CheckpointFiles {
     const file = await open(path);
     try {
       const { size } = await file.stat();
-      const prelude = await readExactly(file, 0, preludeBytes);
+      // A small one at once: at the start of a server there are thousands.
+      const whole = size <= pieceBytes ? await readExactly(file, 0, size) : undefined;
+      const readAt = async (at: number, length: number): Promise<Buffer> => {
+        if (whole === undefined) return readExactly(file, at, length);
+        if (at + length > size) throw damaged('it ends too early');
+        return whole.subarray(at, at + length);
+      };
+      const prelude = await readAt(0, preludeBytes);
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
       if (found < format || found > formatWithRows) {
@@ -91,15 +98,15 @@ export class CheckpointFiles {
       const begin = preludeBytes + headLen;
       const end = size - digestBytes;
       if (headLen > maxHeadBytes || begin > end) throw damaged('it ends too early');
-      const head = await readExactly(file, preludeBytes, headLen);
+      const head = await readAt(preludeBytes, headLen);
       const digest = createHash('sha256').update(prelude).update(head);
       const state: Buffer[] = [];
       for (let at = begin; at < end; at += pieceBytes) {
-        const piece = await readExactly(file, at, Math.min(pieceBytes, end - at));
+        const piece = await readAt(at, Math.min(pieceBytes, end - at));
         digest.update(piece);
         state.push(piece);
       }
-      if (!digest.digest().equals(await readExactly(file, end, digestBytes))) throw damaged('its bytes are damaged');
+      if (!digest.digest().equals(await readAt(end, digestBytes))) throw damaged('its bytes are damaged');
       const known = JSON.parse(head.toString()) as CheckpointHead;
       this.#needs.set(known.epoch, known.rows?.segments ?? []);
       return { path, head: known, state };
