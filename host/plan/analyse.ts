@@ -9,7 +9,7 @@ import { withRanges } from './dedup.js';
 import { checkColumns, type DerivedTable } from './derived.js';
 import { withHits } from './hits.js';
 import { asOneTable, type Derived, derivedTable, inputOf, type Selected } from './inputs.js';
-import { checkEventTimes, checkJoined, definitionOf, inRowOrder, SourceNumbers } from './join.js';
+import { checkEventTimes, checkJoined, definitionOf, inRowOrder, remarkOfJoins, SourceNumbers } from './join.js';
 import type { Logical, OutputRow } from './logical.js';
 import { checkLookups } from './lookup.js';
 import { joinedTime, timesOf } from './result-times.js';
@@ -113,6 +113,9 @@ class Analyser {
     const tables = [from, ...joins.map(({ table }) => table)];
     const definitions = tables.map((table) => (table.query === null ? definitionOf(table, catalog) : null));
     checkJoined(select, definitions, rule.options);
+    // In event time such rows are joined by their times, or refused.
+    const remark = rule.options.isEventTime ? null : remarkOfJoins(select, definitions);
+    if (remark !== null) this.remarks.push(remark);
     const relations = tables.map((table, i): Relation => {
       const definition = definitions[i];
       if (definition == null) return this.#derivedBy(table, joins.length > 0);

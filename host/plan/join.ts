@@ -60,6 +60,25 @@ export function checkJoined(
   }
 }
 
+/**
+ * Says of a join of streams beside a table, without a window, that it finds nothing: each row is joined by itself with the rows of
+ * tables, and those of two streams never meet. Null where that is not so.
+ * @param definitions of what FROM and the joins name, null for derived tables
+ */
+export function remarkOfJoins(
+  { joins, window }: Select,
+  definitions: readonly (StreamDefinition | null)[],
+): string | null {
+  if (window !== null || joins.some(({ asof }) => asof !== undefined)) return null;
+  const isStream = definitions.map((definition) => definition === null || definition.kind === 'stream');
+  const vain = joins.findIndex(
+    ({ kind }, i) => (kind === 'INNER' || kind === 'CROSS') && isStream[i + 1] && isStream.indexOf(true) <= i,
+  );
+  if (vain < 0 || joins.slice(vain + 1).some(({ kind }) => kind === 'RIGHT' || kind === 'FULL')) return null;
+  const { alias, name } = (joins[vain] as Join).table;
+  return `${joins[vain]?.kind} JOIN ${alias ?? name} finds nothing: without a window each row is joined with tables alone, and rows of two streams never meet; a window in GROUP BY brings them together`;
+}
+
 /** Throws a `plan` error for streams without event time. */
 export function checkEventTimes(relations: readonly Relation[]): void {
   for (const source of streamsOf(relations)) if (source instanceof Source) checkEventTime(source);
