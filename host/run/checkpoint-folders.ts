@@ -37,6 +37,11 @@ export class CheckpointFolders {
     for (const name of names) if (!keeps(name)) await rm(join(folder, name), removing);
   }
 
+  /** The folder of a rule; undefined where no state is kept. */
+  of(id: string): string | undefined {
+    return this.folder === undefined ? undefined : this.#of(this.folder, id);
+  }
+
   /** Name of the folder of a rule. */
   nameOf(id: string): string {
     return id.length <= maxNameLength ? id : createHash('sha256').update(id).digest('hex');

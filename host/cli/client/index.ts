@@ -6,6 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearest } from '../../base/nearest.js';
 import { pluginCommands } from '../plugin/commands.js';
+import { stateCommands } from '../state/commands.js';
 import { type Call, type Command, findCommand, globalFlags, parseArgs, UsageError, usageOf } from './command.js';
 import { commands } from './commands.js';
 import { completionScript, shells } from './completion.js';
@@ -32,7 +33,7 @@ const completion: Command = {
   },
 };
 
-const all: readonly Command[] = [...commands, ...pluginCommands, completion];
+const all: readonly Command[] = [...commands, ...pluginCommands, ...stateCommands, completion];
 
 /** The program itself: npx calls it by a link in its cache, which goes with that. */
 function programOf(path: string | undefined): string {
