@@ -331,6 +331,8 @@ export interface Kernel {
    * @param skips a message that is unfinished at the end of the input is skipped to its end, and counted as oversized
    */
   feed(stream: StreamHandle, length: number, now: number, skips?: boolean): number;
+  /** Bytes of an unfinished message that are kept for the next call of `feed`. */
+  unreadBytes(stream: StreamHandle): number;
   /** Ends the input: an unfinished last line is a message; batched outputs are sent. */
   endInput(stream: StreamHandle, now: number): void;
   /** Drops a half-received message (connection lost). */

@@ -287,6 +287,10 @@ class WasmKernel implements Kernel {
     throw new ProtocolError(protocolErrorTexts[outcome] ?? `error ${outcome}`);
   }
 
+  unreadBytes(stream: StreamHandle): number {
+    return this.arena.u32(this.stream(stream).inlet + 4); // restLen of assembly/flow/inlet.ts
+  }
+
   endInput(stream: StreamHandle, now: number): void {
     const { inlet } = this.stream(stream);
     this.run('end the input', () => this.exports.endInput(stream, inlet, now));

@@ -22,6 +22,8 @@ export const defaultStoreFile = 'sqliteKV.db';
 export const lockFileName = 'haumea.lock';
 /** Folder of the state of rules in the data folder. */
 export const checkpointFolder = 'checkpoints';
+/** Folder in the data folder for messages that brokers have their acknowledgements for. */
+export const inputLogFolder = 'input-logs';
 /** Folder in the data folder for messages that wait for sinks. */
 export const sinkCacheFolder = 'sink-cache';
 /** Folder of secret files in the data folder. */
@@ -49,6 +51,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
     `${store}*`,
     `${join(data, lockFileName)}*`,
     join(data, checkpointFolder),
+    join(data, inputLogFolder),
     join(data, sinkCacheFolder),
   ];
   const own = [...ofData, ...apart(etc, 'mgmt', 'kuiper.yaml'), ...apart(log, `${mainLogFile}*`), ...secretFolders];

@@ -129,10 +129,13 @@ export class RulePlans {
       ...(forceExitTimeoutMs > 0 ? { flushTimeoutMs: forceExitTimeoutMs } : {}),
     };
     const checkpoint = this.checkpoints.orderOf(rule);
+    const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+    const inputLogs = this.checkpoints.inputLogsOf(rule, streams);
     const more = {
       ...limits,
       ...(functions.length === 0 ? {} : { functions }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
+      ...(inputLogs === undefined ? {} : { inputLogs }),
     };
     const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };

@@ -12,8 +12,9 @@ export class Plant {
     readonly sender: MqttClient,
   ) {}
 
-  static async open(): Promise<Plant> {
-    const inside = await openMosquitto();
+  /** With `isBounded` the broker drops what it can't deliver beyond its usual bound. */
+  static async open(isBounded = false): Promise<Plant> {
+    const inside = await openMosquitto(undefined, undefined, isBounded);
     return new Plant(await startServer(), inside, await mqtt.connectAsync(inside.url));
   }
 

@@ -140,6 +140,8 @@ export interface RuleStart {
   isTable?: boolean;
   /** Its state is kept over its end, and that of the server. */
   checkpoint?: CheckpointOrder;
+  /** By stream: where messages are kept that are acknowledged and that not all rules have safe. */
+  inputLogs?: Record<string, string>;
   /** Lines of level debug about the rule are wanted. */
   isDebug?: boolean;
   /** The rule is traced from its start. */

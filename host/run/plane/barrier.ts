@@ -22,6 +22,8 @@ export class Barrier implements Mark {
   packetIds: Uint16Array[] = [];
   /** Holders, and the input itself while it is at work. */
   left = 1;
+  /** The input is in a log: whoever sent it need not wait. */
+  isLogged = false;
 
   /** @param since when the input came, epoch ms */
   constructor(
@@ -45,6 +47,8 @@ export class Acknowledgements implements BarrierOwner {
   count = 0;
   /** When the latest messages were acknowledged, as `performance.now` says. */
   lastAt = 0;
+  /** Set where input is logged that waits: it hears of each barrier that is left. */
+  log: { advance(): void } | undefined;
   #waiting: Barrier[] = [];
 
   constructor(private readonly acknowledge: (packetIds: Uint16Array) => void) {}
@@ -64,13 +68,14 @@ export class Acknowledgements implements BarrierOwner {
   }
 
   advance(): void {
-    while (this.#waiting[0]?.left === 0) {
+    for (let first = this.#waiting[0]; first?.left === 0 || first?.isLogged === true; first = this.#waiting[0]) {
       for (const packetIds of this.#waiting.shift()?.packetIds ?? []) {
         this.count -= packetIds.length;
         this.acknowledge(packetIds);
       }
       this.lastAt = performance.now();
     }
+    this.log?.advance();
   }
 
   /** The oldest input that waits. */

@@ -37,7 +37,7 @@ import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
 import { loadSinkParts } from './sink-parts.js';
 import type { SourceHost, SourceRun } from './source-run.js';
-import { Sources } from './sources.js';
+import { loadSourceParts, Sources } from './sources.js';
 import { startSources } from './start-sources.js';
 import { type Starvation, StarvationWatch } from './starvation.js';
 import { StateBounds } from './state-bounds.js';
@@ -161,12 +161,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
       const tables = (start.lookups ?? []).filter(({ call }) => call === undefined);
       const lookups = tables.map(({ type }) => this.askedPart(type).load());
-      await Promise.all([
-        loadSinkParts(start.sinks),
-        ...sinks,
-        ...lookups,
-        ...start.sources.map(({ type }) => loadConnector('source', type)),
-      ]);
+      await Promise.all([loadSinkParts(start.sinks), ...sinks, ...lookups, loadSourceParts(start)]);
       leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
       await this.userCalls.use(functions);
       isUsing = true;
@@ -426,7 +421,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.options.heartbeat.enter(start.run, 1);
     try {
       const sources: SourceRun[] = [];
-      for (const spec of start.sources) sources.push(this.#sources.of(spec, start.run, fresh));
+      for (const spec of start.sources) sources.push(this.#sources.of(spec, start, fresh));
       rule.link(start, sources);
       checkpoints?.begin(rule);
     } catch (error) {

@@ -62,6 +62,8 @@ export interface RunningSource extends RunningPart {
   readonly fullSince: number;
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
   readonly starvedSince: number;
+  /** What is wrong with the log of its input; empty when nothing is. */
+  readonly logTrouble: string;
   /** Who uses up the memory that its input needs; empty when nobody does. */
   readonly starvedBy: string;
   /** Epoch ms, 0 never. */

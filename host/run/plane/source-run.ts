@@ -14,10 +14,13 @@ import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
 import { feedStream } from './feed-stream.js';
 import type { Gathering } from './gathering.js';
+import { flushGathered, holdInput } from './hold-input.js';
+import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
 import { LateStart } from './late-start.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
+import { inputLog } from './source-parts.js';
 import type { Starvation } from './starvation.js';
 import { UnfedInput } from './unfed-input.js';
 
@@ -65,6 +68,12 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly stream: StreamHandle;
   /** See `SourceForm`. */
   readonly endsSoon: boolean;
+  readonly name: string;
+  readonly label: string;
+  readonly dataSource: string;
+  readonly reconnects: Reconnects;
+  readonly coalesceMs: number;
+  readonly paths: AllowedPaths;
   readonly connection: Connection;
   /** Masks the secrets of its properties. */
   readonly redact: Redact;
@@ -95,6 +104,11 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #resume: () => void = () => {};
   /** Input that the kernel has no room for. */
   readonly #unfed = new UnfedInput(() => this.#feedAgain());
+  /** Where messages wait that no rule has safe yet. */
+  #log: InputLog | undefined;
+  readonly #hasUnread = () => this.#unfed.isWaiting || this.host.kernel.unreadBytes(this.stream) > 0;
+  #isReplay = false;
+  #isLive = false;
   #starvedBy = '';
   #endsWhenFed = false;
   #whenReady: (() => void)[] = [];
@@ -113,6 +127,12 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const { source } = connector;
     if (source === undefined) throw new Error(`${connector.name} is no source`);
     this.redact = redactOf(spec.secrets);
+    this.name = spec.name;
+    this.label = `source ${spec.name}`;
+    this.dataSource = spec.dataSource;
+    this.reconnects = host.reconnects;
+    this.coalesceMs = host.coalesceMs;
+    this.paths = host.paths;
     const form = source.form(spec.props);
     this.#form = form;
     this.endsSoon = form.endsSoon === true;
@@ -173,7 +193,32 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     if (this.#isClosed || this.hasStarted) return;
     this.#lateStart?.cancel();
     this.hasStarted = true;
-    this.connection.start();
+    if (this.#log === undefined) this.#connect();
+    else void this.#log.replay().then(() => this.#connect());
+  }
+
+  #connect(): void {
+    this.#isLive = true;
+    if (!this.#isClosed) this.connection.start();
+  }
+
+  /** Messages that its sender waits for are kept in the folder until they are safe; loaded before. */
+  useLog(folder: string): void {
+    if (this.#log !== undefined || this.acknowledgements === undefined) return;
+    this.#log = inputLog(folder, defaultMaxMessageBytes, this);
+    this.acknowledgements.log = this.#log;
+    if (this.hasStarted) void this.#log.replay();
+  }
+
+  /** What is wrong with its log; empty when nothing is. */
+  get logTrouble(): string {
+    return this.#log?.trouble ?? '';
+  }
+
+  replay(bytes: Uint8Array): void {
+    this.#isReplay = true;
+    this.#work(bytes, false);
+    this.#isReplay = false;
   }
 
   startWithOthers(): void {
@@ -198,7 +243,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#unfed.drop();
     for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
     this.host.kernel.closeStream(this.stream);
-    await this.#source.close();
+    await Promise.all([this.#source.close(), this.#log?.close()]);
   }
 
   get counters(): StreamCounters {
@@ -207,34 +252,14 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   // What the connector calls
 
-  get name(): string {
-    return this.spec.name;
-  }
-
   get peer(): string | undefined {
     return this.#source.peer;
-  }
-
-  get reconnects(): Reconnects {
-    return this.host.reconnects;
-  }
-
-  get label(): string {
-    return `source ${this.name}`;
-  }
-
-  get dataSource(): string {
-    return this.spec.dataSource;
   }
 
   /** That of the rule; the lines of a stream that rules share belong to none of them. */
   get log(): Logger {
     const [rule] = this.users;
     return redactedLog(this.spec.isShared || rule === undefined ? this.host.log : rule.log, this.redact);
-  }
-
-  get coalesceMs(): number {
-    return this.host.coalesceMs;
   }
 
   get isFull(): boolean {
@@ -253,6 +278,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded || this.#isDraining) return true;
+    this.#log?.cut(bytes, this.#hasUnread);
     if (this.#unfed.isWaiting) this.#unfed.add(bytes);
     else this.#work(bytes, false);
     return !this.isFull;
@@ -342,6 +368,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   resetInput(): void {
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
+    this.#log?.align();
     if (this.#unfed.isWaiting) {
       this.#unfed.drop();
       if (this.#fullSinks === 0) this.#flow();
@@ -379,10 +406,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.host.ended(this);
   }
 
-  get paths(): AllowedPaths {
-    return this.host.paths;
-  }
-
   shared<T>(key: string, make: () => T): T {
     return this.host.shared(key, make);
   }
@@ -410,7 +433,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   /** QoS 1 messages taken over in the running call of the kernel. */
   taken(packetIds: Uint16Array): void {
-    this.barrier?.packetIds.push(packetIds.slice());
+    // Those of a log were acknowledged when they came.
+    if (this.#isLive && !this.#isReplay) this.barrier?.packetIds.push(packetIds.slice());
     if (this.hasAcknowledged) return;
     this.hasAcknowledged = true;
     for (const { sinks } of this.users) for (const sink of sinks) sink.acknowledged();
@@ -427,28 +451,19 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const { barrier, acknowledgements } = this;
     if (barrier === undefined || acknowledgements === undefined) return;
     this.barrier = undefined;
-    let isGathered = false;
-    for (const node of this.host.kernel.gathering(this.stream)) {
-      const gathering = this.gatherings.get(node);
-      if (gathering?.hold(barrier) !== true) continue;
-      this.host.gathers(gathering);
-      isGathered = true;
-    }
-    this.keepers.hold(barrier);
-    this.host.holdWaiting(barrier, this.users);
+    const isGathered = holdInput(this, barrier);
+    this.#log?.add(barrier);
     acknowledgements.end(barrier);
+    if (barrier.packetIds.length === 0) this.#log?.advance();
     this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded);
     if (acknowledgements.oldest !== undefined) this.host.waits();
   }
 
   #sendGathered(): void {
-    const { kernel } = this.host;
-    const send = () => {
-      for (const node of kernel.gathering(this.stream)) if (this.gatherings.get(node)?.isHolding) kernel.flush(node);
-    };
     if (this.#isClosed) return;
-    this.host.work(this.users, send);
-    this.keepers.request();
+    this.host.work(this.users, () => flushGathered(this));
+    if (this.#log === undefined) this.keepers.request();
+    else this.#log.flush();
   }
 
   get isCommitted(): boolean {
@@ -456,13 +471,14 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   }
 
   position(): unknown {
-    return this.#source.position?.();
+    return this.#log === undefined ? this.#source.position?.() : this.#log.position;
   }
 
   seek(position: unknown): string | undefined {
-    if (this.#source.seek === undefined) return 'it keeps no place that could be reset';
+    const place = this.#log ?? this.#source;
+    if (place.seek === undefined) return 'it keeps no place that could be reset';
     try {
-      this.#source.seek(position);
+      place.seek(position);
       return undefined;
     } catch (error) {
       return reasonOf(error);

@@ -1,9 +1,16 @@
 /** The sources of a data plane: one for each run of a rule, or one for all rules on an equal shared stream. */
 import type { StreamHandle } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
-import { connectorFor } from '../../connectors/index.js';
-import type { SourceSpec } from '../link/protocol.js';
+import { connectorFor, loadConnector } from '../../connectors/index.js';
+import type { RuleStart, SourceSpec } from '../link/protocol.js';
+import { loadInputLog } from './source-parts.js';
 import { type SourceHost, SourceRun } from './source-run.js';
+
+/** Loads what the sources of a rule need. */
+export async function loadSourceParts({ sources, inputLogs }: RuleStart): Promise<void> {
+  const logs = inputLogs === undefined ? [] : [loadInputLog()];
+  await Promise.all([...logs, ...sources.map(({ type }) => loadConnector('source', type))]);
+}
 
 export class Sources {
   /** Those that further rules may use. */
@@ -21,7 +28,14 @@ export class Sources {
   }
 
   /** Returns the source of a shared stream that runs already, or makes one and adds it to `fresh`. */
-  of(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
+  of(spec: SourceSpec, { run, inputLogs }: RuleStart, fresh: SourceRun[]): SourceRun {
+    const source = this.#of(spec, run, fresh);
+    const folder = inputLogs?.[spec.name];
+    if (folder !== undefined) source.useLog(folder);
+    return source;
+  }
+
+  #of(spec: SourceSpec, run: number, fresh: SourceRun[]): SourceRun {
     const key = spec.isShared ? `${spec.name} ${JSON.stringify(spec)}` : `${spec.name} ${run}`;
     const running = this.#byKey.get(key);
     if (running !== undefined && !running.isEnded) return running;

@@ -36,7 +36,10 @@ const counted = (errors: number): string => `${errors.toLocaleString('en')} ${er
 /** Lists what is wrong with the connections of its sources. */
 export function sourceTroubles(rule: RunningRule): string[] {
   const { redact } = rule;
-  return [...new Set(rule.sources)].flatMap((source) => (source.isEnded ? [] : connectionTrouble(source, redact)));
+  return [...new Set(rule.sources)].flatMap((source) => {
+    if (source.isEnded) return [];
+    return [...connectionTrouble(source, redact), ...(source.logTrouble === '' ? [] : [source.logTrouble])];
+  });
 }
 
 /** Lists what is wrong with the connections of its sinks. */

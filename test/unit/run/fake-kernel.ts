@@ -121,6 +121,10 @@ export class FakeKernel implements Kernel {
     state.rest = Buffer.alloc(0);
   }
 
+  unreadBytes(stream: StreamHandle): number {
+    return this.#stream(stream).rest.length;
+  }
+
   resetInput(stream: StreamHandle): void {
     this.#stream(stream).rest = Buffer.alloc(0);
   }

@@ -240,7 +240,7 @@ export class PageStore implements Store {
 
   free(messages: number): void {
     this.freed += messages;
-    this.#mark.set(this.freed);
+    if (this.#files.length > 0) this.#mark.set(this.freed);
     this.#removeOut();
   }
 
@@ -256,6 +256,16 @@ export class PageStore implements Store {
       // A file that stays is passed over at the next start.
       this.#removing = Promise.allSettled([this.#removing, closeFile(file), unlink(file.path)]);
     }
+  }
+
+  /** So many messages are out that were never written: those that follow are numbered behind them. All others are out. */
+  pass(messages: number): void {
+    const last = this.#files.at(-1);
+    // The number of its first message is in the name of a file.
+    if (last !== undefined) last.isEnded = true;
+    this.stored += messages;
+    this.read += messages;
+    this.free(messages);
   }
 
   async close(): Promise<void> {

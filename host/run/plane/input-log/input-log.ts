@@ -1,0 +1,345 @@
+/**
+ * Messages of a source that nobody has safe yet, on disk: when the sender waits for its acknowledgements they are written here,
+ * forced to the disk together, and acknowledged. They go as soon as each rule has them safe; after a kill those that are
+ * left are taken again, before anything new.
+ */
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log.js';
+import { PublishCutter } from '../../../connectors/publish-cutter.js';
+import type { Barrier } from '../barrier.js';
+import { groupsOf, type Item } from '../cache/item.js';
+import { PageStore } from '../cache/page-store.js';
+import { sizeText } from '../size-text.js';
+
+/** The source, as its log sees it. */
+export interface InputLogHost {
+  readonly name: string;
+  readonly log: Logger;
+  /** Rules that read it. */
+  readonly users: { readonly size: number };
+  ready(): Promise<void>;
+  whenTaken(): Promise<boolean>;
+  /** Works on messages of the log; comes back with their barrier in `add`. */
+  replay(bytes: Uint8Array): void;
+  /** Messages are in the log. */
+  logged(): void;
+  /** What is kept is to be made safe elsewhere. */
+  requestCheckpoint(): void;
+}
+
+/** Input that is not safe. */
+interface Entry {
+  readonly barrier: Barrier;
+  readonly messages: number;
+  /** Until it is stored. */
+  item: Item | undefined;
+  isWriting: boolean;
+}
+
+/** So much in memory is written although nobody waits for it. */
+const maxMemoryBytes = 4 * 1024 * 1024;
+const pageMessages = 4096;
+const pageBytes = 1024 * 1024;
+/** A log of that size asks for a checkpoint; one of that size takes no more. */
+const largeBytes = 64 * 1024 * 1024;
+const maxBytes = 1024 * 1024 * 1024;
+const retryMs = 1000;
+const noErrors: ReadonlySet<number> = new Set();
+
+/** Logs that are open, until they are closed. */
+const open = new Map<string, Promise<void>>();
+
+export class InputLog {
+  #store: PageStore | undefined;
+  readonly #cutter: PublishCutter;
+  /** In the order in which it came; what is stored is first. */
+  readonly #entries: Entry[] = [];
+  #pendingMessages = 0;
+  #pendingBytes = 0;
+  readonly #opened: Promise<void>;
+  #released: () => void = () => {};
+  /** Positions of rules that go on from a checkpoint. */
+  readonly #seeks: number[] = [];
+  /** Number behind the message that was taken again last. */
+  #replayed = 0;
+  isReplaying = true;
+  /** The cutter knows where packets begin. */
+  isAligned = false;
+  #flushing: Promise<void> | undefined;
+  #isAgain = false;
+  #hasAsked = false;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** What is wrong with it; empty when nothing is. */
+  trouble = '';
+
+  constructor(
+    readonly folder: string,
+    maxMessageBytes: number,
+    private readonly host: InputLogHost,
+  ) {
+    this.#cutter = new PublishCutter(maxMessageBytes);
+    this.#opened = this.#open();
+  }
+
+  async #open(): Promise<void> {
+    // The source of an earlier run may still be at its end.
+    for (let other = open.get(this.folder); other !== undefined; other = open.get(this.folder)) await other;
+    if (this.#isClosed) return;
+    const released = new Promise<void>((resolve) => {
+      this.#released = () => {
+        open.delete(this.folder);
+        resolve();
+      };
+    });
+    open.set(this.folder, released);
+    while (!this.#isClosed) {
+      try {
+        this.#store = await PageStore.open(this.folder, { isSynced: true });
+        if (this.#store.cutOff !== '') this.host.log.warn(this.#store.cutOff);
+        this.#note('');
+        return;
+      } catch (error) {
+        this.#note(`can't be opened: ${reasonOf(error)}`);
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+
+  #note(reason: string): void {
+    const trouble = reason === '' ? '' : `the input log of stream ${this.host.name} ${reason}`;
+    if (trouble !== '' && trouble !== this.trouble) this.host.log.warn(trouble);
+    this.trouble = trouble;
+  }
+
+  /** What comes is logged. */
+  get isReady(): boolean {
+    return !this.isReplaying && this.isAligned;
+  }
+
+  /** Number behind all messages so far; undefined while it is not known. */
+  get position(): unknown {
+    if (this.#store === undefined) return undefined;
+    return { log: this.isReplaying ? this.#replayed : this.#store.stored + this.#pendingMessages };
+  }
+
+  /** A rule goes on from there. Throws when that is no place in a log. */
+  seek(position: unknown): void {
+    const { log } = (position ?? {}) as { log?: unknown };
+    if (typeof log !== 'number' || !this.isReplaying) throw new Error('it keeps no place that could be reset');
+    this.#seeks.push(log);
+  }
+
+  /** Takes what an earlier run left; resolves when new input may come. */
+  async replay(): Promise<void> {
+    await this.#opened;
+    const store = this.#store;
+    if (store === undefined) return;
+    const end = store.stored;
+    const isKnown = this.#seeks.length > 0 && this.#seeks.length >= this.host.users.size;
+    const from = Math.min(end, isKnown ? Math.min(...this.#seeks) : store.freed);
+    if (from > store.freed) {
+      store.skip(from - store.freed);
+      store.free(from - store.freed);
+    }
+    this.#replayed = store.read;
+    if (store.read < end) {
+      const count = (end - store.read).toLocaleString('en');
+      this.host.log.info(`stream ${this.host.name} takes ${count} messages of its input log again`);
+    }
+    while (store.read < end && !this.#isClosed) await this.#replayNext(store);
+    if (this.#isClosed) return;
+    // Messages of a checkpoint that were never stored have numbers, too.
+    const gap = Math.max(store.stored, ...this.#seeks) - store.stored;
+    if (gap > 0 && this.#entries.length === 0) store.pass(gap);
+    else if (gap > 0) await this.#fill(store, gap);
+    this.isReplaying = false;
+    this.advance();
+  }
+
+  /** Takes up numbers by messages of no bytes. */
+  async #fill(store: PageStore, messages: number): Promise<void> {
+    const ends = new Uint32Array(messages);
+    const bytes = Buffer.alloc(0);
+    const item: Item = {
+      bytes,
+      ends,
+      errors: noErrors,
+      messages,
+      rows: 0,
+      values: undefined,
+      since: 0,
+      ticket: undefined,
+    };
+    try {
+      await store.append([[item]]);
+      store.skip(messages);
+      this.#entries.push({ barrier: this.#entries.at(-1)!.barrier, messages, item: undefined, isWriting: false });
+    } catch (error) {
+      this.#note(`can't be written: ${reasonOf(error)}`);
+    }
+  }
+
+  async #replayNext(store: PageStore): Promise<void> {
+    const before = store.read;
+    const batch = await store.next();
+    if (batch === undefined) return;
+    if (batch.lost > 0) {
+      this.host.log.error(`${batch.reason}: ${batch.lost} messages of stream ${this.host.name} in it are lost`);
+      this.#replayed = before + batch.lost;
+      const passed = this.#entries.at(-1)?.barrier;
+      if (passed === undefined) store.free(batch.lost);
+      else this.#entries.push({ barrier: passed, messages: batch.lost, item: undefined, isWriting: false });
+    }
+    for (const item of batch.items) {
+      await this.host.ready();
+      if (this.#isClosed) return;
+      this.#replayed += item.messages;
+      this.#underWay = item.messages;
+      this.host.replay(item.bytes);
+      await this.host.whenTaken();
+    }
+  }
+
+  /** Messages of the log that are at work. */
+  #underWay = 0;
+
+  /** Takes the bytes of the connection; to be called before the kernel gets them, which may have a part of a packet already. */
+  cut(bytes: Uint8Array, isUnread: () => boolean): void {
+    if (!this.isAligned && !this.isReplaying && !isUnread()) this.align();
+    if (this.isAligned) this.#cutter.add(bytes);
+  }
+
+  /** Packets begin with the next bytes. */
+  align(): void {
+    this.#cutter.reset();
+    this.isAligned = true;
+  }
+
+  /** Takes input that the kernel has worked off. */
+  add(barrier: Barrier): void {
+    if (this.isReplaying) {
+      const messages = this.#underWay;
+      this.#underWay = 0;
+      if (messages > 0) this.#entries.push({ barrier, messages, item: undefined, isWriting: false });
+      return;
+    }
+    let messages = 0;
+    for (const { length } of barrier.packetIds) messages += length;
+    if (messages === 0 || !this.isReady) return;
+    const cut = this.#cutter.take(messages);
+    if (cut === undefined) {
+      // It waits for a checkpoint then.
+      this.isAligned = false;
+      return;
+    }
+    const item: Item = { ...cut, errors: noErrors, messages, rows: 0, values: undefined, since: 0, ticket: undefined };
+    this.#entries.push({ barrier, messages, item, isWriting: false });
+    this.#pendingMessages += messages;
+    this.#pendingBytes += cut.bytes.length;
+    if (this.#pendingBytes > maxMemoryBytes) this.flush();
+  }
+
+  /** The sender waits: what is in memory goes to disk. */
+  flush(): void {
+    if (this.#flushing !== undefined) {
+      this.#isAgain = true;
+      return;
+    }
+    const store = this.#store;
+    const entries = this.#next();
+    if (store === undefined || entries.length === 0 || this.#isClosed) {
+      this.host.requestCheckpoint();
+      return;
+    }
+    if (store.diskBytes > maxBytes) {
+      this.#note(`is full, ${sizeText(store.diskBytes)}: no checkpoint makes it shorter`);
+      this.host.requestCheckpoint();
+      return;
+    }
+    this.#flushing = this.#write(store, entries).finally(() => {
+      this.#flushing = undefined;
+      this.advance();
+      if (!this.#isAgain) return;
+      this.#isAgain = false;
+      if (this.#entries.some(({ item }) => item !== undefined)) this.flush();
+    });
+  }
+
+  #next(): Entry[] {
+    const entries: Entry[] = [];
+    let bytes = 0;
+    for (const entry of this.#entries) {
+      if (entry.item === undefined) continue;
+      if (bytes > maxMemoryBytes) {
+        this.#isAgain = true;
+        break;
+      }
+      entries.push(entry);
+      bytes += entry.item.bytes.length;
+    }
+    return entries;
+  }
+
+  async #write(store: PageStore, entries: readonly Entry[]): Promise<void> {
+    const items = entries.map(({ item }) => item!);
+    for (const entry of entries) entry.isWriting = true;
+    try {
+      await store.append(groupsOf(items, pageMessages, pageBytes));
+      for (const entry of entries) {
+        this.#stored(entry);
+        store.skip(entry.messages);
+        entry.barrier.isLogged = true;
+      }
+      this.#note('');
+      this.host.logged();
+      this.#askForCheckpoint(store);
+    } catch (error) {
+      this.#note(`can't be written: ${reasonOf(error)}`);
+      this.host.requestCheckpoint();
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
+        if (!this.#isClosed) this.flush();
+      }, retryMs).unref();
+    } finally {
+      for (const entry of entries) entry.isWriting = false;
+    }
+  }
+
+  #stored(entry: Entry): void {
+    this.#pendingMessages -= entry.messages;
+    this.#pendingBytes -= entry.item?.bytes.length ?? 0;
+    entry.item = undefined;
+  }
+
+  /** The checkpoint that makes a large log shorter need not wait for its time. */
+  #askForCheckpoint({ diskBytes }: PageStore): void {
+    if (diskBytes > largeBytes && !this.#hasAsked) this.host.requestCheckpoint();
+    this.#hasAsked = diskBytes > largeBytes;
+  }
+
+  /** Forgets what is safe elsewhere. */
+  advance(): void {
+    const store = this.#store;
+    if (store === undefined || this.isReplaying) return;
+    for (let first = this.#entries[0]; first?.barrier.left === 0 && !first.isWriting; first = this.#entries[0]) {
+      this.#entries.shift();
+      if (first.item === undefined) store.free(first.messages);
+      else {
+        this.#stored(first);
+        store.pass(first.messages);
+      }
+    }
+  }
+
+  /** What nobody has safe stays on disk. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    await this.#opened;
+    await this.#flushing;
+    await this.#store?.close();
+    this.#released();
+  }
+}

@@ -1,0 +1,172 @@
+/** A log of input: what is in it and not safe elsewhere comes again after a kill, from where the rules go on, and nothing else. */
+import { cpSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silent } from '../../../../host/base/log.js';
+import { payloadsOfPackets } from '../../../../host/connectors/mqtt-packets.js';
+import { Acknowledgements, type Barrier } from '../../../../host/run/plane/barrier.js';
+import { InputLog } from '../../../../host/run/plane/input-log/input-log.js';
+import { eventually, temporaryFolder } from '../../../harness.js';
+
+/** The timers of a log keep no process alive. */
+const alive = setInterval(() => {}, 1000);
+test.after(() => clearInterval(alive));
+
+function packetOf(id: number): Buffer {
+  const payload = Buffer.from(String(id));
+  return Buffer.concat([Buffer.from([0x32, 5 + payload.length, 0, 1, 0x74, (id + 1) >> 8, (id + 1) & 255]), payload]);
+}
+
+/** A source with a rule that keeps what it got until a checkpoint. */
+class Running {
+  readonly acknowledged: number[] = [];
+  readonly got: number[] = [];
+  checkpointsAsked = 0;
+  readonly log: InputLog;
+  readonly #acknowledgements = new Acknowledgements(
+    (ids) => void this.acknowledged.push(...[...ids].map((id) => id - 1)),
+  );
+  #held: Barrier[] = [];
+
+  constructor(readonly folder: string) {
+    this.log = new InputLog(folder, 1 << 20, {
+      name: 's',
+      log: silent,
+      users: { size: 1 },
+      ready: async () => {},
+      whenTaken: async () => true,
+      replay: (bytes) => {
+        this.#work(
+          payloadsOfPackets(bytes, 4).map((text) => Number(Buffer.from(text).toString())),
+          false,
+        );
+      },
+      logged: () => this.#acknowledgements.advance(),
+      requestCheckpoint: () => {
+        this.checkpointsAsked++;
+      },
+    });
+    this.#acknowledgements.log = this.log;
+  }
+
+  #work(ids: readonly number[], isNew: boolean): void {
+    const barrier = this.#acknowledgements.begin();
+    this.got.push(...ids);
+    if (isNew) barrier.packetIds.push(Uint16Array.from(ids, (id) => id + 1));
+    barrier.left++;
+    this.#held.push(barrier);
+    this.log.add(barrier);
+    this.#acknowledgements.end(barrier);
+  }
+
+  receive(from: number, to: number): void {
+    const ids = Array.from({ length: to - from }, (_, i) => from + i);
+    this.log.cut(Buffer.concat(ids.map(packetOf)), () => false);
+    this.#work(ids, true);
+  }
+
+  /** What is in a checkpoint: the position, and how much the rule had. */
+  cut(): { position: unknown; got: number[]; publish(): void } {
+    const held = this.#held.splice(0);
+    return {
+      position: this.log.position,
+      got: [...this.got],
+      publish: () => {
+        for (const barrier of held) barrier.passed(false);
+      },
+    };
+  }
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+test('whatever was logged, checkpointed and killed: the rule has every acknowledged message once', async () => {
+  const step = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ kind: fc.constant('receive' as const), count: fc.integer({ min: 1, max: 40 }) }),
+    },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('flush' as const, 'turn' as const) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('cut' as const, 'publish' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('kill' as const) }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      let folder = join(temporaryFolder(), 'log');
+      let running = new Running(folder);
+      await running.log.replay();
+      let next = 0;
+      let cut: ReturnType<Running['cut']> | undefined;
+      let saved: { position: unknown; got: number[] } | undefined;
+      const all: Running[] = [running];
+      for (const one of [...steps, { kind: 'kill' as const }]) {
+        if (one.kind === 'receive') {
+          running.receive(next, next + one.count);
+          next += one.count;
+        } else if (one.kind === 'flush') running.log.flush();
+        else if (one.kind === 'turn') await new Promise((resolve) => setTimeout(resolve, 2));
+        else if (one.kind === 'cut') cut = running.cut();
+        else if (one.kind === 'publish' && cut !== undefined) {
+          saved = cut;
+          cut.publish();
+          cut = undefined;
+        } else if (one.kind === 'kill') {
+          const acknowledged = [...running.acknowledged];
+          const { length: most } = running.got;
+          // As the disk is at this moment.
+          const copy = join(temporaryFolder(), 'log');
+          if (existsSync(folder)) cpSync(folder, copy, { recursive: true });
+          folder = copy;
+          running = new Running(folder);
+          all.push(running);
+          if (saved !== undefined) {
+            running.got.push(...saved.got);
+            if (saved.position !== undefined) running.log.seek(saved.position);
+          }
+          cut = undefined;
+          await running.log.replay();
+          assert.equal([...new Set(running.got)].length, running.got.length, 'no message twice');
+          const has = new Set(running.got);
+          assert.equal(
+            acknowledged.filter((id) => !has.has(id)),
+            [],
+            'no acknowledged message is missing',
+          );
+          assert.equal(running.got, range(0, running.got.length), 'in order');
+          assert.ok(running.got.length <= most);
+          // What the broker sends again.
+          next = running.got.length;
+        }
+      }
+      for (const { log } of all) await log.close();
+    }),
+    { numRuns: Number(process.env.HAUMEA_LOG_RUNS ?? 60) },
+  );
+});
+
+test('what is safe leaves nothing on disk, and a full batch of messages asks for no checkpoint', async () => {
+  const folder = join(temporaryFolder(), 'log');
+  const running = new Running(folder);
+  await running.log.replay();
+  running.receive(0, 20);
+  assert.equal(running.acknowledged, []);
+  running.log.flush();
+  await eventually('acknowledgements', () => running.acknowledged.length === 20);
+  assert.is(running.checkpointsAsked, 0);
+  assert.equal(running.acknowledged, range(0, 20));
+  running.cut().publish();
+  await running.log.close();
+  assert.not.ok(existsSync(folder));
+});
+
+test('a place that is no place in a log is refused', async () => {
+  const running = new Running(join(temporaryFolder(), 'log'));
+  assert.throws(() => running.log.seek({ bytes: 0 }), /keeps no place/);
+  await running.log.replay();
+  assert.throws(() => running.log.seek({ log: 3 }), /keeps no place/);
+  await running.log.close();
+});
+
+test.run();
