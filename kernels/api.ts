@@ -144,6 +144,11 @@ export interface HostColumns {
   errorsBeginWith?: string;
   readonly count: number;
   readonly argCount: number;
+  /**
+   * What is asked of a function that keeps states: to take rows into them (`step`), to join the second argument to the first
+   * (`merge`); undefined the value. How the columns stand then: assembly/ops/call/states.ts.
+   */
+  readonly part?: 'step' | 'merge' | undefined;
   /** Row k (0 … count-1) of argument i: null, boolean, bigint, number, string, Uint8Array, array or object; `undefined` when missing. */
   get(i: number, k: number): unknown;
   set(k: number, value: unknown): void;
@@ -220,6 +225,8 @@ export interface LinkedNode {
   now?: number;
   /** Time zone by its name: windows of days end at its midnight, those of hours count from there. Default UTC. */
   zone?: string;
+  /** Names of functions of the host whose numbers are other ones after a restart: they tell nodes apart in their place. */
+  callNames?: ReadonlyMap<number, string>;
   /** What the node keeps may be saved: the kernel notes what tells it from others. All nodes above must be so. */
   isSaved?: boolean;
 }

@@ -87,6 +87,45 @@ export class Cells {
     return this.access.view().getFloat64(this.#payload(i, k), true);
   }
 
+  /** Whole numbers of argument i, of the first `count` rows, which are not negative and have 32 bits. */
+  numbersOf(i: number, count: number): Int32Array {
+    const view = this.access.view();
+    const numbers = new Int32Array(count);
+    for (let k = 0; k < count; k++) numbers[k] = view.getUint32(this.#payload(i, k), true);
+    return numbers;
+  }
+
+  /** Row k of argument i has no value. */
+  isAbsent(i: number, k: number): boolean {
+    const view = this.access.view();
+    const tags = view.getUint32(this.table + i * argument.size + argument.at.tags, true);
+    return view.getUint8(tags + (this.#isConstant(view, i) ? 0 : this.#resultRow(k))) <= Tag.null;
+  }
+
+  /** A copy of the bytes in row k of argument i. */
+  argumentBytes(i: number, k: number): Buffer {
+    return this.#copyAt(this.#payload(i, k));
+  }
+
+  /** A copy of the bytes that are the result of row k, null when there are none. */
+  bytesAt(k: number): Buffer | null {
+    const row = this.#resultRow(k);
+    return this.access.view().getUint8(this.tags + row) === Tag.bytes ? this.#copyAt(this.vals + row * 8) : null;
+  }
+
+  /** The error that is the result of row k, undefined when it is none. */
+  errorAt(k: number): string | undefined {
+    const row = this.#resultRow(k);
+    if (this.access.view().getUint8(this.tags + row) !== Tag.error) return undefined;
+    return this.#copyAt(this.vals + row * 8).toString();
+  }
+
+  #copyAt(payload: number): Buffer {
+    const view = this.access.view();
+    const off = view.getUint32(payload, true);
+    return Buffer.from(this.access.bytes().subarray(off, off + view.getUint32(payload + 4, true)));
+  }
+
   /** Bytes of argument i in all rows: of texts and bytes, null and missing have none. */
   textBytes(i: number, rows: ArrayLike<number>, count: number): number {
     const view = this.access.view();

@@ -3,7 +3,7 @@
  * into its result column, texts and nested values into scratch memory that lives as long as the batch.
  */
 import type { DirectColumns, HostColumns } from './api.js';
-import { argument, Tag } from './gen/layouts.js';
+import { argument, HostPart, Tag } from './gen/layouts.js';
 import { UnwritableError, type Value, type ValueAccess, ValueError } from './value.js';
 
 /** What the kernel imports as `host.call`. */
@@ -26,9 +26,10 @@ export function hostCallImport(
   call: (fn: number, columns: HostColumns) => void,
 ): HostCallImport {
   return (fn, table, argCount, sel, rows, vals, tags) => {
-    const columns = new Columns(access(), table, argCount, sel, rows, vals, tags);
+    const part = fn & (HostPart.step | HostPart.merge);
+    const columns = new Columns(access(), table, argCount, sel, rows, vals, tags, partNames[part]);
     try {
-      call(fn, columns);
+      call(fn - part, columns);
     } catch (error) {
       columns.failRest(error instanceof Error ? error.message : String(error));
       return;
@@ -36,6 +37,11 @@ export function hostCallImport(
     columns.failRest('the function gave no result');
   };
 }
+
+const partNames: Readonly<Record<number, HostColumns['part']>> = {
+  [HostPart.step]: 'step',
+  [HostPart.merge]: 'merge',
+};
 
 class Columns implements HostColumns {
   name = '';
@@ -50,6 +56,7 @@ class Columns implements HostColumns {
     readonly count: number,
     private readonly vals: number,
     private readonly tags: number,
+    readonly part: HostColumns['part'],
   ) {
     this.done = new Uint8Array(count);
   }

@@ -3,7 +3,7 @@
  * they read and of all nodes above. Where a stream has its columns, which kernel it was and when are no part of it.
  */
 import type { LinkedNode } from './api.js';
-import type { ColumnUse } from './ir.js';
+import type { ColumnUse, NodePlan } from './ir.js';
 import { nodeImage } from './node-image.js';
 import { encodeColumnUse } from './stream-spec.js';
 
@@ -41,7 +41,9 @@ export class Identity {
  * of a node above. The zone does not count: it is another one in summer.
  */
 export function ownIdentity(linked: LinkedNode, branches: number, columns: readonly ColumnUse[] | null): bigint {
-  const unlinked: LinkedNode = { plan: linked.plan, columnMap: null, host: 0, target: 0 };
+  const { callNames } = linked;
+  const plan = callNames === undefined ? linked.plan : (renumbered(linked.plan, callNames) as NodePlan);
+  const unlinked: LinkedNode = { plan, columnMap: null, host: 0, target: 0 };
   const { kind, program, spec } = nodeImage(unlinked, branches);
   const identity = new Identity().number(kind).bytes(program).bytes(spec);
   for (const column of columns ?? []) {
@@ -49,4 +51,16 @@ export function ownIdentity(linked: LinkedNode, branches: number, columns: reado
     identity.number(kind).bytes(name).bytes(type);
   }
   return identity.value();
+}
+
+/** The plan with numbers made of their names in the place of the functions' own. */
+function renumbered(part: unknown, names: ReadonlyMap<number, string>): unknown {
+  if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) return part;
+  if (Array.isArray(part)) return part.map((one) => renumbered(one, names));
+  const copy: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(part)) copy[key] = renumbered(value, names);
+  const key = copy.op === 'call.host' ? 'imm' : copy.fn === 'user' ? 'size' : 'call';
+  const name = names.get(copy[key] as number);
+  if (name !== undefined) copy[key] = Number(new Identity().bytes(Buffer.from(name)).value() & 0xfffffffn);
+  return copy;
 }

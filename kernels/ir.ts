@@ -81,6 +81,8 @@ export interface AggregatePlan {
   fn: AggregateName;
   /** Operands over the window's input rows; constants for parameters such as a percentile. */
   args: Operand[];
+  /** Of `fold` and `foldJoined`: number of the host's function. */
+  call?: number;
   /** `FILTER (WHERE …)` of the aggregate: operand that must be true. */
   filter?: Operand;
 }
@@ -88,7 +90,7 @@ export interface AggregatePlan {
 export interface AnalyticPlan {
   fn: AnalyticName;
   args: Operand[];
-  /** Of lag: rows to look back. */
+  /** Of lag: rows to look back. Of user: number of the host's function. */
   size: number;
   /** Rows with equal printed values have a state of their own. */
   partition: Operand[];

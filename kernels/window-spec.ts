@@ -95,13 +95,16 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   const keys = plan.grouped ? plan.keys.map((operand) => inputs.index(operand)) : [];
   const keeps = plan.keep.map((operand) => inputs.index(operand));
   const isMessage = window.kind === 'message';
-  const aggs = plan.aggs.map(({ fn, args, filter }) => ({
-    fn: aggregates[fn].code,
-    a: inputs.index(args[0]),
-    b: inputs.index(args[1]),
-    c: inputs.index(args[2]),
-    filter: inputs.index(filter),
-  }));
+  const folded: number[] = [];
+  const aggs = plan.aggs.map(({ fn, args, filter, call }) => {
+    const shared = { fn: aggregates[fn].code, filter: inputs.index(filter), call: call ?? 0 };
+    if (!aggregates[fn].takesBatch) {
+      return { ...shared, a: inputs.index(args[0]), b: inputs.index(args[1]), c: inputs.index(args[2]) };
+    }
+    const first = folded.length;
+    folded.push(...args.map((operand) => inputs.index(operand)));
+    return { ...shared, a: first, b: args.length, c: NONE };
+  });
   const trigger = inputs.index(
     window.kind === 'sliding' || isMessage ? window.trigger : window.kind === 'state' ? window.begin : undefined,
   );
@@ -114,7 +117,8 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   const where = inputs.index(plan.where);
 
   const aggsAt = (windowSpec.size + 2 * (inputs.operands.length + keys.length + keeps.length) + 3) & ~3;
-  const bytes = new Uint8Array(aggsAt + aggs.length * aggregateSpec.size);
+  const foldedAt = aggsAt + aggs.length * aggregateSpec.size;
+  const bytes = new Uint8Array((foldedAt + 2 * folded.length + 3) & ~3);
   const view = new DataView(bytes.buffer);
   put(view, 0, windowSpec, {
     kind: WindowKind[window.kind],
@@ -146,6 +150,9 @@ export function encodeWindow(plan: WindowNode, zone: number): Uint8Array {
   });
   aggs.forEach((agg, i) => {
     put(view, aggsAt + i * aggregateSpec.size, aggregateSpec, agg);
+  });
+  folded.forEach((input, i) => {
+    view.setUint16(foldedAt + 2 * i, input, true);
   });
   return bytes;
 }

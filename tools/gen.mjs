@@ -89,6 +89,14 @@ ${aggregateSwitch((a) => forms[a.form].bytes)}    default:
   }
 }
 
+/** True when it takes all rows of a batch at once (agg/fold.ts). */
+export function takesBatch(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch((a) => a.takesBatch === true, false)}    default:
+      return false;
+  }
+}
+
 /** True when two states make one: panes can be used. */
 export function isMergeable(fn: u32): bool {
   switch (fn) {
@@ -140,7 +148,7 @@ const aggregateNames = (file) =>
   aggregates
     .filter((a) => aggregateFile(a) === file)
     .flatMap((a) => [
-      `${a.name}Take`,
+      ...(a.takesBatch ? [] : [`${a.name}Take`]),
       `${a.name}Finish`,
       ...(a.doubles ? [`${a.name}Doubles`] : []),
       ...(mergeable.includes(a) ? [`${a.name}Merge`] : []),
@@ -157,7 +165,7 @@ export function takeValue(
   fn: u32, set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
 ): void {
   switch (fn) {
-${aggregateCases(aggregates, 'Take', 'set, agg, state, tagAt, tag, payload, row')}
+${aggregateCases(aggregates.filter((a) => !a.takesBatch), 'Take', 'set, agg, state, tagAt, tag, payload, row')}
     default: break;
   }
 }
@@ -248,14 +256,14 @@ export type OpName = keyof typeof ops;
 /**
  * Each aggregate of the window kernels: its number and name in SQL; \`ofRows\`: the aggregate that it is over \`*\`;
  * \`takesRow\`: it gets the whole row besides its arguments; \`isLong\`: its result is as long as its input;
- * \`keepsValues\`: its state is all the values; \`isFixed\`: its state has one size; \`emptyIsNull\`: the result over no rows is
+ * \`keepsValues\`: its state is all the values; \`takesBatch\`: the host takes all rows of a batch into states; \`isFixed\`: its state has one size; \`emptyIsNull\`: the result over no rows is
  * null, not missing.
  */
 export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
+      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
   )
   .join('\n')}
 } as const;

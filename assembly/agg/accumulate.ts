@@ -5,8 +5,10 @@
 // other aggregates and groups go on.
 import * as ctx from '../flow/context';
 import { takeDoubles, takeValue } from '../gen/aggregate-functions';
+import { takesBatch } from '../gen/aggregates';
 import { refusals } from '../mem/alloc';
 import { BATCH_ROWS, Tag } from '../mem/layout';
+import { foldRows } from './fold';
 import { SET_ROWS, assignGroups, separateGroups, setLose } from './group';
 import {
   AGG_SIZE_OF, AGG_A, AGG_FILTER, AGG_FN, AGG_STATE, NO_INPUT, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, bindOf,
@@ -60,11 +62,11 @@ function takeRows(spec: usize, set: usize, sel: usize, n: u32): void {
   for (let i: u32 = 0; i < count; i++, agg += AGG_SIZE_OF, tagAt++) {
     const filter = load<u16>(agg, AGG_FILTER);
     if (filter == NO_INPUT) {
-      step(set, agg, tagAt, sel, GROUPS, n);
+      step(spec, set, agg, tagAt, sel, GROUPS, n);
       continue;
     }
     const kept = keepFiltered(set, bindOf(filter), load<u32>(agg, AGG_STATE), tagAt, sel, n);
-    step(set, agg, tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
+    step(spec, set, agg, tagAt, FILTERED_ROWS, FILTERED_GROUPS, kept);
   }
 }
 
@@ -84,8 +86,12 @@ function keepFiltered(set: usize, filter: usize, at: u32, tagAt: u32, sel: usize
   return kept;
 }
 
-function step(set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
+function step(spec: usize, set: usize, agg: usize, tagAt: u32, sel: usize, groups: usize, n: u32): void {
   const fn = <u32>load<u16>(agg, AGG_FN);
+  if (takesBatch(fn)) {
+    foldRows(spec, set, agg, tagAt, sel, groups, n);
+    return;
+  }
   const at = load<u32>(agg, AGG_STATE);
   const input = load<u16>(agg, AGG_A);
   if (input == NO_INPUT) {

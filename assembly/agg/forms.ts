@@ -122,3 +122,21 @@ export function listFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payloa
   store<u32>(state, n, 8);
   store<u32>(state, length, 12);
 }
+
+export function foldedFormSave(state: usize, tag: u8): void {
+  writeValue(tag, load<u64>(state));
+}
+
+export function foldedFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  if (tag != Tag.MISSING && tag != Tag.BYTES) readFail(LoadFault.DAMAGED);
+  store<u64>(state, payload);
+  store<u32>(state, lenOf(payload), 8);
+}
+
+export function joinedFormSave(state: usize, tag: u8): void {
+  foldedFormSave(state, tag);
+}
+
+export function joinedFormLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: u64): void {
+  foldedFormLoad(fn, pool, state, tag, payload);
+}

@@ -2,11 +2,12 @@
 // size (`isMergeable`).
 import { mergeState } from '../gen/aggregate-functions';
 import { Tag } from '../mem/layout';
+import { joinStates } from './fold';
 import { GROUP_NEXT, SET_FIRST, isNew, regroup } from './group';
 import { AGG_SIZE_OF, GROUP_HEAD, AGG_FN, AGG_STATE, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
 
 /**
- * Adds group `later` to group `earlier`, which belongs to `set`. An aggregate that failed in one of them fails in both; the
+ * Adds group `later` to group `earlier`, which belongs to `set`; with the last of several `mergeEnd` is called. An aggregate that failed in one of them fails in both; the
  * reason stays where it is.
  */
 export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize): void {
@@ -28,14 +29,23 @@ export function mergeGroup(spec: usize, set: usize, earlier: usize, later: usize
   }
 }
 
+/** All groups are added that go together: what waited to be joined with others is joined. */
+export function mergeEnd(): void {
+  joinStates();
+}
+
 /** Adds the groups of set `later`; false when memory is exhausted. */
 export function mergeSet(spec: usize, set: usize, later: usize): bool {
   for (let from = <usize>load<u32>(later, SET_FIRST); from; from = <usize>load<u32>(from, GROUP_NEXT)) {
     const group = regroup(spec, set, later, from);
-    if (!group) return false;
+    if (!group) {
+      mergeEnd();
+      return false;
+    }
     if (isNew) keepOf(spec, group, from);
     mergeGroup(spec, set, group, from);
   }
+  mergeEnd();
   return true;
 }
 

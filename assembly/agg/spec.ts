@@ -15,10 +15,10 @@ export {
   WINDOW_TAGS_AT, WINDOW_ENTRY_SIZE,
 } from '../gen/window-layouts';
 export {
-  AGG_FN, AGG_A, AGG_B, AGG_C, AGG_FILTER, AGG_STATE, AGG_SIZE_OF,
+  AGG_FN, AGG_A, AGG_B, AGG_C, AGG_FILTER, AGG_STATE, AGG_CALL, AGG_SIZE_OF,
 } from '../gen/window-layouts';
 import {
-  AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE,
+  AGG_A, AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE,
   WINDOW_INPUTS, WINDOW_KEEPS, WINDOW_KEYS, WINDOW_SIZE_OF, WINDOW_STATES_AT,
   WINDOW_TAGS_AT,
 } from '../gen/window-layouts';
@@ -45,6 +45,13 @@ export const GROUP_HEAD: u32 = 32;
 // @ts-ignore: decorator
 @inline export function aggsAt(spec: usize): usize {
   return (keepsAt(spec) + (<usize>load<u32>(spec, WINDOW_KEEPS) << 1) + 3) & ~3;
+}
+
+/** Input that is argument `i` of an aggregate that is folded. */
+// @ts-ignore: decorator
+@inline export function foldedInput(spec: usize, agg: usize, i: u32): u32 {
+  const at = aggsAt(spec) + <usize>(load<u32>(spec, WINDOW_AGGS) * AGG_SIZE_OF);
+  return load<u16>(at + (<usize>(load<u16>(agg, AGG_A) + i) << 1));
 }
 
 /**

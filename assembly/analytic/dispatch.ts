@@ -8,6 +8,7 @@ import { accCollectRows } from './functions/collect';
 import { lagRows } from './functions/lag';
 import { latestRows } from './functions/latest';
 import { rowNumberRows } from './functions/row-number';
+import { userRows } from './functions/user';
 
 /** Runs a function over the rows of the batch (analytic/run.ts). */
 export function runFunction(fn: usize): void {
@@ -25,6 +26,7 @@ export function runFunction(fn: usize): void {
     case AnalyticFn.ROW_NUMBER: rowNumberRows(); return;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY: extremeRows(fn); return;
+    case AnalyticFn.USER: userRows(fn); return;
     case AnalyticFn.INC_COLLECT: collectRows(); return;
     case AnalyticFn.INC_MERGE_AGG: mergeRows(); return;
     default: accumulateRows(fn);

@@ -141,6 +141,17 @@ export function bindArg(program: usize, i: u32, operand: u32): void {
   store<u64>(dst + (<usize>row << 3), payload, COL_VALS);
 }
 
+/** What the row was given. */
+// @ts-ignore: decorator
+@inline export function givenTag(row: u32): u8 {
+  return load<u8>(dst + row, COL_TAGS);
+}
+
+// @ts-ignore: decorator
+@inline export function givenVal(row: u32): u64 {
+  return load<u64>(dst + (<usize>row << 3), COL_VALS);
+}
+
 /** Marks the row as failed with the error text of that payload. */
 export function failRow(row: u32, payload: u64): void {
   put(row, Tag.ERROR, payload);

@@ -2,9 +2,10 @@
 // The spec is drawn in gen/analytic-layouts.ts.
 import {
   ANALYTIC_FUNCTIONS, ANALYTIC_FUNCTIONS_AT, ANALYTIC_PARTITIONS, ANALYTIC_PARTITIONS_AT, AnalyticFn, FUNCTION_ARGS,
-  FUNCTION_ARGS_AT, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_SIZE_OF, FUNCTION_STATE, PARTITION_ENTRY_SIZE,
-  PARTITION_SIZE_OF,
+  FUNCTION_ARGS_AT, FUNCTION_FN, FUNCTION_PARTITION, FUNCTION_SIZE, FUNCTION_SIZE_OF, FUNCTION_STATE, FUNCTION_WHEN,
+  PARTITION_ENTRY_SIZE, PARTITION_SIZE_OF,
 } from '../gen/analytic-layouts';
+import { OPERAND_NONE } from '../mem/layout';
 import { KEPT_SIZE } from '../partitions/slot';
 import { ENTRY_HEAD } from '../partitions/table';
 
@@ -46,6 +47,7 @@ export function slotCount(fn: usize): u32 {
     case AnalyticFn.HAD_CHANGED: return load<u32>(fn, FUNCTION_ARGS) - 1;
     case AnalyticFn.ACC_MAX_BY:
     case AnalyticFn.ACC_MIN_BY: return 2;
+    case AnalyticFn.USER: return load<u16>(fn, FUNCTION_WHEN) == OPERAND_NONE ? 1 : 2;
     case AnalyticFn.LATEST:
     case AnalyticFn.CHANGED_COL:
     case AnalyticFn.CHANGED_ITEM:

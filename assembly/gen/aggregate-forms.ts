@@ -15,6 +15,10 @@ import {
   sketchFormLoad, sketchFormSave,
   // list: list (agg/list.ts) 16 | parameter u64
   listFormLoad, listFormSave,
+  // folded: value u64 | room u32 | place u32 (agg/fold.ts)
+  foldedFormLoad, foldedFormSave,
+  // joined: as folded
+  joinedFormLoad, joinedFormSave,
 } from '../agg/forms';
 
 /** Writes a state that has not failed. */
@@ -52,6 +56,12 @@ export function stateSave(fn: u32, state: usize, tag: u8): void {
     case Agg.PERCENTILE_CONT:
     case Agg.PERCENTILE_DISC:
       listFormSave(state, tag);
+      break;
+    case Agg.FOLD:
+      foldedFormSave(state, tag);
+      break;
+    case Agg.FOLD_JOINED:
+      joinedFormSave(state, tag);
       break;
     default:
       unreachable();
@@ -93,6 +103,12 @@ export function stateLoad(fn: u32, pool: usize, state: usize, tag: u8, payload: 
     case Agg.PERCENTILE_CONT:
     case Agg.PERCENTILE_DISC:
       listFormLoad(fn, pool, state, tag, payload);
+      break;
+    case Agg.FOLD:
+      foldedFormLoad(fn, pool, state, tag, payload);
+      break;
+    case Agg.FOLD_JOINED:
+      joinedFormLoad(fn, pool, state, tag, payload);
       break;
     default:
       unreachable();

@@ -12,6 +12,7 @@ import { stddevTake, stddevFinish, stddevMerge, stddevsTake, stddevsFinish, stdd
 import { medianTake, medianFinish } from '../agg/functions/median';
 import { percentileContTake, percentileContFinish, percentileDiscTake, percentileDiscFinish } from '../agg/functions/percentile';
 import { percentileApproxTake, percentileApproxFinish, percentileApproxMerge } from '../agg/functions/percentile-approx';
+import { foldFinish, foldJoinedFinish, foldJoinedMerge } from '../agg/functions/fold';
 
 /** Takes a value of a row, which is no error, into a state that has not failed. */
 export function takeValue(
@@ -73,6 +74,7 @@ export function mergeState(fn: u32, set: usize, agg: usize, to: usize, tagTo: us
     case Agg.VARS: varsMerge(set, agg, to, tagTo, from, tag); break;
     case Agg.FIRST_VALUE: firstValueMerge(set, agg, to, tagTo, from, tag); break;
     case Agg.PERCENTILE_APPROX: percentileApproxMerge(set, agg, to, tagTo, from, tag); break;
+    case Agg.FOLD_JOINED: foldJoinedMerge(set, agg, to, tagTo, from, tag); break;
     default: break;
   }
 }
@@ -99,6 +101,8 @@ export function finishState(fn: u32, agg: usize, state: usize, tag: u8): void {
     case Agg.PERCENTILE_DISC: percentileDiscFinish(agg, state, tag); break;
     case Agg.FIRST_VALUE: firstValueFinish(agg, state, tag); break;
     case Agg.PERCENTILE_APPROX: percentileApproxFinish(agg, state, tag); break;
+    case Agg.FOLD: foldFinish(agg, state, tag); break;
+    case Agg.FOLD_JOINED: foldJoinedFinish(agg, state, tag); break;
     default: break;
   }
 }

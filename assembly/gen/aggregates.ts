@@ -21,6 +21,8 @@ export namespace Agg {
   export const PERCENTILE_DISC: u32 = 17;
   export const FIRST_VALUE: u32 = 18;
   export const PERCENTILE_APPROX: u32 = 19;
+  export const FOLD: u32 = 20;
+  export const FOLD_JOINED: u32 = 21;
 }
 
 /** Bytes of the state. */
@@ -35,6 +37,8 @@ export function stateSize(fn: u32): u32 {
     case Agg.MAX:
     case Agg.LAST_VALUE:
     case Agg.FIRST_VALUE:
+    case Agg.FOLD:
+    case Agg.FOLD_JOINED:
       return 16;
     case Agg.COLLECT:
     case Agg.MERGE_AGG:
@@ -50,6 +54,17 @@ export function stateSize(fn: u32): u32 {
       return 24;
     default:
       return unreachable();
+  }
+}
+
+/** True when it takes all rows of a batch at once (agg/fold.ts). */
+export function takesBatch(fn: u32): bool {
+  switch (fn) {
+    case Agg.FOLD:
+    case Agg.FOLD_JOINED:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -69,6 +84,7 @@ export function isMergeable(fn: u32): bool {
     case Agg.VARS:
     case Agg.FIRST_VALUE:
     case Agg.PERCENTILE_APPROX:
+    case Agg.FOLD_JOINED:
       return true;
     default:
       return false;
@@ -157,6 +173,10 @@ export function functionName(fn: u32): string {
       return 'first_value';
     case Agg.PERCENTILE_APPROX:
       return 'percentile_approx';
+    case Agg.FOLD:
+      return 'an aggregate of a plugin';
+    case Agg.FOLD_JOINED:
+      return 'an aggregate of a plugin';
     default:
       return unreachable();
   }

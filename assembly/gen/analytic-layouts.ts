@@ -29,6 +29,8 @@ export namespace AnalyticFn {
   export const INC_MERGE_AGG: u16 = 18;
   export const ACC_DISTINCT_COLLECT: u16 = 19;
   export const ACC_MAP_AGG: u16 = 20;
+  /** A function of the host, whose state is bytes. */
+  export const USER: u16 = 21;
 }
 
 // analyticSpec, 24 bytes. Spec of an analytic node. All `…At` are offsets from its start.
@@ -63,7 +65,7 @@ export const PARTITION_SIZE_OF: u32 = 12;
 //   6    when u16   operand, 0xffff none: other rows leave the state as it is
 //   8    args u32   count
 //   12   argsAt u32   operands u16[args]
-//   16   size u32   of lag: rows to look back
+//   16   size u32   of lag: rows to look back; of user: number of the host's function
 //   20   state u32   where its state stands in a partition
 export const FUNCTION_FN: usize = 0;
 export const FUNCTION_DST: usize = 2;

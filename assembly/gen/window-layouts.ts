@@ -27,7 +27,7 @@ export namespace WindowFlag {
   export const JOINS_EQUAL: u32 = 8;
 }
 
-// windowSpec, 96 bytes. Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates.
+// windowSpec, 96 bytes. Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded.
 //
 //   0    kind u32   WindowKind
 //   4    flags u32   WindowFlag
@@ -80,17 +80,19 @@ export const WINDOW_SIZE_OF: u32 = 96;
 // aggregateSpec, 20 bytes. An aggregate of a window.
 //
 //   0    fn u16   Agg
-//   2    a u16   index of an input
-//   4    b u16   index of an input
+//   2    a u16   index of an input; of one that is folded the place of its first argument behind the aggregates
+//   4    b u16   index of an input; of one that is folded how many arguments it has
 //   6    c u16   index of an input
 //   8    filter u16   index of an input, 0xffff none
 //   12   state u32   where its state stands in a group
+//   16   call u32   of one that is folded: number of the host's function
 export const AGG_FN: usize = 0;
 export const AGG_A: usize = 2;
 export const AGG_B: usize = 4;
 export const AGG_C: usize = 6;
 export const AGG_FILTER: usize = 8;
 export const AGG_STATE: usize = 12;
+export const AGG_CALL: usize = 16;
 export const AGG_SIZE_OF: u32 = 20;
 
 // eventTimeSpec, 32 bytes. Spec of an eventTime node. Behind it: operands u16[columns].

@@ -1,8 +1,9 @@
 // A value that is kept from row to row. Within a batch it may refer to what belongs to the batch, or to the node above; once
-// all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text is used again as long as it has room.
+// all rows have been handed on it is made the slot's own (`slotOwn`), in a block; that of a text, or of bytes, is used again as long as it has room.
 // Until then the block keeps what it held: rows under way may refer to it.
 //
-//   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | 0 u32
+//   slot   payload u64 | tag u32 (OWNED: what it refers to stands in the block) | block u32, 0 none | room u32 | place u32 (for who needs one
+//          while a call is made ready, 0 none)
 import { copyBytes } from '../mem/copy';
 import { alloc, free } from '../mem/alloc';
 import {
@@ -17,6 +18,7 @@ export const KEPT_SIZE: u32 = 24;
 const TAG: usize = 8;
 const BLOCK: usize = 12;
 const ROOM: usize = 16;
+const PLACE: usize = 20;
 const OWNED: u32 = 0x100;
 /** Bytes behind a text that can be read. */
 const SLACK: u32 = 16;
@@ -40,6 +42,16 @@ const LARGE: u32 = 512;
 // @ts-ignore: decorator
 @inline export function isOwned(slot: usize): bool {
   return (load<u32>(slot, TAG) & OWNED) != 0;
+}
+
+// @ts-ignore: decorator
+@inline export function slotPlace(slot: usize): u32 {
+  return load<u32>(slot, PLACE);
+}
+
+// @ts-ignore: decorator
+@inline export function setSlotPlace(slot: usize, place: u32): void {
+  store<u32>(slot, place, PLACE);
 }
 
 /** Keeps a value. True when it refers to something, which must be made the slot's own once the batch was handed on. */
@@ -81,13 +93,14 @@ export function slotOwn(slot: usize, acct: usize): bool {
   const room = load<u32>(slot, ROOM);
   const block = <usize>load<u32>(slot, BLOCK);
   // Parts of a nested value may stand in the block itself, so it gets another one. A block much larger than a text goes back.
-  if (tag == Tag.STR && need <= room && need + 64 >= room >> 3) {
+  const isText = tag == Tag.STR || tag == Tag.BYTES;
+  if (isText && need <= room && need + 64 >= room >> 3) {
     flatEnd = block;
     store<u64>(slot, flatCopy(tag, payload));
     store<u32>(slot, tag | OWNED, TAG);
     return true;
   }
-  const wanted = tag != Tag.STR || need > 0x3fffffff ? need : max<u64>(need + (need >> 2), SHORT + SLACK);
+  const wanted = !isText || need > 0x3fffffff ? need : max<u64>(need + (need >> 2), SHORT + SLACK);
   const other: usize = need > 0x7fffffff ? 0 : alloc(<u32>wanted, acct);
   if (!other) {
     store<u64>(slot, 0);

@@ -12,7 +12,7 @@
 // found in the order of their entries. Marks of entries that have left stay.
 import { alloc, free } from '../mem/alloc';
 import { GROUP_NEXT, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset } from '../agg/group';
-import { keepOf, mergeGroup } from '../agg/merge';
+import { keepOf, mergeEnd, mergeGroup } from '../agg/merge';
 
 export const FRONT_SIZE: u32 = SET_SIZE + 24;
 const LIST: usize = SET_SIZE;
@@ -150,6 +150,7 @@ export function frontLink(spec: usize, front: usize, set: usize, from: u32, to: 
     store<u32>(key, i, GROUP_NEXT);
     if (merges && next != NONE) mergeGroup(spec, set, group, <usize>load<u32>(entryAt(front, next)));
   }
+  mergeEnd();
 }
 
 /** Marks the first entry of each key, after all are linked. */
@@ -227,9 +228,13 @@ export function frontJoin(spec: usize, front: usize, set: usize): bool {
   for (let i = marked(front, load<u32>(front, FROM)); i != NONE; i = marked(front, i + 1)) {
     const entry = entryAt(front, i);
     const group = regroup(spec, set, front, <usize>load<u32>(entry, KEY));
-    if (!group) return false;
+    if (!group) {
+      mergeEnd();
+      return false;
+    }
     keepOf(spec, group, <usize>load<u32>(entry));
     mergeGroup(spec, set, group, <usize>load<u32>(entry));
   }
+  mergeEnd();
   return true;
 }

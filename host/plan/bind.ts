@@ -191,6 +191,11 @@ export class Binder {
         ? this.bindPresent(expr, analytic, clause)
         : this.bindAnalytic(expr, analytic, clause, ofResult.has(analytic));
     }
+    if ('user' in implementation && implementation.user.state === 'analytic') {
+      const { number, name } = implementation.user;
+      this.values.brought.set(number, name);
+      return this.bindAnalytic(expr, 'user', clause, false, (args) => args, number);
+    }
     if (expr.over !== null) throw refuse(`OVER cannot follow ${definition.name}, which is no analytic function`, span);
     if ('aggregate' in implementation) return this.bindAggregate(expr, implementation.aggregate, clause);
     const isUserAggregate = 'user' in implementation && implementation.user.isAggregate;
@@ -231,6 +236,7 @@ export class Binder {
     expr: Extract<Expr, { kind: 'call' }>,
     fn: Parameters<Values['aggregate']>[0],
     clause: Clause,
+    call = 0,
   ): Value {
     const name = expr.name.toLowerCase();
     const { hasAnalytics } = clause;
@@ -244,12 +250,16 @@ export class Binder {
     if (ofRows !== null && expr.args[0]?.kind === 'star') return this.values.aggregate(ofRows, [], filter);
     const args = expr.args.map((arg) => this.bindArgument(arg, inner));
     if (takesRow) args.push(this.rowOf(null, expr, inner));
-    return this.values.aggregate(fn, args, filter);
+    return this.values.aggregate(fn, args, filter, call);
   }
 
   /** A function that a user brought. Nobody knows what it keeps from one call to the next: each call stays one of its own. */
   private bindUser(expr: Extract<Expr, { kind: 'call' }>, user: UserFunction, clause: Clause): Value {
     this.values.brought.set(user.number, user.name);
+    if (user.isAggregate && user.state !== undefined) {
+      const state = this.bindAggregate(expr, user.state === 'joined' ? 'foldJoined' : 'fold', clause, user.number);
+      return this.values.op('call.host', [], [state], user.number, true);
+    }
     const args = user.isAggregate
       ? expr.args.map((arg) => this.bindAggregate({ ...expr, args: [arg] }, 'collect', clause))
       : expr.args.map((arg) => this.bindArgument(arg, clause));
@@ -293,6 +303,7 @@ export class Binder {
   /**
    * @param isOfResult it takes in the rows that the result is made of
    * @param argsOf what the function gets for the arguments of the call
+   * @param number of a function of a user
    */
   private bindAnalytic(
     expr: Extract<Expr, { kind: 'call' }>,
@@ -300,6 +311,7 @@ export class Binder {
     clause: Clause,
     isOfResult: boolean,
     argsOf: (args: readonly Value[]) => readonly Value[] = (args) => args,
+    number = 0,
   ): Value {
     const { values, scope } = this;
     const name = expr.name.toLowerCase();
@@ -318,7 +330,7 @@ export class Binder {
     const partition = over?.partitionBy.map((key) => this.bind(key, inner)) ?? [];
     const when = over?.when ? this.bind(over.when, inner) : null;
     const keys = order.map(({ expr: key, descending }) => ({ value: this.bind(key, inner), descending }));
-    const make = (args: readonly Value[], size = 0, own: AnalyticName = fn) =>
+    const make = (args: readonly Value[], size = number, own: AnalyticName = fn) =>
       lookingBack(
         { fn: own, args, size, partition, when, order: keys, isOfResult },
         { scope, values, place: clause.place, name, span },

@@ -78,7 +78,7 @@ function showAnalytic(
   { fn, args, size, partition, when, order }: AnalyticValue,
   show: (child: Value) => string,
 ): string {
-  const name = fn.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const name = fn === 'user' ? hostFunctionName(size) : fn.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const shown = args.map(show);
   if (fn === 'lag') shown.splice(1, 0, String(size));
   const by = partition.length === 0 ? '' : `PARTITION BY ${partition.map(show).join(', ')}`;

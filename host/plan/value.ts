@@ -38,6 +38,8 @@ export type AggregateValue = Common & {
   readonly fn: AggregateName;
   readonly args: readonly Value[];
   readonly filter: Value | null;
+  /** Number of the function of a user that folds rows into a state, 0: none does. */
+  readonly call: number;
 };
 /** A part of an ORDER BY. */
 export interface SortKey {
@@ -50,7 +52,7 @@ export type AnalyticValue = Common & {
   readonly kind: 'analytic';
   readonly fn: AnalyticName;
   readonly args: readonly Value[];
-  /** Of lag: rows to look back. */
+  /** Of lag: rows to look back. Of user: number of the function. */
   readonly size: number;
   /** PARTITION BY. */
   readonly partition: readonly Value[];
@@ -146,14 +148,15 @@ export class Values {
     }));
   }
 
-  aggregate(fn: AggregateName, args: readonly Value[], filter: Value | null): AggregateValue {
-    const key = `a${fn}(${args.map((arg) => arg.id).join()};${filter?.id ?? '-'})`;
+  aggregate(fn: AggregateName, args: readonly Value[], filter: Value | null, call = 0): AggregateValue {
+    const key = `a${fn}(${args.map((arg) => arg.id).join()};${filter?.id ?? '-'};${call})`;
     return this.intern(key, filter === null ? args : [...args, filter], true, (common) => ({
       ...common,
       kind: 'aggregate',
       fn,
       args,
       filter,
+      call,
     }));
   }
 
@@ -240,6 +243,7 @@ export class Values {
         value.fn,
         value.args.map((arg) => this.rewrite(arg, change, done)),
         inner(value.filter),
+        value.call,
       );
     }
     if (value.kind === 'ranges') {

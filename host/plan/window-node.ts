@@ -23,8 +23,8 @@ export function windowNode(
   const operand = (value: Value): Operand => builder.operand(value);
   const keep = needs.keep.map(operand);
   const keys = node.keys.map(operand);
-  const aggs = needs.aggregates.map(({ fn, args, filter }): AggregatePlan => {
-    const plan: AggregatePlan = { fn, args: args.map(operand) };
+  const aggs = needs.aggregates.map(({ fn, args, filter, call }): AggregatePlan => {
+    const plan: AggregatePlan = { fn, args: args.map(operand), ...(call === 0 ? {} : { call }) };
     if (filter !== null) plan.filter = operand(filter);
     return plan;
   });

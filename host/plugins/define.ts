@@ -130,6 +130,11 @@ export interface UserFunction {
   readonly entry: string;
   /** It gets a list for each argument: the values of the rows of a group. */
   readonly isAggregate: boolean;
+  /**
+   * The engine keeps a state of it: of each group, of aggregates that can join two (`joined`) and others (`folded`), or of each
+   * partition, of functions that look back (`analytic`).
+   */
+  readonly state?: 'folded' | 'joined' | 'analytic' | undefined;
   /** Smallest and largest number of arguments; null: any number. */
   readonly args: { readonly min: number; readonly max: number | null };
 }
@@ -138,6 +143,14 @@ export interface UserFunction {
 export function argumentCounts({ args }: PluginFunction): UserFunction['args'] {
   const needed = args.findIndex(({ optional }) => optional);
   return { min: needed < 0 ? args.length : needed, max: args.at(-1)?.variadic ? null : args.length };
+}
+
+/** How the engine calls a function of a plugin. */
+export function callOf(fn: PluginFunction | undefined): Pick<UserFunction, 'isAggregate' | 'state'> {
+  if (fn?.analytic !== undefined) return { isAggregate: false, state: 'analytic' };
+  const { aggregate } = fn ?? {};
+  if (aggregate?.save === undefined) return { isAggregate: aggregate !== undefined };
+  return { isAggregate: true, state: aggregate.merge === undefined ? 'folded' : 'joined' };
 }
 
 /** What somebody brought under a name; without `run` nothing runs it yet. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { HaumeaError, inContext } from '../base/errors.js';
 import { maskByName } from '../base/secrets.js';
 import type { RecordShape } from '../meta/records.js';
-import { argumentCounts, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
+import { argumentCounts, callOf, type UserFunction, type WasiGrants, type WasmCode } from '../plugins/define.js';
 import { newUserNumber } from '../plugins/numbers.js';
 import { codecFunction, type Direction, directions } from '../plugins/wasm/codecs.js';
 import type { ModuleDescription } from '../plugins/wasm/describe.js';
@@ -206,11 +206,13 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const count = record.arities?.[entry];
     const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
     const owner = `${this.kind} ${name}`;
-    const key = `${owner} ${entry}`;
+    const call = callOf(known);
+    // Rules that run call it as they know it: under its former number there is none that is called otherwise.
+    const key = `${owner} ${entry} ${call.isAggregate} ${call.state}`;
     const number = this.#numbers.get(key) ?? newUserNumber(entry);
     this.#numbers.set(key, number);
     const { code } = this.#readyOf(name, record);
-    return { name: entry, owner, number, code, entry, isAggregate: known?.aggregate !== undefined, args };
+    return { name: entry, owner, number, code, entry, ...call, args };
   }
 
   #readyOf(name: string, { folder, manifest, limits = {}, wasi, isolate = this.#config.isolate }: WasmRecord): Ready {

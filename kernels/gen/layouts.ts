@@ -6,7 +6,7 @@ import { layout } from '../layout.js';
 export const analyticMaxArgs = 1024;
 
 /** Analytic functions. */
-export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18,"accDistinctCollect":19,"accMapAgg":20} as const;
+export const AnalyticFn = {"lag":1,"latest":2,"hadChanged":3,"changedCol":4,"accSum":5,"accCount":6,"accMin":7,"accMax":8,"accAvg":9,"rowNumber":10,"changedItem":11,"rowChanged":12,"accMaxBy":13,"accMinBy":14,"accCollect":15,"changedColumns":16,"incCollect":17,"incMergeAgg":18,"accDistinctCollect":19,"accMapAgg":20,"user":21} as const;
 
 /** Spec of an analytic node. All `…At` are offsets from its start. */
 export const analyticSpec = layout(24, {"partitions":0,"partitionsAt":4,"functions":8,"functionsAt":12,"ttl":16}, {"partitions":"u32","partitionsAt":"u32","functions":"u32","functionsAt":"u32","ttl":"f64"});
@@ -176,6 +176,9 @@ export const member = layout(24, {"payload":0,"tag":8,"keyLen":12,"keyOff":16}, 
 /** A column block: one value for each row of a batch. */
 export const column = layout(17472, {"uniform":0,"hasRaw":1,"vals":64,"tags":8256,"raw":9280}, {"uniform":"u8","hasRaw":"u8"});
 
+/** What is asked of a function of the host that keeps states, beside its number. */
+export const HostPart = {"value":0,"step":268435456,"merge":536870912} as const;
+
 /** Head of a program. The host writes offsets from the start of the block, `programNew` turns them into addresses. */
 export const program = layout(32, {"opCount":0,"constCount":4,"ops":8,"consts":12,"args":16,"size":20,"acct":24,"argCount":28}, {"opCount":"u32","constCount":"u32","ops":"u32","consts":"u32","args":"u32","argCount":"u32"});
 
@@ -248,11 +251,11 @@ export const WindowKind = {"tumbling":0,"hopping":1,"sliding":2,"session":3,"cou
 /** Flags of windows. */
 export const WindowFlag = {"eventTime":1,"grouped":2,"sendEmpty":4,"joinsEqual":8} as const;
 
-/** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates. */
+/** Spec of a window. Behind it: u16[inputs] operands, u16[keys] and u16[keeps] indexes of inputs, padding to 4, aggregates, u16[] indexes of inputs of those that are folded. */
 export const windowSpec = layout(96, {"kind":0,"flags":4,"unit":8,"length":16,"step":24,"countLength":32,"countStep":36,"zone":40,"timestamp":44,"trigger":46,"where":48,"emit":50,"start":52,"end":54,"partition":56,"inputs":64,"keys":68,"keeps":72,"aggs":76,"statesAt":80,"tagsAt":84,"entrySize":88,"size":92}, {"kind":"u32","flags":"u32","unit":"f64","length":"f64","step":"f64","countLength":"u32","countStep":"u32","zone":"u32","timestamp":"u16","trigger":"u16","where":"u16","emit":"u16","start":"u16","end":"u16","partition":"u16","inputs":"u32","keys":"u32","keeps":"u32","aggs":"u32","size":"u32"});
 
 /** An aggregate of a window. */
-export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16"});
+export const aggregateSpec = layout(20, {"fn":0,"a":2,"b":4,"c":6,"filter":8,"state":12,"call":16}, {"fn":"u16","a":"u16","b":"u16","c":"u16","filter":"u16","call":"u32"});
 
 /** Spec of an eventTime node. Behind it: operands u16[columns]. */
 export const eventTimeSpec = layout(32, {"timestamp":0,"columns":2,"streams":4,"tolerance":8,"skew":16,"idle":24}, {"timestamp":"u16","columns":"u16","streams":"u32","tolerance":"f64","skew":"f64","idle":"f64"});

@@ -156,29 +156,31 @@ export type OpName = keyof typeof ops;
 /**
  * Each aggregate of the window kernels: its number and name in SQL; `ofRows`: the aggregate that it is over `*`;
  * `takesRow`: it gets the whole row besides its arguments; `isLong`: its result is as long as its input;
- * `keepsValues`: its state is all the values; `isFixed`: its state has one size; `emptyIsNull`: the result over no rows is
+ * `keepsValues`: its state is all the values; `takesBatch`: the host takes all rows of a batch into states; `isFixed`: its state has one size; `emptyIsNull`: the result over no rows is
  * null, not missing.
  */
 export const aggregates = {
-  count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Rows whose argument is not null." },
-  countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: [], doc: "count(*)." },
-  sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sum; ints stay int." },
-  avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Average; of ints an int." },
-  min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Smallest." },
-  max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Largest." },
-  collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, isFixed: false, emptyIsNull: true, operands: ["a"], doc: "Array of all values, nulls kept." },
-  lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a","b"], doc: "Last value; b true: last that is not null." },
-  mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Objects merged, later members win." },
-  deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Rows without duplicates; b true: all values. c: the row to give in place of the value." },
-  stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population standard deviation." },
-  stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample standard deviation." },
-  var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population variance." },
-  vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample variance." },
-  median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Median." },
-  percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Continuous percentile, b in 0..1." },
-  percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Discrete percentile, b in 0..1." },
-  firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "First value." },
-  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Percentile b in 0..1 within 1 %, from a sketch of bounded size." },
+  count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Rows whose argument is not null." },
+  countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: [], doc: "count(*)." },
+  sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sum; ints stay int." },
+  avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Average; of ints an int." },
+  min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Smallest." },
+  max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Largest." },
+  collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: true, operands: ["a"], doc: "Array of all values, nulls kept." },
+  lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a","b"], doc: "Last value; b true: last that is not null." },
+  mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Objects merged, later members win." },
+  deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Rows without duplicates; b true: all values. c: the row to give in place of the value." },
+  stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population standard deviation." },
+  stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample standard deviation." },
+  var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population variance." },
+  vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample variance." },
+  median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Median." },
+  percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Continuous percentile, b in 0..1." },
+  percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Discrete percentile, b in 0..1." },
+  firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "First value." },
+  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Percentile b in 0..1 within 1 %, from a sketch of bounded size." },
+  fold: { code: 20, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"], doc: "State, as bytes, of a function of the host over the rows." },
+  foldJoined: { code: 21, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"], doc: "As fold, of a function that can join two states." },
 } as const;
 
 export type AggregateName = keyof typeof aggregates;

@@ -50,6 +50,20 @@ export function callHostOver(
   lent = 0;
 }
 
+/** Function `fn` over column blocks, as `hostCall`. */
+export function callBlocks(fn: u32, blocks: usize, count: u32, sel: usize, rows: u32, vals: usize, tags: usize): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const block = <usize>load<u32>(blocks + (<usize>i << 2));
+    const entry = TABLE + (<usize>i << 4);
+    store<u32>(entry, <u32>(block + COL_VALS));
+    store<u32>(entry, <u32>(block + COL_TAGS), 4);
+    store<u32>(entry, 1, 8);
+  }
+  const start = hostClock();
+  hostCall(fn, TABLE, count, sel, rows, vals, tags);
+  longestHost(hostClock() - start, rows);
+}
+
 export function callHost(op: usize): void {
   const args = <usize>load<u32>(program, PROGRAM_ARGS) + (<usize>load<u32>(op, OP_ARGS) << 1);
   const argCount = min(<u32>load<u16>(op, OP_ARG_COUNT), MAX_ARGS);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configSpec } from '../../base/config-spec.js';
 import { parse } from '../../base/field.js';
-import { argumentCounts, type UserFunction, type WasmCode } from '../../plugins/define.js';
+import { argumentCounts, callOf, type UserFunction, type WasmCode } from '../../plugins/define.js';
 import { newUserNumber } from '../../plugins/numbers.js';
 import { defaultLimits } from '../../plugins/wasm/binary/limits.js';
 import type { PluginManifest } from '../../plugins/wasm/manifest.js';
@@ -41,7 +41,7 @@ export function functionsOf(project: Project, folder: string): UserFunction[] {
     number: newUserNumber(one.name),
     code,
     entry: one.name,
-    isAggregate: one.aggregate !== undefined,
+    ...callOf(one),
     args: argumentCounts(one),
   }));
 }

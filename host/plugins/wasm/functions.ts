@@ -4,6 +4,7 @@ import { type Signature, signatureText, type ValueType } from './binary/types.js
 import { reasonAgainst } from './binary/wrapper.js';
 import { codecFunctions } from './codecs.js';
 import {
+  type AggregateExports,
   abiVersion,
   type Convention,
   isNamed,
@@ -34,7 +35,8 @@ export function pluginOf(shape: ModuleShape, beside?: string): Plugin {
     shape.exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
   );
   if (said !== undefined && !isNamed(said)) {
-    const manifest = { ...said, convention: said.convention ?? conventionOf(shape) };
+    const all = said.functions.map((fn, i) => withStates(fn, exports, `functions[${i}].aggregate`));
+    const manifest = { ...said, functions: all, convention: said.convention ?? conventionOf(shape) };
     checkExports(manifest, exports, shape);
     return { manifest, others: [] };
   }
@@ -115,6 +117,24 @@ const scalars: Partial<Record<PluginType, readonly ValueType[][]>> = {
   datetime: [['i64']],
 };
 
+/** The function with the exports that keep its states, which are looked for by their usual names where none are given. */
+function withStates(fn: PluginFunction, exports: ReadonlyMap<string, Signature>, field: string): PluginFunction {
+  const { aggregate } = fn;
+  if (aggregate === undefined) return fn;
+  const found = { ...aggregate };
+  for (const part of ['save', 'load', 'merge'] as const) {
+    const usual = `${fn.name}_${part}`;
+    if (found[part] === undefined && exports.has(usual)) found[part] = usual;
+  }
+  const { save, load, merge } = found;
+  if (save !== undefined && load === undefined) throw new Error(`${field}: it has ${save}, but no ${fn.name}_load`);
+  if (load !== undefined && save === undefined) throw new Error(`${field}: it has ${load}, but no ${fn.name}_save`);
+  if (merge !== undefined && save === undefined) {
+    throw new Error(`${field}: it has ${merge}, which needs ${fn.name}_save and ${fn.name}_load`);
+  }
+  return { ...fn, aggregate: found };
+}
+
 function checkExports(
   manifest: PluginManifest & { readonly convention: Convention },
   exports: ReadonlyMap<string, Signature>,
@@ -137,11 +157,18 @@ function checkExports(
     const wanted = signatureText({ params: params.flatMap(([usual]) => usual ?? []), results: results[0] ?? [] });
     throw new Error(`${field}: ${name} is ${signatureText(signature)}, by the manifest it must be ${wanted}`);
   };
+  const checkStates = ({ save, load, merge }: Partial<AggregateExports>, field: string) => {
+    const isPointers = convention === 'pointers';
+    if (save !== undefined) check(save, `${field}.save`, [[['i32']]], [[isPointers ? 'i64' : 'i32']]);
+    if (load !== undefined) check(load, `${field}.load`, [[isPointers ? ['i32', 'i32'] : ['i32']]], [['i32']]);
+    if (merge !== undefined) check(merge, `${field}.merge`, [[['i32']], [['i32']]], [[]]);
+  };
   let needsMemory = false;
   for (const [fn, field] of functions) {
     if (convention === 'extism') {
       if (fn.batch) throw new Error(`${field}.batch: guests of Extism take one row at a time`);
       if (fn.aggregate !== undefined) throw new Error(`${field}.aggregate: guests of Extism have no aggregates`);
+      if (fn.analytic !== undefined) throw new Error(`${field}.analytic: guests of Extism have no functions that look back`);
       check(fn.export, field, [], [['i32']]);
       continue;
     }
@@ -160,6 +187,11 @@ function checkExports(
       check(fn.aggregate.init, `${field}.aggregate.init`, [], [['i32']]);
       check(fn.aggregate.accumulate, `${field}.aggregate.accumulate`, [[['i32']], ...params], [[]]);
       check(fn.aggregate.finish, `${field}.aggregate.finish`, [[['i32']]], result as ValueType[][]);
+      checkStates(fn.aggregate, `${field}.aggregate`);
+    } else if (fn.analytic !== undefined) {
+      check(fn.analytic.init, `${field}.analytic.init`, [], [['i32']]);
+      check(fn.analytic.step, `${field}.analytic.step`, [[['i32']], ...params], result as ValueType[][]);
+      checkStates(fn.analytic, `${field}.analytic`);
     } else check(fn.export, field, params, result as ValueType[][]);
   }
   if (convention === 'extism') return;
@@ -182,11 +214,12 @@ export const freeName = 'haumea_free';
 const maxArguments = 32;
 
 /** Tells that the function is called over numbers alone, from row to row without staging (binary/wrapper.ts). */
-export function isNumeric({ args, result, nulls, batch, aggregate }: PluginFunction): boolean {
+export function isNumeric({ args, result, nulls, batch, aggregate, analytic }: PluginFunction): boolean {
   const isNumber = (type: PluginType) => type === 'bigint' || type === 'float';
   return (
     !batch &&
     aggregate === undefined &&
+    analytic === undefined &&
     nulls === 'skip' &&
     isNumber(result) &&
     args.every(({ type }) => isNumber(type))

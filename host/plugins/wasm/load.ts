@@ -11,8 +11,9 @@ import type { Signature } from './binary/types.js';
 import { codecFunctions } from './codecs.js';
 import { extismModule, isNumeric, pluginOf } from './functions.js';
 import { Guest } from './guest.js';
-import type { Convention, PluginFunction } from './manifest.js';
+import { type Convention, type PluginFunction, stateExportsOf } from './manifest.js';
 import { NumericFunction } from './numeric.js';
+import { StateFunction } from './states.js';
 import { TypedFunction } from './typed.js';
 
 /** Resolves with a module that is ready to be called. `path` is what `meter` made of it. */
@@ -78,7 +79,7 @@ class LoadedModule implements LoadedCode {
     if (fn === undefined) throw new Error(`wasm plugin ${this.code.name} has no function ${entry}`);
     const { min, max } = argumentCounts(fn);
     const { argCount } = columns;
-    if (argCount < min || (max !== null && argCount > max)) {
+    if (stateExportsOf(fn) === undefined && (argCount < min || (max !== null && argCount > max))) {
       throw new Error(`function ${entry} takes ${min} arguments since it was replaced, not ${argCount}`);
     }
     let callable = this.#callables.get(entry);
@@ -96,6 +97,10 @@ class LoadedModule implements LoadedCode {
   #callableOf(fn: PluginFunction): Callable {
     const convention = this.#convention;
     const title = `function ${fn.name} of ${this.code.name}`;
+    const exports = stateExportsOf(fn);
+    if (exports !== undefined) {
+      return new StateFunction(this.#guest, fn, convention, exports, (name) => this.#signatureOf(name), title);
+    }
     const { aggregate } = fn;
     if (aggregate !== undefined) {
       const signatures = {

@@ -32,12 +32,44 @@ export interface AggregateExports {
   readonly init: string;
   readonly accumulate: string;
   readonly finish: string;
+  /** Make bytes of a state and a state of these, so that the engine keeps it; without them it keeps the rows. */
+  readonly save?: string;
+  readonly load?: string;
+  /** Joins two states. */
+  readonly merge?: string;
+}
+
+/** Names of the exports that make a function that looks back. */
+export interface AnalyticExports {
+  readonly init: string;
+  readonly step: string;
+  readonly save: string;
+  readonly load: string;
+}
+
+/** Names of the exports of a function whose states the engine keeps. */
+export interface StateExports {
+  readonly init: string;
+  readonly load: string;
+  readonly save: string;
+  /** Takes a row in, and gives a result where nothing finishes. */
+  readonly step: string;
+  readonly merge: string | undefined;
+  readonly finish: string | undefined;
+}
+
+/** Undefined for functions that keep nothing, or rows. */
+export function stateExportsOf({ aggregate, analytic }: PluginFunction): StateExports | undefined {
+  if (analytic !== undefined) return { ...analytic, merge: undefined, finish: undefined };
+  if (aggregate?.save === undefined || aggregate.load === undefined) return undefined;
+  const { init, load, save, accumulate: step, merge, finish } = aggregate;
+  return { init, load, save, step, merge, finish };
 }
 
 export interface PluginFunction {
   /** As rules call it. */
   readonly name: string;
-  /** What the module calls it; of an aggregate its `finish`. */
+  /** What the module calls it; of an aggregate its `finish`, of one that looks back its `step`. */
   readonly export: string;
   readonly args: readonly PluginParameter[];
   readonly result: PluginType;
@@ -46,6 +78,7 @@ export interface PluginFunction {
   /** It is called once for a batch, with columns. */
   readonly batch: boolean;
   readonly aggregate?: AggregateExports;
+  readonly analytic?: AnalyticExports;
   readonly doc?: string;
   readonly example?: string;
 }
@@ -215,14 +248,16 @@ function functionOf(value: unknown, field: string): PluginFunction {
   const members = new Members(objectOf(value, field), field);
   const own = members.required('name', sqlName);
   const aggregate = members.optional('aggregate', aggregateOf(own)).aggregate;
+  const analytic = members.optional('analytic', analyticOf(own)).analytic;
   const made: PluginFunction = {
     name: own,
-    export: members.optional('export', name).export ?? aggregate?.finish ?? own,
+    export: members.optional('export', name).export ?? aggregate?.finish ?? analytic?.step ?? own,
     args: members.optional('args', listOf(parameterOf)).args ?? [],
     result: members.required('result', oneOf(valueTypes)),
     nulls: members.optional('nulls', oneOf(['skip', 'pass'] as const)).nulls ?? 'skip',
     batch: members.optional('batch', flag).batch ?? false,
     ...(aggregate === undefined ? {} : { aggregate }),
+    ...(analytic === undefined ? {} : { analytic }),
     ...members.optional('doc', text_),
     ...members.optional('example', text_),
   };
@@ -234,6 +269,10 @@ function functionOf(value: unknown, field: string): PluginFunction {
       throw refuse(`${field}.args[${i}].optional: the argument behind it must be optional as well`);
     }
   });
+  if (aggregate !== undefined && analytic !== undefined) {
+    throw refuse(`${field}.analytic: a function is an aggregate or looks back, not both`);
+  }
+  if (analytic !== undefined && made.batch) throw refuse(`${field}.batch: a function that looks back takes row by row`);
   if (aggregate !== undefined && made.batch) throw refuse(`${field}.batch: an aggregate takes its rows one by one`);
   if (aggregate !== undefined && made.args.length === 0) {
     throw refuse(`${field}.args: an aggregate takes at least one argument`);
@@ -284,6 +323,26 @@ function aggregateOf(own: string): Read<AggregateExports | undefined> {
       init: members.optional('init', name).init ?? usual.init,
       accumulate: members.optional('accumulate', name).accumulate ?? usual.accumulate,
       finish: members.optional('finish', name).finish ?? usual.finish,
+      ...members.optional('save', name),
+      ...members.optional('load', name),
+      ...members.optional('merge', name),
+    };
+    members.done();
+    return made;
+  };
+}
+
+function analyticOf(own: string): Read<AnalyticExports | undefined> {
+  return (value, field) => {
+    if (value === false) return undefined;
+    const usual = { init: `${own}_init`, step: `${own}_step`, save: `${own}_save`, load: `${own}_load` };
+    if (value === true) return usual;
+    const members = new Members(objectOf(value, field), field);
+    const made = {
+      init: members.optional('init', name).init ?? usual.init,
+      step: members.optional('step', name).step ?? usual.step,
+      save: members.optional('save', name).save ?? usual.save,
+      load: members.optional('load', name).load ?? usual.load,
     };
     members.done();
     return made;

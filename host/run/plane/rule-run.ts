@@ -76,6 +76,7 @@ export class RuleRun implements SinkHost, RunningRule {
   readonly stopsWhenFull: boolean;
   /** See `RuleStart`. */
   readonly functions: readonly UserFunction[];
+  readonly #callNames: ReadonlyMap<number, string>;
   sources: readonly SourceRun[] = [];
   tables: readonly JoinedTable[] = [];
   sinks: readonly SinkRun[] = [];
@@ -112,6 +113,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.stopsWhenFull = start.stopsWhenFull === true;
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
+    this.#callNames = new Map(this.functions.map(({ number, owner, name }) => [number, `${owner} ${name}`]));
     this.operators = host.sameOperators(start.plan.operators);
   }
 
@@ -253,7 +255,10 @@ export class RuleRun implements SinkHost, RunningRule {
     const columnMap = numbered === null ? null : (this.#columns[numbered]?.indexes ?? null);
     const linked: LinkedNode = { plan, columnMap, host: this.run, sendError, zone, now: this.host.now() };
     // What is gathered is in the checkpoint, which holds the messages then.
-    if (this.checkpoints !== undefined) linked.isSaved = true;
+    if (this.checkpoints !== undefined) {
+      linked.isSaved = true;
+      linked.callNames = this.#callNames;
+    }
     if (plan.kind === 'port') linked.target = this.nodes[plan.into]!.handle;
     const table = plan.kind === 'ask' && plan.lookup !== null ? lookups[plan.lookup] : undefined;
     if (plan.kind === 'ask' && table !== undefined) linked.plan = { ...plan, waiting: table.waiting };
