@@ -165,7 +165,11 @@ export function takeValue(
   fn: u32, set: usize, agg: usize, state: usize, tagAt: usize, tag: u8, payload: u64, row: u32,
 ): void {
   switch (fn) {
-${aggregateCases(aggregates.filter((a) => !a.takesBatch), 'Take', 'set, agg, state, tagAt, tag, payload, row')}
+${aggregateCases(
+  aggregates.filter((a) => !a.takesBatch),
+  'Take',
+  'set, agg, state, tagAt, tag, payload, row',
+)}
     default: break;
   }
 }

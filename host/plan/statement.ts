@@ -315,7 +315,9 @@ export function distinctRows(
 function ofAllRows(condition: Value, values: Values): Value {
   const every = values.constant({ tag: 'bool', value: true });
   return values.rewrite(condition, (value) =>
-    value.kind === 'aggregate' && value.filter === null ? values.aggregate(value.fn, value.args, every, value.call) : value,
+    value.kind === 'aggregate' && value.filter === null
+      ? values.aggregate(value.fn, value.args, every, value.call)
+      : value,
   );
 }
 

@@ -56,7 +56,7 @@ export const aggregates = [
   'max(upper(b))',
 ];
 
-const windows = fc.oneof(
+export const windows = fc.oneof(
   fc.integer({ min: 1, max: 12 }).map((n) => `TUMBLINGWINDOW(ss, ${n})`),
   fc
     .record({ hop: fc.integer({ min: 1, max: 4 }), hops: fc.constantFrom(1, 1.5, 2, 3, 5) })
@@ -82,7 +82,7 @@ const windows = fc.oneof(
 );
 
 /** Of many rows, or many of which a row is in. */
-const longWindows = fc.constantFrom(
+export const longWindows = fc.constantFrom(
   'SLIDINGWINDOW(mi, 20)',
   'SLIDINGWINDOW(mi, 20) OVER (WHEN a > 5)',
   'SLIDINGWINDOW(mi, 20, 1)',
@@ -161,7 +161,7 @@ function arrivalsOf(given: readonly Piece[]): Arrival[] {
   });
 }
 
-const tail = fc.record({
+export const tail = fc.record({
   where: fc.constantFrom('', '', 'WHERE a > 0', 'WHERE b != "bb"', 'WHERE a / n > 0'),
   having: fc.constantFrom('', '', 'HAVING count(*) > 1'),
   order: fc.constantFrom('', 'ORDER BY a', 'ORDER BY a DESC, b'),
@@ -358,7 +358,14 @@ const within = fc
         `${type} JOIN r ON s.k = r.k AND r.ts BETWEEN s.ts - ${before} AND s.ts + ${after} ${and}`,
   }));
 
-const statements: fc.Arbitrary<{ names: string[]; sql: string; mostRows?: number; isTimed?: boolean }> = fc.oneof(
+interface Statement {
+  names: string[];
+  sql: string;
+  mostRows?: number;
+  isTimed?: boolean;
+}
+
+const statements: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 3, arbitrary: longGrouped },
   { weight: 6, arbitrary: grouped },
   { weight: 4, arbitrary: plainRows },
@@ -386,38 +393,43 @@ const props = fc.oneof(
   },
 );
 
-export const stateCases: fc.Arbitrary<StateCase> = fc
-  .record({
-    statement: statements,
-    isEventTime: fc.boolean(),
-    late: fc.constantFrom(0, 1000, 3000),
-    retain: fc.constantFrom(2, 50),
-  })
-  .chain(({ statement: { names, sql, mostRows = 8, isTimed = false }, isEventTime, late, retain }) =>
-    fc.record({
-      statements: fc.constant(
-        names.map((name) =>
-          name < 't'
-            ? `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory", TIMESTAMP="ts")`
-            : name < 'v'
-              ? `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", RETAIN_SIZE="${retain}")`
-              : `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", KIND="lookup", KEY="n")`,
+/** Cases of statements over streams, named before `t`, and tables. */
+export function casesOf(statement: fc.Arbitrary<Statement>): fc.Arbitrary<StateCase> {
+  return fc
+    .record({
+      statement,
+      isEventTime: fc.boolean(),
+      late: fc.constantFrom(0, 1000, 3000),
+      retain: fc.constantFrom(2, 50),
+    })
+    .chain(({ statement: { names, sql, mostRows = 8, isTimed = false }, isEventTime, late, retain }) =>
+      fc.record({
+        statements: fc.constant(
+          names.map((name) =>
+            name < 't'
+              ? `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory", TIMESTAMP="ts")`
+              : name < 'v'
+                ? `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", RETAIN_SIZE="${retain}")`
+                : `CREATE TABLE ${name} () WITH (DATASOURCE="${name}", TYPE="memory", KIND="lookup", KEY="n")`,
+          ),
         ),
-      ),
-      sql: fc.constant(sql),
-      wishes: props.map((given) => ({
-        // Windows of counts know no event time.
-        options: {
-          isEventTime: isTimed || (isEventTime && !sql.includes('COUNTWINDOW')),
-          lateToleranceMs: late,
-          maxFutureSkewMs: 0,
-        },
-        props: given,
-      })),
-      arrivals: pieces(names, mostRows).map(arrivalsOf),
-      movesAtLast: fc.boolean(),
-      portion: fc.constantFrom(1, 100, 100_000),
-    }),
-  );
+        sql: fc.constant(sql),
+        wishes: props.map((given) => ({
+          // Windows of counts know no event time.
+          options: {
+            isEventTime: isTimed || (isEventTime && !sql.includes('COUNTWINDOW')),
+            lateToleranceMs: late,
+            maxFutureSkewMs: 0,
+          },
+          props: given,
+        })),
+        arrivals: pieces(names, mostRows).map(arrivalsOf),
+        movesAtLast: fc.boolean(),
+        portion: fc.constantFrom(1, 100, 100_000),
+      }),
+    );
+}
+
+export const stateCases = casesOf(statements);
 
 export const beginOfCases = begin;

@@ -65,12 +65,6 @@ export function callRow(group: u32): u32 {
   setAt(block(i), row, tag, payload);
 }
 
-/** True when there is no room for another row. */
-// @ts-ignore: decorator
-@inline export function callIsFull(): bool {
-  return rows == CALL_ROWS;
-}
-
 /** Asks a part (HostPart) of function `fn`. */
 export function callRun(fn: u32, part: u32): void {
   if (!rows) return;

@@ -168,7 +168,8 @@ function checkExports(
     if (convention === 'extism') {
       if (fn.batch) throw new Error(`${field}.batch: guests of Extism take one row at a time`);
       if (fn.aggregate !== undefined) throw new Error(`${field}.aggregate: guests of Extism have no aggregates`);
-      if (fn.analytic !== undefined) throw new Error(`${field}.analytic: guests of Extism have no functions that look back`);
+      if (fn.analytic !== undefined)
+        throw new Error(`${field}.analytic: guests of Extism have no functions that look back`);
       check(fn.export, field, [], [['i32']]);
       continue;
     }

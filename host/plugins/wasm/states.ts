@@ -336,7 +336,12 @@ export class StateFunction {
   /** States in the guest of rows that have them as an argument. */
   #handlesOf(cells: Cells, argument: number, rows: readonly number[], failed: Map<number, string>): number[] {
     const isNew = (i: number) => cells.isAbsent(argument, rows[i] as number);
-    const bring = (some: readonly number[]) => bytesColumn(cells, argument, some.map((i) => rows[i] as number));
+    const bring = (some: readonly number[]) =>
+      bytesColumn(
+        cells,
+        argument,
+        some.map((i) => rows[i] as number),
+      );
     return this.#handles(rows.length, isNew, bring, (i) => ({ row: rows[i] as number }), failed);
   }
 
@@ -441,7 +446,10 @@ export class StateFunction {
 }
 
 /** Goes through the calls that failed. */
-function forFailed({ from, to, memory, states, messages }: CallResults, each: (i: number, reason: string) => void): void {
+function forFailed(
+  { from, to, memory, states, messages }: CallResults,
+  each: (i: number, reason: string) => void,
+): void {
   for (let i = from; i < to; i++) {
     if (memory.bytes[states + i] === CellState.error) each(i, messages.get(i) ?? 'it failed and did not say why');
   }
@@ -455,7 +463,10 @@ function bytesColumn(
   given: readonly (Buffer | null | undefined)[] = [],
 ): GuestColumn {
   if (given.some((bytes) => bytes !== undefined)) {
-    return madeColumn(rows.map((row, i) => given[i] ?? cells.argumentBytes(argument, row)), 'bytes');
+    return madeColumn(
+      rows.map((row, i) => given[i] ?? cells.argumentBytes(argument, row)),
+      'bytes',
+    );
   }
   return {
     textBytes: cells.textBytes(argument, rows, rows.length),

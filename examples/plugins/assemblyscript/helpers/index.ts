@@ -32,6 +32,37 @@ export function log(line: string): void {
   logBytes(changetype<usize>(bytes), bytes.byteLength);
 }
 
+/** A state for the engine, which holds it until it is saved, finished or joined to another. */
+export function held<T>(state: T): i32 {
+  return <i32>__pin(changetype<usize>(state));
+}
+
+/** The state that the engine holds. */
+export function stateOf<T>(handle: i32): T {
+  return changetype<T>(<usize>handle);
+}
+
+/** The engine is done with the state. */
+export function release(handle: i32): void {
+  __unpin(<usize>handle);
+}
+
+/** Bytes of a state whose fields are numbers alone, for `_save`; the state ends. */
+export function saved<T>(handle: i32): ArrayBuffer {
+  const bytes = new ArrayBuffer(<i32>offsetof<T>());
+  memory.copy(changetype<usize>(bytes), <usize>handle, offsetof<T>());
+  release(handle);
+  return bytes;
+}
+
+/** The state that `saved` made bytes of, for `_load`; of bytes of another length, as an older version may have left, a new one is made. */
+export function loaded<T>(bytes: ArrayBuffer): i32 {
+  if (bytes.byteLength != <i32>offsetof<T>()) return 0;
+  const state = instantiate<T>();
+  memory.copy(changetype<usize>(state), changetype<usize>(bytes), offsetof<T>());
+  return held<T>(state);
+}
+
 /** A text as JSON has it, in quotes. */
 export function quoted(text: string): string {
   let out = '"';
