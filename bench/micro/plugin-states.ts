@@ -7,11 +7,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { callHost } from '../../host/functions/registry.js';
 import { argumentCounts, callOf, type UserFunction } from '../../host/plugins/define.js';
-import { isUserNumber, newUserNumber } from '../../host/plugins/numbers.js';
+import { loadCode } from '../../host/plugins/index.js';
+import { newUserNumber, userFunctionName } from '../../host/plugins/numbers.js';
 import { prepare } from '../../host/plugins/wasm/prepare.js';
-import { UserCalls } from '../../host/run/plane/user-calls.js';
 import { createKernel } from '../../kernels/index.js';
 import { openRule, textOf } from '../../test/sql/rule-kernel.js';
 
@@ -47,8 +46,7 @@ const functions = prepared.manifest.functions.map((fn): UserFunction => {
     args: argumentCounts(fn),
   };
 });
-const calls = new UserCalls(() => ({ log: () => {}, fault: () => {} }));
-await calls.use(functions);
+const loaded = await loadCode(code, { log: () => {}, fault: () => {} });
 
 const rowsOf = (keys: number) =>
   textOf(Array.from({ length: count }, (_, i) => ({ k: (i * 7919) % keys, a: i, b: i % 9 })));
@@ -59,7 +57,7 @@ function measure(sql: string, keys: number): { ns: number; bytes: number } {
     onOutput: () => {},
     onPacket: () => {},
     onAcknowledge: () => {},
-    call: (fn, columns) => (isUserNumber(fn) ? calls.call(fn, columns) : callHost(fn, columns)),
+    call: (fn, columns) => loaded.call(userFunctionName(fn) ?? '', columns),
   });
   const rule = openRule(['CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")'], sql, {
     kernel,
