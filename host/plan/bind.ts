@@ -192,7 +192,13 @@ export class Binder {
         : this.bindAnalytic(expr, analytic, clause, ofResult.has(analytic));
     }
     if ('user' in implementation && implementation.user.state === 'analytic') {
-      const { number, name } = implementation.user;
+      const { number, name, owner, code } = implementation.user;
+      if (isWaiting(code)) {
+        throw refuse(
+          `${name} keeps a state for the rows that follow, which ${owner} can't on a thread of its own`,
+          span,
+        );
+      }
       this.values.brought.set(number, name);
       return this.bindAnalytic(expr, 'user', clause, false, (args) => args, number);
     }

@@ -145,11 +145,14 @@ export function argumentCounts({ args }: PluginFunction): UserFunction['args'] {
   return { min: needed < 0 ? args.length : needed, max: args.at(-1)?.variadic ? null : args.length };
 }
 
-/** How the engine calls a function of a plugin. */
-export function callOf(fn: PluginFunction | undefined): Pick<UserFunction, 'isAggregate' | 'state'> {
+/** How the engine calls a function of a plugin. States would wait for a thread of their own: aggregates get rows there. */
+export function callOf(
+  fn: PluginFunction | undefined,
+  isIsolated = false,
+): Pick<UserFunction, 'isAggregate' | 'state'> {
   if (fn?.analytic !== undefined) return { isAggregate: false, state: 'analytic' };
   const { aggregate } = fn ?? {};
-  if (aggregate?.save === undefined) return { isAggregate: aggregate !== undefined };
+  if (aggregate?.save === undefined || isIsolated) return { isAggregate: aggregate !== undefined };
   return { isAggregate: true, state: aggregate.merge === undefined ? 'folded' : 'joined' };
 }
 

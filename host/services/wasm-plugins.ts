@@ -206,12 +206,12 @@ export class WasmPlugins extends InstalledService<WasmRecord> {
     const count = record.arities?.[entry];
     const args = known === undefined ? { min: count ?? 0, max: count ?? 0 } : argumentCounts(known);
     const owner = `${this.kind} ${name}`;
-    const call = callOf(known);
+    const { code } = this.#readyOf(name, record);
+    const call = callOf(known, code.isolate !== undefined);
     // Rules that run call it as they know it: under its former number there is none that is called otherwise.
     const key = `${owner} ${entry} ${call.isAggregate} ${call.state}`;
     const number = this.#numbers.get(key) ?? newUserNumber(entry);
     this.#numbers.set(key, number);
-    const { code } = this.#readyOf(name, record);
     return { name: entry, owner, number, code, entry, ...call, args };
   }
 

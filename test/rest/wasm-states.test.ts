@@ -205,4 +205,25 @@ test('exports that keep states are looked at when a module is installed', async 
   );
 });
 
+test('on a thread of its own a plugin gets the rows of groups, and can not look back', async () => {
+  const body = { name: 'states', bytecode: states.toString('base64'), isolate: true };
+  const { status, text } = await server.request('PUT', '/plugins/wasm/states', body);
+  assert.is(status, 200, text);
+  const rows = [1, 2, 3, 4].map((v) => ({ k: v % 2, v }));
+  assert.equal(await rule.results('SELECT k, total(v, v) AS r FROM s GROUP BY k, COUNTWINDOW(4)', rows), [
+    { k: 1, r: 10 },
+    { k: 0, r: 20 },
+  ]);
+  const refused = await server.request('POST', '/rules/validate', {
+    id: 'v',
+    sql: 'SELECT running(a) FROM v',
+    actions: [{ log: {} }],
+  });
+  assert.is(refused.status, 422);
+  assert.match(
+    refused.text,
+    /running keeps a state for the rows that follow, which wasm plugin states can't on a thread of its own/,
+  );
+});
+
 test.run();

@@ -11,7 +11,7 @@ import type { Signature } from './binary/types.js';
 import { codecFunctions } from './codecs.js';
 import { extismModule, isNumeric, pluginOf } from './functions.js';
 import { Guest } from './guest.js';
-import { type Convention, type PluginFunction, stateExportsOf } from './manifest.js';
+import { type Convention, type PluginFunction, type StateExports, stateExportsOf } from './manifest.js';
 import { NumericFunction } from './numeric.js';
 import { StateFunction } from './states.js';
 import { TypedFunction } from './typed.js';
@@ -79,7 +79,7 @@ class LoadedModule implements LoadedCode {
     if (fn === undefined) throw new Error(`wasm plugin ${this.code.name} has no function ${entry}`);
     const { min, max } = argumentCounts(fn);
     const { argCount } = columns;
-    if (stateExportsOf(fn) === undefined && (argCount < min || (max !== null && argCount > max))) {
+    if (this.#stateExportsOf(fn) === undefined && (argCount < min || (max !== null && argCount > max))) {
       throw new Error(`function ${entry} takes ${min} arguments since it was replaced, not ${argCount}`);
     }
     let callable = this.#callables.get(entry);
@@ -94,10 +94,15 @@ class LoadedModule implements LoadedCode {
     this.#callables.clear();
   }
 
+  /** On a thread of its own it is given rows. */
+  #stateExportsOf(fn: PluginFunction): StateExports | undefined {
+    return this.code.isolate === undefined ? stateExportsOf(fn) : undefined;
+  }
+
   #callableOf(fn: PluginFunction): Callable {
     const convention = this.#convention;
     const title = `function ${fn.name} of ${this.code.name}`;
-    const exports = stateExportsOf(fn);
+    const exports = this.#stateExportsOf(fn);
     if (exports !== undefined) {
       return new StateFunction(this.#guest, fn, convention, exports, (name) => this.#signatureOf(name), title);
     }
