@@ -249,7 +249,7 @@ ${families
   .flatMap((f) =>
     f.ops.map(
       (o) =>
-        `  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)}, implemented: ${implemented(f)}, doc: ${JSON.stringify(o.doc)} },`,
+        `  /** ${o.doc} */\n  '${o.name}': { code: ${o.code}, operands: ${JSON.stringify(o.operands)}, implemented: ${implemented(f)} },`,
     ),
   )
   .join('\n')}
@@ -267,7 +267,7 @@ export const aggregates = {
 ${aggregates
   .map(
     (a) =>
-      `  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)}, doc: ${JSON.stringify(a.doc)} },`,
+      `  /** ${a.doc} */\n  ${a.name}: { code: ${a.code}, sql: '${a.sql}', ofRows: ${JSON.stringify(a.ofRows ?? null)}, takesRow: ${a.takesRow === true}, isLong: ${a.isLong === true}, keepsValues: ${a.form === 'list'}, takesBatch: ${a.takesBatch === true}, isFixed: ${forms[a.form].isFixed}, emptyIsNull: ${a.emptyIsNull === true}, operands: ${JSON.stringify(a.operands)} },`,
   )
   .join('\n')}
 } as const;

@@ -2,153 +2,300 @@
 
 /** Number, operands and meaning of each operation of the vector programs. */
 export const ops = {
-  'move.move': { code: 1, operands: ["a"], implemented: true, doc: "The value of a." },
-  'move.ruleStart': { code: 2, operands: ["a"], implemented: true, doc: "When the rule started, epoch milliseconds: the constant a that the link to the stream sets (kernels/node-image.ts)." },
-  'move.due': { code: 3, operands: ["a","b"], implemented: true, doc: "Until when a row waits that is delayed by a ms, epoch milliseconds; null where it does not wait: a is not above 0, or a or the value b is null." },
-  'compare.eq': { code: 16, operands: ["a","b"], implemented: true, doc: "a = b" },
-  'compare.ne': { code: 17, operands: ["a","b"], implemented: true, doc: "a != b" },
-  'compare.lt': { code: 18, operands: ["a","b"], implemented: true, doc: "a < b" },
-  'compare.le': { code: 19, operands: ["a","b"], implemented: true, doc: "a <= b" },
-  'compare.gt': { code: 20, operands: ["a","b"], implemented: true, doc: "a > b" },
-  'compare.ge': { code: 21, operands: ["a","b"], implemented: true, doc: "a >= b" },
-  'compare.between': { code: 22, operands: ["a","b","c"], implemented: true, doc: "a BETWEEN b AND c" },
-  'compare.notBetween': { code: 23, operands: ["a","b","c"], implemented: true, doc: "a NOT BETWEEN b AND c" },
-  'compare.in': { code: 24, operands: ["a","args"], implemented: true, doc: "a IN (args)" },
-  'compare.notIn': { code: 25, operands: ["a","args"], implemented: true, doc: "a NOT IN (args)" },
-  'compare.inArray': { code: 26, operands: ["a","b"], implemented: true, doc: "a IN b where b is an array" },
-  'compare.notInArray': { code: 27, operands: ["a","b"], implemented: true, doc: "a NOT IN b" },
-  'compare.like': { code: 28, operands: ["a","b"], implemented: true, doc: "a LIKE b" },
-  'compare.notLike': { code: 29, operands: ["a","b"], implemented: true, doc: "a NOT LIKE b" },
-  'arith.add': { code: 48, operands: ["a","b"], implemented: true, doc: "a + b" },
-  'arith.sub': { code: 49, operands: ["a","b"], implemented: true, doc: "a - b" },
-  'arith.mul': { code: 50, operands: ["a","b"], implemented: true, doc: "a * b" },
-  'arith.div': { code: 51, operands: ["a","b"], implemented: true, doc: "a / b" },
-  'arith.mod': { code: 52, operands: ["a","b"], implemented: true, doc: "a % b" },
-  'arith.bitAnd': { code: 53, operands: ["a","b"], implemented: true, doc: "a & b" },
-  'arith.bitOr': { code: 54, operands: ["a","b"], implemented: true, doc: "a | b" },
-  'arith.bitXor': { code: 55, operands: ["a","b"], implemented: true, doc: "a ^ b" },
-  'arith.neg': { code: 56, operands: ["a"], implemented: true, doc: "-a" },
-  'logic.and': { code: 64, operands: ["a","b"], implemented: true, doc: "a AND b; false on the left decides, errors of the right side do not count then" },
-  'logic.or': { code: 65, operands: ["a","b"], implemented: true, doc: "a OR b; true on the left decides" },
-  'logic.not': { code: 66, operands: ["a"], implemented: true, doc: "NOT a; null gives null" },
-  'logic.isNull': { code: 67, operands: ["a"], implemented: true, doc: "true for null and missing" },
-  'logic.isNotNull': { code: 68, operands: ["a"], implemented: true, doc: "false for null and missing" },
-  'logic.case': { code: 69, operands: ["args"], implemented: true, doc: "args: condition, value, condition, value, …, else; the first true condition wins; an error condition reached is the result" },
-  'logic.coalesce': { code: 70, operands: ["args"], implemented: true, doc: "First argument that is not null." },
-  'logic.present': { code: 71, operands: ["args"], implemented: true, doc: "First argument that is not missing, also null or an error; missing when all are" },
-  'logic.nullBeside': { code: 72, operands: ["a","b"], implemented: true, doc: "a; null where a is missing beside a b that is neither null nor missing" },
-  'nested.member': { code: 80, operands: ["a","b"], implemented: true, doc: "a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays" },
-  'nested.index': { code: 81, operands: ["a","b"], implemented: true, doc: "a[b]; negative counts from the end; string index on an object selects a member" },
-  'nested.slice': { code: 82, operands: ["a","b","c"], implemented: true, doc: "a[b:c]; NONE for an open bound" },
-  'nested.arrayOf': { code: 83, operands: ["args"], implemented: true, doc: "[args…]" },
-  'nested.objectOf': { code: 84, operands: ["args"], implemented: true, doc: "Object of key, value, key, value, …; missing values are left out" },
-  'nested.merge': { code: 85, operands: ["a","args"], implemented: true, doc: "Object a with members set: args = key, value, …; a constant MISSING (or NONE) removes the member, a column or register that is MISSING counts as null; imm bit 0: a null value leaves the member out (else it is sent as null)" },
-  'nested.concat': { code: 86, operands: ["args"], implemented: true, doc: "One object of the members of all objects, of equal names the last; null and missing have no members, error for any other value" },
-  'nested.spread': { code: 87, operands: ["a","b"], implemented: true, doc: "Object a itself; of any other value an object with it as member b" },
-  'nested.select': { code: 88, operands: ["a","args"], implemented: true, doc: "Members of object a, or of each object of list a, by their names, which are constants and ascend: only these, null where there is none; imm bit 0: all but these" },
-  'cast.toBigint': { code: 96, operands: ["a"], implemented: true, doc: "cast(a, \"bigint\")" },
-  'cast.toFloat': { code: 97, operands: ["a"], implemented: true, doc: "cast(a, \"float\")" },
-  'cast.toString': { code: 98, operands: ["a"], implemented: true, doc: "cast(a, \"string\")" },
-  'cast.toBoolean': { code: 99, operands: ["a"], implemented: true, doc: "cast(a, \"boolean\")" },
-  'cast.toDatetime': { code: 100, operands: ["a"], implemented: true, doc: "cast(a, \"datetime\")" },
-  'cast.toBytea': { code: 101, operands: ["a"], implemented: true, doc: "cast(a, \"bytea\"): the bytes of base64, or the text's own" },
-  'cast.toType': { code: 102, operands: ["a","b"], implemented: true, doc: "cast(a, b) where each row has its type" },
-  'call.host': { code: 112, operands: ["args"], implemented: true, doc: "imm: number of the host function; it reads the argument columns and fills dst" },
-  'math.abs': { code: 128, operands: ["a"], implemented: true, doc: "Absolute value; of an int an int." },
-  'math.sign': { code: 129, operands: ["a"], implemented: true, doc: "-1, 0 or 1 as an int." },
-  'math.ceil': { code: 130, operands: ["a"], implemented: true, doc: "Smallest whole number that is not below a." },
-  'math.floor': { code: 131, operands: ["a"], implemented: true, doc: "Largest whole number that is not above a." },
-  'math.round': { code: 132, operands: ["a","b"], implemented: true, doc: "a rounded half away from zero to b places, 0 without b." },
-  'math.trunc': { code: 133, operands: ["a","b"], implemented: true, doc: "a cut off after b places." },
-  'math.mod': { code: 134, operands: ["a","b"], implemented: true, doc: "Remainder of a / b with the sign of a, as a double." },
-  'math.power': { code: 135, operands: ["a","b"], implemented: true, doc: "a to the power of b." },
-  'math.sqrt': { code: 136, operands: ["a"], implemented: true, doc: "Square root; of a negative number an error." },
-  'math.exp': { code: 137, operands: ["a"], implemented: true, doc: "e to the power of a." },
-  'math.ln': { code: 138, operands: ["a"], implemented: true, doc: "Natural logarithm; of a negative number an error." },
-  'math.log': { code: 139, operands: ["a","b"], implemented: true, doc: "Decimal logarithm of a; with b the logarithm of b to the base a." },
-  'math.sin': { code: 140, operands: ["a"], implemented: true, doc: "Sine." },
-  'math.cos': { code: 141, operands: ["a"], implemented: true, doc: "Cosine." },
-  'math.tan': { code: 142, operands: ["a"], implemented: true, doc: "Tangent." },
-  'math.cot': { code: 143, operands: ["a"], implemented: true, doc: "Cotangent; of 0 an error." },
-  'math.asin': { code: 144, operands: ["a"], implemented: true, doc: "Arc sine." },
-  'math.acos': { code: 145, operands: ["a"], implemented: true, doc: "Arc cosine." },
-  'math.atan': { code: 146, operands: ["a"], implemented: true, doc: "Arc tangent." },
-  'math.atan2': { code: 147, operands: ["a","b"], implemented: true, doc: "Angle of the point (b, a)." },
-  'math.sinh': { code: 148, operands: ["a"], implemented: true, doc: "Hyperbolic sine." },
-  'math.cosh': { code: 149, operands: ["a"], implemented: true, doc: "Hyperbolic cosine." },
-  'math.tanh': { code: 150, operands: ["a"], implemented: true, doc: "Hyperbolic tangent." },
-  'math.radians': { code: 151, operands: ["a"], implemented: true, doc: "Degrees as radians." },
-  'math.degrees': { code: 152, operands: ["a"], implemented: true, doc: "Radians as degrees." },
-  'math.pi': { code: 153, operands: [], implemented: true, doc: "The number pi." },
-  'math.bitAnd': { code: 154, operands: ["a","b"], implemented: true, doc: "Bitwise and of whole numbers." },
-  'math.bitOr': { code: 155, operands: ["a","b"], implemented: true, doc: "Bitwise or of whole numbers." },
-  'math.bitXor': { code: 156, operands: ["a","b"], implemented: true, doc: "Bitwise exclusive or of whole numbers." },
-  'math.bitNot': { code: 157, operands: ["a"], implemented: true, doc: "Bitwise complement of a whole number." },
-  'string.upper': { code: 160, operands: ["a"], implemented: true, doc: "Text in upper case." },
-  'string.lower': { code: 161, operands: ["a"], implemented: true, doc: "Text in lower case." },
-  'string.trim': { code: 162, operands: ["a"], implemented: true, doc: "Text without white space at both ends." },
-  'string.ltrim': { code: 163, operands: ["a"], implemented: true, doc: "Text without white space at the start." },
-  'string.rtrim': { code: 164, operands: ["a"], implemented: true, doc: "Text without white space at the end." },
-  'string.reverse': { code: 165, operands: ["a"], implemented: true, doc: "Characters in reverse order." },
-  'string.length': { code: 166, operands: ["a"], implemented: true, doc: "Count of characters, elements or members; 0 for null." },
-  'string.numbytes': { code: 167, operands: ["a"], implemented: true, doc: "Count of bytes of the text; 0 for null." },
-  'string.substring': { code: 168, operands: ["a","b","c"], implemented: true, doc: "Bytes b to c (exclusive) of the text, to its end without c." },
-  'string.indexOf': { code: 169, operands: ["a","b"], implemented: true, doc: "Byte position of b in a, -1 when it is not there." },
-  'string.startsWith': { code: 170, operands: ["a","b"], implemented: true, doc: "a starts with b; false for null." },
-  'string.endsWith': { code: 171, operands: ["a","b"], implemented: true, doc: "a ends with b; false for null." },
-  'string.concat': { code: 172, operands: ["args"], implemented: true, doc: "Texts of the arguments in a row; nulls are skipped." },
-  'string.lpad': { code: 173, operands: ["a","b"], implemented: true, doc: "b spaces before the text." },
-  'string.rpad': { code: 174, operands: ["a","b"], implemented: true, doc: "b spaces behind the text." },
-  'string.splitValue': { code: 175, operands: ["a","b","c"], implemented: true, doc: "Part number c of a split at b; negative numbers count from the end." },
-  'string.replace': { code: 180, operands: ["a","b","c"], implemented: true, doc: "The text a with c in the place of each b; with an empty b it stays." },
-  'vector.dot': { code: 176, operands: ["a","b"], implemented: true, doc: "Sum of the products of the elements." },
-  'vector.cosine': { code: 177, operands: ["a","b"], implemented: true, doc: "Cosine of the angle between a and b; null when one has no length." },
-  'vector.distance': { code: 178, operands: ["a","b"], implemented: true, doc: "Euclidean distance of a and b." },
-  'vector.match': { code: 179, operands: ["a","b","c"], implemented: true, doc: "The c vectors (or objects with a vector) of list b most like a, the most similar first, each as an object with its similarity." },
-  'list.size': { code: 192, operands: ["a"], implemented: true, doc: "Count of elements; 0 for anything but a list." },
-  'list.count': { code: 193, operands: ["a"], implemented: true, doc: "Count of elements that are not null; 0 for null and empty collections." },
-  'list.contains': { code: 194, operands: ["a","b"], implemented: true, doc: "b is an element of a; false for null a." },
-  'list.containsAny': { code: 195, operands: ["a","b"], implemented: true, doc: "a and b have an element in common; false for null a." },
-  'list.position': { code: 196, operands: ["a","b"], implemented: true, doc: "Index of the first element equal to b, -1 when there is none." },
-  'list.lastPosition': { code: 197, operands: ["a","b"], implemented: true, doc: "Index of the last element equal to b, -1 when there is none." },
-  'list.positions': { code: 198, operands: ["a","b"], implemented: true, doc: "Indexes of all elements equal to b." },
-  'list.elementAt': { code: 199, operands: ["a","b"], implemented: true, doc: "Element of a list by its index (negative: from the end) or member of an object by its name." },
-  'list.create': { code: 200, operands: ["args"], implemented: true, doc: "The arguments that are not null; null when there are none." },
-  'list.concat': { code: 201, operands: ["args"], implemented: true, doc: "The elements of all lists in a row, nulls skipped; null when all are." },
-  'list.remove': { code: 202, operands: ["a","b"], implemented: true, doc: "a without the elements equal to b; null for null a." },
-  'list.flatten': { code: 203, operands: ["a"], implemented: true, doc: "a with the elements of its lists in their place." },
-  'list.distinct': { code: 204, operands: ["a"], implemented: true, doc: "a without repeated elements; lists and objects in it all stay." },
-  'list.except': { code: 205, operands: ["a","b"], implemented: true, doc: "The different elements of a that b has not; null for null a." },
-  'list.intersect': { code: 206, operands: ["a","b"], implemented: true, doc: "The different elements of b that a has." },
-  'list.union': { code: 207, operands: ["a","b"], implemented: true, doc: "The different elements of both lists; a null list has none." },
-  'list.repeat': { code: 208, operands: ["a","b"], implemented: true, doc: "b times the value a." },
-  'list.sequence': { code: 209, operands: ["a","b","c"], implemented: true, doc: "Integers from a to b by steps of c; of 1 or -1 without c." },
-  'list.max': { code: 210, operands: ["a"], implemented: true, doc: "Largest element, of numbers, texts or datetimes; nulls do not count." },
-  'list.min': { code: 211, operands: ["a"], implemented: true, doc: "Smallest element, of numbers, texts or datetimes; nulls do not count." },
-  'list.sort': { code: 212, operands: ["a"], implemented: true, doc: "Elements in order: numbers, booleans, texts, datetimes, bytes, lists and objects, nulls." },
-  'list.shuffle': { code: 213, operands: ["a"], implemented: true, doc: "Elements in random order." },
-  'list.join': { code: 214, operands: ["a","b","c"], implemented: true, doc: "Texts of the elements with b between them; c stands for null, which is left out without it." },
-  'list.map': { code: 215, operands: ["a","b","c"], implemented: true, doc: "Operation c[a] (an object: name to operation, each.ts) of each element of b." },
-  'object.keys': { code: 224, operands: ["a"], implemented: true, doc: "Names of the members." },
-  'object.values': { code: 225, operands: ["a"], implemented: true, doc: "Values of the members." },
-  'object.items': { code: 226, operands: ["a"], implemented: true, doc: "Lists of name and value, one for each member." },
-  'object.pairs': { code: 227, operands: ["a"], implemented: true, doc: "Objects of key and value, one for each member." },
-  'object.size': { code: 228, operands: ["a"], implemented: true, doc: "Count of members, 0 for null." },
-  'object.erase': { code: 229, operands: ["a","b"], implemented: true, doc: "a without the member b, or without the members that list b names." },
-  'object.pick': { code: 230, operands: ["a","args"], implemented: true, doc: "The named members of a: the first argument is a list of names, or all arguments are names; a name with points is a path. Null for null a alone." },
-  'object.fromLists': { code: 231, operands: ["a","b"], implemented: true, doc: "Object of the names in list a and the values in list b." },
-  'object.fromItems': { code: 232, operands: ["a"], implemented: true, doc: "Object of a list of lists of name and value; nulls in it are skipped." },
-  'object.fromPairs': { code: 233, operands: ["a"], implemented: true, doc: "Object of a list of objects of key and value." },
-  'object.construct': { code: 234, operands: ["args"], implemented: true, doc: "Object of key, value, key, value, …; members without a key (null) are left out." },
-  'convert.chr': { code: 240, operands: ["a"], implemented: true, doc: "The character with the code a; a text of one character stays." },
-  'convert.encode': { code: 241, operands: ["a"], implemented: true, doc: "The text in base64." },
-  'convert.decode': { code: 242, operands: ["a"], implemented: true, doc: "The bytes that the base64 text stands for." },
-  'convert.toJson': { code: 243, operands: ["a"], implemented: true, doc: "The value as JSON text." },
-  'convert.crc32': { code: 244, operands: ["a"], implemented: true, doc: "CRC-32 (IEEE) of the text as hexadecimal digits." },
-  'convert.fromHex': { code: 245, operands: ["a"], implemented: true, doc: "The integer of the hexadecimal digits." },
-  'convert.toHex': { code: 246, operands: ["a"], implemented: true, doc: "The whole number as hexadecimal digits behind 0x." },
-  'convert.base': { code: 247, operands: ["a","b","c"], implemented: true, doc: "Digits of the whole number at the start of the text, read in base b, in base c; a negative base is one of signed numbers." },
-  'convert.fromJson': { code: 248, operands: ["a"], implemented: true, doc: "The value that the JSON text a stands for, numbers as doubles; null for null alone." },
+  /** The value of a. */
+  'move.move': { code: 1, operands: ["a"], implemented: true },
+  /** When the rule started, epoch milliseconds: the constant a that the link to the stream sets (kernels/node-image.ts). */
+  'move.ruleStart': { code: 2, operands: ["a"], implemented: true },
+  /** Until when a row waits that is delayed by a ms, epoch milliseconds; null where it does not wait: a is not above 0, or a or the value b is null. */
+  'move.due': { code: 3, operands: ["a","b"], implemented: true },
+  /** a = b */
+  'compare.eq': { code: 16, operands: ["a","b"], implemented: true },
+  /** a != b */
+  'compare.ne': { code: 17, operands: ["a","b"], implemented: true },
+  /** a < b */
+  'compare.lt': { code: 18, operands: ["a","b"], implemented: true },
+  /** a <= b */
+  'compare.le': { code: 19, operands: ["a","b"], implemented: true },
+  /** a > b */
+  'compare.gt': { code: 20, operands: ["a","b"], implemented: true },
+  /** a >= b */
+  'compare.ge': { code: 21, operands: ["a","b"], implemented: true },
+  /** a BETWEEN b AND c */
+  'compare.between': { code: 22, operands: ["a","b","c"], implemented: true },
+  /** a NOT BETWEEN b AND c */
+  'compare.notBetween': { code: 23, operands: ["a","b","c"], implemented: true },
+  /** a IN (args) */
+  'compare.in': { code: 24, operands: ["a","args"], implemented: true },
+  /** a NOT IN (args) */
+  'compare.notIn': { code: 25, operands: ["a","args"], implemented: true },
+  /** a IN b where b is an array */
+  'compare.inArray': { code: 26, operands: ["a","b"], implemented: true },
+  /** a NOT IN b */
+  'compare.notInArray': { code: 27, operands: ["a","b"], implemented: true },
+  /** a LIKE b */
+  'compare.like': { code: 28, operands: ["a","b"], implemented: true },
+  /** a NOT LIKE b */
+  'compare.notLike': { code: 29, operands: ["a","b"], implemented: true },
+  /** a + b */
+  'arith.add': { code: 48, operands: ["a","b"], implemented: true },
+  /** a - b */
+  'arith.sub': { code: 49, operands: ["a","b"], implemented: true },
+  /** a * b */
+  'arith.mul': { code: 50, operands: ["a","b"], implemented: true },
+  /** a / b */
+  'arith.div': { code: 51, operands: ["a","b"], implemented: true },
+  /** a % b */
+  'arith.mod': { code: 52, operands: ["a","b"], implemented: true },
+  /** a & b */
+  'arith.bitAnd': { code: 53, operands: ["a","b"], implemented: true },
+  /** a | b */
+  'arith.bitOr': { code: 54, operands: ["a","b"], implemented: true },
+  /** a ^ b */
+  'arith.bitXor': { code: 55, operands: ["a","b"], implemented: true },
+  /** -a */
+  'arith.neg': { code: 56, operands: ["a"], implemented: true },
+  /** a AND b; false on the left decides, errors of the right side do not count then */
+  'logic.and': { code: 64, operands: ["a","b"], implemented: true },
+  /** a OR b; true on the left decides */
+  'logic.or': { code: 65, operands: ["a","b"], implemented: true },
+  /** NOT a; null gives null */
+  'logic.not': { code: 66, operands: ["a"], implemented: true },
+  /** true for null and missing */
+  'logic.isNull': { code: 67, operands: ["a"], implemented: true },
+  /** false for null and missing */
+  'logic.isNotNull': { code: 68, operands: ["a"], implemented: true },
+  /** args: condition, value, condition, value, …, else; the first true condition wins; an error condition reached is the result */
+  'logic.case': { code: 69, operands: ["args"], implemented: true },
+  /** First argument that is not null. */
+  'logic.coalesce': { code: 70, operands: ["args"], implemented: true },
+  /** First argument that is not missing, also null or an error; missing when all are */
+  'logic.present': { code: 71, operands: ["args"], implemented: true },
+  /** a; null where a is missing beside a b that is neither null nor missing */
+  'logic.nullBeside': { code: 72, operands: ["a","b"], implemented: true },
+  /** a.b: member of an object, b a string; null for a missing member or a scalar; error for arrays */
+  'nested.member': { code: 80, operands: ["a","b"], implemented: true },
+  /** a[b]; negative counts from the end; string index on an object selects a member */
+  'nested.index': { code: 81, operands: ["a","b"], implemented: true },
+  /** a[b:c]; NONE for an open bound */
+  'nested.slice': { code: 82, operands: ["a","b","c"], implemented: true },
+  /** [args…] */
+  'nested.arrayOf': { code: 83, operands: ["args"], implemented: true },
+  /** Object of key, value, key, value, …; missing values are left out */
+  'nested.objectOf': { code: 84, operands: ["args"], implemented: true },
+  /** Object a with members set: args = key, value, …; a constant MISSING (or NONE) removes the member, a column or register that is MISSING counts as null; imm bit 0: a null value leaves the member out (else it is sent as null) */
+  'nested.merge': { code: 85, operands: ["a","args"], implemented: true },
+  /** One object of the members of all objects, of equal names the last; null and missing have no members, error for any other value */
+  'nested.concat': { code: 86, operands: ["args"], implemented: true },
+  /** Object a itself; of any other value an object with it as member b */
+  'nested.spread': { code: 87, operands: ["a","b"], implemented: true },
+  /** Members of object a, or of each object of list a, by their names, which are constants and ascend: only these, null where there is none; imm bit 0: all but these */
+  'nested.select': { code: 88, operands: ["a","args"], implemented: true },
+  /** cast(a, "bigint") */
+  'cast.toBigint': { code: 96, operands: ["a"], implemented: true },
+  /** cast(a, "float") */
+  'cast.toFloat': { code: 97, operands: ["a"], implemented: true },
+  /** cast(a, "string") */
+  'cast.toString': { code: 98, operands: ["a"], implemented: true },
+  /** cast(a, "boolean") */
+  'cast.toBoolean': { code: 99, operands: ["a"], implemented: true },
+  /** cast(a, "datetime") */
+  'cast.toDatetime': { code: 100, operands: ["a"], implemented: true },
+  /** cast(a, "bytea"): the bytes of base64, or the text's own */
+  'cast.toBytea': { code: 101, operands: ["a"], implemented: true },
+  /** cast(a, b) where each row has its type */
+  'cast.toType': { code: 102, operands: ["a","b"], implemented: true },
+  /** imm: number of the host function; it reads the argument columns and fills dst */
+  'call.host': { code: 112, operands: ["args"], implemented: true },
+  /** Absolute value; of an int an int. */
+  'math.abs': { code: 128, operands: ["a"], implemented: true },
+  /** -1, 0 or 1 as an int. */
+  'math.sign': { code: 129, operands: ["a"], implemented: true },
+  /** Smallest whole number that is not below a. */
+  'math.ceil': { code: 130, operands: ["a"], implemented: true },
+  /** Largest whole number that is not above a. */
+  'math.floor': { code: 131, operands: ["a"], implemented: true },
+  /** a rounded half away from zero to b places, 0 without b. */
+  'math.round': { code: 132, operands: ["a","b"], implemented: true },
+  /** a cut off after b places. */
+  'math.trunc': { code: 133, operands: ["a","b"], implemented: true },
+  /** Remainder of a / b with the sign of a, as a double. */
+  'math.mod': { code: 134, operands: ["a","b"], implemented: true },
+  /** a to the power of b. */
+  'math.power': { code: 135, operands: ["a","b"], implemented: true },
+  /** Square root; of a negative number an error. */
+  'math.sqrt': { code: 136, operands: ["a"], implemented: true },
+  /** e to the power of a. */
+  'math.exp': { code: 137, operands: ["a"], implemented: true },
+  /** Natural logarithm; of a negative number an error. */
+  'math.ln': { code: 138, operands: ["a"], implemented: true },
+  /** Decimal logarithm of a; with b the logarithm of b to the base a. */
+  'math.log': { code: 139, operands: ["a","b"], implemented: true },
+  /** Sine. */
+  'math.sin': { code: 140, operands: ["a"], implemented: true },
+  /** Cosine. */
+  'math.cos': { code: 141, operands: ["a"], implemented: true },
+  /** Tangent. */
+  'math.tan': { code: 142, operands: ["a"], implemented: true },
+  /** Cotangent; of 0 an error. */
+  'math.cot': { code: 143, operands: ["a"], implemented: true },
+  /** Arc sine. */
+  'math.asin': { code: 144, operands: ["a"], implemented: true },
+  /** Arc cosine. */
+  'math.acos': { code: 145, operands: ["a"], implemented: true },
+  /** Arc tangent. */
+  'math.atan': { code: 146, operands: ["a"], implemented: true },
+  /** Angle of the point (b, a). */
+  'math.atan2': { code: 147, operands: ["a","b"], implemented: true },
+  /** Hyperbolic sine. */
+  'math.sinh': { code: 148, operands: ["a"], implemented: true },
+  /** Hyperbolic cosine. */
+  'math.cosh': { code: 149, operands: ["a"], implemented: true },
+  /** Hyperbolic tangent. */
+  'math.tanh': { code: 150, operands: ["a"], implemented: true },
+  /** Degrees as radians. */
+  'math.radians': { code: 151, operands: ["a"], implemented: true },
+  /** Radians as degrees. */
+  'math.degrees': { code: 152, operands: ["a"], implemented: true },
+  /** The number pi. */
+  'math.pi': { code: 153, operands: [], implemented: true },
+  /** Bitwise and of whole numbers. */
+  'math.bitAnd': { code: 154, operands: ["a","b"], implemented: true },
+  /** Bitwise or of whole numbers. */
+  'math.bitOr': { code: 155, operands: ["a","b"], implemented: true },
+  /** Bitwise exclusive or of whole numbers. */
+  'math.bitXor': { code: 156, operands: ["a","b"], implemented: true },
+  /** Bitwise complement of a whole number. */
+  'math.bitNot': { code: 157, operands: ["a"], implemented: true },
+  /** Text in upper case. */
+  'string.upper': { code: 160, operands: ["a"], implemented: true },
+  /** Text in lower case. */
+  'string.lower': { code: 161, operands: ["a"], implemented: true },
+  /** Text without white space at both ends. */
+  'string.trim': { code: 162, operands: ["a"], implemented: true },
+  /** Text without white space at the start. */
+  'string.ltrim': { code: 163, operands: ["a"], implemented: true },
+  /** Text without white space at the end. */
+  'string.rtrim': { code: 164, operands: ["a"], implemented: true },
+  /** Characters in reverse order. */
+  'string.reverse': { code: 165, operands: ["a"], implemented: true },
+  /** Count of characters, elements or members; 0 for null. */
+  'string.length': { code: 166, operands: ["a"], implemented: true },
+  /** Count of bytes of the text; 0 for null. */
+  'string.numbytes': { code: 167, operands: ["a"], implemented: true },
+  /** Bytes b to c (exclusive) of the text, to its end without c. */
+  'string.substring': { code: 168, operands: ["a","b","c"], implemented: true },
+  /** Byte position of b in a, -1 when it is not there. */
+  'string.indexOf': { code: 169, operands: ["a","b"], implemented: true },
+  /** a starts with b; false for null. */
+  'string.startsWith': { code: 170, operands: ["a","b"], implemented: true },
+  /** a ends with b; false for null. */
+  'string.endsWith': { code: 171, operands: ["a","b"], implemented: true },
+  /** Texts of the arguments in a row; nulls are skipped. */
+  'string.concat': { code: 172, operands: ["args"], implemented: true },
+  /** b spaces before the text. */
+  'string.lpad': { code: 173, operands: ["a","b"], implemented: true },
+  /** b spaces behind the text. */
+  'string.rpad': { code: 174, operands: ["a","b"], implemented: true },
+  /** Part number c of a split at b; negative numbers count from the end. */
+  'string.splitValue': { code: 175, operands: ["a","b","c"], implemented: true },
+  /** The text a with c in the place of each b; with an empty b it stays. */
+  'string.replace': { code: 180, operands: ["a","b","c"], implemented: true },
+  /** Sum of the products of the elements. */
+  'vector.dot': { code: 176, operands: ["a","b"], implemented: true },
+  /** Cosine of the angle between a and b; null when one has no length. */
+  'vector.cosine': { code: 177, operands: ["a","b"], implemented: true },
+  /** Euclidean distance of a and b. */
+  'vector.distance': { code: 178, operands: ["a","b"], implemented: true },
+  /** The c vectors (or objects with a vector) of list b most like a, the most similar first, each as an object with its similarity. */
+  'vector.match': { code: 179, operands: ["a","b","c"], implemented: true },
+  /** Count of elements; 0 for anything but a list. */
+  'list.size': { code: 192, operands: ["a"], implemented: true },
+  /** Count of elements that are not null; 0 for null and empty collections. */
+  'list.count': { code: 193, operands: ["a"], implemented: true },
+  /** b is an element of a; false for null a. */
+  'list.contains': { code: 194, operands: ["a","b"], implemented: true },
+  /** a and b have an element in common; false for null a. */
+  'list.containsAny': { code: 195, operands: ["a","b"], implemented: true },
+  /** Index of the first element equal to b, -1 when there is none. */
+  'list.position': { code: 196, operands: ["a","b"], implemented: true },
+  /** Index of the last element equal to b, -1 when there is none. */
+  'list.lastPosition': { code: 197, operands: ["a","b"], implemented: true },
+  /** Indexes of all elements equal to b. */
+  'list.positions': { code: 198, operands: ["a","b"], implemented: true },
+  /** Element of a list by its index (negative: from the end) or member of an object by its name. */
+  'list.elementAt': { code: 199, operands: ["a","b"], implemented: true },
+  /** The arguments that are not null; null when there are none. */
+  'list.create': { code: 200, operands: ["args"], implemented: true },
+  /** The elements of all lists in a row, nulls skipped; null when all are. */
+  'list.concat': { code: 201, operands: ["args"], implemented: true },
+  /** a without the elements equal to b; null for null a. */
+  'list.remove': { code: 202, operands: ["a","b"], implemented: true },
+  /** a with the elements of its lists in their place. */
+  'list.flatten': { code: 203, operands: ["a"], implemented: true },
+  /** a without repeated elements; lists and objects in it all stay. */
+  'list.distinct': { code: 204, operands: ["a"], implemented: true },
+  /** The different elements of a that b has not; null for null a. */
+  'list.except': { code: 205, operands: ["a","b"], implemented: true },
+  /** The different elements of b that a has. */
+  'list.intersect': { code: 206, operands: ["a","b"], implemented: true },
+  /** The different elements of both lists; a null list has none. */
+  'list.union': { code: 207, operands: ["a","b"], implemented: true },
+  /** b times the value a. */
+  'list.repeat': { code: 208, operands: ["a","b"], implemented: true },
+  /** Integers from a to b by steps of c; of 1 or -1 without c. */
+  'list.sequence': { code: 209, operands: ["a","b","c"], implemented: true },
+  /** Largest element, of numbers, texts or datetimes; nulls do not count. */
+  'list.max': { code: 210, operands: ["a"], implemented: true },
+  /** Smallest element, of numbers, texts or datetimes; nulls do not count. */
+  'list.min': { code: 211, operands: ["a"], implemented: true },
+  /** Elements in order: numbers, booleans, texts, datetimes, bytes, lists and objects, nulls. */
+  'list.sort': { code: 212, operands: ["a"], implemented: true },
+  /** Elements in random order. */
+  'list.shuffle': { code: 213, operands: ["a"], implemented: true },
+  /** Texts of the elements with b between them; c stands for null, which is left out without it. */
+  'list.join': { code: 214, operands: ["a","b","c"], implemented: true },
+  /** Operation c[a] (an object: name to operation, each.ts) of each element of b. */
+  'list.map': { code: 215, operands: ["a","b","c"], implemented: true },
+  /** Names of the members. */
+  'object.keys': { code: 224, operands: ["a"], implemented: true },
+  /** Values of the members. */
+  'object.values': { code: 225, operands: ["a"], implemented: true },
+  /** Lists of name and value, one for each member. */
+  'object.items': { code: 226, operands: ["a"], implemented: true },
+  /** Objects of key and value, one for each member. */
+  'object.pairs': { code: 227, operands: ["a"], implemented: true },
+  /** Count of members, 0 for null. */
+  'object.size': { code: 228, operands: ["a"], implemented: true },
+  /** a without the member b, or without the members that list b names. */
+  'object.erase': { code: 229, operands: ["a","b"], implemented: true },
+  /** The named members of a: the first argument is a list of names, or all arguments are names; a name with points is a path. Null for null a alone. */
+  'object.pick': { code: 230, operands: ["a","args"], implemented: true },
+  /** Object of the names in list a and the values in list b. */
+  'object.fromLists': { code: 231, operands: ["a","b"], implemented: true },
+  /** Object of a list of lists of name and value; nulls in it are skipped. */
+  'object.fromItems': { code: 232, operands: ["a"], implemented: true },
+  /** Object of a list of objects of key and value. */
+  'object.fromPairs': { code: 233, operands: ["a"], implemented: true },
+  /** Object of key, value, key, value, …; members without a key (null) are left out. */
+  'object.construct': { code: 234, operands: ["args"], implemented: true },
+  /** The character with the code a; a text of one character stays. */
+  'convert.chr': { code: 240, operands: ["a"], implemented: true },
+  /** The text in base64. */
+  'convert.encode': { code: 241, operands: ["a"], implemented: true },
+  /** The bytes that the base64 text stands for. */
+  'convert.decode': { code: 242, operands: ["a"], implemented: true },
+  /** The value as JSON text. */
+  'convert.toJson': { code: 243, operands: ["a"], implemented: true },
+  /** CRC-32 (IEEE) of the text as hexadecimal digits. */
+  'convert.crc32': { code: 244, operands: ["a"], implemented: true },
+  /** The integer of the hexadecimal digits. */
+  'convert.fromHex': { code: 245, operands: ["a"], implemented: true },
+  /** The whole number as hexadecimal digits behind 0x. */
+  'convert.toHex': { code: 246, operands: ["a"], implemented: true },
+  /** Digits of the whole number at the start of the text, read in base b, in base c; a negative base is one of signed numbers. */
+  'convert.base': { code: 247, operands: ["a","b","c"], implemented: true },
+  /** The value that the JSON text a stands for, numbers as doubles; null for null alone. */
+  'convert.fromJson': { code: 248, operands: ["a"], implemented: true },
 } as const;
 
 export type OpName = keyof typeof ops;
@@ -160,27 +307,48 @@ export type OpName = keyof typeof ops;
  * null, not missing.
  */
 export const aggregates = {
-  count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Rows whose argument is not null." },
-  countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: [], doc: "count(*)." },
-  sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sum; ints stay int." },
-  avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Average; of ints an int." },
-  min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Smallest." },
-  max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Largest." },
-  collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: true, operands: ["a"], doc: "Array of all values, nulls kept." },
-  lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a","b"], doc: "Last value; b true: last that is not null." },
-  mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Objects merged, later members win." },
-  deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Rows without duplicates; b true: all values. c: the row to give in place of the value." },
-  stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population standard deviation." },
-  stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample standard deviation." },
-  var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Population variance." },
-  vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "Sample variance." },
-  median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"], doc: "Median." },
-  percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Continuous percentile, b in 0..1." },
-  percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Discrete percentile, b in 0..1." },
-  firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"], doc: "First value." },
-  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"], doc: "Percentile b in 0..1 within 1 %, from a sketch of bounded size." },
-  fold: { code: 20, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"], doc: "State, as bytes, of a function of the host over the rows." },
-  foldJoined: { code: 21, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"], doc: "As fold, of a function that can join two states." },
+  /** Rows whose argument is not null. */
+  count: { code: 1, sql: 'count', ofRows: "countAll", takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** count(*). */
+  countAll: { code: 2, sql: 'count', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: [] },
+  /** Sum; ints stay int. */
+  sum: { code: 3, sql: 'sum', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Average; of ints an int. */
+  avg: { code: 4, sql: 'avg', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Smallest. */
+  min: { code: 5, sql: 'min', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Largest. */
+  max: { code: 6, sql: 'max', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Array of all values, nulls kept. */
+  collect: { code: 7, sql: 'collect', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: true, operands: ["a"] },
+  /** Last value; b true: last that is not null. */
+  lastValue: { code: 8, sql: 'last_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a","b"] },
+  /** Objects merged, later members win. */
+  mergeAgg: { code: 9, sql: 'merge_agg', ofRows: null, takesRow: false, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"] },
+  /** Rows without duplicates; b true: all values. c: the row to give in place of the value. */
+  deduplicate: { code: 10, sql: 'deduplicate', ofRows: null, takesRow: true, isLong: true, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"] },
+  /** Population standard deviation. */
+  stddev: { code: 11, sql: 'stddev', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Sample standard deviation. */
+  stddevs: { code: 12, sql: 'stddevs', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Population variance. */
+  var: { code: 13, sql: 'var', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Sample variance. */
+  vars: { code: 14, sql: 'vars', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Median. */
+  median: { code: 15, sql: 'median', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a"] },
+  /** Continuous percentile, b in 0..1. */
+  percentileCont: { code: 16, sql: 'percentile_cont', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"] },
+  /** Discrete percentile, b in 0..1. */
+  percentileDisc: { code: 17, sql: 'percentile_disc', ofRows: null, takesRow: false, isLong: false, keepsValues: true, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"] },
+  /** First value. */
+  firstValue: { code: 18, sql: 'first_value', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: true, emptyIsNull: false, operands: ["a"] },
+  /** Percentile b in 0..1 within 1 %, from a sketch of bounded size. */
+  percentileApprox: { code: 19, sql: 'percentile_approx', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: false, isFixed: false, emptyIsNull: false, operands: ["a","b"] },
+  /** State, as bytes, of a function of the host over the rows. */
+  fold: { code: 20, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"] },
+  /** As fold, of a function that can join two states. */
+  foldJoined: { code: 21, sql: 'an aggregate of a plugin', ofRows: null, takesRow: false, isLong: false, keepsValues: false, takesBatch: true, isFixed: false, emptyIsNull: false, operands: ["args"] },
 } as const;
 
 export type AggregateName = keyof typeof aggregates;
