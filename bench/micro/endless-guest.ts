@@ -5,19 +5,20 @@
  *
  *     npx tsx bench/micro/endless-guest.ts [ROUNDS]
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startServer } from '../../test/harness.js';
+import { fileURLToPath } from 'node:url';
+import { EngineUnderTest } from '../engine.js';
 
 const rounds = Number(process.argv[2] ?? 5);
 const roundMs = 3000;
-const server = await startServer();
+const folder = mkdtempSync(join(tmpdir(), 'endless-guest-'));
+const command = [fileURLToPath(new URL('../../dist/main.mjs', import.meta.url))];
+const engine = await EngineUnderTest.open({ url: '', pid: 0, command, env: {}, sourceProps: {}, folder });
 const guest = readFileSync(new URL('../../test/guests/sick.wasm', import.meta.url)).toString('base64');
 
-async function send(method: string, path: string, body?: object): Promise<void> {
-  const { status, text } = await server.request(method, path, body);
-  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
-}
+const send = (method: string, path: string, body?: object) => engine.call(method, path, body);
 
 async function stream(name: string, data: object, interval: string): Promise<void> {
   await send('PUT', `/metadata/sources/simulator/confKeys/${name}`, { data: [data], interval, loop: true });
@@ -26,8 +27,6 @@ async function stream(name: string, data: object, interval: string): Promise<voi
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const folder = join(server.data, 'rows');
-mkdirSync(folder);
 await stream('steady', { v: 1 }, '1ms');
 // Ten faults within ten seconds would end the rule: less than that in a round, and a start for each.
 await stream('seldom', { v: 2 }, '400ms');
@@ -40,8 +39,8 @@ async function times(name: string, call: string): Promise<number[]> {
   const sql = `SELECT ${call} AS r FROM seldom`;
   await send('POST', '/rules', { id: 'beside', sql, actions: [{ nop: {} }] });
   await pause(roundMs);
-  const { json } = await server.request('GET', '/rules/beside/status');
-  if (json.status !== 'Running') throw new Error(JSON.stringify(json));
+  const status = await engine.status('beside');
+  if (status.status !== 'Running') throw new Error(JSON.stringify(status));
   await send('DELETE', '/rules/beside');
   await send('DELETE', '/rules/steady');
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
@@ -66,7 +65,7 @@ try {
     }
   }
 } finally {
-  await server.stop();
+  await engine.close();
 }
 for (const [kind, found] of gaps) {
   const sorted = found.sort((a, b) => a - b);
@@ -76,3 +75,4 @@ for (const [kind, found] of gaps) {
     `${kind.padEnd(20)} ${perSecond} rows/s, gaps: median ${at(0.5)} ms, 99% ${at(0.99)} ms, 99.9% ${at(0.999)} ms, longest ${at(1)} ms`,
   );
 }
+rmSync(folder, { recursive: true });
