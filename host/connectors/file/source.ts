@@ -51,6 +51,8 @@ export class FileSource implements Source {
   #isOver = false;
   /** Files that were read, and wait for their end until nobody asks for them again. */
   #finished: string[] = [];
+  /** Files that are being deleted or moved: they are not read again while they are still there. */
+  readonly #leaving = new Set<string>();
   /** Files read to their end. */
   #filesRead = 0;
   /** Ends of files, one after the other. */
@@ -173,8 +175,11 @@ export class FileSource implements Source {
   }
 
   #endFile(path: string): void {
+    this.#leaving.add(path);
     this.#ending = this.#ending
       .then(() => this.#afterRead(path))
+      // One that can't be removed is not read again either.
+      .then(() => void this.#leaving.delete(path))
       .catch((error: unknown) => {
         this.context.exception(reasonOf(error));
       });
@@ -183,15 +188,17 @@ export class FileSource implements Source {
   /** The file itself, or the files of the folder and those that links in it lead to, oldest first. */
   async #files(): Promise<FoundFile[]> {
     const info = await stat(this.#path);
-    if (!info.isDirectory()) return this.#finished.length > 0 ? [] : [{ path: this.#path, changed: info.mtimeMs }];
+    if (!info.isDirectory()) {
+      return this.#finished.length + this.#leaving.size > 0 ? [] : [{ path: this.#path, changed: info.mtimeMs }];
+    }
     const files: FoundFile[] = [];
     const finished = new Set(this.#finished);
     for (const entry of await readdir(this.#path, { withFileTypes: true })) {
       const path = join(this.#path, entry.name);
       // Folders in the folder are not looked into.
-      if (entry.isDirectory()) continue;
+      if (entry.isDirectory() || finished.has(path) || this.#leaving.has(path)) continue;
       const found = await this.#look(path);
-      if (finished.has(path)) continue;
+      if (this.#leaving.has(path)) continue;
       if (typeof found === 'number') files.push({ path, changed: found });
       else if (found !== undefined) this.#passOver(path, found);
     }

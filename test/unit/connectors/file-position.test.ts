@@ -1,5 +1,6 @@
 /** Where a file source is: read on from any position, what comes is what had not come before. */
-import { appendFileSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -138,6 +139,37 @@ test('files are deleted when nobody asks for them again', async () => {
   assert.equal([existsSync(join(folder, 'a')), existsSync(join(folder, 'b'))], [false, true]);
   opened.source.commit(undefined);
   await eventually('the end of the second', () => !existsSync(join(folder, 'b')));
+});
+
+test('a file that is being deleted is not read again while it is still there', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'a'), '1\n');
+  const { rm } = fs.promises;
+  const replace = (by: typeof rm) => {
+    Object.assign(fs.promises, { rm: by });
+    syncBuiltinESMExports();
+  };
+  let go: () => void = () => {};
+  const isWanted = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  replace(async (path) => {
+    await isWanted;
+    await rm(path);
+  });
+  const opened = await open(folder, { interval: 1, actionAfterRead: 1 }, { isCommitted: true });
+  try {
+    await eventually('the file', () => opened.written.length > 0);
+    opened.source.commit(undefined);
+    // Read behind it: the folder was looked at since.
+    writeFileSync(join(folder, 'b'), '2\n');
+    await eventually('the second file', () => opened.written.length > 1);
+    assert.is(Buffer.concat(opened.written).toString(), '1\n2\n');
+  } finally {
+    go();
+    await opened.source.close();
+    replace(rm);
+  }
 });
 
 test.run();
