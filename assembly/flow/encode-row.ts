@@ -129,6 +129,8 @@ function entry(at: usize, program: usize, operand: u32): void {
     uniform = load<u8>(block, COL_UNIFORM);
     const hasRaw = load<u8>(block, COL_HAS_RAW) != 0;
     if (hasRaw) raw = block + COL_RAW;
+    // Of rows of several streams those of one are left: what the others are without says nothing.
+    if (uniform == Tag.MIXED) uniform = tagOfAll(tagsOf(program, operand));
     if (uniform == Tag.F64) mode = hasRaw ? Mode.RAW : hasRuns(valsOf(program, operand)) ? Mode.RUNS : Mode.F64;
     else if (uniform == Tag.I64) mode = hasRaw ? Mode.RAW : Mode.I64;
     else if (uniform == Tag.BOOL) mode = Mode.BOOL;
@@ -152,6 +154,15 @@ function entry(at: usize, program: usize, operand: u32): void {
   if (mode != Mode.ANY && mode != Mode.STR) return;
   store<u32>(at, <u32>variable, ENTRY_NEXT);
   variable = at;
+}
+
+/** The tag that all rows of the batch have in a column, MIXED when they differ. */
+function tagOfAll(tags: usize): u8 {
+  const sel = ctx.sel;
+  const end = sel + (<usize>ctx.selLen << 2);
+  const tag = load<u8>(tags + load<u32>(sel));
+  for (let at = sel + 4; at < end; at += 4) if (load<u8>(tags + load<u32>(at)) != tag) return Tag.MIXED;
+  return tag;
 }
 
 /** Whether most of the first rows have the number of the row before. */

@@ -8,36 +8,32 @@
 // which they are kept; what the batch brings is made the slots' own when it was handed on.
 import * as ctx from '../flow/context';
 import { emit, leavesMessage, signalBelow } from '../flow/emit';
-import {
-  N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, addException, exhaust, isExhausted, setTimesColumn,
-} from '../flow/node';
+import { N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, accountOf, exhaust, isExhausted, setTimesColumn } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline } from '../flow/timers';
 import {
-  ASOF_COLUMNS, ASOF_COLUMNS_AT, ASOF_FIELDS, ASOF_FIELDS_AT, ASOF_IS_LEFT, ASOF_KEYS, ASOF_KEYS_AT, ASOF_LEFT, ASOF_RIGHT,
-  ASOF_TIME, ASOF_TOLERANCE, ASOF_TTL,
+  ASOF_COLUMNS, ASOF_COLUMNS_AT, ASOF_FIELDS, ASOF_FIELDS_AT, ASOF_KEYS, ASOF_KEYS_AT, ASOF_TIME, ASOF_TOLERANCE, ASOF_TTL,
 } from '../gen/join-layouts';
 import { allocZeroed, free } from '../mem/alloc';
-import { BIND_SIZE, bindBlock, bindTag, bindVal } from '../mem/bind';
-import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { BIND_SIZE, bindBlock } from '../mem/bind';
+import { BATCH_ROWS, COL_UNIFORM, Tag, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
-import { KEPT_SIZE, keep, keptTag, keptVal } from '../partitions/slot';
-import {
-  ENTRY_NEXT, TABLE_FIRST, entrySee, findEntry, findNullEntry, lookEntry, noteDirty, nullEntry, tableFree, tableInit,
-} from '../partitions/table';
+import { ENTRY_NEXT, TABLE_FIRST, tableFree, tableInit } from '../partitions/table';
 import { copyOut } from '../rows/copy';
 import { ROWS_COUNT } from '../rows/layout';
 import { PAGE_LEFT, PAGE_NEXT, PAGE_TO } from '../rows/page';
 import { rowsAppend, rowsDrop, rowsFirst, rowsFree, rowsInit } from '../rows/store';
 import {
-  ASOF_HELD, ASOF_HELD_TIME, ASOF_STATE_SIZE, ASOF_WATERMARK, ENTRY_TIME, asofLoad, asofSave, asofSetBack, awaitIdle, entrySize, forgetOld,
-  freeSlots, settle, slotsOf,
+  begin, isJoinable, isLeft, isRight, joinLeft, keptCount, lookUp, lookUpLefts, marks, passFailure, passOther, proceed, roomFor, takeRight,
+} from './asof-rows';
+import {
+  ASOF_HELD, ASOF_HELD_TIME, ASOF_STATE_SIZE, ASOF_WATERMARK, asofLoad, asofSave, asofSetBack, awaitIdle, entrySize, forgetOld, freeSlots,
+  settle,
 } from './asof-state';
-import { KeyOutcome, keyError, keyLen, keyOff, makeKey } from './key-bytes';
 
 const NO_TIMES: u32 = 0xffff;
 
@@ -114,118 +110,6 @@ function asofSignal(node: usize, signal: u32, value: u64): void {
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------
-// The batch at work; between two of its steps others may be at work, which is why each step begins by `begin`.
-
-let spec: usize = 0;
-let state: usize = 0;
-let owner: usize = 0;
-/** What keys of the left are made of, and those of the right; fields of rows of the right (mem/bind.ts). */
-let leftKeys: usize = 0;
-let rightKeys: usize = 0;
-let fieldBinds: usize = 0;
-let keyCount: u32 = 0;
-let fieldCount: u32 = 0;
-/** Blocks of the fields of the output. */
-let fieldBlocks: usize = 0;
-/** Block with the rows that failed, 0 as long as none did; and the block that is there for it. */
-let marks: usize = 0;
-let marksBlock: usize = 0;
-/** Rows that go on. */
-let kept: usize = 0;
-let keptCount: u32 = 0;
-let isOut: bool = false;
-
-function begin(node: usize, binds: usize, fields: usize, forMarks: usize, rows: usize): void {
-  owner = node;
-  spec = <usize>load<u32>(node, N_SPEC);
-  state = <usize>load<u32>(node, N_STATE);
-  keyCount = load<u32>(spec, ASOF_KEYS);
-  fieldCount = load<u32>(spec, ASOF_FIELDS);
-  leftKeys = binds;
-  rightKeys = binds + keyCount * BIND_SIZE;
-  fieldBinds = rightKeys + keyCount * BIND_SIZE;
-  fieldBlocks = fields;
-  marks = 0;
-  marksBlock = forMarks;
-  kept = rows;
-  keptCount = 0;
-  isOut = false;
-}
-
-// @ts-ignore: decorator
-@inline function keepRow(row: u32): void {
-  store<u32>(kept + (<usize>(keptCount++) << 2), row);
-}
-
-/** Keeps a row of the right side in the place of that before it. */
-function takeRight(row: u32, ms: f64): void {
-  let entry: usize;
-  const acct = accountOf(owner);
-  if (keyCount) {
-    const outcome = makeKey(rightKeys, keyCount, row);
-    if (outcome == KeyOutcome.FAILED) failRow(row, keyError);
-    if (outcome != KeyOutcome.KEY) return;
-    entry = findEntry(state, entrySize(spec), keyOff, keyLen, acct);
-  } else entry = findNullEntry(state, entrySize(spec), acct);
-  if (!entry) {
-    isOut = true;
-    return;
-  }
-  entrySee(state, entry, ctx.nowMs);
-  store<f64>(entry, ms, ENTRY_TIME);
-  let slot = slotsOf(entry);
-  let bind = fieldBinds;
-  let isBorrowed = false;
-  for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE, bind += BIND_SIZE) {
-    if (keep(slot, bindTag(bind, row), bindVal(bind, row))) isBorrowed = true;
-  }
-  if (isBorrowed) noteDirty(state, entry);
-}
-
-/** Lets a row of the left side go on with its partner. */
-function joinLeft(row: u32, ms: f64): void {
-  let entry: usize = 0;
-  if (keyCount) {
-    const outcome = makeKey(leftKeys, keyCount, row);
-    if (outcome == KeyOutcome.FAILED) {
-      failRow(row, keyError);
-      return;
-    }
-    if (outcome == KeyOutcome.KEY) entry = lookEntry(state, keyOff, keyLen);
-  } else entry = nullEntry(state);
-  if (entry && !(ms - load<f64>(entry, ENTRY_TIME) <= load<f64>(spec, ASOF_TOLERANCE))) entry = 0;
-  if (entry) {
-    let slot = slotsOf(entry);
-    for (let f: u32 = 0; f < fieldCount; f++, slot += KEPT_SIZE) {
-      setAt(<usize>load<u32>(fieldBlocks + (<usize>f << 2)), row, keptTag(slot), keptVal(slot));
-    }
-  } else {
-    if (!load<u32>(spec, ASOF_IS_LEFT)) return;
-    leaveFields(row);
-  }
-  keepRow(row);
-}
-
-/** Says that the row has no partner. */
-function leaveFields(row: u32): void {
-  for (let f: u32 = 0; f < fieldCount; f++) setAt(<usize>load<u32>(fieldBlocks + (<usize>f << 2)), row, Tag.MISSING, 0);
-}
-
-function failRow(row: u32, payload: u64): void {
-  addException(owner, offOf(payload), lenOf(payload), 1);
-  if (load<u32>(owner, N_FLAGS) & NodeFlag.SEND_ERROR) passFailure(row, payload);
-}
-
-/** Lets a row go on as one that failed. */
-function passFailure(row: u32, payload: u64): void {
-  if (!marks) {
-    marks = marksBlock;
-    memory.fill(marks + COL_TAGS, Tag.NULL, BATCH_ROWS);
-  }
-  setAt(marks, row, Tag.ERROR, payload);
-  leaveFields(row);
-  keepRow(row);
-}
 
 function asofPush(node: usize): void {
   const spec = <usize>load<u32>(node, N_SPEC);
@@ -278,31 +162,19 @@ function asofPush(node: usize): void {
 /** Takes the rows as they come. */
 function takeAll(node: usize, binds: usize, own: usize, rows: usize): bool {
   begin(node, binds, own, ofMarks(own, load<u32>(<usize>load<u32>(node, N_SPEC), ASOF_FIELDS)), rows);
-  const branches = <usize>load<u32>(ctx.cols);
   const errors = ctx.rowErrors;
-  const left = load<u32>(spec, ASOF_LEFT);
-  const right = load<u32>(spec, ASOF_RIGHT);
   const sel = ctx.sel;
   const n = ctx.selLen;
+  const known = roomFor(n);
+  if (!known || !lookUp(known)) return false;
   for (let i: u32 = 0; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
-    if (errors && tagAt(errors, row) == Tag.ERROR) {
-      passFailure(row, valAt(errors, row));
-      continue;
-    }
-    const branch = <u32>valAt(branches, row);
-    if (branch == right) takeRight(row, 0);
-    else if (branch == left) joinLeft(row, 0);
+    if (errors && tagAt(errors, row) == Tag.ERROR) passFailure(row, valAt(errors, row));
+    else if (isRight(i)) takeRight(i, row, 0);
+    else if (isLeft(i)) joinLeft(i, row, 0);
     else passOther(row);
   }
-  return !isOut;
-}
-
-/** A row of another stream goes on. */
-// @ts-ignore: decorator
-@inline function passOther(row: u32): void {
-  leaveFields(row);
-  keepRow(row);
+  return true;
 }
 
 /**
@@ -315,32 +187,45 @@ function takeTimed(node: usize, blocks: usize, binds: usize, own: usize, rows: u
   const sel = ctx.sel;
   const n = ctx.selLen;
   const errors = ctx.rowErrors;
-  const forMarks = ofMarks(own, load<u32>(<usize>load<u32>(node, N_SPEC), ASOF_FIELDS));
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const state = <usize>load<u32>(node, N_STATE);
+  const fields = load<u32>(spec, ASOF_FIELDS);
+  const forMarks = ofMarks(own, fields);
   begin(node, binds, own, forMarks, rows);
   // Rows that failed come alone, without columns.
   let i = passFailures(errors, sel, 0, n);
   if (i == n) return true;
+  const known = roomFor(n);
+  if (!known || !lookUp(known)) return false;
   const times = <usize>load<u32>(cols + (<usize>load<u32>(spec, ASOF_TIME) << 2));
-  const last = load<u32>(spec, ASOF_COLUMNS) + fieldCount;
+  const last = load<u32>(spec, ASOF_COLUMNS) + fields;
   store<u32>(blocks + (<usize>last << 2), <u32>times);
   while (i < n) {
-    const ms = <f64>(<i64>valAt(times, load<u32>(sel + (<usize>i << 2))));
+    const row = load<u32>(sel + (<usize>i << 2));
+    const ms = <f64>(<i64>valAt(times, row));
     if (heldCount(state) && ms > load<f64>(state, ASOF_HELD_TIME)) {
       const failed = marks;
       const sent = keptCount;
       sendHeld(node);
       if (isExhausted(node)) return false;
       begin(node, binds, own, forMarks, rows);
-      keptCount = sent;
-      marks = failed;
+      proceed(sent, failed, known, n);
       ctx.setBatch(cols, count, sel, n, errors);
+    }
+    // Most rows are the only ones of their time.
+    if (!errors && i + 1 < n && valAt(times, load<u32>(sel + (<usize>(i + 1) << 2))) != valAt(times, row)) {
+      if (isRight(i)) takeRight(i, row, ms);
+      else if (isLeft(i)) joinLeft(i, row, ms);
+      else passOther(row);
+      i++;
+      continue;
     }
     const next = endOfTime(times, errors, sel, i, n, ms);
     const isLast = next == n;
     let held: u32 = 0;
     // Two rounds: a row meets those of its own time, too.
-    for (let round = 0; round < 2 && !isOut; round++) held = takeRound(round, errors, sel, i, next, ms, isLast ? late : 0, held);
-    if (isOut || (held && !hold(blocks, late, held, ms))) return false;
+    for (let round = 0; round < 2; round++) held = takeRound(round, errors, sel, i, next, ms, isLast ? late : 0, held);
+    if (held && !hold(node, blocks, binds, late, held, ms)) return false;
     i = next;
   }
   return true;
@@ -370,41 +255,32 @@ function endOfTime(times: usize, errors: usize, sel: usize, i: u32, n: u32, ms: 
 
 /** Takes the rows `from … to` of one time: first those of the right side, then all others in their order. */
 function takeRound(round: i32, errors: usize, sel: usize, from: u32, to: u32, ms: f64, late: usize, held: u32): u32 {
-  const branches = <usize>load<u32>(ctx.cols);
-  const left = load<u32>(spec, ASOF_LEFT);
-  const right = load<u32>(spec, ASOF_RIGHT);
   for (let i = from; i < to; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     if (errors && tagAt(errors, row) == Tag.ERROR) {
       if (round) passFailure(row, valAt(errors, row));
-      continue;
-    }
-    const branch = <u32>valAt(branches, row);
-    if (branch == right) {
-      if (!round) takeRight(row, ms);
+    } else if (isRight(i)) {
+      if (!round) takeRight(i, row, ms);
     } else if (round) {
-      if (branch != left) passOther(row);
-      else if (!late) joinLeft(row, ms);
-      else if (isJoinable(row)) store<u32>(late + (<usize>(held++) << 2), row);
+      if (!isLeft(i)) passOther(row);
+      else if (!late) joinLeft(i, row, ms);
+      // A row whose key is an error fails before it is held back.
+      else if (isJoinable(i, row)) store<u32>(late + (<usize>(held++) << 2), row);
     }
   }
   return held;
 }
 
-/** Fails a row whose key is an error before it is held back. */
-function isJoinable(row: u32): bool {
-  if (!keyCount || makeKey(leftKeys, keyCount, row) != KeyOutcome.FAILED) return true;
-  failRow(row, keyError);
-  return false;
-}
-
-/** Holds rows of the left side back; false when memory is exhausted. */
-function hold(blocks: usize, rows: usize, n: u32, ms: f64): bool {
+/** Holds rows of the left side back, the keys of which are bound at `keys`; false when memory is exhausted. */
+function hold(node: usize, blocks: usize, keys: usize, rows: usize, n: u32, ms: f64): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  const spec = <usize>load<u32>(node, N_SPEC);
   const columns = load<u32>(spec, ASOF_COLUMNS);
+  const keyCount = load<u32>(spec, ASOF_KEYS);
   const binds = poolAlloc(ctx.scratch, (columns + keyCount) * BIND_SIZE);
   if (!binds) return false;
   for (let c: u32 = 0; c < columns; c++) bindBlock(binds + c * BIND_SIZE, <usize>load<u32>(blocks + (<usize>c << 2)));
-  memory.copy(binds + columns * BIND_SIZE, leftKeys, keyCount * BIND_SIZE);
+  memory.copy(binds + columns * BIND_SIZE, keys, keyCount * BIND_SIZE);
   if (!rowsAppend(state + ASOF_HELD, binds, columns + keyCount, rows, n, 0)) return false;
   store<f64>(state, ms, ASOF_HELD_TIME);
   return true;
@@ -435,12 +311,13 @@ function sendSome(node: usize, held: usize, n: u32): bool {
   const own = stageAcquire(width + 1);
   const binds = poolAlloc(ctx.scratch, (keys + 1) * BIND_SIZE);
   const refs = poolAlloc(ctx.scratch, n << 3);
-  const done = rows != 0 && own != 0 && binds != 0 && refs != 0;
+  const known = roomFor(n);
+  let done = rows != 0 && own != 0 && binds != 0 && refs != 0 && known != 0;
   if (done) {
     nameRows(held, refs, n);
     for (let c: u32 = 0; c < columns + keys; c++) {
       const block = <usize>load<u32>(own + (<usize>(c < columns ? c : c + fields + 1) << 2));
-      copyOut(block, c, refs, 8, n, 0);
+      copyOut(block, c, refs, 8, n);
       noteUniform(block, n);
       if (c >= columns) bindBlock(binds + (c - columns) * BIND_SIZE, block);
     }
@@ -448,7 +325,8 @@ function sendSome(node: usize, held: usize, n: u32): bool {
     for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>ms));
     store<u8>(times, Tag.I64, COL_UNIFORM);
     begin(node, binds, own + (<usize>columns << 2), <usize>load<u32>(own + (<usize>width << 2)), rows);
-    for (let i: u32 = 0; i < n; i++) joinLeft(i, ms);
+    done = lookUpLefts(known, identity, n);
+    for (let i: u32 = 0; i < n && done; i++) joinLeft(i, i, ms);
     ctx.setBatch(own, n, rows, keptCount, marks);
     if (keptCount) emit(node);
   }

@@ -11,8 +11,10 @@ import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import {
   INTERVAL_CONDITION, INTERVAL_KEEPS_LEFT, INTERVAL_KEEPS_RIGHT, INTERVAL_LEFTS, INTERVAL_READS, INTERVAL_READS_AT, INTERVAL_RIGHTS,
 } from '../gen/join-layouts';
-import { BIND_SIZE, BIND_TAGS } from '../mem/bind';
-import { BATCH_ROWS, COL_HAS_RAW, COL_TAGS, COL_UNIFORM, Tag, lenOf, offOf, setAt, span } from '../mem/layout';
+import { BIND_SIZE, BIND_TAGS, blockOfBind } from '../mem/bind';
+import {
+  BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span, tagAt, valAt,
+} from '../mem/layout';
 import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
@@ -83,8 +85,22 @@ function dropBoth(): void {
   dropDone(sideOf(state, true));
 }
 
+/** The rows of all candidates are those of the batch at work. */
+let leftsOfBatch: bool = false;
+let rightsOfBatch: bool = false;
+
+function areOfBatch(names: usize, n: u32): bool {
+  for (let i: u32 = 0; i < n; i++) {
+    const name = load<u32>(names + (<usize>i << 2));
+    if (!(name & OF_BATCH) || name == NO_ROW) return false;
+  }
+  return true;
+}
+
 /** False when memory is exhausted. */
 function send(n: u32): bool {
+  leftsOfBatch = areOfBatch(LEFTS, n);
+  rightsOfBatch = areOfBatch(RIGHTS, n);
   const columns = load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS);
   const kept = selectionPush();
   const stage = stageAcquire(columns + 2);
@@ -99,7 +115,8 @@ function send(n: u32): bool {
     const hasFailed = judge(stage, n, marks, kept);
     if (passed) {
       for (let c: u32 = 0; c < columns; c++) fill(<usize>load<u32>(stage + (<usize>c << 2)), c, kept, passed);
-      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(TIMES + (<usize>i << 3))));
+      for (let i: u32 = 0; i < n; i++) store<i64>(times + (<usize>i << 3), <i64>load<f64>(TIMES + (<usize>i << 3)), COL_VALS);
+      memory.fill(times + COL_TAGS, Tag.I64, n);
       store<u8>(times, Tag.I64, COL_UNIFORM);
       ctx.setBatch(stage, n, kept, passed, hasFailed ? marks : 0);
       emit(owner);
@@ -188,8 +205,29 @@ function run(program: usize, stage: usize, n: u32): void {
 function fill(block: usize, column: u32, sel: usize, n: u32): void {
   const lefts = load<u32>(spec, INTERVAL_LEFTS);
   const isRight = column >= lefts;
+  if (isRight ? rightsOfBatch : leftsOfBatch) fillOwn(block, column, isRight ? RIGHTS : LEFTS, sel, n);
+  else fillAny(block, column, isRight ? column - lefts : column, isRight, sel, n);
+}
+
+/** Writes a column of rows of the batch at work, of numbers also the texts that they came with. */
+function fillOwn(block: usize, column: u32, names: usize, sel: usize, n: u32): void {
+  const own = blockOfBind(binds + column * BIND_SIZE);
+  const hasRaw = load<u8>(own, COL_HAS_RAW) != 0;
+  let seen: u32 = 0;
+  for (let k: u32 = 0; k < n; k++) {
+    const i = load<u32>(sel + (<usize>k << 2));
+    const row = load<u32>(names + (<usize>i << 2)) & ~OF_BATCH;
+    const tag = tagAt(own, row);
+    seen |= 1 << tag;
+    setAt(block, i, tag, valAt(own, row));
+    if (hasRaw) store<u64>(block + (<usize>i << 3), load<u64>(own + (<usize>row << 3), COL_RAW), COL_RAW);
+  }
+  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
+  store<u8>(block, <u8>hasRaw, COL_HAS_RAW);
+}
+
+function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize, n: u32): void {
   const side = sideOf(state, isRight);
-  const slot = isRight ? column - lefts : column;
   const names = isRight ? RIGHTS : LEFTS;
   const first: u32 = sideCount(side) ? firstNumber(side) : 0;
   const ownVals: usize = binds ? <usize>load<u32>(binds + column * BIND_SIZE) : 0;

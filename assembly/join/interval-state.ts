@@ -15,7 +15,7 @@
 //
 // Links are numbered one by one, round after 2^32, and stand in the ring at their number.
 import { alloc, free } from '../mem/alloc';
-import { ENTRY_HEAD, TABLE_SIZE, entryDrop } from '../partitions/table';
+import { ENTRY_HEAD, TABLE_SIZE, entryDrop, noteDirty, takeDirty } from '../partitions/table';
 import { ROWS_COUNT, ROWS_SIZE } from '../rows/layout';
 import { rowsDrop } from '../rows/store';
 
@@ -73,22 +73,28 @@ export const INTERVAL_ENTRY: u32 = ENTRY_HEAD + 2 * LIST_SIZE;
 }
 
 // @ts-ignore: decorator
-@inline function linkAt(side: usize, number: u32): usize {
-  return <usize>load<u32>(side, LINKS) + (<usize>(number & load<u32>(side, LINK_MASK)) << LINK_SIZE_LOG);
-}
-
-// @ts-ignore: decorator
 @inline function linkOf(side: usize, position: u32): usize {
   return linkAt(side, load<u32>(side, OLDEST) + position);
 }
 
-/** Number of the row behind that of the number on the list of its key; it must not be the last one. */
+/** The link of the row of the number: numbers stay when rows before them go, links as long as none come. */
 // @ts-ignore: decorator
-@inline export function nextOf(side: usize, number: u32): u32 {
-  return load<u32>(linkAt(side, number));
+@inline export function linkAt(side: usize, number: u32): usize {
+  return <usize>load<u32>(side, LINKS) + (<usize>(number & load<u32>(side, LINK_MASK)) << LINK_SIZE_LOG);
 }
 
-/** Position of the row of the number: numbers stay when rows before them go. */
+/** Number of the row behind that of the link on the list of its key; it must not be the last one. */
+// @ts-ignore: decorator
+@inline export function nextOf(link: usize): u32 {
+  return load<u32>(link);
+}
+
+// @ts-ignore: decorator
+@inline export function linkTime(link: usize): f64 {
+  return load<f64>(link, LINK_TIME);
+}
+
+/** Position of the row of the number. */
 // @ts-ignore: decorator
 @inline export function positionOf(side: usize, number: u32): u32 {
   return number - load<u32>(side, OLDEST);
@@ -161,16 +167,41 @@ export function linkRow(side: usize, isRight: bool, entry: usize, ms: f64): u32 
 }
 
 /** The first row that is not worked off is: it leaves the list of its key, on which it is the first. */
-export function workOff(state: usize, side: usize, isRight: bool, acct: usize): void {
+export function workOff(state: usize, side: usize, isRight: bool): void {
   const position = sideDone(side);
   const entry = entryOf(side, position);
   store<u32>(side, position + 1, DONE);
-  if (!entry) return;
+  if (entry) leaveList(state, entry, isRight, linkOf(side, position));
+}
+
+// @ts-ignore: decorator
+@inline function leaveList(state: usize, entry: usize, isRight: bool, link: usize): void {
   const list = listOf(entry, isRight);
   const count = listCount(list) - 1;
   store<u32>(list, count, LIST_COUNT);
-  if (count) store<u32>(list, load<u32>(linkOf(side, position)));
-  else if (listCount(listOf(entry, !isRight)) == 0) entryDrop(state, entry, INTERVAL_ENTRY, acct);
+  if (count) store<u32>(list, load<u32>(link));
+  // Rows of the batch at work may come to it yet.
+  else if (listCount(listOf(entry, !isRight)) == 0) noteDirty(state, entry);
+}
+
+/** The first row of the list of the key leaves it before it is worked off. */
+export function leaveEarly(state: usize, side: usize, isRight: bool, entry: usize): void {
+  const link = linkAt(side, listFirst(listOf(entry, isRight)));
+  leaveList(state, entry, isRight, link);
+  store<u32>(link, load<u32>(link, LINK_ENTRY) & MATCHED, LINK_ENTRY);
+}
+
+/** Works off the rows that are older than that, of a side whose rows do not go on alone. */
+export function workOffOld(state: usize, side: usize, isRight: bool, waits: f64, ms: f64): void {
+  const count = sideCount(side);
+  while (sideDone(side) < count && timeOf(side, sideDone(side)) + waits < ms) workOff(state, side, isRight);
+}
+
+/** Lets keys go that have no rows any more. */
+export function dropEmpty(state: usize, acct: usize): void {
+  for (let entry = takeDirty(state); entry; entry = takeDirty(state)) {
+    if (listCount(listOf(entry, false)) + listCount(listOf(entry, true)) == 0) entryDrop(state, entry, INTERVAL_ENTRY, acct);
+  }
 }
 
 /** Lets the rows go that are worked off: those behind them have other positions then. */

@@ -23,17 +23,17 @@ import { poolAlloc } from '../mem/pool';
 import { runClean } from '../ops/clean';
 import { blockOf } from '../ops/operand';
 import { programFree, programNew } from '../ops/vm';
-import { findEntry, findNullEntry, lookEntry, nullEntry, tableFree, tableInit } from '../partitions/table';
+import { tableFree, tableInit } from '../partitions/table';
 import { RowsFlag } from '../rows/layout';
 import { rowsAppend, rowsFree, rowsInit } from '../rows/store';
 import { NO_ROW, OF_BATCH, addPair, pairsBegin, pairsFlush, pairsTidy } from './interval-pairs';
 import { intervalLoad, intervalSave } from './interval-save';
 import {
-  INTERVAL_ENTRY, INTERVAL_PROGRAM, INTERVAL_STATE_SIZE, linkRow, linksFree,
-  linksReserve, listCount, listFirst, listOf, nextOf,
-  positionOf, sideCount, sideDone, sideOf, timeOf, workOff,
+  INTERVAL_ENTRY, INTERVAL_PROGRAM, INTERVAL_STATE_SIZE, dropEmpty, linkAt, linkRow, linkTime, linksFree, linksReserve, listCount,
+  leaveEarly, listFirst, listOf, nextOf, positionOf, sideCount, sideDone, sideOf, timeOf, workOff, workOffOld,
 } from './interval-state';
-import { KeyOutcome, keyError, keyLen, keyOff, keyOutcome, makeKey } from './key-bytes';
+import { keyError, makeKey } from './key-bytes';
+import { KeyEntry, KeyWish, isEntry, keyEntries } from './key-entries';
 
 export function intervalOperator(operator: Operator): void {
   operator.open = intervalOpen;
@@ -85,21 +85,24 @@ function intervalSignal(node: usize, signal: u32, value: u64): void {
     pairsBegin(node, 0);
     workOffBefore(node, <usize>load<u32>(node, N_SPEC), state, reinterpret<f64>(value));
     pairsFlush();
+    dropEmpty(state, accountOf(node));
     if (isExhausted(node)) return;
   }
   signalBelow(node, signal, value);
 }
 
-/** Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. */
-function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): void {
+/**
+ * Works off the rows that can meet none which is at `ms` or later, in the order in which that is certain. Returns the time from which on
+ * that is so of the next one, Infinity when there is none.
+ */
+function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): f64 {
   const lefts = sideOf(state, false);
   const rights = sideOf(state, true);
   const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
   const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
   const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
   const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
-  const acct = accountOf(node);
-  for (;;) {
+  while (true) {
     const left = sideDone(lefts);
     const right = sideDone(rights);
     const leftMs: f64 = left < sideCount(lefts) ? timeOf(lefts, left) + leftWaits : Infinity;
@@ -107,11 +110,11 @@ function workOffBefore(node: usize, spec: usize, state: usize, ms: f64): void {
     const isRight = rightMs < leftMs;
     const end = isRight ? rightMs : leftMs;
     // Both ends are Infinity when no row is left.
-    if (!(end < ms) || end == Infinity) return;
-    workOff(state, isRight ? rights : lefts, isRight, acct);
+    if (!(end < ms) || end == Infinity) return end;
+    workOff(state, isRight ? rights : lefts, isRight);
     if (isRight ? keepsRight : keepsLeft) {
       addPair(isRight ? NO_ROW : left, isRight ? right : NO_ROW, end);
-      if (isExhausted(node)) return;
+      if (isExhausted(node)) return end;
     }
     pairsTidy();
   }
@@ -142,14 +145,12 @@ function intervalPush(node: usize): void {
   if (lefts) selectionPop();
 }
 
-/** What is known of each row of the batch before rows meet. */
+/** What is known of each row of the batch before rows meet, beside the wishes of its key (join/key-entries.ts). */
 namespace Note {
-  /** It equals none. */
-  export const NO_KEY: u8 = 1;
   /** It stays. */
-  export const KEPT: u8 = 2;
+  export const KEPT: u8 = 8;
   /** It failed, or its key did. */
-  export const FAILED: u8 = 4;
+  export const FAILED: u8 = 16;
 }
 
 /** Takes the rows of the batch; `lefts` and `rights` have room for their numbers. False when memory is exhausted. */
@@ -159,8 +160,9 @@ function take(node: usize, lefts: usize, rights: usize): bool {
   const columns = leftColumns + load<u32>(spec, INTERVAL_RIGHTS);
   const keys = load<u32>(spec, INTERVAL_KEYS);
   const binds = poolAlloc(ctx.scratch, (columns + 2 * keys + 1) * BIND_SIZE);
-  const notes = poolAlloc(ctx.scratch, ctx.rows + 1);
-  if (!binds || !notes) return false;
+  const notes = poolAlloc(ctx.scratch, ctx.selLen + 1);
+  const entries = poolAlloc(ctx.scratch, ctx.selLen << 2);
+  if (!binds || !notes || !entries) return false;
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const n = ctx.selLen;
@@ -172,10 +174,11 @@ function take(node: usize, lefts: usize, rights: usize): bool {
     bindAll(binds, spec, INTERVAL_LEFTS_AT, leftColumns);
     bindAll(binds + leftColumns * BIND_SIZE, spec, INTERVAL_RIGHTS_AT, columns - leftColumns);
     bindAll(binds + columns * BIND_SIZE, spec, INTERVAL_KEYS_AT, 2 * keys);
-    if (!keep(node, binds, notes, lefts, rights, last)) return false;
-    if (!meet(node, binds, notes, errors, sel, last)) return false;
+    if (!keep(node, binds, notes, entries, lefts, rights, last)) return false;
+    if (!meet(node, binds, notes, entries, errors, sel, last)) return false;
   }
   pairsFlush();
+  dropEmpty(<usize>load<u32>(node, N_STATE), accountOf(node));
   for (let i = last; i < n; i++) sendFailed(node, valAt(errors, rowAt(sel, i)));
   return true;
 }
@@ -197,43 +200,59 @@ function take(node: usize, lefts: usize, rights: usize): bool {
   return binds + (load<u32>(spec, INTERVAL_LEFTS) + load<u32>(spec, INTERVAL_RIGHTS) + (isRight ? keys : 0)) * BIND_SIZE;
 }
 
-/** Notes what is known of each row, and keeps those that may meet rows which come later, or go on alone. */
-function keep(node: usize, binds: usize, notes: usize, lefts: usize, rights: usize, n: u32): bool {
+/** Whether rows of a side stand on the lists of their keys: others may come that they meet. */
+// @ts-ignore: decorator
+@inline function areListed(spec: usize, isRight: bool): bool {
+  return isRight ? load<f64>(spec, INTERVAL_LEAST) <= 0 : load<f64>(spec, INTERVAL_MOST) >= 0;
+}
+
+/** Notes what is known of each row, with the entry of its key, and keeps those that may meet rows which come later, or go on alone. */
+function keep(node: usize, binds: usize, notes: usize, entries: usize, lefts: usize, rights: usize, n: u32): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  const keys = load<u32>(spec, INTERVAL_KEYS);
   const left = <u64>load<u32>(spec, INTERVAL_LEFT);
   const most = load<f64>(spec, INTERVAL_MOST);
-  const least = load<f64>(spec, INTERVAL_LEAST);
   const keepsLeft = load<u32>(spec, INTERVAL_KEEPS_LEFT) != 0;
   const keepsRight = load<u32>(spec, INTERVAL_KEEPS_RIGHT) != 0;
+  const leftsListed = areListed(spec, false);
+  const rightsListed = areListed(spec, true);
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const branches = <usize>load<u32>(ctx.cols);
   const times = timesBlock(spec);
-  const last = timeIn(times, rowAt(sel, n - 1));
+  // Of rows of one time those of the right come first: one of the left that is older than the last of the batch has met all.
+  const leftsFrom: f64 = most > 0 ? -Infinity : timeIn(times, rowAt(sel, n - 1)) - most;
+  for (let i: u32 = 0; i < n; i++) {
+    const row = rowAt(sel, i);
+    let note: u8 = KeyWish.SKIPS | Note.FAILED;
+    if (!isError(errors, row)) {
+      const isRight = valAt(branches, row) != left;
+      const isAwaited = isRight ? rightsListed : timeIn(times, row) >= leftsFrom;
+      const isKept = isAwaited || (isRight ? keepsRight : keepsLeft);
+      const isMade = isKept && (isRight ? rightsListed : leftsListed);
+      note = (isRight ? KeyWish.RIGHT : <u8>0) | (isKept ? Note.KEPT : <u8>0) | (isMade ? KeyWish.MAKES : <u8>0);
+    }
+    store<u8>(notes + i, note);
+  }
+  const keys = load<u32>(spec, INTERVAL_KEYS);
+  const ofLeft = keysOf(spec, binds, false);
+  const ofRight = keysOf(spec, binds, true);
+  if (!keyEntries(state, INTERVAL_ENTRY, keys, ofLeft, ofRight, notes, sel, n, entries, accountOf(node))) return false;
   let leftCount: u32 = 0;
   let rightCount: u32 = 0;
   for (let i: u32 = 0; i < n; i++) {
-    const row = rowAt(sel, i);
-    let note: u8 = 0;
-    if (isError(errors, row)) note = Note.FAILED;
-    else {
-      const isRight = valAt(branches, row) != left;
-      const outcome: u32 = keys ? keyOutcome(keysOf(spec, binds, isRight), keys, row) : KeyOutcome.KEY;
-      if (outcome == KeyOutcome.FAILED) note = Note.FAILED;
-      else {
-        if (outcome == KeyOutcome.NONE) note = Note.NO_KEY;
-        // Of rows of one time those of the right come first: one of the left that is older than the last of the batch has met all.
-        const isAwaited = !note && (isRight ? least <= 0 : most > 0 || timeIn(times, row) + most >= last);
-        if (isAwaited || (isRight ? keepsRight : keepsLeft)) {
-          note |= Note.KEPT;
-          if (isRight) store<u32>(rights + (<usize>(rightCount++) << 2), row);
-          else store<u32>(lefts + (<usize>(leftCount++) << 2), row);
-        }
-      }
+    const entry = load<u32>(entries + (<usize>i << 2));
+    let note = load<u8>(notes + i);
+    const isRight = (note & KeyWish.RIGHT) != 0;
+    if (!isEntry(entry) && entry != KeyEntry.UNKNOWN && !(note & Note.FAILED)) {
+      // Without a key it stays only to go on alone.
+      if (entry == KeyEntry.FAILED) note |= Note.FAILED;
+      if (entry == KeyEntry.FAILED || !(isRight ? keepsRight : keepsLeft)) note &= ~Note.KEPT;
+      store<u8>(notes + i, note);
     }
-    store<u8>(notes + row, note);
+    if (!(note & Note.KEPT)) continue;
+    if (isRight) store<u32>(rights + (<usize>(rightCount++) << 2), rowAt(sel, i));
+    else store<u32>(lefts + (<usize>(leftCount++) << 2), rowAt(sel, i));
   }
   const columns = load<u32>(spec, INTERVAL_LEFTS);
   return append(node, sideOf(state, false), binds, columns, lefts, leftCount)
@@ -255,32 +274,49 @@ function append(node: usize, side: usize, binds: usize, columns: u32, sel: usize
 }
 
 /** Lets the rows meet those that came before them, time by time; false when memory is exhausted. */
-function meet(node: usize, binds: usize, notes: usize, errors: usize, sel: usize, n: u32): bool {
+function meet(node: usize, binds: usize, notes: usize, entries: usize, errors: usize, sel: usize, n: u32): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
-  const left = <u64>load<u32>(spec, INTERVAL_LEFT);
-  const branches = <usize>load<u32>(ctx.cols);
   const times = timesBlock(spec);
+  const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
+  const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
+  const isOuter = (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+  // Before this no row is to be worked off. Where rows do not go on alone that is done once for the batch: of what is too old a row
+  // looks only at what stands before it on the list of its key.
+  let due: f64 = isOuter ? -Infinity : Infinity;
+  let last: f64 = -Infinity;
   for (let i: u32 = 0; i < n; ) {
-    let row = rowAt(sel, i);
-    if (load<u8>(notes + row) & Note.FAILED) {
-      failRow(node, binds, errors, valAt(branches, row) != left, row);
+    const note = load<u8>(notes + i);
+    if (note & Note.FAILED) {
+      failRow(node, binds, errors, (note & KeyWish.RIGHT) != 0, rowAt(sel, i));
       i++;
       continue;
     }
-    const ms = timeIn(times, row);
+    const ms = timeIn(times, rowAt(sel, i));
     let end = i + 1;
-    while (end < n && !(load<u8>(notes + rowAt(sel, end)) & Note.FAILED) && timeIn(times, rowAt(sel, end)) == ms) end++;
-    workOffBefore(node, spec, state, ms);
-    for (let round = 0; round < 2; round++) {
-      for (let at = i; at < end; at++) {
-        row = rowAt(sel, at);
-        const isRight = valAt(branches, row) != left;
-        if (isRight == (round == 0) && !meetRow(node, spec, state, binds, isRight, row, load<u8>(notes + row), ms)) return false;
+    while (end < n && !(load<u8>(notes + end) & Note.FAILED) && timeIn(times, rowAt(sel, end)) == ms) end++;
+    if (due < ms) due = workOffBefore(node, spec, state, ms);
+    const waits: f64 = note & KeyWish.RIGHT ? leftWaits : rightWaits;
+    if (end == i + 1) meetRow(node, spec, state, load<u32>(entries + (<usize>i << 2)), rowAt(sel, i), note, ms, waits);
+    else {
+      for (let round = 0; round < 2; round++) {
+        for (let at = i; at < end; at++) {
+          const its = load<u8>(notes + at);
+          if (((its & KeyWish.RIGHT) != 0) == (round == 0)) {
+            const waits: f64 = round == 0 ? leftWaits : rightWaits;
+            meetRow(node, spec, state, load<u32>(entries + (<usize>at << 2)), rowAt(sel, at), its, ms, waits);
+          }
+        }
       }
     }
+    if (isOuter) due = min(due, ms + min(leftWaits, rightWaits));
     if (isExhausted(node)) return true;
+    last = ms;
     i = end;
+  }
+  if (!isOuter) {
+    workOffOld(state, sideOf(state, false), false, leftWaits, last);
+    workOffOld(state, sideOf(state, true), true, rightWaits, last);
   }
   return true;
 }
@@ -290,7 +326,7 @@ function failRow(node: usize, binds: usize, errors: usize, isRight: bool, row: u
   const spec = <usize>load<u32>(node, N_SPEC);
   let failure: u64 = isError(errors, row) ? valAt(errors, row) : 0;
   if (!failure) {
-    keyOutcome(keysOf(spec, binds, isRight), load<u32>(spec, INTERVAL_KEYS), row);
+    makeKey(keysOf(spec, binds, isRight), load<u32>(spec, INTERVAL_KEYS), row);
     failure = keyError;
     addException(node, offOf(failure), lenOf(failure), 1);
   }
@@ -300,35 +336,38 @@ function failRow(node: usize, binds: usize, errors: usize, isRight: bool, row: u
   pairsBegin(node, binds);
 }
 
-/** Lets a row meet those of the other side; false when memory is exhausted. */
-function meetRow(node: usize, spec: usize, state: usize, binds: usize, isRight: bool, row: u32, note: u8, ms: f64): bool {
-  const keys = load<u32>(spec, INTERVAL_KEYS);
+/** Lets a row meet those of the other side, which stay so long after their time. */
+// @ts-ignore: decorator
+@inline function meetRow(node: usize, spec: usize, state: usize, found: u32, row: u32, note: u8, ms: f64, waits: f64): void {
+  const isRight = (note & KeyWish.RIGHT) != 0;
   const isKept = (note & Note.KEPT) != 0;
-  const isListed = isKept && !(note & Note.NO_KEY) && (isRight ? load<f64>(spec, INTERVAL_LEAST) <= 0 : load<f64>(spec, INTERVAL_MOST) >= 0);
-  let entry: usize = 0;
-  if (!(note & Note.NO_KEY)) {
-    const acct = accountOf(node);
-    if (keys == 0) entry = isListed ? findNullEntry(state, INTERVAL_ENTRY, acct) : nullEntry(state);
-    else {
-      if (makeKey(keysOf(spec, binds, isRight), keys, row) != KeyOutcome.KEY) return false;
-      entry = isListed ? findEntry(state, INTERVAL_ENTRY, keyOff, keyLen, acct) : lookEntry(state, keyOff, keyLen);
-    }
-    if (isListed && !entry) return false;
-  }
+  const entry: usize = isEntry(found) ? <usize>found : 0;
+  let own = OF_BATCH | row;
+  if (isKept) own = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
+  if (entry && listCount(listOf(entry, !isRight))) meetList(node, spec, state, entry, isRight, isKept, own, ms, waits);
+}
+
+/** Lets a row, the number `own` of its side or of the batch, meet the first ones of the list of its key, without those too old for it. */
+function meetList(
+  node: usize, spec: usize, state: usize, entry: usize, isRight: bool, isKept: bool, own: u32, ms: f64, waits: f64,
+): void {
   const side = sideOf(state, isRight);
-  const number: u32 = isKept ? linkRow(side, isRight, isListed ? entry : 0, ms) : 0;
-  if (!entry) return true;
-  const list = listOf(entry, !isRight);
-  let left = listCount(list);
-  if (left == 0) return true;
   const others = sideOf(state, !isRight);
-  const until = ms + (isRight ? -load<f64>(spec, INTERVAL_LEAST) : load<f64>(spec, INTERVAL_MOST));
-  for (let other = listFirst(list); ; other = nextOf(others, other)) {
-    const position = positionOf(others, other);
-    if (timeOf(others, position) > until) break;
-    const own = isKept ? positionOf(side, number) : OF_BATCH | row;
-    addPair(isRight ? position : own, isRight ? own : position, ms);
-    if (--left == 0 || isExhausted(node)) break;
+  const list = listOf(entry, !isRight);
+  while (linkTime(linkAt(others, listFirst(list))) + waits < ms) {
+    leaveEarly(state, others, !isRight, entry);
+    if (listCount(list) == 0) return;
   }
-  return true;
+  const until = ms + (isRight ? -load<f64>(spec, INTERVAL_LEAST) : load<f64>(spec, INTERVAL_MOST));
+  let other = listFirst(list);
+  for (let left = listCount(list); ; ) {
+    const link = linkAt(others, other);
+    if (linkTime(link) > until) break;
+    // Pairs that are sent in between let rows go, which gives others their positions.
+    const position = positionOf(others, other);
+    const name = isKept ? positionOf(side, own) : own;
+    addPair(isRight ? position : name, isRight ? name : position, ms);
+    if (--left == 0 || isExhausted(node)) break;
+    other = nextOf(link);
+  }
 }

@@ -60,18 +60,6 @@ export function makeKey(binds: usize, keys: u32, row: u32): u32 {
   return KeyOutcome.KEY;
 }
 
-/** What `makeKey` would say, without the key; an error is `keyError`. */
-export function keyOutcome(binds: usize, keys: u32, row: u32): u32 {
-  let outcome = KeyOutcome.KEY;
-  for (let k: u32 = 0; k < keys; k++, binds += BIND_SIZE) {
-    const tag = bindTag(binds, row);
-    if (tag == Tag.STR || tag == Tag.BYTES || isWord(tag)) continue;
-    if (tag == Tag.ERROR) return otherwise(tag, bindVal(binds, row));
-    outcome = KeyOutcome.NONE;
-  }
-  return outcome;
-}
-
 function several(binds: usize, keys: u32, row: u32): u32 {
   textBegin();
   let outcome = KeyOutcome.KEY;

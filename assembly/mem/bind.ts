@@ -37,6 +37,12 @@ const BIND_STRIDE: usize = 8;
   store<u32>(bind, uniform, 12);
 }
 
+/** The column block that was bound. */
+// @ts-ignore: decorator
+@inline export function blockOfBind(bind: usize): usize {
+  return <usize>load<u32>(bind) - COL_VALS;
+}
+
 /** Binds a column block. */
 export function bindBlock(bind: usize, block: usize): void {
   bindTo(bind, block + COL_VALS, block + COL_TAGS, 1, load<u8>(block, COL_UNIFORM));

@@ -20,7 +20,7 @@ export const TABLE_SIZE: u32 = 32;
 const MASK: usize = 4;
 export const TABLE_COUNT: usize = 8;
 export const TABLE_FIRST: usize = 12;
-const LAST: usize = 16;
+export const TABLE_LAST: usize = 16;
 const NULL_ENTRY: usize = 20;
 const DIRTY: usize = 24;
 const AGING: usize = 28;
@@ -146,12 +146,12 @@ function newEntry(table: usize, entrySize: u32, hash: u32, off: usize, len: u32,
 }
 
 function append(table: usize, entry: usize): void {
-  const last = <usize>load<u32>(table, LAST);
+  const last = <usize>load<u32>(table, TABLE_LAST);
   if (last) store<u32>(last, <u32>entry, ENTRY_NEXT);
   else store<u32>(table, <u32>entry, TABLE_FIRST);
   store<u32>(entry, <u32>last, ENTRY_PREVIOUS);
   store<u32>(entry, 0, ENTRY_NEXT);
-  store<u32>(table, <u32>entry, LAST);
+  store<u32>(table, <u32>entry, TABLE_LAST);
 }
 
 function unlink(table: usize, entry: usize): void {
@@ -160,7 +160,7 @@ function unlink(table: usize, entry: usize): void {
   if (before) store<u32>(before, <u32>next, ENTRY_NEXT);
   else store<u32>(table, <u32>next, TABLE_FIRST);
   if (next) store<u32>(next, <u32>before, ENTRY_PREVIOUS);
-  else store<u32>(table, <u32>before, LAST);
+  else store<u32>(table, <u32>before, TABLE_LAST);
 }
 
 /** Notes a row of the entry at that time. */
@@ -168,7 +168,7 @@ function unlink(table: usize, entry: usize): void {
 @inline export function entrySee(table: usize, entry: usize, ms: f64): void {
   if (!load<u32>(table, AGING)) return;
   store<f64>(entry, ms, ENTRY_SEEN);
-  if (<usize>load<u32>(table, LAST) == entry) return;
+  if (<usize>load<u32>(table, TABLE_LAST) == entry) return;
   unlink(table, entry);
   append(table, entry);
 }

@@ -191,6 +191,8 @@ function printExponent(out: usize, n: u32, minExponentDigits: u32): usize {
 const SHORT_THOUSANDTHS: f64 = 10000000;
 /** Thousandths below this are exact. */
 const EXACT_THOUSANDTHS: f64 = 1e15;
+/** Whole numbers below this, the times of rows among them, are those of integers. */
+const EXACT_WHOLE: f64 = 1e15;
 
 /**
  * Writes a double of at most three decimals and four digits before them, as most measured ones are, and returns the end of the
@@ -275,11 +277,8 @@ export function printF64(out: usize, v: f64): usize {
     digits = <u64>thousandths;
     power = -3;
   } else {
+    if (nearest(a) == a && a < EXACT_WHOLE) return printU64(at, <u64>a);
     if (isSpecial(v)) return printSpecial(out, v);
-    if (v == 0) {
-      store<u8>(at, 0x30);
-      return at + 1;
-    }
     schubfach(reinterpret<u64>(a));
   }
   const n = digitCount(digits);

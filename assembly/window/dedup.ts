@@ -225,7 +225,7 @@ function flush(node: usize, columns: u32): void {
   }
   for (let c: u32 = 0; c < columns; c++) {
     const block = <usize>load<u32>(stage + (<usize>c << 2));
-    copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n, 0);
+    copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n);
     noteUniform(block, n);
   }
   const lists = <usize>load<u32>(stage + (<usize>columns << 2));

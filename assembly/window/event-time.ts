@@ -19,29 +19,27 @@ import {
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
 import { selectionPop, selectionPush } from '../flow/selection';
-import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
+import { identity, stageAcquire, stageRelease } from '../flow/stage';
 import { clearDeadline, setDeadline } from '../flow/timers';
 import { allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
-import { BATCH_ROWS, COL_UNIFORM, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
+import { BATCH_ROWS, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, tagAt, valAt } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
-import { copyOut } from '../rows/copy';
+import { partBegin, partColumn } from '../rows/copy';
 import { readF64, readFails, readU64, readVersion } from '../state/reader';
 import { writeF64, writeU64, writeVersion } from '../state/writer';
-import { plainError, valueError } from '../value/error';
-import { textBegin, textI64, textLiteral, textTakeError } from '../value/text';
-import { microsOf } from '../value/time';
 import {
   EVENT_TIME_COLUMNS, EVENT_TIME_IDLE, EVENT_TIME_SIZE_OF, EVENT_TIME_SKEW, EVENT_TIME_STREAMS,
   EVENT_TIME_TIMESTAMP, EVENT_TIME_TOLERANCE,
 } from '../gen/window-layouts';
 import { emitInTime, lateBelow } from './late';
 import {
-  ENTRY_SIZE, PENDING_ROW, PENDING_SIZE, pendingAdd, pendingCount, pendingDone, pendingFree, pendingInit, pendingIsEmpty,
-  pendingLoad, pendingName, pendingSave, pendingTake,
+  PENDING_SIZE, pendingAdd, pendingCount, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingName, pendingNames,
+  pendingReturn, pendingSave,
 } from './pending';
+import { TIMES, aheadError, inOrder, readTime } from './row-times';
 
 /** A clock before 2025 was not set yet, as on devices without a battery: it says nothing about time stamps. */
 const FIRST_CLOCK: f64 = 1735689600000;
@@ -54,7 +52,6 @@ const ORDER_NEWEST: usize = PENDING_SIZE + 24;
 const SILENT: f64 = -1;
 const UNKNOWN: f64 = -2;
 
-const TIMES: usize = memory.data(8 * 1024, 16);
 /** Of late rows: how much earlier they are than the watermark was. */
 const LATE_BY: usize = memory.data(8 * 1024, 16);
 
@@ -242,7 +239,19 @@ export function eventTimePush(node: usize): void {
   const latest = skew > 0 && ctx.nowMs >= FIRST_CLOCK ? ctx.nowMs + skew : Infinity;
   let count: u32 = 0;
   let lateCount: u32 = 0;
-  for (let i: u32 = 0; i < n; i++) {
+  // Rows of inputs that were idle may be late as those of streams may.
+  const mayBeLate = !told || load<f64>(spec, EVENT_TIME_IDLE) > 0;
+  let i: u32 = 0;
+  if (!errors) {
+    // Of rows in order none is late if the first is not, and the last says how far time has come.
+    i = inOrder(stamps, sel, n, mayBeLate ? load<f64>(state, ORDER_WATERMARK) : -Infinity, latest, accepted);
+    count = i;
+    if (i && !told) {
+      const last = load<f64>(TIMES + (<usize>load<u32>(sel + (<usize>(i - 1) << 2)) << 3));
+      store<f64>(state, track(spec, state, stream, last), ORDER_WATERMARK);
+    }
+  }
+  for (; i < n; i++) {
     const row = load<u32>(sel + (<usize>i << 2));
     const isFailed = errors && tagAt(errors, row) == Tag.ERROR;
     let failure = isFailed ? valAt(errors, row) : readTime(stamps, row);
@@ -264,8 +273,7 @@ export function eventTimePush(node: usize): void {
       continue;
     }
     const ms = load<f64>(TIMES + (<usize>row << 3));
-    // Rows of inputs that were idle may be late as those of streams may.
-    if ((!told || load<f64>(spec, EVENT_TIME_IDLE) > 0) && ms < load<f64>(state, ORDER_WATERMARK)) {
+    if (mayBeLate && ms < load<f64>(state, ORDER_WATERMARK)) {
       store<u64>(state, load<u64>(state, ORDER_DROPPED) + 1, ORDER_DROPPED);
       if (taker) {
         store<f64>(LATE_BY + (<usize>row << 3), load<f64>(state, ORDER_WATERMARK) - ms);
@@ -306,39 +314,6 @@ function sendLate(node: usize, taker: usize, blocks: usize, columns: u32, rows: 
   give(taker, n);
   setCurrent(node);
   stageRelease(2);
-}
-
-function aheadError(ms: f64, skew: f64): u64 {
-  textBegin();
-  textLiteral('the timestamp ');
-  textI64(<i64>ms);
-  textLiteral(' lies ');
-  textI64(<i64>((ms - ctx.nowMs) / 1000));
-  textLiteral(" s ahead of the server's clock, more than maxFutureSkew (");
-  textI64(<i64>(skew / 1000));
-  textLiteral(' s)');
-  return textTakeError();
-}
-
-/** Reads the time of a row into TIMES; returns the payload of the error when it has none. */
-function readTime(stamps: usize, row: u32): u64 {
-  const tag = tagAt(stamps, row);
-  const payload = valAt(stamps, row);
-  const at = TIMES + (<usize>row << 3);
-  if (tag == Tag.I64) {
-    store<f64>(at, <f64>(<i64>payload));
-    return 0;
-  }
-  if (tag == Tag.F64 && abs(reinterpret<f64>(payload)) < 9.2e15) {
-    store<f64>(at, floor(reinterpret<f64>(payload)));
-    return 0;
-  }
-  if (tag == Tag.MISSING) return plainError('cannot find timestamp field in the row');
-  if (tag == Tag.ERROR) return payload;
-  const micros = tag == Tag.NULL ? i64.MIN_VALUE : microsOf(tag, payload);
-  if (micros == i64.MIN_VALUE) return valueError('cannot convert timestamp field to timestamp: ', tag, payload);
-  store<f64>(at, floor(<f64>micros / 1000));
-  return 0;
 }
 
 /** Lets the accepted rows go on or wait, in order with those that wait, and says how far time has come. */
@@ -424,30 +399,29 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64, 
   const columns = load<u16>(spec, EVENT_TIME_COLUMNS);
   if (pendingIsEmpty(state)) return;
   const room = min(BATCH_ROWS, pendingCount(state));
-  const taken = poolAlloc(ctx.scratch, room * ENTRY_SIZE);
-  if (!taken) exhaust(node);
+  const names = poolAlloc(ctx.scratch, room << 3);
+  if (!names) exhaust(node);
   while (!pendingIsEmpty(state) && !isExhausted(node)) {
-    const n = pendingTake(state, watermark, taken, room);
-    if (n == 0) return;
     const stage = stageAcquire(columns + 1);
-    if (!stage) exhaust(node);
-    else {
-      for (let c: u32 = 0; c < columns; c++) {
-        const block = <usize>load<u32>(stage + (<usize>c << 2));
-        const own: usize = blocks ? <usize>load<u32>(blocks + (<usize>c << 2)) : 0;
-        copyOut(block, c, taken + PENDING_ROW, ENTRY_SIZE, n, own);
-        noteUniform(block, n);
-      }
-      const times = <usize>load<u32>(stage + (<usize>columns << 2));
-      for (let i: u32 = 0; i < n; i++) setAt(times, i, Tag.I64, <u64>(<i64>load<f64>(taken + i * ENTRY_SIZE)));
+    if (!stage) {
+      exhaust(node);
+      return;
+    }
+    const times = <usize>load<u32>(stage + (<usize>columns << 2));
+    const n = pendingNames(state, watermark, names, times + COL_VALS, room);
+    if (n) {
+      memory.fill(times + COL_TAGS, Tag.I64, n);
       store<u8>(times, Tag.I64, COL_UNIFORM);
+      partBegin(names, n);
+      for (let c: u32 = 0; c < columns; c++) {
+        partColumn(<usize>load<u32>(stage + (<usize>c << 2)), c, columns, blocks ? <usize>load<u32>(blocks + (<usize>c << 2)) : 0);
+      }
       ctx.setBatch(stage, n, identity, n, 0);
       emitInTime(node);
-      stageRelease(columns + 1);
     }
-    for (let entry = taken, end = taken + n * ENTRY_SIZE; entry < end; entry += ENTRY_SIZE) {
-      if (load<u32>(entry, PENDING_ROW)) pendingDone(state, entry);
-    }
+    stageRelease(columns + 1);
+    if (n == 0) return;
+    pendingReturn(state, names, n);
   }
 }
 

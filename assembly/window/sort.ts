@@ -315,7 +315,7 @@ function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
     }
     for (let c: u32 = 0; c < columns; c++) {
       const col = <usize>load<u32>(cols + (<usize>c << 2));
-      copyOut(col, keys + c, refs, REF_SIZE, part, 0);
+      copyOut(col, keys + c, refs, REF_SIZE, part);
       noteUniform(col, part);
     }
     ctx.setBatch(cols, part, identity, part, 0);

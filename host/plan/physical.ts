@@ -19,7 +19,6 @@ import {
   levelOf,
   operatorsOf,
   type Root,
-  valuesOf,
 } from './logical.js';
 import { lookedBackIn } from './looking-back.js';
 import { planTable } from './lookup.js';
@@ -287,17 +286,18 @@ class Lowering {
   private addMerge(node: Extract<Logical, { kind: 'merge' }>): void {
     const { sources, inputs, timestamps } = node;
     const later = this.readers.valuesAbove(node);
-    const { labels } = this;
+    const read = new Set<Value>(windowNeeds(later, isNone, () => false).keep);
     const chains: Chain[] = [];
-    const { steps } = this;
+    const { labels, steps } = this;
     const paths = inputs.map((input, i) => {
       if (input.kind === 'derive') {
         this.steps = [];
         chains.push({ sources: readBy(input), steps: this.steps });
       }
       this.place(input);
-      // The columns of a derived table may stand in registers.
-      const columns = input.kind === 'derive' ? [...input.columns.keys()] : this.path.columnValues;
+      // The columns of a derived table may stand in registers. What nobody above reads, as most time stamps, stays below.
+      const all = input.kind === 'derive' ? [...input.columns.keys()] : this.path.columnValues;
+      const columns = all.filter((value) => value?.kind !== 'column' || read.has(value));
       return { path: this.path, columns: [...columns, ...this.computedFor(sources[i]!, later)] };
     });
     this.labels = labels;
@@ -309,10 +309,9 @@ class Lowering {
     this.steps = steps;
     this.record({ kind: 'merge', input: null, branches, name: 'merge' }, null);
     if (chains.length > 0) this.steps.push({ kind: 'union', nodes: [into], inputs: chains });
-    const all = [null, null, ...paths.flatMap(({ columns }) => columns)];
     this.path = Path.ofMerge(
       into,
-      all,
+      [null, null, ...paths.flatMap(({ columns }) => columns)],
       paths.map(({ path }) => path),
     );
     this.nodes.push(...ports);
@@ -379,7 +378,9 @@ class Lowering {
   }
 
   private addTimedJoin(node: TimedJoin): void {
-    const above = [...this.readers.valuesAbove(node), ...(node.kind === 'interval' ? valuesOf(node) : [])];
+    // Keys are computed of rows as they come; nothing else needs the values that they are made of.
+    const condition = node.kind === 'interval' ? node.condition : null;
+    const above = [...this.readers.valuesAbove(node), ...(condition === null ? [] : [condition])];
     const ofStreams = this.ownedByStreams(above);
     const { keep } = windowNeeds(above, isNone, (value) => ofStreams.has(value) || this.isHeld(value));
     const kept = keep.flatMap((value) => {
