@@ -50,6 +50,7 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
 const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: string }>> = {
   length: { type: 'gauge', label: 'length' },
   disk_length: { type: 'gauge', label: 'disk' },
+  disk_bytes: { type: 'gauge', label: 'disk_bytes' },
   add_total: { type: 'counter', label: 'add' },
   pop_total: { type: 'counter', label: 'pop' },
   flush_total: { type: 'counter', label: 'flush' },
@@ -59,7 +60,7 @@ const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: 
 };
 const cacheHelp: Readonly<Record<string, string>> = {
   counter: 'Messages added to the cache of a sink, popped, dropped, damaged; its writes (flush) and reads (load)',
-  gauge: 'Messages in the cache of a sink that are not out (length), and those of them on disk',
+  gauge: 'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there (disk_bytes)',
 };
 
 /** Name of a figure of a cache in the status of a rule: operator, instance, figure. */

@@ -77,6 +77,12 @@ cached(
     assert.is(stopped.status, 200);
     assert.not.match(stopped.text, /lost/);
     assert.is((await plant.server.request('GET', `/rules/${topic}/status`)).json.sink_mqtt_0_0_cache_disk_length, 500);
+    // Figures of rules that do not run are those of their last moment.
+    const { text } = await plant.server.request('GET', '/metrics');
+    const bytes = new RegExp(`kuiper_sync_cache_gauge\\{rule="${topic}",type="disk_bytes",op="mqtt_0"\\} (\\d+)`).exec(
+      text,
+    );
+    assert.ok(Number(bytes?.[1]) > 500, text);
     const change = { id: topic, sql: `SELECT id FROM ${topic}`, actions: [sinkTo(outside, { topic: 'second' })] };
     assert.is((await plant.server.request('PUT', `/rules/${topic}`, change)).status, 200);
     await plant.server.request('POST', `/rules/${topic}/start`);
