@@ -44,9 +44,11 @@ test('a chunk asks the nodes that gather rows now, not all that may', () => {
     gathers: (gathering: Gathering) => gathers.push(gathering),
     holdWaiting: () => {},
     waits: () => waits++,
+    tried: () => {},
   } as unknown as SourceHost;
   const spec = { name: 's', type: 'test', dataSource: '', props: {}, isShared: false, format: 'json', schema: null };
   const source = new SourceRun({ ...spec, strict: false } as never, connector, host, 's');
+  source.start();
   const acknowledged: number[] = [];
   source.onAcknowledge((ids) => acknowledged.push(...ids));
   for (let node = 1; node <= 1000; node++) {
