@@ -60,7 +60,8 @@ const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: 
 };
 const cacheHelp: Readonly<Record<string, string>> = {
   counter: 'Messages added to the cache of a sink, popped, dropped, damaged; its writes (flush) and reads (load)',
-  gauge: 'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there (disk_bytes)',
+  gauge:
+    'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there (disk_bytes)',
 };
 
 /** Name of a figure of a cache in the status of a rule: operator, instance, figure. */
