@@ -233,22 +233,23 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     return this.waitingBytes - (this.#backlog?.current?.beforeBytes ?? 0);
   }
 
-  /** A sink that is connected is full for a moment now and then. */
+  /** A sink that is connected is full now and then. One that also empties is slow: its sources wait, unless they have other rules. */
   #awaitBacklog(): void {
-    const backlog = this.#backlog;
-    if (backlog === undefined || backlog.current !== undefined) return;
-    const begin = () => {
+    const isShared = this.#backlog?.settings.isShared;
+    if (isShared === undefined || this.#backlog?.current !== undefined) return;
+    const look = () => {
       this.#patience = undefined;
-      if (this.isFull && !this.#isClosed) this.#beginBacklog();
+      if (!this.isFull || this.#isClosed) return;
+      if (isShared || Date.now() - this.fullSince >= patienceMs) this.#beginBacklog();
+      else this.#awaitBacklog();
     };
-    this.#patience ??= setTimeout(begin, backlog.settings.isShared ? sharedPatienceMs : patienceMs).unref();
+    this.#patience ??= setTimeout(look, isShared ? sharedPatienceMs : patienceMs).unref();
   }
 
   /** From now on what it can't take waits on disk. */
   #beginBacklog(): void {
     if (this.#backlog === undefined || this.#backlog.current !== undefined || this.#isClosed) return;
-    const before = { messages: this.waitingMessages, bytes: this.waitingBytes };
-    this.#backlog.begin(before, this.connection.status !== 1);
+    this.#backlog.begin({ messages: this.waitingMessages, bytes: this.waitingBytes }, this.connection.status !== 1);
     this.#relieve();
   }
 
