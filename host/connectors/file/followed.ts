@@ -35,6 +35,8 @@ interface Opened extends Found {
 }
 
 const usualPauseMs = 250;
+/** So often files are listed again before one is given up. */
+const lookAgain = 3;
 const chunkBytes = 256 * 1024;
 const lineFeed = 10;
 const packed = /\.(gz|zst|bz2|xz|zip)$/i;
@@ -129,22 +131,39 @@ export class FollowedFile implements Source {
   /** Opens the file that the position is in, or the one that has the name. */
   async #begin(): Promise<void> {
     const from = this.#from;
-    const named = { path: this.#path, info: await stat(this.#path) };
-    const isNamed = from === undefined || from.ino === 0 || from.ino === named.info.ino;
-    const rolled = isNamed ? undefined : (await this.#rolled()).find(({ info }) => info.ino === from.ino);
-    const found = rolled ?? named;
-    const stale = from === undefined ? undefined : staleReason(from, found.info, false);
-    if (stale !== undefined) this.#missed(`it is read from its begin: ${stale}`);
-    await this.#use(found, stale === undefined ? (from?.bytes ?? 0) : 0);
-    this.#from = undefined;
+    // What was begun before is not gone on with.
+    if (this.#file !== undefined) this.#file.begun = 0;
+    for (let attempt = 0; ; attempt++) {
+      const named = { path: this.#path, info: await stat(this.#path) };
+      const isNamed = from === undefined || from.ino === 0 || from.ino === named.info.ino;
+      const rolled = isNamed ? undefined : (await this.#rolled()).find(({ info }) => info.ino === from.ino);
+      const found = rolled ?? named;
+      const stale = from === undefined ? undefined : staleReason(from, found.info, false);
+      // Files that get other names in this moment may be listed under none.
+      const isCertain = stale === undefined || attempt >= lookAgain;
+      if (isCertain && (await this.#use(found, stale === undefined ? (from?.bytes ?? 0) : 0))) {
+        if (stale !== undefined) this.#missed(`it is read from its begin: ${stale}`);
+        this.#from = undefined;
+        return;
+      }
+    }
   }
 
-  async #use({ path }: Found, offset: number): Promise<void> {
+  /** Reads the file from now on; false when another one has got its path since it was found. */
+  async #use({ path, info: found }: Found, offset: number): Promise<boolean> {
     const handle = await this.context.paths.open(path, 'read');
     const info = await handle.stat();
-    await this.#file?.handle.close();
+    if (!isSame(found, info)) {
+      await handle.close();
+      return false;
+    }
+    if (this.#file !== undefined) {
+      this.#endLine(this.#file);
+      await this.#file.handle.close();
+    }
     const left = offset > 0 ? 0 : this.conf.ignoreStartLines;
     this.#file = { path, info, handle, offset, begun: 0, left, isRolled: false };
+    return true;
   }
 
   /** Writes what is there and was not read yet; false when that is nothing. */
@@ -192,7 +211,6 @@ export class FollowedFile implements Source {
       ({ info }) =>
         info.mtimeMs > now.mtimeMs || (info.mtimeMs === now.mtimeMs && !isSame(info, now) && !this.#done.has(info.ino)),
     );
-    this.#endLine(file);
     await this.#use(between[0] ?? { path: this.#path, info: named }, 0);
     return true;
   }
