@@ -29,6 +29,8 @@ interface Thread {
   heartbeat: Heartbeat;
   watch: NodeJS.Timeout;
   exited: Promise<void>;
+  /** It is ended by hand. */
+  isKilled: boolean;
 }
 
 /** Chunks and reports die young; more room for them costs memory and gains no time. */
@@ -88,9 +90,12 @@ export class Supervisor {
     return this.#thread?.worker.threadId;
   }
 
-  /** Ends the thread at once, as a crash would. */
+  /** Ends the thread at once, as a crash would, but a crash that is no rule's doing: whatever was at work just then. */
   async kill(): Promise<void> {
-    await this.#thread?.worker.terminate();
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    thread.isKilled = true;
+    await thread.worker.terminate();
   }
 
   #running(): Thread {
@@ -128,6 +133,7 @@ export class Supervisor {
       exited: new Promise((resolve) => {
         exited = resolve;
       }),
+      isKilled: false,
     };
     worker.on('message', (batch: FromPlane[]) => {
       for (const message of batch) {
@@ -147,7 +153,7 @@ export class Supervisor {
       log.error(reason);
       // What was sent to the dead thread is known to the rules, which start anew.
       this.#waiting = [];
-      this.listener.lost(this, reason, heartbeat.atWork);
+      this.listener.lost(this, reason, thread.isKilled ? undefined : heartbeat.atWork);
     });
     return thread;
   }

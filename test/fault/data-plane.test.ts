@@ -20,7 +20,6 @@ test.after.each(() => opened.close());
 const thread = () => opened.engine.planes.next;
 
 test('all rules are back after the death of the thread', async () => {
-  // A rule that the thread worked for alone would be found guilty of the death.
   const shared = 'CREATE STREAM both () WITH (TYPE="simulator", CONF_KEY="both", SHARED="true")';
   opened.stream(shared, { interval: 1 });
   opened.run('a', 'SELECT temperature FROM both', [['nop', {}]]);
