@@ -6,6 +6,9 @@
  *
  * Servers and threads that tests start run from the build as long as it is what the sources say: they start with a fifth
  * of the processor time. A file that is run alone (`npx tsx test/….test.ts`) takes the sources.
+ *
+ * When all files ran and only a few failed, these run once more, with nothing beside them. What passes then is unsteady: its
+ * first output stands where it failed, and it is named at the end, so that the cause is looked for; what fails again has failed.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -19,6 +22,8 @@ const parallel = 2;
 const endTimeoutMs = 10_000;
 /** A file runs in a few seconds; a hung one must not stop the rest. */
 const fileTimeoutMs = 120_000;
+/** So many files may run again; where more fail it is no accident. */
+const maxUnsteady = 3;
 /** Kernels that tests run are compiled by the first file that needs one after a change, while others wait for it. */
 const compileTimeoutMs = 600_000;
 const isCi = process.env.CI === 'true';
@@ -114,7 +119,7 @@ const words = process.argv.slice(2);
 const files = testFiles(join(root, 'test')).filter(
   (file) => words.length === 0 || words.some((word) => file.includes(word)),
 );
-const results: Result[] = [];
+let results: Result[] = [];
 const queue = [...files];
 await Promise.all(
   Array.from({ length: parallel }, async () => {
@@ -126,6 +131,19 @@ await Promise.all(
   }),
 );
 
+const unsteady: string[] = [];
+const isWhole = words.length === 0;
+const suspects = results.filter((result) => result.failed > 0);
+if (isWhole && suspects.length <= maxUnsteady) {
+  for (const { file } of suspects) {
+    console.log(`${file} failed and runs once more, alone`);
+    const again = await runFile(file);
+    report(again);
+    results = results.map((result) => (result.file === file ? again : result));
+    if (again.failed === 0) unsteady.push(file);
+  }
+}
+
 const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
 const skipped = sum((result) => result.skipped);
 // Where everything is installed nothing may be left out unseen.
@@ -133,6 +151,7 @@ const failed = sum((result) => result.failed) + (isCi ? skipped : 0);
 if (files.length === 0) console.log(`no test file matches ${words.join(' ')}`);
 const failing = results.filter((result) => result.failed > 0).map((result) => result.file);
 if (failing.length > 0) console.log(`failed: ${failing.join(', ')}`);
+if (unsteady.length > 0) console.log(`unsteady (failed beside others, passed alone): ${unsteady.join(', ')}`);
 if (isCi && skipped > 0) console.log(`${skipped} skipped tests count as failed here`);
 console.log(
   `${sum((result) => result.passed)} passed, ${failed} failed${skipped > 0 && !isCi ? `, ${skipped} skipped` : ''}`,
