@@ -408,6 +408,8 @@ export interface Kernel {
   /** Exceptions and dropped rows of all nodes and streams so far, modulo 2^32: a cheap look at whether there are new ones. */
   failureCount(): number;
   counters(node: NodeHandle): NodeCounters;
+  /** As `counters` has it. */
+  busyUs(node: NodeHandle): number;
   /** Begins a piece of work, of one call or several, whose time is told by `timeInWork`. */
   beginWork(): void;
   /** What a node or stream took of the work; nothing where that was too little to be measured. */

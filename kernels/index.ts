@@ -385,6 +385,11 @@ class WasmKernel implements Kernel {
     return countersAt(this.exports, this.arena, node);
   }
 
+  busyUs(node: NodeHandle): number {
+    this.node(node);
+    return this.arena.f64(node + nodeAt.busy);
+  }
+
   beginWork(): void {
     this.exports.beginWork();
   }

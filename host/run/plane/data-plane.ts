@@ -35,8 +35,11 @@ import { Reconnects } from './reconnects.js';
 import { type End, endParts } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
+import { ShareWatch, usedTime } from './share-watch.js';
 import { loadSinkParts } from './sink-parts.js';
-import type { SourceHost, SourceRun } from './source-run.js';
+import type { SourceHost } from './source-host.js';
+import { loadBehind } from './source-parts.js';
+import type { SourceRun } from './source-run.js';
 import { loadSourceParts, Sources } from './sources.js';
 import { startSources } from './start-sources.js';
 import { type Starvation, StarvationWatch } from './starvation.js';
@@ -120,6 +123,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       traces: this.#traces,
       errors: this.#errors,
       stateBounds: this.#stateBounds,
+      shares: new ShareWatch({ rules: this.#all, usedTime: usedTime(), load: () => loadBehind(this.#all) }),
       log: options.log,
       time: this.#time,
       broken: options.broken,
@@ -458,6 +462,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   async #end(rule: RuleRun, isGraceful: boolean): Promise<End & { metrics: Metrics }> {
     const { checkpoints } = rule;
     rule.isEnding = true;
+    if (isGraceful) for (const source of rule.sources) if (source.users.size === 1) source.settle();
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast(rule) === true;
     const isLosing = !this.#work.isBroken && !isKept;

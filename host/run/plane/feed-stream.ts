@@ -1,5 +1,10 @@
-/** Gives input to the kernel, a slice at a time. */
+/** The stream of a source in the kernel: how it is opened, and given input a slice at a time. */
 import type { Kernel, StreamHandle } from '../../../kernels/api.js';
+import type { SourceForm } from '../../connectors/define.js';
+import type { SourceSpec } from '../link/protocol.js';
+
+const defaultMaxDepth = 512;
+export const defaultMaxMessageBytes = 16 * 1024 * 1024;
 
 /** Longest piece of input given to the kernel in one call, so that a call stays a slice of a few milliseconds. */
 const sliceBytes = 256 * 1024;
@@ -26,4 +31,20 @@ export function feedStream(
     if (isSkipping) maySkip = false;
   }
   return bytes.length;
+}
+
+export function openSourceStream(kernel: Kernel, form: SourceForm, spec: SourceSpec): StreamHandle {
+  const { useInt64ForWholeNumber } = spec.props;
+  return kernel.openStream({
+    framing: form.framing,
+    mqttVersion: form.mqttVersion,
+    format: form.format ?? spec.format,
+    delimiter: spec.delimiter,
+    decoder: form.format === undefined ? spec.decoder : undefined,
+    schema: spec.schema,
+    strict: spec.strict,
+    wholeNumbersAreInts: useInt64ForWholeNumber === true || useInt64ForWholeNumber === 'true',
+    maxDepth: defaultMaxDepth,
+    maxMessageBytes: defaultMaxMessageBytes,
+  });
 }

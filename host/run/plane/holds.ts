@@ -53,7 +53,7 @@ function isHeld(source: RunningSource, now: number): boolean {
 export function holdMessage(rule: RunningRule): string {
   const now = Date.now();
   const held = new Map<string, string[]>();
-  const texts: string[] = [];
+  const texts: string[] = rule.behind?.isWaiting === true ? [rule.behind.text] : [];
   for (const source of new Set(rule.sources)) {
     if (source.starvedBy !== '') texts.push(`held: the kernel's memory is used up by ${source.starvedBy}`);
     const holds = holdsOf(source, now);

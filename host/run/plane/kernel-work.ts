@@ -11,6 +11,7 @@ import type { Gathering } from './gathering.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
 import { accuse } from './notices.js';
 import type { RunningRule } from './running.js';
+import type { ShareWatch } from './share-watch.js';
 import type { SourceRun } from './source-run.js';
 import type { StateBounds } from './state-bounds.js';
 import type { TraceRecorder } from './trace-recorder.js';
@@ -29,6 +30,7 @@ export interface WorkOptions {
   readonly traces: TraceRecorder;
   readonly errors: ErrorLog;
   readonly stateBounds: StateBounds;
+  readonly shares: ShareWatch;
   readonly log: Logger;
   /** Time of rows and windows. */
   readonly time: SteadyTime;
@@ -70,6 +72,7 @@ export class KernelWork {
     this.#isWorking = true;
     this.source = source;
     const began = performance.now();
+    let ended = began;
     try {
       const traced = traces.isOn ? traces.begin(whose, source, input) : undefined;
       kernel.beginWork();
@@ -88,10 +91,11 @@ export class KernelWork {
     } finally {
       this.#isWorking = false;
       this.source = undefined;
-      if (source !== undefined) source.workUs += (performance.now() - began) * 1000;
+      ended = performance.now();
+      if (source !== undefined) source.workUs += (ended - began) * 1000;
     }
     if (this.isBroken) return;
-    const tookMs = performance.now() - began;
+    const tookMs = ended - began;
     if (tookMs >= busyMs) this.busyUntil = Date.now();
     if (tookMs >= longCallMs) noteLongCall(tookMs, whose, source !== undefined, log);
     heartbeat.leave();
@@ -106,6 +110,7 @@ export class KernelWork {
       this.options.errors.noteFailure(source, input);
     }
     this.options.stateBounds.look();
+    this.options.shares.worked(tookMs, ended);
     this.arm();
   }
 

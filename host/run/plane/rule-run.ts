@@ -18,6 +18,7 @@ import type { Reconnects } from './reconnects.js';
 import type {
   JoinedTable,
   LongCalls,
+  RunningBehind,
   RunningHost,
   RunningNode,
   RunningRule,
@@ -91,6 +92,8 @@ export class RuleRun implements SinkHost, RunningRule {
   isEnding = false;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
+  /** See `RunningRule`. */
+  behind: RunningBehind | undefined;
   /** Sources of lookup tables, which others have as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
   /** See `RuleStart`. */

@@ -58,6 +58,12 @@ export interface RunningSource extends RunningPart {
   readonly hasAcknowledged: boolean;
   /** It reads nothing: a sink below it is full, or the kernel has no room. */
   readonly isFull: boolean;
+  /** Its input waits for its turn. */
+  readonly isSlowed: boolean;
+  /** Works off what waits for its turn. */
+  settle(): void;
+  /** Resolves when no input waits; false when what waited was dropped. */
+  whenTaken(): Promise<boolean>;
   /** Since when a sink below it is full, epoch ms. */
   readonly fullSince: number;
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
@@ -228,6 +234,14 @@ export interface LongCalls {
   rows: number;
 }
 
+/** A rule that takes more than its share of the time, and comes behind the others. */
+export interface RunningBehind {
+  /** Input waits for its turn. */
+  readonly isWaiting: boolean;
+  /** What a person is told while it does. */
+  readonly text: string;
+}
+
 export interface RunningRule {
   readonly id: string;
   readonly run: number;
@@ -254,6 +268,8 @@ export interface RunningRule {
   readonly stopsWhenFull: boolean;
   /** Set once a call of the kernel took long for it. */
   longCalls: LongCalls | undefined;
+  /** Set while it comes behind the others. */
+  behind: RunningBehind | undefined;
   readonly log: Logger;
   /** Masks the secrets of its sources and sinks. */
   readonly redact: Redact;

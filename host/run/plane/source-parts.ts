@@ -1,7 +1,9 @@
-/** What only some sources need: a log of their input. It is loaded when the first rule has such a source. */
+/** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
 import type { Acknowledgements } from './barrier.js';
 import type { InputLog, InputLogHost } from './input-log/input-log.js';
 import type { Keepers } from './keepers.js';
+import type { RunningRule } from './running.js';
+import type { PutsBehind } from './share-watch.js';
 
 let Log: typeof InputLog | undefined;
 
@@ -28,4 +30,10 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     logged: () => source.acknowledgements?.advance(),
     requestCheckpoint: () => source.keepers.request(),
   });
+}
+
+/** Puts rules behind the others. */
+export async function loadBehind(rules: ReadonlySet<RunningRule>): Promise<PutsBehind> {
+  const { Behind } = await import('./turns/behind.js');
+  return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call) });
 }

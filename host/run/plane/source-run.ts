@@ -1,5 +1,5 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
-import type { Kernel, NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
+import type { NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
 import { ProtocolError } from '../../../kernels/error.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { reasonOf } from '../../base/errors.js';
@@ -12,7 +12,8 @@ import type { SourceSpec } from '../link/protocol.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
-import { feedStream } from './feed-stream.js';
+import { defaultMaxMessageBytes, feedStream, openSourceStream } from './feed-stream.js';
+import { Flow } from './flow.js';
 import type { Gathering } from './gathering.js';
 import { flushGathered, holdInput } from './hold-input.js';
 import type { InputLog } from './input-log/input-log.js';
@@ -20,39 +21,10 @@ import { Keepers } from './keepers.js';
 import { LateStart } from './late-start.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
+import type { SourceHost } from './source-host.js';
 import { inputLog } from './source-parts.js';
-import type { Starvation } from './starvation.js';
+import type { SlowedInput } from './turns/slowed-input.js';
 import { UnfedInput } from './unfed-input.js';
-
-const defaultMaxDepth = 512;
-const defaultMaxMessageBytes = 16 * 1024 * 1024;
-
-/** What a source needs from the data plane. */
-export interface SourceHost {
-  readonly kernel: Kernel;
-  readonly log: Logger;
-  readonly coalesceMs: number;
-  readonly reconnects: Reconnects;
-  /** Time of rows and windows, epoch ms. */
-  now(): number;
-  readonly paths: AllowedPaths;
-  shared<T>(key: string, make: () => T): T;
-  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void;
-  /** The first attempt to connect is over, whatever came of it. */
-  tried(source: SourceRun): void;
-  /** The source can't run at all. */
-  refused(source: SourceRun, reason: string): void;
-  ended(source: SourceRun): void;
-  /** The node keeps messages of a source unacknowledged. */
-  gathers(gathering: Gathering): void;
-  /** Nodes of these rules in which rows wait for answers hold the barrier. */
-  holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void;
-  /** Sinks keep the source waiting. */
-  waits(): void;
-  /** The kernel has no room for input of the source, and did not when it was tried last. */
-  starves(source: SourceRun): Starvation;
-}
 
 export class SourceRun implements RunningSource, SourceContext, ConnectionOwner {
   readonly users = new Set<RunningRule>();
@@ -100,18 +72,18 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #fullSinks = 0;
   /** Since when there is one, epoch ms. */
   fullSince = 0;
-  #pause: () => void = () => {};
-  #resume: () => void = () => {};
+  readonly #flow = new Flow();
   /** Input that the kernel has no room for. */
   readonly #unfed = new UnfedInput(() => this.#feedAgain());
+  /** Where input waits for its turn; undefined where it has no turns. */
+  slowed: SlowedInput | undefined;
   /** Where messages wait that no rule has safe yet. */
   #log: InputLog | undefined;
-  readonly #hasUnread = () => this.#unfed.isWaiting || this.host.kernel.unreadBytes(this.stream) > 0;
+  readonly #hasUnread = () => this.#unfed.isWaiting || this.isSlowed || this.host.kernel.unreadBytes(this.stream) > 0;
   #isReplay = false;
   #isLive = false;
   #starvedBy = '';
   #endsWhenFed = false;
-  #whenReady: (() => void)[] = [];
   #whenOver: (() => void)[] = [];
   #takePacket: (packet: Uint8Array) => void = () => {};
   #whenMalformed: (reason: string) => void = (reason) => this.exception(reason);
@@ -136,18 +108,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const form = source.form(spec.props);
     this.#form = form;
     this.endsSoon = form.endsSoon === true;
-    this.stream = host.kernel.openStream({
-      framing: form.framing,
-      mqttVersion: form.mqttVersion,
-      format: form.format ?? spec.format,
-      delimiter: spec.delimiter,
-      decoder: form.format === undefined ? spec.decoder : undefined,
-      schema: spec.schema,
-      strict: spec.strict,
-      wholeNumbersAreInts: spec.props.useInt64ForWholeNumber === true || spec.props.useInt64ForWholeNumber === 'true',
-      maxDepth: defaultMaxDepth,
-      maxMessageBytes: defaultMaxMessageBytes,
-    });
+    this.stream = openSourceStream(host.kernel, form, spec);
     try {
       this.#source = source.create(spec.props, this);
     } catch (error) {
@@ -240,8 +201,10 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#lateStart?.cancel();
     this.connection.stop();
     this.#earlyBatches?.close();
+    this.slowed?.drop();
     this.#unfed.drop();
-    for (const call of [...this.#whenReady.splice(0), ...this.#whenOver.splice(0)]) call();
+    this.#flow.release();
+    for (const call of this.#whenOver.splice(0)) call();
     this.host.kernel.closeStream(this.stream);
     await Promise.all([this.#source.close(), this.#log?.close()]);
   }
@@ -263,7 +226,11 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   }
 
   get isFull(): boolean {
-    return this.#fullSinks > 0 || this.#unfed.isWaiting;
+    return this.isBarred || this.isSlowed;
+  }
+
+  get isSlowed(): boolean {
+    return this.slowed?.isWaiting === true;
   }
 
   /** Since when the kernel has had no room for its input, epoch ms; 0 when it has. */
@@ -279,9 +246,41 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   write(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.isEnded || this.#isDraining) return true;
     this.#log?.cut(bytes, this.#hasUnread);
+    if (this.slowed !== undefined) this.slowed.add(bytes);
+    else this.takeTurn(bytes);
+    return !this.isFull;
+  }
+
+  /** Works on input now. */
+  takeTurn(bytes: Uint8Array): void {
     if (this.#unfed.isWaiting) this.#unfed.add(bytes);
     else this.#work(bytes, false);
-    return !this.isFull;
+  }
+
+  /** Works off what waits for its turn. */
+  settle(): void {
+    this.slowed?.settle();
+  }
+
+  /** It takes turns, and may not have one now. */
+  get isBarred(): boolean {
+    return this.#fullSinks > 0 || this.#unfed.isWaiting;
+  }
+
+  /** Input begins to wait for its turn, or no longer does. */
+  turnsWait(isWaiting: boolean): void {
+    if (this.#isClosed) return;
+    if (isWaiting && !this.isBarred) this.#flow.pause();
+    if (isWaiting) return;
+    this.#goOn();
+    if (this.#endsWhenFed && !this.#unfed.isWaiting) this.end();
+  }
+
+  /** Goes on as soon as nothing waits. */
+  #goOn(): void {
+    if (this.isBarred) return;
+    if (this.isSlowed) this.slowed?.goOn();
+    else this.#flow.resume();
   }
 
   /** Gives input to the kernel; what that has no room for waits. With `skips` one message without room is given up. */
@@ -302,13 +301,15 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#earlyBatches?.came();
     this.host.work(this.users, feed, this, bytes);
     this.#endBarrier();
-    if (malformed !== undefined) this.#whenMalformed(malformed);
+    if (malformed === undefined) return;
+    this.slowed?.drop();
+    this.#whenMalformed(malformed);
   }
 
   #hold(bytes: Uint8Array): void {
     const isFirst = !this.#unfed.isWaiting;
     this.#unfed.add(bytes);
-    if (isFirst && this.#fullSinks === 0) this.#pause();
+    if (isFirst && this.#fullSinks === 0) this.#flow.pause();
   }
 
   /** Called from time to time while input waits for room. */
@@ -319,8 +320,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const before = this.counters.oversized;
     this.#work(this.#unfed.take(), isHopeless);
     if (isHopeless) this.#noteSkipped(this.counters.oversized - before);
-    if (this.#unfed.settle() && this.#fullSinks === 0) this.#flow();
-    if (this.#endsWhenFed && !this.#unfed.isWaiting) this.end();
+    if (this.#unfed.settle()) this.#goOn();
+    if (this.#endsWhenFed && !this.#unfed.isWaiting && !this.isSlowed) this.end();
   }
 
   #noteSkipped(count: number): void {
@@ -334,23 +335,18 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#unfed.refuse();
   }
 
-  #flow(): void {
-    for (const call of this.#whenReady.splice(0)) call();
-    this.#resume();
-  }
-
   ready(): Promise<void> {
     if (!this.isFull || this.#isClosed) return Promise.resolve();
-    return new Promise((resolve) => this.#whenReady.push(resolve));
+    return this.#flow.ready();
   }
 
   whenTaken(): Promise<boolean> {
-    return this.#unfed.whenTaken();
+    if (!this.isSlowed) return this.#unfed.whenTaken();
+    return this.slowed!.whenEmpty().then(() => this.#unfed.whenTaken());
   }
 
   onFlow(pause: () => void, resume: () => void): void {
-    this.#pause = pause;
-    this.#resume = resume;
+    this.#flow.on(pause, resume);
   }
 
   onPacket(take: (packet: Uint8Array) => void): void {
@@ -367,11 +363,12 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   }
 
   resetInput(): void {
+    this.slowed?.settle();
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
     this.#log?.align();
     if (this.#unfed.isWaiting) {
       this.#unfed.drop();
-      if (this.#fullSinks === 0) this.#flow();
+      this.#goOn();
     }
     this.acknowledgements?.clear();
   }
@@ -398,7 +395,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   end(): void {
     if (this.#isClosed || this.isEnded) return;
-    this.#endsWhenFed = this.#unfed.isWaiting;
+    this.#endsWhenFed = this.#unfed.isWaiting || this.isSlowed;
     if (this.#endsWhenFed) return;
     this.host.work(this.users, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
     this.isEnded = true;
@@ -490,9 +487,9 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#fullSinks += isFull ? 1 : -1;
     if (isFull && this.#fullSinks === 1) {
       this.fullSince = Date.now();
-      this.#pause();
+      this.#flow.pause();
       this.host.waits();
     }
-    if (!isFull && this.#fullSinks === 0 && !this.#unfed.isWaiting) this.#flow();
+    if (!isFull) this.#goOn();
   }
 }

@@ -3,8 +3,9 @@ import type { StreamHandle } from '../../../kernels/api.js';
 import { reasonOf } from '../../base/errors.js';
 import { connectorFor, loadConnector } from '../../connectors/index.js';
 import type { RuleStart, SourceSpec } from '../link/protocol.js';
+import type { SourceHost } from './source-host.js';
 import { loadInputLog } from './source-parts.js';
-import { type SourceHost, SourceRun } from './source-run.js';
+import { SourceRun } from './source-run.js';
 
 /** Loads what the sources of a rule need. */
 export async function loadSourceParts({ sources, inputLogs }: RuleStart): Promise<void> {

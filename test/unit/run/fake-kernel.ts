@@ -162,6 +162,10 @@ export class FakeKernel implements Kernel {
     return figures(this.nodes.get(node)?.rows ?? 0);
   }
 
+  busyUs(): number {
+    return 0;
+  }
+
   beginWork(): void {}
 
   timeInWork(): { us: number; hostUs: number; rows: number } {

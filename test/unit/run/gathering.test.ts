@@ -6,7 +6,8 @@ import { silent } from '../../../host/base/log.js';
 import type { Connector } from '../../../host/connectors/define.js';
 import { Gathering } from '../../../host/run/plane/gathering.js';
 import { Reconnects } from '../../../host/run/plane/reconnects.js';
-import { type SourceHost, SourceRun } from '../../../host/run/plane/source-run.js';
+import type { SourceHost } from '../../../host/run/plane/source-host.js';
+import { SourceRun } from '../../../host/run/plane/source-run.js';
 import type { NodeHandle } from '../../../kernels/api.js';
 import { FakeKernel } from './fake-kernel.js';
 

@@ -27,9 +27,15 @@ export function endsOf({ sinks }: RunningRule): Record<string, unknown> {
   return Object.fromEntries(ends.filter(([, end]) => end !== undefined));
 }
 
-/** Input that the kernel has no room for is in no state, though sources have it behind them. */
+/** Input that the kernel has no room for, or that waits for its turn, is in no state, though sources have it behind them. */
 export function isStarved({ sources }: RunningRule): boolean {
-  return sources.some((source) => source.starvedSince !== 0);
+  return sources.some((source) => source.starvedSince !== 0 || source.isSlowed);
+}
+
+/** Resolves when no input waits for its turn any more; undefined when none does. */
+export function whenTaken({ sources }: RunningRule): Promise<unknown> | undefined {
+  const slowed = sources.filter(({ isSlowed }) => isSlowed);
+  return slowed.length === 0 ? undefined : Promise.all(slowed.map((source) => source.whenTaken()));
 }
 
 /** Changes with all that comes in and goes out. */

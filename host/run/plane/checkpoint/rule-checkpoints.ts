@@ -12,7 +12,7 @@ import { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
-import { endsOf, isStarved, nameOf, nodesOf, positionsOf, seenOf } from './of-rule.js';
+import { endsOf, isStarved, nameOf, nodesOf, positionsOf, seenOf, whenTaken } from './of-rule.js';
 import { Pieces, type Segment, SegmentChain } from './segments.js';
 import { readRows } from './shelves.js';
 import { StateCopy, stateReader } from './state-copy.js';
@@ -78,6 +78,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   /** Stops the waiting for sinks. */
   #giveUp: () => void = () => {};
   #isAgain = false;
+  /** Input waits for its turn, and a checkpoint for that. */
+  #isAwaiting = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   /** Taken at the end of the rule. */
@@ -191,6 +193,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     const cut = isStarved(rule) ? undefined : this.#cut(rule);
     if (cut === undefined) {
       this.#arm(soonMs);
+      this.#requestWhenTaken(rule);
       return;
     }
     this.#writing = this.#write(cut).finally(() => {
@@ -202,6 +205,17 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
         // Not in the middle of what others do one after the other.
         setImmediate(() => this.request());
       }
+    });
+  }
+
+  /** Of a rule that comes behind the others there is one between two pieces of its input. */
+  #requestWhenTaken(rule: RunningRule): void {
+    const taken = this.#isAwaiting ? undefined : whenTaken(rule);
+    if (taken === undefined) return;
+    this.#isAwaiting = true;
+    void taken.then(() => {
+      this.#isAwaiting = false;
+      if (this.#writing === undefined) this.request();
     });
   }
 

@@ -1,0 +1,158 @@
+/**
+ * Who takes the time of the data plane while there is not enough of it. Rules that share operators in the kernel are one party. Once a
+ * second it is seen whether the thread had any rest; only when it had none the time of each party is looked at: that of
+ * its sources, divided by what the kernel has measured in the nodes. A party that took more than its share is put behind the others.
+ */
+import { performance } from 'node:perf_hooks';
+import type { NodeHandle } from '../../../kernels/api.js';
+import { type Party, partiesOf } from './parties.js';
+import type { RunningRule, RunningSource } from './running.js';
+
+/** Time between two looks, ms. */
+const lookMs = 1000;
+/** With so much of its time at work the thread has no rest. */
+const busyPart = 0.9;
+/** A part of all time that is never too much. */
+const smallPart = 0.05;
+
+/** Takes turns for those that take more than their share; see turns/behind.ts. */
+export interface PutsBehind {
+  /** Others, or one that had its turn, were at work. */
+  worked(ms: number): void;
+  isBehind(party: Party): boolean;
+  /** Others wait while it takes this part of all time. */
+  put(party: Party, part: number): void;
+  /** What each party took of all time; undefined: there is time for all. */
+  look(parts: ReadonlyMap<Party, number> | undefined, enough: number): void;
+}
+
+export interface ShareOptions {
+  readonly rules: ReadonlySet<RunningRule>;
+  /** Part of the time that the thread was at work since the last call, from 0 to 1. */
+  usedTime(): number;
+  /** Called when the first party is to be put behind. */
+  load(): Promise<PutsBehind>;
+}
+
+/** µs of work as they were at a look. */
+interface Seen {
+  readonly at: number;
+  readonly sources: ReadonlyMap<RunningSource, number>;
+  readonly nodes: ReadonlyMap<NodeHandle, number>;
+}
+
+export class ShareWatch {
+  #lookAt = 0;
+  /** Since when the thread had no rest. */
+  #seen: Seen | undefined;
+  #loading = false;
+  behind: PutsBehind | undefined;
+
+  constructor(private readonly options: ShareOptions) {}
+
+  /** Work took so many ms, until `now`. */
+  worked(ms: number, now: number): void {
+    this.behind?.worked(ms);
+    if (now >= this.#lookAt) this.look(now);
+  }
+
+  look(now: number): void {
+    this.#lookAt = now + lookMs;
+    const seen = this.#seen;
+    if (this.options.usedTime() < busyPart) {
+      this.#seen = undefined;
+      this.behind?.look(undefined, 1);
+      return;
+    }
+    const parties = partiesOf(this.options.rules);
+    const next = this.#see(now, parties);
+    if (seen === undefined) {
+      this.#seen = next;
+      return;
+    }
+    const parts = partsOf(parties, seen, next);
+    // None of its batches was measured yet.
+    if (parts === undefined) return;
+    this.#seen = next;
+    this.#judge(parts);
+  }
+
+  #judge(parts: ReadonlyMap<Party, number>): void {
+    const fair = 1 / parts.size;
+    const enough = Math.max(smallPart, Math.min(2 * fair, (1 + fair) / 2));
+    this.behind?.look(parts, enough);
+    let most: Party | undefined;
+    let part = enough;
+    for (const [party, its] of parts) {
+      if (its <= part || this.behind?.isBehind(party) === true) continue;
+      most = party;
+      part = its;
+    }
+    if (most === undefined || parts.size === 1) return;
+    if (this.behind !== undefined) this.behind.put(most, part);
+    else if (!this.#loading) {
+      // It is put behind at the next look, if it still takes so much.
+      this.#loading = true;
+      void this.options.load().then((behind) => {
+        this.behind = behind;
+      });
+    }
+  }
+
+  #see(at: number, parties: readonly Party[]): Seen {
+    const sources = new Map<RunningSource, number>();
+    const nodes = new Map<NodeHandle, number>();
+    for (const { rules, sources: its, nodes: own } of parties) {
+      for (const source of its) if (!sources.has(source)) sources.set(source, source.workUs + source.counters.tickUs);
+      const { kernel } = rules[0]!.host;
+      for (const node of own) nodes.set(node, kernel.busyUs(node));
+    }
+    return { at, sources, nodes };
+  }
+}
+
+/** Tells which part of its time this thread was at work since it was asked last. */
+export function usedTime(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
+
+/** What each party that was at work took of all time; undefined when that of some is not known. */
+function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, number> | undefined {
+  const allUs = Math.max(1, (to.at - from.at) * 1000);
+  const grown = <T>(key: T, before: ReadonlyMap<T, number>, after: ReadonlyMap<T, number>) =>
+    Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? after.get(key) ?? 0));
+  const busy = new Map<Party, number>();
+  const ofSource = new Map<RunningSource, { sum: number; parties: Party[] }>();
+  for (const party of parties) {
+    let us = 0;
+    for (const node of party.nodes) us += grown(node, from.nodes, to.nodes);
+    const own = us / party.sources.size;
+    busy.set(party, own);
+    for (const source of party.sources) {
+      const known = ofSource.get(source);
+      if (known === undefined) ofSource.set(source, { sum: own, parties: [party] });
+      else {
+        known.sum += own;
+        known.parties.push(party);
+      }
+    }
+  }
+  const parts = new Map<Party, number>();
+  for (const [source, { sum, parties: its }] of ofSource) {
+    const us = grown(source, from.sources, to.sources);
+    if (us === 0) continue;
+    const isKnown = its.length === 1 || sum > 0;
+    if (!isKnown && us > allUs * smallPart) return undefined;
+    for (const party of its) {
+      const own = its.length === 1 ? us : isKnown ? (us * busy.get(party)!) / sum : 0;
+      parts.set(party, (parts.get(party) ?? 0) + own / allUs);
+    }
+  }
+  return parts;
+}

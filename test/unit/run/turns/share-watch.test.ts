@@ -1,0 +1,111 @@
+/** Who is found to take more than its share, by figures and times of the test. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Party } from '../../../../host/run/plane/parties.js';
+import type { RunningRule, RunningSource } from '../../../../host/run/plane/running.js';
+import { ShareWatch } from '../../../../host/run/plane/share-watch.js';
+
+/** Rules on streams, and what the kernel has measured for them. */
+class Rules {
+  readonly all = new Set<RunningRule>();
+  readonly busy = new Map<number, number>();
+  used = 1;
+  now = 0;
+  readonly put: string[] = [];
+  readonly behind = new Set<RunningRule>();
+  readonly watch = new ShareWatch({
+    rules: this.all,
+    usedTime: () => this.used,
+    load: async () => ({
+      worked: () => {},
+      look: () => {},
+      isBehind: ({ rules }) => rules.some((rule) => this.behind.has(rule)),
+      put: ({ rules }: Party) => {
+        this.put.push(rules.map(({ id }) => id).join('+'));
+        for (const rule of rules) this.behind.add(rule);
+      },
+    }),
+  });
+
+  source(): RunningSource {
+    return { workUs: 0, counters: { tickUs: 0 }, users: new Set() } as unknown as RunningSource;
+  }
+
+  add(id: string, source: RunningSource, nodes: readonly number[]): void {
+    const rule = {
+      id,
+      sources: [source],
+      nodes: nodes.map((handle) => ({ kind: 'filter', handle })),
+      host: { kernel: { busyUs: (node: number) => this.busy.get(node) ?? 0 } },
+      isTable: () => false,
+    };
+    this.all.add(rule as unknown as RunningRule);
+  }
+
+  /** A second passes; the sources were worked for so many ms, the nodes took so much of it. */
+  async second(work: readonly [RunningSource, number][], nodes: Readonly<Record<number, number>>): Promise<void> {
+    this.now += 1001;
+    for (const [source, ms] of work) source.workUs += ms * 1000;
+    for (const [node, ms] of Object.entries(nodes)) {
+      this.busy.set(Number(node), (this.busy.get(Number(node)) ?? 0) + ms * 1000);
+    }
+    this.watch.worked(1, this.now);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('the rule that takes most of the time of a stream is put behind when the thread has no rest', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  for (let i = 0; i < 5; i++) rules.add(`light${i}`, stream, [i]);
+  rules.add('greedy', stream, [10, 11]);
+  const took = { 0: 5, 1: 5, 2: 5, 3: 5, 4: 5, 10: 100, 11: 600 };
+  rules.used = 0.5;
+  for (let i = 0; i < 5; i++) await rules.second([[stream, 900]], took);
+  assert.equal(rules.put, [], 'there is time for all');
+  rules.used = 0.97;
+  for (let i = 0; i < 5; i++) await rules.second([[stream, 900]], took);
+  assert.equal(rules.put, ['greedy']);
+});
+
+test('rules that take equal parts are left alone, and so is a rule without others', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  for (let i = 0; i < 10; i++) rules.add(`r${i}`, stream, [i]);
+  const took = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [i, 80 + 5 * (i % 3)]));
+  for (let i = 0; i < 5; i++) await rules.second([[stream, 950]], took);
+  assert.equal(rules.put, []);
+  const alone = new Rules();
+  const own = alone.source();
+  alone.add('alone', own, [1]);
+  for (let i = 0; i < 5; i++) await alone.second([[own, 950]], { 1: 900 });
+  assert.equal(alone.put, []);
+});
+
+test('rules that share an operator come behind together; one after the other, the greediest first', async () => {
+  const rules = new Rules();
+  const [stream, other, third] = [rules.source(), rules.source(), rules.source()];
+  for (let i = 0; i < 10; i++) rules.add(`light${i}`, stream, [i]);
+  rules.add('first', other, [20, 21]);
+  rules.add('second', other, [20, 22]);
+  rules.add('third', third, [30]);
+  const work: [RunningSource, number][] = [
+    [stream, 100],
+    [other, 600],
+    [third, 250],
+  ];
+  for (let i = 0; i < 6; i++) await rules.second(work, { 1: 10, 20: 500, 30: 200 });
+  assert.equal(rules.put, ['first+second', 'third']);
+});
+
+test('as long as no batch of a stream was measured nobody on it is accused', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  for (let i = 0; i < 5; i++) rules.add(`r${i}`, stream, [i]);
+  for (let i = 0; i < 5; i++) await rules.second([[stream, 950]], {});
+  assert.equal(rules.put, []);
+  for (let i = 0; i < 3; i++) await rules.second([[stream, 950]], { 3: 64 * 900 });
+  assert.equal(rules.put, ['r3']);
+});
+
+test.run();
