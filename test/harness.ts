@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const requestTimeoutMs = 10_000;
-const startTimeoutMs = 20_000;
+const requestTimeoutMs = 60_000;
+const startTimeoutMs = 60_000;
 const folders: string[] = [];
 const servers = new Set<TestServer>();
 
@@ -52,7 +52,7 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  ms = 20_000,
+  ms = 60_000,
 ): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {

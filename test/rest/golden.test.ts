@@ -18,7 +18,7 @@ import { answerMisfit, type Json } from './schema-check.js';
 
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
 const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));
-const runTimeoutMs = 115_000;
+const runTimeoutMs = 280_000;
 /** Servers that share the scenarios: most of a run is waiting. */
 const parallel = 4;
 

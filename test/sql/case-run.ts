@@ -30,7 +30,7 @@ export interface CaseRunner {
 
 const atOnce = 40;
 /** For rules that hang, not for busy machines. */
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 const ruleDefaults = parse(ruleOptionSpec, {});
 const confKey = 'rows';
 

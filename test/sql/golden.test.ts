@@ -13,7 +13,7 @@ import { announceSkip, startServer, temporaryFolder, within } from '../harness.j
 
 const golden = fileURLToPath(new URL('../../../shared/golden/', import.meta.url));
 const listFile = fileURLToPath(new URL('./unsupported.json', import.meta.url));
-const runTimeoutMs = 110_000;
+const runTimeoutMs = 280_000;
 
 /** Reason → ids of cases. */
 type Unsupported = Record<string, string[]>;

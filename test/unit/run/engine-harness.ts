@@ -62,7 +62,7 @@ export function openEngine(change: Partial<EngineOptions> = {}): TestEngine {
       engine.define(ruleOf(id, sql, actions, ruleOptions));
       engine.start(id);
     },
-    reach: async (id, state, ms = 10_000) => {
+    reach: async (id, state, ms = 60_000) => {
       await eventually(
         `state ${state} of ${id}`,
         async () => {
@@ -76,7 +76,7 @@ export function openEngine(change: Partial<EngineOptions> = {}): TestEngine {
       );
       return engine.status(id);
     },
-    figure: (id, name, fits, ms = 10_000) =>
+    figure: (id, name, fits, ms = 60_000) =>
       eventually(
         `${name} of ${id}`,
         async () => {
