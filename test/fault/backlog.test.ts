@@ -2,64 +2,13 @@
  * Sinks without a cache that are away, stuck or slow: what they can't take waits on disk by itself, the other rules of the
  * stream miss nothing, and neither does the sink when it is back.
  */
-import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { announceSkip, eventually, startServer, temporaryFolder } from '../harness.js';
-import { hasMosquitto } from './mosquitto.js';
-import { first, idsIn, Outside, Plant, range } from './plant.js';
+import { eventually, startServer } from '../harness.js';
+import { besides, far, nearby, outside, plant, send, share, topic } from './besides.js';
+import { first, range } from './plant.js';
 
-if (!hasMosquitto) announceSkip('backlogs of rules', 'mosquitto is not installed');
-const backlog = hasMosquitto ? test : test.skip;
-
-let plant: Plant;
-let outside: Outside;
-/** Names differ from test to test. */
-let number = 0;
-let topic = '';
-let nearby = '';
-let far = '';
-/** What the neighbour has written. */
-let near = '';
-
-test.before(async () => {
-  if (hasMosquitto) plant = await Plant.open();
-});
-test.after(async () => {
-  if (hasMosquitto) await plant.close();
-});
-test.before.each(async () => {
-  if (hasMosquitto) outside = await Outside.make();
-});
-test.after.each(async () => {
-  if (!hasMosquitto) return;
-  outside.broker?.resume();
-  for (const id of [far, nearby]) await plant.server.request('DELETE', `/rules/${id}`);
-  await outside.stop();
-});
-
-const text = 'x'.repeat(1000);
-
-/** A shared stream with a rule that writes to a file, and one that sends long rows to a sink that is not there. */
-async function share(qos: number, options: Record<string, unknown> = {}): Promise<void> {
-  topic = `t${++number}`;
-  nearby = `near${topic}`;
-  far = `far${topic}`;
-  near = join(temporaryFolder(), 'rows');
-  await plant.stream(topic, qos);
-  await plant.rule(nearby, topic, { file: { path: near, sendSingle: true } });
-  const mqtt = { server: outside.url, topic: 'out', qos: 1, sendSingle: true };
-  const sql = `SELECT id, "${text}" AS text FROM ${topic}`;
-  await plant.post('/rules', { id: far, sql, actions: [{ mqtt }], options });
-  await plant.figure(far, `source_${topic}_0_connection_status`, (value) => value === 1);
-}
-
-/** Sends rows, and waits until the neighbour has them all. */
-async function send(from: number, to: number): Promise<void> {
-  await plant.send(topic, from, to);
-  await eventually('all rows of the neighbour', () => idsIn(near).length === to, 60_000);
-  assert.equal(idsIn(near), range(0, to));
-}
+const backlog = besides('backlogs of rules');
 
 const troubleOf = (like: RegExp) =>
   eventually(`the trouble ${like}`, async () => {

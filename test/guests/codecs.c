@@ -1,37 +1,11 @@
 // Codecs of the convention `pointers` for tests: one that works, and one that does what the first byte of a message says.
-typedef int i32;
-typedef long long i64;
-typedef unsigned char u8;
-typedef unsigned long size;
-
-#define EXPORT(name) __attribute__((export_name(name)))
-#define IMPORT(name) __attribute__((import_module("haumea"), import_name(name)))
-
-IMPORT("fail") void fail(const char *text, i32 length);
-
-extern u8 __heap_base;
-static u8 *top = &__heap_base;
-
-EXPORT("haumea_alloc") u8 *take(i32 length) {
-  u8 *at = (u8 *)(((size)top + 7) & ~(size)7);
-  size end = (size)at + (size)length;
-  size have = __builtin_wasm_memory_size(0) * 65536;
-  if (end > have && __builtin_wasm_memory_grow(0, (end - have + 65535) / 65536) == (size)-1) return 0;
-  top = (u8 *)end;
-  return at;
-}
-
-EXPORT("haumea_free") void give_back(u8 *at, i32 length) {
-  if (at + length == top) top = at;
-}
-
-static i64 span(const void *at, size length) { return (i64)(size)at << 32 | (unsigned)length; }
+#include "pointers.h"
 
 static i64 text(const char *from) {
   i32 length = 0;
   while (from[length]) length++;
   u8 *out = take(length);
-  for (i32 i = 0; i < length; i++) out[i] = from[i];
+  copy(out, (const u8 *)from, length);
   return span(out, length);
 }
 

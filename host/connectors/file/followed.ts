@@ -7,6 +7,7 @@ import { HaumeaError, reasonOf } from '../../base/errors.js';
 import type { Source, SourceContext } from '../running.js';
 import { pathOf } from './path.js';
 import { type FilePosition, readPosition, staleReason } from './position.js';
+import { Waits } from './waits.js';
 
 export interface FollowedFileConf {
   path: string;
@@ -51,7 +52,7 @@ export class FollowedFile implements Source {
   #isClosed = false;
   /** Reading stops to go on elsewhere. */
   #isSeeking = false;
-  #stopWaiting: (() => void) | undefined;
+  readonly #waits = new Waits(() => this.#isStopped);
   #reading: Promise<void> | undefined;
   /** Files that were read to their end: a clock that ticks seldom gives several the same time. */
   readonly #done = new Set<number>();
@@ -90,13 +91,13 @@ export class FollowedFile implements Source {
     if (this.#reading !== undefined) {
       this.#from = position;
       this.#isSeeking = true;
-      this.#stopWaiting?.();
+      this.#waits.stop();
     } else if (this.#from === undefined || isBefore(position, this.#from)) this.#from = position;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopWaiting?.();
+    this.#waits.stop();
     await this.#reading;
     await this.#file?.handle.close();
     this.#file = undefined;
@@ -116,7 +117,7 @@ export class FollowedFile implements Source {
           await this.#begin();
         }
         const isGrown = await this.#passNew(this.#file!);
-        if (!this.#isStopped && !(await this.#goOn(this.#file!, isGrown))) await this.#wait(pauseMs);
+        if (!this.#isStopped && !(await this.#goOn(this.#file!, isGrown))) await this.#waits.pause(pauseMs);
       }
     } catch (error) {
       this.#from = this.position();
@@ -246,23 +247,8 @@ export class FollowedFile implements Source {
     this.context.exception(`file source: ${text}`);
   }
 
-  async #ready(): Promise<void> {
-    await Promise.race([this.context.ready(), new Promise<void>((resolve) => this.#onStop(resolve))]);
-  }
-
-  async #wait(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#onStop(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
-  }
-
-  #onStop(call: () => void): void {
-    if (this.#isStopped) call();
-    else this.#stopWaiting = call;
+  #ready(): Promise<void> {
+    return this.#waits.until(this.context.ready());
   }
 }
 

@@ -11,6 +11,7 @@ import { JsonSplitter } from './json-splitter.js';
 import { LineSplitter } from './line-splitter.js';
 import { pathOf } from './path.js';
 import { type FilePosition, isBefore, isEarlier, readPosition, staleReason } from './position.js';
+import { Waits } from './waits.js';
 
 export interface FileSourceConf {
   fileType: string;
@@ -36,7 +37,7 @@ const lineFeed = 10;
 
 export class FileSource implements Source {
   #isClosed = false;
-  #stopWaiting: (() => void) | undefined;
+  readonly #waits = new Waits(() => this.#isStopped);
   #reading: Promise<void> | undefined;
   /** Absolute, set when it opens. */
   #path = '';
@@ -104,7 +105,7 @@ export class FileSource implements Source {
       this.#from = { ...this.#at, bytes: position.bytes, messages: position.messages };
     }
     this.#isSeeking = true;
-    this.#stopWaiting?.();
+    this.#waits.stop();
   }
 
   commit(given: unknown): void {
@@ -115,7 +116,7 @@ export class FileSource implements Source {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopWaiting?.();
+    this.#waits.stop();
     await this.#reading;
     await this.#ending;
   }
@@ -142,7 +143,7 @@ export class FileSource implements Source {
         this.context.end();
         return;
       }
-      await this.#wait(interval);
+      await this.#waits.pause(interval);
       if (this.#isClosed) return;
       if (this.#isSeeking) {
         this.#isSeeking = false;
@@ -302,7 +303,7 @@ export class FileSource implements Source {
       frames.add(message);
       if (sendInterval > 0 || frames.sizeBytes >= chunkBytes) {
         await this.#flush(frames);
-        if (sendInterval > 0) await this.#wait(sendInterval);
+        if (sendInterval > 0) await this.#waits.pause(sendInterval);
         if (this.#isStopped) return;
       }
     }
@@ -318,23 +319,8 @@ export class FileSource implements Source {
   }
 
   /** Waits for the sinks, or for the end of the source. */
-  async #ready(): Promise<void> {
-    await Promise.race([this.context.ready(), new Promise<void>((resolve) => this.#onStop(resolve))]);
-  }
-
-  async #wait(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#onStop(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
-  }
-
-  #onStop(call: () => void): void {
-    if (this.#isStopped) call();
-    else this.#stopWaiting = call;
+  #ready(): Promise<void> {
+    return this.#waits.until(this.context.ready());
   }
 
   async #afterRead(path: string): Promise<void> {

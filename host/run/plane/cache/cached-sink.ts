@@ -6,14 +6,13 @@
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { emptyHistogram } from '../../../../kernels/histogram.js';
-import type { AllowedPaths } from '../../../base/allowed-paths.js';
 import { reasonOf } from '../../../base/errors.js';
-import type { Logger } from '../../../base/log.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { CacheSettings } from '../../link/protocol.js';
 import { Backlog } from './backlog.js';
 import type { BacklogOwner, CacheCounts, CacheTimes } from './backlog-terms.js';
 import { Handed } from './handed.js';
+import { InBetween } from './in-between.js';
 import { chunkOf, type Item, itemOf, type Ticket } from './item.js';
 import { marked, memberOf } from './mark.js';
 import { Standing } from './standing.js';
@@ -44,7 +43,7 @@ const retryMs = 1000;
 /** A cache whose files are still being closed by an earlier run. */
 const closing = new Map<string, Promise<void>>();
 
-export class CachedSink implements Sink, BacklogOwner, SinkContext {
+export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwner, SinkContext {
   readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0 };
   readonly times: CacheTimes | undefined;
   readonly keepsUnsent = true;
@@ -82,9 +81,10 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   constructor(
     readonly settings: CacheSettings,
-    readonly host: CacheHost,
+    host: CacheHost,
     make: (context: SinkContext) => Sink,
   ) {
+    super(host);
     this.times = host.measuresAll ? { flush: emptyHistogram(), load: emptyHistogram() } : undefined;
     const { folder } = settings;
     const lane = (name: string) =>
@@ -456,28 +456,8 @@ export class CachedSink implements Sink, BacklogOwner, SinkContext {
 
   // What the connector calls
 
-  get ruleId(): string {
-    return this.host.ruleId;
-  }
-
-  get dynamic(): ReadonlySet<string> {
-    return this.host.dynamic;
-  }
-
-  get log(): Logger {
-    return this.host.log;
-  }
-
-  get paths(): AllowedPaths {
-    return this.host.paths;
-  }
-
   get isSynced(): boolean {
     return this.host.isSynced === true;
-  }
-
-  shared<T>(key: string, make: () => T): T {
-    return this.host.shared(key, make);
   }
 
   accepted(_bytes: number, messages: number): void {

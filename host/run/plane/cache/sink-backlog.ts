@@ -3,11 +3,10 @@
  * until all that waited is out. Where messages wait for their acknowledgement it is in the way from the first one, since what only
  * the connector has can't be brought to disk any more.
  */
-import type { AllowedPaths } from '../../../base/allowed-paths.js';
-import type { Logger } from '../../../base/log.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { BacklogSettings, CacheSettings } from '../../link/protocol.js';
 import { type Before, CachedSink, type CacheHost } from './cached-sink.js';
+import { InBetween } from './in-between.js';
 
 /** What the sink of a rule gives its backlog. */
 export interface BacklogHost extends CacheHost {
@@ -19,16 +18,17 @@ export interface BacklogHost extends CacheHost {
 const pageMessages = 256;
 const memoryMessages = 16_384;
 
-export class SinkBacklog implements Sink, SinkContext {
+export class SinkBacklog extends InBetween<BacklogHost> implements Sink, SinkContext {
   readonly #inner: Sink;
   #cached: CachedSink | undefined;
   #isIn = false;
 
   constructor(
     readonly settings: BacklogSettings,
-    readonly host: BacklogHost,
+    host: BacklogHost,
     make: (context: SinkContext) => Sink,
   ) {
+    super(host);
     this.#inner = make(this);
     if (settings.awaits !== 'nobody' || settings.hasRest) this.begin({ messages: 0, bytes: 0 }, true);
   }
@@ -133,28 +133,8 @@ export class SinkBacklog implements Sink, SinkContext {
 
   // What the connector calls
 
-  get ruleId(): string {
-    return this.host.ruleId;
-  }
-
-  get dynamic(): ReadonlySet<string> {
-    return this.host.dynamic;
-  }
-
-  get log(): Logger {
-    return this.host.log;
-  }
-
-  get paths(): AllowedPaths {
-    return this.host.paths;
-  }
-
   get keepsUnsent(): boolean {
     return this.#isIn;
-  }
-
-  shared<T>(key: string, make: () => T): T {
-    return this.host.shared(key, make);
   }
 
   accepted(bytes: number, messages: number): void {
