@@ -297,14 +297,14 @@ function meet(node: usize, binds: usize, notes: usize, entries: usize, errors: u
     while (end < n && !(load<u8>(notes + end) & Note.FAILED) && timeIn(times, rowAt(sel, end)) == ms) end++;
     if (due < ms) due = workOffBefore(node, spec, state, ms);
     const waits: f64 = note & KeyWish.RIGHT ? leftWaits : rightWaits;
-    if (end == i + 1) meetRow(node, spec, state, load<u32>(entries + (<usize>i << 2)), rowAt(sel, i), note, ms, waits);
+    if (end == i + 1) meetRow(node, spec, state, load<u32>(entries + (<usize>i << 2)), rowAt(sel, i), note, ms, waits, isOuter);
     else {
       for (let round = 0; round < 2; round++) {
         for (let at = i; at < end; at++) {
           const its = load<u8>(notes + at);
           if (((its & KeyWish.RIGHT) != 0) == (round == 0)) {
             const waits: f64 = round == 0 ? leftWaits : rightWaits;
-            meetRow(node, spec, state, load<u32>(entries + (<usize>at << 2)), rowAt(sel, at), its, ms, waits);
+            meetRow(node, spec, state, load<u32>(entries + (<usize>at << 2)), rowAt(sel, at), its, ms, waits, isOuter);
           }
         }
       }
@@ -336,20 +336,29 @@ function failRow(node: usize, binds: usize, errors: usize, isRight: bool, row: u
   pairsBegin(node, binds);
 }
 
-/** Lets a row meet those of the other side, which stay so long after their time. */
+/**
+ * Lets a row meet those of the other side, which stay so long after their time. Where rows go on alone one that stays is named by its
+ * number, to be marked when it has met one; else all are rows of the batch, in which numbers have the texts that they came with.
+ */
 // @ts-ignore: decorator
-@inline function meetRow(node: usize, spec: usize, state: usize, found: u32, row: u32, note: u8, ms: f64, waits: f64): void {
+@inline function meetRow(
+  node: usize, spec: usize, state: usize, found: u32, row: u32, note: u8, ms: f64, waits: f64, isOuter: bool,
+): void {
   const isRight = (note & KeyWish.RIGHT) != 0;
-  const isKept = (note & Note.KEPT) != 0;
   const entry: usize = isEntry(found) ? <usize>found : 0;
   let own = OF_BATCH | row;
-  if (isKept) own = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
-  if (entry && listCount(listOf(entry, !isRight))) meetList(node, spec, state, entry, isRight, isKept, own, ms, waits);
+  let isNumbered = false;
+  if (note & Note.KEPT) {
+    const number = linkRow(sideOf(state, isRight), isRight, note & KeyWish.MAKES ? entry : 0, ms);
+    isNumbered = isOuter;
+    if (isOuter) own = number;
+  }
+  if (entry && listCount(listOf(entry, !isRight))) meetList(node, spec, state, entry, isRight, isNumbered, own, ms, waits);
 }
 
 /** Lets a row, the number `own` of its side or of the batch, meet the first ones of the list of its key, without those too old for it. */
 function meetList(
-  node: usize, spec: usize, state: usize, entry: usize, isRight: bool, isKept: bool, own: u32, ms: f64, waits: f64,
+  node: usize, spec: usize, state: usize, entry: usize, isRight: bool, isNumbered: bool, own: u32, ms: f64, waits: f64,
 ): void {
   const side = sideOf(state, isRight);
   const others = sideOf(state, !isRight);
@@ -365,7 +374,7 @@ function meetList(
     if (linkTime(link) > until) break;
     // Pairs that are sent in between let rows go, which gives others their positions.
     const position = positionOf(others, other);
-    const name = isKept ? positionOf(side, own) : own;
+    const name = isNumbered ? positionOf(side, own) : own;
     addPair(isRight ? position : name, isRight ? name : position, ms);
     if (--left == 0 || isExhausted(node)) break;
     other = nextOf(link);
