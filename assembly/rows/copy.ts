@@ -83,7 +83,7 @@ export function partColumn(block: usize, c: u32, columns: u32, from: usize): voi
   if (isSame) memory.fill(block + COL_TAGS, heldTag, rows);
   else if (isEmpty) memory.fill(block + COL_TAGS, min(heldTag, ownTag), rows);
   if (held && heldTag > Tag.NULL) heldVals(block, c);
-  if (own && ownTag > Tag.NULL) ownVals(block, from, heldTag > Tag.NULL);
+  if (own && ownTag > Tag.NULL) ownVals(block, from);
   if (isSame) return;
   if (held && !(isEmpty && heldTag <= ownTag)) {
     if (heldTag == Tag.MIXED) heldTags(block, c);
@@ -127,8 +127,8 @@ function heldTags(block: usize, c: u32): void {
   }
 }
 
-/** Payloads, of numbers also the texts that they came with; where those that are held have values as well these are without. */
-function ownVals(block: usize, from: usize, haveHeld: bool): void {
+/** Payloads, of numbers also the texts that they came with. */
+function ownVals(block: usize, from: usize): void {
   if (!load<u8>(from, COL_HAS_RAW)) {
     for (let i: u32 = 0; i < own; i++) {
       const row = <usize>load<u32>(OWN + (<usize>i << 2)) << 3;
@@ -136,7 +136,7 @@ function ownVals(block: usize, from: usize, haveHeld: bool): void {
     }
     return;
   }
-  if (held && haveHeld) memory.fill(block + COL_RAW, 0, rows << 3);
+  if (held) memory.fill(block + COL_RAW, 0, rows << 3);
   store<u8>(block, 1, COL_HAS_RAW);
   for (let i: u32 = 0; i < own; i++) {
     const row = <usize>load<u32>(OWN + (<usize>i << 2)) << 3;

@@ -42,7 +42,10 @@ export function intervalRows(input: Logical, { kind, on, table }: Join, sides: S
     else keys.push(key);
   }
   const { least, most } = rangeOf(bounds);
-  if (!Number.isFinite(least) || !Number.isFinite(most)) throw needsInterval(sides, on.span);
+  const isOpenLeft = !Number.isFinite(least);
+  const isOpenRight = !Number.isFinite(most);
+  if (isOpenLeft && isOpenRight) throw needsInterval(sides, on.span);
+  if (isOpenLeft || isOpenRight) throw needsOtherBound(sides, isOpenLeft, on.span);
   if (least > most) throw refuse('ON holds for no two times', on.span);
   const [first, ...others] = rest;
   const condition =
@@ -55,6 +58,17 @@ function needsInterval([left, right]: Sides, span: Join['table']['span']): Error
   const [a, b] = [timeName(left), timeName(right)];
   return refuse(
     `a join of streams needs a window in GROUP BY, or in ON bounds of the time between the rows, ${b} BETWEEN ${a} - INTERVAL '5' SECOND AND ${a} + INTERVAL '5' SECOND`,
+    span,
+  );
+}
+
+/** The refusal of a join whose interval is open: `isOpenLeft` where rows of the right may be ever so much older. */
+function needsOtherBound([left, right]: Sides, isOpenLeft: boolean, span: Join['table']['span']): Error {
+  const [a, b] = [timeName(left), timeName(right)];
+  const kept = isOpenLeft ? right.ownName : left.ownName;
+  const bound = isOpenLeft ? `${b} >= ${a} - INTERVAL '1' HOUR` : `${b} <= ${a} + INTERVAL '1' HOUR`;
+  return refuse(
+    `ON bounds the time between the rows on one side only: rows of ${kept} had to be kept for ever; a second bound says for how long, as AND ${bound}`,
     span,
   );
 }
