@@ -45,7 +45,7 @@ export function stringIndexOf(op: usize): void {
     return;
   }
   map2(op, (tagA: u8, a: u64, tagB: u8, b: u64): void => {
-    if (isAbsent(tagA, a) || isAbsent(tagB, b)) {
+    if (isNull(tagA) || isNull(tagB)) {
       giveI64(-1);
       return;
     }
