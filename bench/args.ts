@@ -12,6 +12,8 @@ const control = 'control';
 export const micro = 'micro';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
 export const chaos = 'chaos';
+/** Rules beside one whose sink is in trouble (bench/neighbours). */
+export const neighbours = 'neighbours';
 
 export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
@@ -22,6 +24,8 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
+  ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;
+  ${''.padEnd(18)} has options of its own: haumea bench neighbours --help
 
 Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
 allows.

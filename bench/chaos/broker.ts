@@ -6,6 +6,8 @@ import { pause } from '../process.js';
 import { freePort, Repeatable } from './processes.js';
 
 const startMs = 10_000;
+/** It queues what it can't deliver, without a bound. */
+const unbounded: readonly string[] = ['max_queued_messages 0'];
 
 /**
  * mosquitto writes what it has to disk when it ends, not before it confirms: killed hard it loses what it confirmed, and no
@@ -17,7 +19,8 @@ export class Broker {
     readonly port: number,
   ) {}
 
-  static async open(folder: string): Promise<Broker> {
+  /** `limits` are lines of its configuration; none: those that it has by itself, 20 messages on their way and 1,000 that wait. */
+  static async open(folder: string, limits = unbounded): Promise<Broker> {
     const port = await freePort();
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'mosquitto.conf');
@@ -27,13 +30,17 @@ export class Broker {
       'allow_anonymous true',
       'persistence true',
       `persistence_location ${folder}/`,
-      'max_queued_messages 0',
+      ...limits,
       ...own,
     ];
     writeFileSync(config, `${lines.join('\n')}\n`);
     const broker = new Broker(new Repeatable('mosquitto', ['mosquitto', '-c', config], {}), port);
     await broker.start();
     return broker;
+  }
+
+  close(): Promise<void> {
+    return this.process.end('SIGKILL');
   }
 
   get url(): string {

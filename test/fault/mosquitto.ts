@@ -26,15 +26,15 @@ export interface Mosquitto {
 
 /**
  * Starts the broker on the port, or on a free one; `folder` keeps its sessions and messages over a stop. It queues what it can't
- * deliver without a bound, or 1,000 messages of a client, as it does without a configuration.
+ * deliver without a bound.
  */
-export async function openMosquitto(given?: number, folder?: string, isBounded = false): Promise<Mosquitto> {
+export async function openMosquitto(given?: number, folder?: string): Promise<Mosquitto> {
   const port = given ?? (await freePort());
   const config = join(temporaryFolder(), 'mosquitto.conf');
   const persistence = folder === undefined ? '' : `persistence true\npersistence_location ${folder}/\n`;
   writeFileSync(
     config,
-    `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages ${isBounded ? 1000 : 0}\nuser root\n${persistence}`,
+    `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n${persistence}`,
   );
   const child: ChildProcess = spawn('mosquitto', ['-c', config], { stdio: 'ignore' });
   children.add(child);

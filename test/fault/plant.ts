@@ -12,9 +12,8 @@ export class Plant {
     readonly sender: MqttClient,
   ) {}
 
-  /** With `isBounded` the broker drops what it can't deliver beyond its usual bound. */
-  static async open(isBounded = false): Promise<Plant> {
-    const inside = await openMosquitto(undefined, undefined, isBounded);
+  static async open(): Promise<Plant> {
+    const inside = await openMosquitto();
     return new Plant(await startServer(), inside, await mqtt.connectAsync(inside.url));
   }
 

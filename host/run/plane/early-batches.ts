@@ -5,7 +5,10 @@
  * from then on batches are sent when the window is used up, without a wait.
  *
  * The same holds for messages that wait for a checkpoint, which is taken early then; and when there are many of them, since a
- * sender without a window would have to keep them all.
+ * sender without a window would have to keep them all. Where messages go to a log instead that costs little, and a sender that waits too
+ * long throws messages away: what came in one go is sent after a shorter silence.
+ *
+ * On a busy machine a sender goes on late. So the same number of messages in one go, twice, is a window as well.
  */
 import type { Acknowledgements } from './barrier.js';
 
@@ -15,6 +18,9 @@ const usualWindow = 10;
 const silenceMs = 100;
 /** The same with fewer messages than a usual window, where it is most likely just slow, ms. */
 const longSilenceMs = 5000;
+/** Both where it costs little; messages with no longer pause between them came in one go. */
+const cheapSilenceMs = 25;
+const cheapLongSilenceMs = 1000;
 /** So many messages are enough for a checkpoint, however soon after the last one. */
 const manyMessages = 10_000;
 /** Numbers of packets end there, and with them all windows. */
@@ -26,6 +32,11 @@ export class EarlyBatches {
   #suspicious = usualWindow;
   /** Messages that waited when batches were sent early, until it is known whether that brought the sender back. */
   #tried = 0;
+  /** The same of the last time. */
+  #before = 0;
+  /** What waits came without a pause. */
+  #isInOneGo = true;
+  #cameAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param send sends what is gathered */
@@ -34,23 +45,40 @@ export class EarlyBatches {
     private readonly send: () => void,
   ) {}
 
-  /** Input has come, and is worked off. `isGathered`: rows wait in batches. */
-  worked(isGathered: boolean): void {
+  /** Input has come, and is worked off. `isWaiting`: it is not acknowledged by itself; `isCheap`: to send it costs little. */
+  worked(isWaiting: boolean, isCheap: boolean): void {
     clearTimeout(this.#timer);
     const { count } = this.acknowledgements;
-    if (count > this.#window) this.#window = Number.POSITIVE_INFINITY;
-    if (!isGathered) return;
+    // With a log a window that is too small only means more writes than needed.
+    if (count > this.#window) this.#window = isCheap ? Math.min(maxWindow, 2 * count) : Number.POSITIVE_INFINITY;
+    if (!isWaiting) return;
     if (count >= Math.min(this.#window, manyMessages)) this.send();
-    else this.#timer = setTimeout(() => this.#silent(), count >= this.#suspicious ? silenceMs : longSilenceMs).unref();
+    else this.#timer = setTimeout(() => this.#silent(), this.#patienceMs(count, isCheap)).unref();
+  }
+
+  #patienceMs(count: number, isCheap: boolean): number {
+    const isPile = this.#isInOneGo && count >= usualWindow;
+    if (isCheap && isPile) return cheapSilenceMs;
+    if (count >= this.#suspicious || (isPile && count === this.#before)) return silenceMs;
+    return isCheap ? cheapLongSilenceMs : longSilenceMs;
   }
 
   /** Input comes. */
   came(): void {
-    if (this.#tried === 0) return;
     const { count, lastAt } = this.acknowledgements;
-    if (count === 0 && performance.now() - lastAt <= silenceMs) this.#window = this.#tried;
-    else this.#suspicious = Math.min(maxWindow, Math.max(this.#suspicious, this.#tried * 2));
-    this.#tried = 0;
+    const now = performance.now();
+    if (this.#tried > 0) {
+      const isAnswer = count === 0 && now - lastAt <= silenceMs;
+      const isRepeated = this.#isInOneGo && this.#tried === this.#before && this.#tried >= usualWindow;
+      if (isAnswer || isRepeated) {
+        this.#window = this.#tried;
+        this.#suspicious = usualWindow;
+      } else this.#suspicious = Math.min(maxWindow, Math.max(this.#suspicious, this.#tried * 2));
+      this.#before = this.#tried;
+      this.#tried = 0;
+    }
+    this.#isInOneGo = count === 0 || (this.#isInOneGo && now - this.#cameAt < cheapSilenceMs);
+    this.#cameAt = now;
   }
 
   close(): void {

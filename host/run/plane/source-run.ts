@@ -452,7 +452,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.#log?.add(barrier);
     acknowledgements.end(barrier);
     if (barrier.packetIds.length === 0) this.#log?.advance();
-    this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded);
+    this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded, !isGathered && this.#log !== undefined);
     if (acknowledgements.oldest !== undefined) this.host.waits();
   }
 

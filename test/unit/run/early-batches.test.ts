@@ -1,0 +1,71 @@
+/** When messages that wait for their acknowledgement are sent on before their time: senders with a window wait for nothing else. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Acknowledgements, type Barrier } from '../../../host/run/plane/barrier.js';
+import { EarlyBatches } from '../../../host/run/plane/early-batches.js';
+import { eventually } from '../../harness.js';
+
+/** Later than a sender that has waited for its acknowledgements goes on. */
+const lateMs = 250;
+
+class Intake {
+  sent = 0;
+  readonly #waiting: Barrier[] = [];
+  readonly acknowledgements = new Acknowledgements(() => {});
+  readonly batches = new EarlyBatches(this.acknowledgements, () => {
+    this.sent++;
+    // A disk takes a moment.
+    setImmediate(() => {
+      for (const barrier of this.#waiting.splice(0)) barrier.passed(false);
+    });
+  });
+
+  constructor(readonly isCheap: boolean) {}
+
+  take(messages: number): void {
+    const barrier = this.acknowledgements.begin();
+    this.batches.came();
+    barrier.left++;
+    barrier.packetIds.push(new Uint16Array(messages));
+    this.#waiting.push(barrier);
+    this.acknowledgements.end(barrier);
+    this.batches.worked(true, this.isCheap);
+  }
+
+  async passed(times: number): Promise<void> {
+    await eventually(`${times} early ones`, () => this.sent === times && this.acknowledgements.count === 0, 4500);
+  }
+}
+
+for (const isCheap of [true, false]) {
+  test(`the window of a sender is known though it goes on late, ${isCheap ? 'with' : 'without'} a log`, async () => {
+    const intake = new Intake(isCheap);
+    for (let round = 1; round <= 3; round++) {
+      intake.take(12);
+      intake.take(8);
+      await intake.passed(round);
+      // So does the sender on a machine that has no time for it.
+      await sleep(lateMs);
+    }
+    intake.take(12);
+    assert.is(intake.sent, 3);
+    intake.take(8);
+    assert.is(intake.sent, 4, 'without a wait');
+    intake.batches.close();
+  });
+}
+
+test('with a log a window that grows is waited for as one that was never known, shortly', async () => {
+  const intake = new Intake(true);
+  const sizes = [20, 35, 50, 28, 41];
+  for (const [round, size] of sizes.entries()) {
+    const before = intake.sent;
+    intake.take(size);
+    await eventually(`round ${round}`, () => intake.sent > before && intake.acknowledgements.count === 0, 4500);
+    await sleep(lateMs);
+  }
+  intake.batches.close();
+});
+
+test.run();
