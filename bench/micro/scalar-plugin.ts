@@ -5,6 +5,7 @@
  *     npx tsx bench/micro/scalar-plugin.ts [ROUNDS]
  */
 import asc from 'assemblyscript/asc';
+import { addEights, eight, resultExport } from '../../host/plugins/wasm/binary/eights.js';
 import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
 import { freeFunctions, type PureFunction, pureFunctions } from '../../host/plugins/wasm/binary/pure.js';
 import type { ValueType } from '../../host/plugins/wasm/binary/types.js';
@@ -26,6 +27,15 @@ const text = `
     let count = 1;
     for (let rest = n / 10; rest; rest /= 10) count++;
     return count;
+  }
+  const table = memory.data<f64>([${Array.from({ length: 64 }, (_, i) => i * 1.5).join()}]);
+  export function calibrated(x: f64): f64 { return load<f64>(table + ((<i32>x & 63) << 3)) * x + 1; }
+  let last: f64 = 0;
+  export function smooth(x: f64): f64 { last = last * 0.9 + x * 0.1; return last; }
+  export function power(x: f64): f64 {
+    let y: f64 = 1;
+    for (let i = 0; i < 4; i++) y *= x;
+    return y;
   }`;
 
 let seed = 12345;
@@ -67,9 +77,11 @@ const batches = Array.from({ length: batchCount }, () => {
 });
 kernel.exports.batchSize(rows, rows);
 
-const metered = meter(await compile());
-const pure = pureFunctions(metered);
-const free = freeFunctions(metered, fuelExport);
+const fueled = meter(await compile());
+const pure = pureFunctions(fueled);
+const free = freeFunctions(fueled, fuelExport);
+const names = ['absolute', 'linear', 'digits', 'calibrated', 'smooth', 'power'];
+const { bytes: metered, exports: eights } = addEights(fueled, names, (name) => free.has(name));
 const guest = new WebAssembly.Instance(new WebAssembly.Module(metered), {}).exports as unknown as Record<
   string,
   object
@@ -91,14 +103,22 @@ function wrapped(
   params: readonly ValueType[],
   results: readonly ValueType[],
   columns: readonly number[],
-  inside?: PureFunction,
+  how: PureFunction | 'eights' | 'one by one' = 'eights',
 ) {
+  const sister = eights.get(name);
+  const hasEight = how === 'eights' && sister !== undefined;
+  const taken = Array.from({ length: eight }, (_, row) => [`result${row}`, guest[resultExport(row)]]);
   const imports = {
     kernel: { memory: kernel.exports.memory },
-    guest: { call: guest[name], fuel: guest[fuelExport] },
+    guest: {
+      call: guest[name],
+      fuel: guest[fuelExport],
+      ...(hasEight ? { eight: guest[sister], ...Object.fromEntries(taken) } : {}),
+    },
   };
+  const shape = { pure: typeof how === 'string' ? undefined : how, isFree: free.has(name), hasEight };
   const wrapper = new WebAssembly.Instance(
-    new WebAssembly.Module(wrapperFor({ params, results }, inside, free.has(name))),
+    new WebAssembly.Module(wrapperFor({ params, results }, shape)),
     imports as unknown as Record<string, Record<string, never>>,
   ).exports as unknown as WrapperExports;
   const sel = kernel.exports.selectionAt();
@@ -127,12 +147,13 @@ function measure(runs: Readonly<Record<string, (batch: number) => void>>): void 
       best.set(name, Math.min(best.get(name) ?? Number.POSITIVE_INFINITY, ns));
     }
   }
-  for (const [name, ns] of best) console.log(`${name.padEnd(24)} ${ns.toFixed(2).padStart(6)} ns/row`);
+  for (const [name, ns] of best) console.log(`${name.padEnd(30)} ${ns.toFixed(2).padStart(6)} ns/row`);
 }
 
 const one: Program['consts'] = [{ tag: 'i64', value: 1n }];
 measure({
   'abs(a)': builtIn({ ops: [{ op: 'math.abs', dst: 0, a: col(0) }], consts: [] }),
+  'absolute(a), one by one': wrapped('absolute', ['f64'], ['f64'], [0], 'one by one'),
   'absolute(a)': wrapped('absolute', ['f64'], ['f64'], [0]),
   'absolute(a), inside': wrapped('absolute', ['f64'], ['f64'], [0], pure.get('absolute')),
   'a * b + 1': builtIn({
@@ -142,7 +163,15 @@ measure({
     ],
     consts: one,
   }),
+  'linear(a, b), one by one': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1], 'one by one'),
   'linear(a, b)': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1]),
   'linear(a, b), inside': wrapped('linear', ['f64', 'f64'], ['f64'], [0, 1], pure.get('linear')),
+  'calibrated(a), one by one': wrapped('calibrated', ['f64'], ['f64'], [0], 'one by one'),
+  'calibrated(a), with a table': wrapped('calibrated', ['f64'], ['f64'], [0]),
+  'smooth(a), one by one': wrapped('smooth', ['f64'], ['f64'], [0], 'one by one'),
+  'smooth(a), with a global': wrapped('smooth', ['f64'], ['f64'], [0]),
+  'power(a), one by one': wrapped('power', ['f64'], ['f64'], [0], 'one by one'),
+  'power(a), with a loop': wrapped('power', ['f64'], ['f64'], [0]),
+  'digits(n), one by one': wrapped('digits', ['i64'], ['i32'], [2], 'one by one'),
   'digits(n), with a loop': wrapped('digits', ['i64'], ['i32'], [2]),
 });

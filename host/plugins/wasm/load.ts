@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { argumentCounts, type CodeHost, type LoadedCode, type WasmCode } from '../define.js';
 import { AggregateFunction } from './aggregate.js';
+import { addEights } from './binary/eights.js';
 import { inspect, type ModuleShape } from './binary/inspect.js';
 import { noLimits } from './binary/limits.js';
 import { fuelExport } from './binary/meter.js';
@@ -11,7 +12,13 @@ import type { Signature } from './binary/types.js';
 import { codecFunctions } from './codecs.js';
 import { extismModule, isNumeric, pluginOf } from './functions.js';
 import { Guest } from './guest.js';
-import { type Convention, type PluginFunction, type StateExports, stateExportsOf } from './manifest.js';
+import {
+  type Convention,
+  type PluginFunction,
+  type PluginManifest,
+  type StateExports,
+  stateExportsOf,
+} from './manifest.js';
 import { NumericFunction } from './numeric.js';
 import { StateFunction } from './states.js';
 import { TypedFunction } from './typed.js';
@@ -20,18 +27,39 @@ import { TypedFunction } from './typed.js';
 export async function loadModule(code: WasmCode, host: CodeHost): Promise<LoadedCode> {
   const bytes = new Uint8Array(await readFile(code.path));
   const shape = inspect(bytes, noLimits);
-  const module = await WebAssembly.compile(bytes);
-  const short: ShortFunctions = {
-    pure: pureFunctions(bytes, noLimits),
-    free: freeFunctions(bytes, fuelExport, noLimits),
-  };
-  return new LoadedModule(code, module, bytes.length, shape, short, host);
+  // Records of before have no manifest.
+  const manifest = code.manifest ?? pluginOf(shape).manifest;
+  const pure = pureFunctions(bytes, noLimits);
+  const free = freeFunctions(bytes, fuelExport, noLimits);
+  const numeric = isOverNumbers(manifest, shape) ? manifest.functions.filter(isNumeric) : [];
+  const called = numeric.map((fn) => fn.export).filter((name) => !pure.has(name));
+  const eights = addEights(bytes, [...new Set(called)].slice(0, mostEights), (name) => free.has(name));
+  const module = await WebAssembly.compile(eights.bytes);
+  return new LoadedModule(
+    { ...code, manifest },
+    module,
+    bytes.length,
+    shape,
+    { pure, free, eights: eights.exports },
+    host,
+  );
+}
+
+/** Of further functions rows are called one by one. */
+const mostEights = 64;
+
+/** Its functions of numbers are called from the kernel's columns: it says nothing beside their results. */
+function isOverNumbers({ convention }: PluginManifest, { imports }: ModuleShape): boolean {
+  const speaks = imports.some((one) => one.module === 'haumea' && one.name !== 'log');
+  return convention !== 'extism' && !speaks;
 }
 
 /** Functions that need less than others to be called for each row, by their exports. */
 interface ShortFunctions {
   readonly pure: ReadonlyMap<string, PureFunction>;
   readonly free: ReadonlySet<string>;
+  /** Names of the exports that take eight rows. */
+  readonly eights: ReadonlyMap<string, string>;
 }
 
 interface Callable {
@@ -45,19 +73,17 @@ class LoadedModule implements LoadedCode {
   readonly #functions: ReadonlyMap<string, PluginFunction>;
   readonly #signatures: ReadonlyMap<string, Signature>;
   readonly #callables = new Map<string, Callable>();
-  /** It tells the engine of errors and nulls beside its results. */
-  readonly #speaks: boolean;
+  readonly #isOverNumbers: boolean;
 
   constructor(
-    private readonly code: WasmCode,
+    private readonly code: WasmCode & { readonly manifest: PluginManifest },
     module: WebAssembly.Module,
     bytes: number,
     shape: ModuleShape,
     private readonly short: ShortFunctions,
     host: CodeHost,
   ) {
-    // Records of before have no manifest.
-    const manifest = code.manifest ?? pluginOf(shape).manifest;
+    const { manifest } = code;
     this.#convention = manifest.convention ?? 'pointers';
     const all = [...manifest.functions, ...codecFunctions(manifest).map(([fn]) => fn)];
     this.#functions = new Map(all.map((one) => [one.name, one]));
@@ -65,7 +91,7 @@ class LoadedModule implements LoadedCode {
       shape.exports.flatMap((one) => (one.kind === 'function' ? [[one.name, one.signature] as const] : [])),
     );
     const usesKit = shape.imports.some((one) => one.module === extismModule);
-    this.#speaks = shape.imports.some((one) => one.module === 'haumea' && one.name !== 'log');
+    this.#isOverNumbers = isOverNumbers(manifest, shape);
     this.#guest = new Guest(code, module, bytes, usesKit || this.#convention === 'extism', host, code.limits);
     this.#guest.onRestart = () => {
       for (const one of this.#callables.values()) one.reset();
@@ -115,9 +141,11 @@ class LoadedModule implements LoadedCode {
       return new AggregateFunction(this.#guest, { ...fn, aggregate }, convention, signatures, title);
     }
     const signature = this.#signatureOf(fn.export);
-    if (convention !== 'extism' && isNumeric(fn) && !this.#speaks) {
-      const how = { pure: this.short.pure.get(fn.export), isFree: this.short.free.has(fn.export) };
-      return new NumericFunction(this.#guest, fn.name, fn.export, signature, how, title);
+    if (this.#isOverNumbers && isNumeric(fn)) {
+      const { pure, free, eights } = this.short;
+      const name = fn.export;
+      const how = { pure: pure.get(name), isFree: free.has(name), eight: eights.get(name) };
+      return new NumericFunction(this.#guest, fn.name, name, signature, how, title);
     }
     return new TypedFunction(this.#guest, fn, convention, signature, title);
   }

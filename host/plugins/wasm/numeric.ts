@@ -3,6 +3,7 @@
  * batch, and the rows whose call failed.
  */
 import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
+import { eight, resultExport, rowExport, spentExport } from './binary/eights.js';
 import type { PureFunction } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
 import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
@@ -16,7 +17,12 @@ export class NumericFunction {
     private readonly entry: string,
     private readonly exportName: string,
     private readonly signature: Signature,
-    private readonly how: { readonly pure: PureFunction | undefined; readonly isFree: boolean },
+    private readonly how: {
+      readonly pure: PureFunction | undefined;
+      readonly isFree: boolean;
+      /** The export that takes eight rows. */
+      readonly eight: string | undefined;
+    },
     /** How errors name it: `function scale of numbers`. */
     private readonly title: string,
   ) {}
@@ -40,10 +46,10 @@ export class NumericFunction {
         if (marked > 0) this.#explain(columns, direct, from, columns.count);
         return;
       } catch (error) {
-        const row = wrapper.at.value;
-        left = guest.leftAfter(error, wrapper.batchFuel.value);
-        direct.written(from, row);
-        this.#explain(columns, direct, from, row);
+        direct.written(from, wrapper.at.value);
+        this.#explain(columns, direct, from, wrapper.at.value);
+        const { row, fuel } = this.#stopped(wrapper, columns);
+        left = guest.leftAfter(error, fuel);
         const reason = guest.reasonOf(error, left);
         columns.fail(row, `${this.title}: ${reason}`);
         if (guest.isExhausted(error)) guest.host.fault(`function ${entry}: ${reason}`);
@@ -55,6 +61,28 @@ export class NumericFunction {
         }
       }
     }
+  }
+
+  /** The row that was cut off, and the fuel of the batch without what its call was given. Of eight rows those before it have their results. */
+  #stopped(wrapper: WrapperExports, columns: HostColumns): { row: number; fuel: bigint } {
+    const { exports, limits } = this.guest;
+    const first = wrapper.at.value;
+    const fuel = wrapper.batchFuel.value;
+    if (wrapper.inEight.value === 0) return { row: first, fuel };
+    const global = (name: string) => (exports[name] as { readonly value: unknown }).value;
+    const done = global(rowExport) as number;
+    for (let row = 0; row < done; row++) columns.set(first + row, this.#resultOf(global(resultExport(row)) as bigint));
+    if (this.how.isFree) return { row: first + done, fuel };
+    const spent = done === 0 ? 0n : (global(spentExport) as bigint);
+    return { row: first + done, fuel: fuel - spent - limits.callFuel };
+  }
+
+  #resultOf(bits: bigint): number | bigint {
+    const [type] = this.signature.results;
+    if (type === 'i32' || type === 'i64') return bits;
+    const view = new DataView(new ArrayBuffer(8));
+    view.setBigInt64(0, bits);
+    return view.getFloat64(0);
   }
 
   /** Writes the errors of rows whose arguments do not fit. */
@@ -76,10 +104,17 @@ export class NumericFunction {
 
   #wrapperOf(memory: WebAssembly.Memory): WrapperExports {
     if (this.#wrapper === undefined) {
-      const { guest, signature, how } = this;
-      const made = new WebAssembly.Instance(new WebAssembly.Module(wrapperFor(signature, how.pure, how.isFree)), {
+      const { guest, signature } = this;
+      const { pure, isFree, eight: sister } = this.how;
+      const imports: Record<string, unknown> = { call: guest.exported(this.exportName), fuel: guest.fuel };
+      if (sister !== undefined) {
+        imports.eight = guest.exported(sister);
+        for (let row = 0; row < eight; row++) imports[`result${row}`] = guest.exports[resultExport(row)];
+      }
+      const bytes = wrapperFor(signature, { pure, isFree, hasEight: sister !== undefined });
+      const made = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
         kernel: { memory },
-        guest: { call: guest.exported(this.exportName), fuel: guest.fuel },
+        guest: imports as Record<string, never>,
       });
       this.#wrapper = made.exports as unknown as WrapperExports;
     }

@@ -45,7 +45,7 @@ class Batch {
       return at;
     });
     const imports = { kernel: { memory: this.memory }, guest: { call, fuel: this.fuel } };
-    this.wrapper = instanceOf(wrapperFor(signature, pure, isFree), imports).exports as unknown as WrapperExports;
+    this.wrapper = instanceOf(wrapperFor(signature, { pure, isFree }), imports).exports as unknown as WrapperExports;
     this.wrapper.callFuel.value = 1000n;
     this.wrapper.batchFuel.value = 1_000_000n;
   }
@@ -430,7 +430,7 @@ test('a wrapper needs the memory, the function and its fuel alone', () => {
   );
   assert.equal(
     exports.map(({ name }) => name),
-    ['run', 'at', 'callFuel', 'batchFuel'],
+    ['run', 'at', 'inEight', 'callFuel', 'batchFuel', 'pauseAt'],
   );
 });
 

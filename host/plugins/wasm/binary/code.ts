@@ -45,6 +45,12 @@ export class Code extends ByteWriter {
     return this.op(Op.f64Const).f64(value);
   }
 
+  zero(type: ValueType): this {
+    if (type === 'f64') return this.double(0);
+    if (type === 'f32') return this.op(Op.f32Const).byte(0, 0, 0, 0);
+    return type === 'i64' ? this.i64(0) : this.i32(0);
+  }
+
   /** A load or store with its alignment, as a power of two, and its offset. */
   memory(op: number, alignment: number, offset = 0): this {
     return this.op(op).u32(alignment).u32(offset);

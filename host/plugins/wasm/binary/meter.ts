@@ -15,7 +15,7 @@ import { maxPages, type Range, type Signature, type ValueType, valueTypeByte } f
 import { ByteWriter } from './writer.js';
 
 /** Names that begin so belong to the metered module; others may not export them. */
-const reserved = 'haumea:';
+export const reserved = 'haumea:';
 /**
  * The global with the fuel, a mutable i64. The host sets it before it calls an export. When a call traps and it is below
  * zero, the fuel was used up.

@@ -114,6 +114,7 @@ export const Op = {
   f32DemoteF64: 0xb6,
   f64ConvertI64S: 0xb9,
   f64PromoteF32: 0xbb,
+  i64ReinterpretF64: 0xbd,
   i64Extend32S: 0xc4,
   refNull: 0xd0,
   refFunc: 0xd2,

@@ -104,7 +104,8 @@ function codeOf(module: WasmModule, i: number): Uint8Array {
   return module.bytes.slice(body.code, body.to);
 }
 
-function localsOf(module: WasmModule, i: number): ValueType[] {
+/** Types of the variables of a function beside its parameters. */
+export function localsOf(module: WasmModule, i: number): ValueType[] {
   const body = module.bodies[i] as WasmModule['bodies'][number];
   const reader = new ByteReader(module.bytes, body.from, body.code, 'variables');
   const locals: ValueType[] = [];

@@ -51,6 +51,10 @@ export interface RunShape {
   readonly at: number;
   /** Calls the function with the values of the arguments; `store` takes what puts the result onto the stack. */
   call(store: (result: () => void) => void): void;
+  /** Calls it for eight rows whose arguments are in `valueOfEight`, and stores the results from `cell` on; without the fuel for them it leaves for label 1. */
+  readonly eight: (() => void) | undefined;
+  /** Variable of argument i of one of eight rows. */
+  valueOfEight(i: number, row: number): number;
 }
 
 const together = 8;
@@ -152,6 +156,10 @@ function take(code: Code, shape: RunShape): void {
     code.op(Op.memoryFill).byte(0);
   }
   code.loop(() => {
+    if (shape.eight !== undefined) {
+      takeEight(code, shape, shape.eight);
+      return;
+    }
     if (canTrap) code.get(k).at(Op.globalSet, shape.at);
     params.forEach((type, i) => {
       load(code, type, argument(i), locals.whole);
@@ -176,12 +184,47 @@ function take(code: Code, shape: RunShape): void {
   });
 }
 
-/** Loads an argument; one that does not fit leaves for label 1. */
-function load(code: Code, type: ValueType, { at, value }: ArgumentLocals, whole: number): void {
-  code.get(at).memory(isFloat(type) ? Op.f64Load : Op.i64Load, 3);
+/** Rows are found eight at a time, so that many are there. */
+function takeEight(code: Code, shape: RunShape, call: () => void): void {
+  const { signature, locals, argument, valueOfEight } = shape;
+  const { k, to, cell, tag, whole } = locals;
+  const { params, results } = signature;
+  params.forEach((type, i) => {
+    const { at, step } = argument(i);
+    const from = (each: number) => {
+      for (let row = 0; row < together; row++) {
+        load(code, type, { at, value: valueOfEight(i, row) }, whole, { offset: row * each, label: 2 });
+      }
+    };
+    code.get(step).if(
+      () => from(8),
+      () => from(0),
+    );
+    code.get(at).get(step).i32(3).op(Op.i32Shl, Op.i32Add).set(at);
+  });
+  call();
+  eightOf(code.get(tag).i64(tagOf(results[0]))).memory(Op.i64Store, 0);
+  code.get(tag).i32(together).op(Op.i32Add).set(tag);
+  code
+    .get(cell)
+    .i32(8 * together)
+    .op(Op.i32Add)
+    .set(cell);
+  code.get(k).i32(together).op(Op.i32Add).tee(k).get(to).op(Op.i32LtU).at(Op.brIf, 0);
+}
+
+/** Loads an argument; one that does not fit leaves for the label. */
+function load(
+  code: Code,
+  type: ValueType,
+  { at, value }: { readonly at: number; readonly value: number },
+  whole: number,
+  { offset = 0, label = 1 } = {},
+): void {
+  code.get(at).memory(isFloat(type) ? Op.f64Load : Op.i64Load, 3, offset);
   if (type === 'f32') code.op(Op.f32DemoteF64);
   if (type === 'i32') {
-    code.tee(whole).op(Op.i64Extend32S).get(whole).op(Op.i64Ne).at(Op.brIf, 1);
+    code.tee(whole).op(Op.i64Extend32S).get(whole).op(Op.i64Ne).at(Op.brIf, label);
     code.get(whole).op(Op.i32WrapI64);
   }
   code.set(value);

@@ -7,6 +7,7 @@
  */
 import { argument, Tag } from '../../../../kernels/gen/layouts.js';
 import { Code } from './code.js';
+import { eight, signatureOfEight } from './eights.js';
 import { WasmError } from './error.js';
 import { Instructions } from './instructions.js';
 import { Op } from './opcodes.js';
@@ -30,6 +31,20 @@ export interface WrapperExports {
   readonly callFuel: { value: bigint };
   /** Fuel left for the batch. A call that traps has used all that it was given. */
   readonly batchFuel: { value: bigint };
+  /** With less fuel than that it comes back before the next row, whose place `at` is then. */
+  readonly pauseAt: { value: bigint };
+  /** Not 0: eight rows are under way, of which `at` is the first. */
+  readonly inEight: { readonly value: number };
+}
+
+/** What is known of a function. */
+export interface CallShape {
+  /** It only computes, and stands in the wrapper itself: a row needs neither a call nor fuel. */
+  readonly pure?: PureFunction | undefined;
+  /** It charges nothing, and has the fuel of a call for all rows. */
+  readonly isFree?: boolean;
+  /** Its module has a sister that takes eight rows (eights.ts): `guest.eight`, results in `guest.result0` and so on. */
+  readonly hasEight?: boolean;
 }
 
 /** Why an argument does not fit its parameter. */
@@ -61,15 +76,12 @@ export function reasonAgainst(signature: Signature): string | undefined {
  *     i64         as it is                 whole numbers of its range    0 or 1
  *     f32, f64    nearest                  f32: nearest                  no
  *
- * A function that only computes may stand in the wrapper itself (`pure`): a row then needs neither a call nor fuel. One that charges
- * nothing (`isFree`) has the fuel of a call for all rows.
- *
  * A row of which an argument does not fit has tag ERROR and a mark for its payload until the host writes the error.
  */
-export function wrapperFor(signature: Signature, pure?: PureFunction, isFree = false): Uint8Array<ArrayBuffer> {
+export function wrapperFor(signature: Signature, how: CallShape = {}): Uint8Array<ArrayBuffer> {
   const reason = reasonAgainst(signature);
   if (reason !== undefined) throw new WasmError(`${signatureText(signature)} can't be called for each row: ${reason}`);
-  return new Wrapper(signature, pure, isFree).module();
+  return new Wrapper(signature, how).module();
 }
 
 /** What a mark says: the low half of a payload; undefined when it is no mark. */
@@ -78,10 +90,14 @@ export function markOf(payload: number): { readonly argument: number; readonly m
   return misfit === 0 ? undefined : { argument: payload >>> bitsOfArgument, misfit };
 }
 
-/** Functions, then globals, by index. */
+/** Functions by index: imported ones first. */
 const callFunction = 0;
-const runFunction = 1;
-const Global = { fuel: 0, at: 1, callFuel: 2, batchFuel: 3 } as const;
+const eightFunction = 1;
+/** Global with the fuel; those of results by eights follow, then the wrapper's own. */
+const fuelGlobal = 0;
+const ownGlobals = ['at', 'inEight', 'callFuel', 'batchFuel', 'pauseAt'] as const;
+type OwnGlobal = (typeof ownGlobals)[number];
+const ownTypes: readonly ValueType[] = ['i32', 'i32', 'i64', 'i64', 'i64'];
 
 /** Parameters of `run`, then its variables; those of the arguments follow. */
 const Local = {
@@ -105,12 +121,13 @@ const Local = {
   next: 17,
   place: 18,
   pair: 19,
-  firstOfArguments: 20,
+  pauseAt: 20,
+  firstOfArguments: 21,
 } as const;
 const runParams = 6;
 const variables: readonly ValueType[] = [
   ...(['i32', 'i32', 'i32', 'i32', 'i32', 'i64', 'f64', 'i64', 'i64', 'i64'] as const),
-  ...(['i32', 'i32', 'i32', 'i64'] as const),
+  ...(['i32', 'i32', 'i32', 'i64', 'i64'] as const),
 ];
 
 /** Variables of an argument (`ArgumentLocals`), in their order. */
@@ -123,11 +140,18 @@ const int64Bound = 2 ** 63;
 class Wrapper {
   readonly #code = new Code();
 
+  readonly #pure: PureFunction | undefined;
+  readonly #isFree: boolean;
+  readonly #hasEight: boolean;
+
   constructor(
     private readonly signature: Signature,
-    private readonly pure: PureFunction | undefined,
-    private readonly isFree: boolean,
-  ) {}
+    { pure, isFree = false, hasEight = false }: CallShape,
+  ) {
+    this.#pure = pure;
+    this.#isFree = isFree;
+    this.#hasEight = hasEight && pure === undefined;
+  }
 
   module(): Uint8Array<ArrayBuffer> {
     const { params, results } = this.signature;
@@ -135,41 +159,40 @@ class Wrapper {
     const i32 = (count: number): ValueType[] => new Array(count).fill('i32');
     const module = new ByteWriter().raw(Uint8Array.of(0x00, 0x61, 0x73, 0x6d)).raw(Uint8Array.from(version));
     if (module.length !== headBytes) throw new Error('the head of a module has another size');
-    module.section(SectionId.type, (body) =>
-      body
-        .u32(2)
-        .byte(0x60)
-        .sized(types(params))
-        .sized(types(results))
-        .byte(0x60)
-        .sized(types(i32(runParams)))
-        .sized(types(i32(1))),
-    );
-    module.section(SectionId.import, (body) =>
-      body
-        .u32(3)
-        .name('kernel')
-        .name('memory')
-        .byte(0x02, 0x00, 0x00)
-        .name('guest')
-        .name('call')
-        .byte(0x00, 0x00)
-        .name('guest')
-        .name('fuel')
-        .byte(0x03, valueTypeByte.i64, 0x01),
-    );
-    module.section(SectionId.function, (body) => body.u32(1).u32(1));
+    const runType: Signature = { params: i32(runParams), results: i32(1) };
+    const eights = this.#hasEight ? [signatureOfEight(this.signature, this.#isFree)] : [];
+    const functions = [{ params, results }, ...eights, runType];
+    module.section(SectionId.type, (body) => {
+      body.u32(functions.length);
+      for (const one of functions) body.byte(0x60).sized(types(one.params)).sized(types(one.results));
+    });
+    module.section(SectionId.import, (body) => {
+      body.u32(3 + (this.#hasEight ? 1 + eight : 0));
+      body.name('kernel').name('memory').byte(0x02, 0x00, 0x00);
+      body.name('guest').name('call').byte(0x00).u32(callFunction);
+      body.name('guest').name('fuel').byte(0x03, valueTypeByte.i64, 0x01);
+      if (!this.#hasEight) return;
+      body.name('guest').name('eight').byte(0x00).u32(eightFunction);
+      for (let row = 0; row < eight; row++) {
+        body.name('guest').name(`result${row}`).byte(0x03, valueTypeByte.i64, 0x01);
+      }
+    });
+    module.section(SectionId.function, (body) => body.u32(1).u32(functions.length - 1));
     module.section(SectionId.global, (body) => {
-      body.u32(3);
-      body.byte(valueTypeByte.i32, 0x01).raw(new Code().i32(0).op(Op.end).take());
-      for (let i = 0; i < 2; i++) body.byte(valueTypeByte.i64, 0x01).raw(new Code().i64(0).op(Op.end).take());
+      body.u32(ownTypes.length);
+      for (const type of ownTypes) body.byte(valueTypeByte[type], 0x01).raw(new Code().zero(type).op(Op.end).take());
     });
     module.section(SectionId.export, (body) => {
-      body.u32(4).name('run').byte(0x00).u32(runFunction);
-      for (const name of ['at', 'callFuel', 'batchFuel'] as const) body.name(name).byte(0x03).u32(Global[name]);
+      body
+        .u32(1 + ownGlobals.length)
+        .name('run')
+        .byte(0x00)
+        .u32(functions.length - 1);
+      for (const name of ownGlobals) body.name(name).byte(0x03).u32(this.#global(name));
     });
     this.#run();
-    const locals = [...variables, ...params.flatMap(variablesOf), ...(this.pure?.locals ?? [])];
+    const ofEight = this.#hasEight ? params.flatMap((type) => new Array<ValueType>(eight).fill(type)) : [];
+    const locals = [...variables, ...params.flatMap(variablesOf), ...(this.#pure?.locals ?? []), ...ofEight];
     const run = this.#code.body(locals);
     module.section(SectionId.code, (body) => body.u32(1).sized(run));
     return module.take();
@@ -196,39 +219,94 @@ class Wrapper {
         .op(Op.i32Sub)
         .set(from.mask);
     });
-    code.at(Op.globalGet, Global.callFuel).set(Local.callFuel);
-    code.at(Op.globalGet, Global.batchFuel).set(Local.left);
-    if (this.isFree && this.pure === undefined) this.#giveFuel();
+    code.at(Op.globalGet, this.#global('callFuel')).set(Local.callFuel);
+    code.at(Op.globalGet, this.#global('batchFuel')).set(Local.left);
+    code.at(Op.globalGet, this.#global('pauseAt')).set(Local.pauseAt);
+    if (this.#isFree && this.#pure === undefined) this.#giveFuel();
     const runs = this.#runs();
     prepareRuns(code, runs);
     code.block(() => {
       code.loop(() => {
         code.get(Local.k).get(Local.count).op(Op.i32GeU).at(Op.brIf, 1);
+        if (this.#charges) this.#leaveForPause(1);
         writeRuns(code, runs);
         this.#row();
         code.get(Local.k).i32(1).op(Op.i32Add).set(Local.k).at(Op.br, 0);
       });
     });
-    if (this.isFree && this.pure === undefined) this.#takeFuel();
-    code.get(Local.left).at(Op.globalSet, Global.batchFuel);
+    if (this.#isFree && this.#pure === undefined) this.#takeFuel();
+    code.get(Local.left).at(Op.globalSet, this.#global('batchFuel'));
+    code.get(Local.k).at(Op.globalSet, this.#global('at'));
     code.get(Local.marked);
   }
 
+  /** Each row takes from the fuel. */
+  get #charges(): boolean {
+    return !this.#isFree && this.#pure === undefined;
+  }
+
+  #leaveForPause(label: number): void {
+    this.#code.get(Local.left).get(Local.pauseAt).op(Op.i64LtS).at(Op.brIf, label);
+  }
+
+  #global(name: OwnGlobal): number {
+    return fuelGlobal + 1 + (this.#hasEight ? eight : 0) + ownGlobals.indexOf(name);
+  }
+
   #runs(): RunShape {
-    const { signature, pure } = this;
+    const { signature } = this;
+    const pure = this.#pure;
     return {
       signature,
       locals: Local,
       argument: (i) => this.#argument(i),
       canTrap: pure?.canTrap !== false,
-      at: Global.at,
+      at: this.#global('at'),
       call: (store) => this.#call(store),
+      eight: this.#hasEight ? () => this.#eight() : undefined,
+      valueOfEight: (i, row) => this.#valueOfEight(i, row),
     };
+  }
+
+  /** Variable of an argument of one of eight rows. */
+  #valueOfEight(i: number, row: number): number {
+    const { params } = this.signature;
+    return this.#argument(params.length).vals + (this.#pure?.locals.length ?? 0) + i * eight + row;
+  }
+
+  /** Calls the sister for eight rows, whose arguments are in their variables, and stores the results from `cell` on; leaves for label 1. */
+  #eight(): void {
+    const code = this.#code;
+    const { callFuel, left, cell, k } = Local;
+    if (this.#charges) {
+      // What is left may not do for all of them.
+      code.get(left).get(callFuel).i64(3).op(Op.i64Shl, Op.i64LtS).at(Op.brIf, 1);
+      this.#leaveForPause(1);
+      code.get(left).at(Op.globalSet, this.#global('batchFuel'));
+    }
+    code.get(k).at(Op.globalSet, this.#global('at'));
+    code.i32(1).at(Op.globalSet, this.#global('inEight'));
+    for (let row = 0; row < eight; row++) {
+      this.signature.params.forEach((_type, i) => {
+        code.get(this.#valueOfEight(i, row));
+      });
+    }
+    if (this.#charges) code.get(callFuel);
+    code.at(Op.call, eightFunction);
+    if (this.#charges) code.set(Local.given);
+    code.i32(0).at(Op.globalSet, this.#global('inEight'));
+    if (this.#charges) code.at(Op.globalGet, this.#global('batchFuel')).get(Local.given).op(Op.i64Sub).set(left);
+    for (let row = 0; row < eight; row++) {
+      code
+        .get(cell)
+        .at(Op.globalGet, fuelGlobal + 1 + row)
+        .memory(Op.i64Store, 3, 8 * row);
+    }
   }
 
   #row(): void {
     const code = this.#code;
-    if (this.pure?.canTrap !== false) code.get(Local.k).at(Op.globalSet, Global.at);
+    if (this.#pure?.canTrap !== false) code.get(Local.k).at(Op.globalSet, this.#global('at'));
     code.get(Local.sel).get(Local.k).i32(2).op(Op.i32Shl, Op.i32Add).memory(Op.i32Load, 2).set(Local.row);
     // Labels from inside: 0 what can't be called, 1 the end of the row.
     code.block(() => {
@@ -339,18 +417,18 @@ class Wrapper {
 
   #call(store: (write: () => void) => void): void {
     const code = this.#code;
-    if (this.pure !== undefined) {
-      store(() => this.#compute(this.pure as PureFunction));
+    if (this.#pure !== undefined) {
+      store(() => this.#compute(this.#pure as PureFunction));
       return;
     }
-    if (!this.isFree) this.#giveFuel();
+    if (!this.#isFree) this.#giveFuel();
     store(() => {
       this.signature.params.forEach((_type, i) => {
         code.get(this.#argument(i).value);
       });
       code.at(Op.call, callFunction);
     });
-    if (!this.isFree) this.#takeFuel();
+    if (!this.#isFree) this.#takeFuel();
   }
 
   /** Gives the guest what a call may take, or what is left. */
@@ -358,14 +436,13 @@ class Wrapper {
     const { callFuel, left, given } = Local;
     const code = this.#code;
     code.get(callFuel).get(left).get(callFuel).get(left).op(Op.i64LtS, Op.select).tee(given);
-    code.at(Op.globalSet, Global.fuel);
-    code.get(left).get(given).op(Op.i64Sub).tee(left).at(Op.globalSet, Global.batchFuel);
+    code.at(Op.globalSet, fuelGlobal);
+    code.get(left).get(given).op(Op.i64Sub).at(Op.globalSet, this.#global('batchFuel'));
   }
 
-  /** Takes back what it has not used. */
+  /** Takes back what it has not used. The host may have given it more meanwhile, out of that for the batch. */
   #takeFuel(): void {
-    const { left } = Local;
-    this.#code.get(left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(left);
+    this.#code.at(Op.globalGet, this.#global('batchFuel')).at(Op.globalGet, fuelGlobal).op(Op.i64Add).set(Local.left);
   }
 
   /** The code of the function: its parameters and variables have other numbers, and a return leaves a block. */
@@ -374,7 +451,7 @@ class Wrapper {
     const { params, results } = this.signature;
     const first = this.#argument(params.length).vals;
     locals.forEach((type, i) => {
-      zero(code, type).set(first + i);
+      code.zero(type).set(first + i);
     });
     const instructions = new Instructions(new ByteReader(source, 0, source.length, 'the function'));
     let depth = 0;
@@ -450,10 +527,4 @@ class Wrapper {
     this.#cell(Local.tags, 0);
     this.#code.i32(tag).memory(Op.i32Store8, 0);
   }
-}
-
-function zero(code: Code, type: ValueType): Code {
-  if (type === 'f64') return code.double(0);
-  if (type === 'f32') return code.op(Op.f32Const).byte(0, 0, 0, 0);
-  return type === 'i64' ? code.i64(0) : code.i32(0);
 }
