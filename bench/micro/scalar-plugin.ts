@@ -9,7 +9,8 @@ import { addEights, eight, resultExport } from '../../host/plugins/wasm/binary/e
 import { fuelExport, meter } from '../../host/plugins/wasm/binary/meter.js';
 import { freeFunctions, type PureFunction, pureFunctions } from '../../host/plugins/wasm/binary/pure.js';
 import type { ValueType } from '../../host/plugins/wasm/binary/types.js';
-import { type WrapperExports, wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
+import { wrapperFor } from '../../host/plugins/wasm/binary/wrapper.js';
+import type { WrapperExports } from '../../host/plugins/wasm/binary/wrapper-form.js';
 import { argument, column } from '../../kernels/gen/layouts.js';
 import { col, constant, type Program, reg } from '../../kernels/ir.js';
 import { VmKernel } from '../../test/wasm/vm-kernel.js';

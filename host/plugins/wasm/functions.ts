@@ -1,7 +1,7 @@
 /** Which functions a module brings: those of its manifest, checked against its exports, or those that its exports show by themselves. */
 import type { ModuleShape } from './binary/inspect.js';
 import { type Signature, signatureText, type ValueType } from './binary/types.js';
-import { reasonAgainst } from './binary/wrapper.js';
+import { reasonAgainst } from './binary/wrapper-form.js';
 import { codecFunctions } from './codecs.js';
 import {
   type AggregateExports,

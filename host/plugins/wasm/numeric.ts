@@ -6,7 +6,8 @@ import type { DirectColumns, HostColumns } from '../../../kernels/api.js';
 import { eight, resultExport, rowExport, spentExport } from './binary/eights.js';
 import type { PureFunction } from './binary/pure.js';
 import type { Signature } from './binary/types.js';
-import { Misfit, markOf, type WrapperExports, wrapperFor } from './binary/wrapper.js';
+import { wrapperFor } from './binary/wrapper.js';
+import { Misfit, markOf, type WrapperExports } from './binary/wrapper-form.js';
 import type { Guest } from './guest.js';
 
 export class NumericFunction {

@@ -5,13 +5,8 @@ import { inspect } from '../../../host/plugins/wasm/binary/inspect.js';
 import { fuelExport, meter } from '../../../host/plugins/wasm/binary/meter.js';
 import { freeFunctions, type PureFunction, pureFunctions } from '../../../host/plugins/wasm/binary/pure.js';
 import type { Signature, ValueType } from '../../../host/plugins/wasm/binary/types.js';
-import {
-  Misfit,
-  markOf,
-  reasonAgainst,
-  type WrapperExports,
-  wrapperFor,
-} from '../../../host/plugins/wasm/binary/wrapper.js';
+import { wrapperFor } from '../../../host/plugins/wasm/binary/wrapper.js';
+import { Misfit, markOf, reasonAgainst, type WrapperExports } from '../../../host/plugins/wasm/binary/wrapper-form.js';
 import { argument, Tag } from '../../../kernels/gen/layouts.js';
 import { Instant, type Value, ValueAccess, ValueError } from '../../../kernels/value.js';
 import { compileText, instanceOf, int64Global, isValid, moduleOf } from './modules.js';

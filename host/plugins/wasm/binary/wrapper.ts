@@ -15,54 +15,9 @@ import type { PureFunction } from './pure.js';
 import { ByteReader } from './reader.js';
 import { type ArgumentLocals, prepareRuns, type RunShape, writeRuns } from './runs.js';
 import { headBytes, SectionId, version } from './sections.js';
-import { numberTypes, type Signature, signatureText, type ValueType, valueTypeByte } from './types.js';
+import { type Signature, signatureText, type ValueType, valueTypeByte } from './types.js';
+import { bitsOfArgument, type CallShape, Misfit, reasonAgainst } from './wrapper-form.js';
 import { ByteWriter } from './writer.js';
-
-/** What a wrapper exports; globals are `WebAssembly.Global`s. */
-export interface WrapperExports {
-  /**
-   * Calls the function for the rows `from` to `count` (exclusive) of the selection; the other arguments are those of the
-   * kernel's host call. Returns how many rows got a mark instead of a result, because an argument does not fit (`markOf`).
-   */
-  run(from: number, count: number, sel: number, table: number, vals: number, tags: number): number;
-  /** Place in the selection of the row under way. */
-  readonly at: { readonly value: number };
-  /** Fuel that one call may use. */
-  readonly callFuel: { value: bigint };
-  /** Fuel left for the batch. A call that traps has used all that it was given. */
-  readonly batchFuel: { value: bigint };
-  /** With less fuel than that it comes back before the next row, whose place `at` is then. */
-  readonly pauseAt: { value: bigint };
-  /** Not 0: eight rows are under way, of which `at` is the first. */
-  readonly inEight: { readonly value: number };
-}
-
-/** What is known of a function. */
-export interface CallShape {
-  /** It only computes, and stands in the wrapper itself: a row needs neither a call nor fuel. */
-  readonly pure?: PureFunction | undefined;
-  /** It charges nothing, and has the fuel of a call for all rows. */
-  readonly isFree?: boolean;
-  /** Its module has a sister that takes eight rows (eights.ts): `guest.eight`, results in `guest.result0` and so on. */
-  readonly hasEight?: boolean;
-}
-
-/** Why an argument does not fit its parameter. */
-export const Misfit = { type: 1, fraction: 2, range: 3 } as const;
-
-/** Most arguments of a host call. */
-const maxParams = 64;
-const bitsOfArgument = 8;
-
-/** Why a function can't be called by a wrapper, or undefined when it can. */
-export function reasonAgainst(signature: Signature): string | undefined {
-  const { params, results } = signature;
-  const odd = [...params, ...results].find((type) => !numberTypes.has(type));
-  if (odd !== undefined) return `${odd} is no number`;
-  if (results.length !== 1) return `it gives ${results.length === 0 ? 'no result' : `${results.length} results`}`;
-  if (params.length > maxParams) return `it has ${params.length} parameters, at most ${maxParams} are allowed`;
-  return undefined;
-}
 
 /**
  * Makes the wrapper of a signature: numbers, one result. It imports the memory of the kernel (`kernel.memory`), the function
@@ -82,12 +37,6 @@ export function wrapperFor(signature: Signature, how: CallShape = {}): Uint8Arra
   const reason = reasonAgainst(signature);
   if (reason !== undefined) throw new WasmError(`${signatureText(signature)} can't be called for each row: ${reason}`);
   return new Wrapper(signature, how).module();
-}
-
-/** What a mark says: the low half of a payload; undefined when it is no mark. */
-export function markOf(payload: number): { readonly argument: number; readonly misfit: number } | undefined {
-  const misfit = payload & ((1 << bitsOfArgument) - 1);
-  return misfit === 0 ? undefined : { argument: payload >>> bitsOfArgument, misfit };
 }
 
 /** Functions by index: imported ones first. */
