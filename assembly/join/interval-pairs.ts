@@ -15,7 +15,7 @@ import { BIND_SIZE, BIND_TAGS, blockOfBind } from '../mem/bind';
 import {
   BATCH_ROWS, COL_HAS_RAW, COL_RAW, COL_TAGS, COL_UNIFORM, COL_VALS, Tag, lenOf, offOf, setAt, span, tagAt, valAt,
 } from '../mem/layout';
-import { poolChunk, poolFilled, poolReturn } from '../mem/pool';
+import { poolAlloc, poolChunk, poolFilled, poolReturn } from '../mem/pool';
 import { strideOf, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
 import { firstNumber, pageOf } from '../rows/number';
@@ -38,14 +38,22 @@ let spec: usize = 0;
 let state: usize = 0;
 /** Values of the batch at work, those of rows of the left, then of the right (mem/bind.ts). */
 let binds: usize = 0;
+/** Times of the rows of that batch, and how many rows its blocks have. */
+let ownTimes: usize = 0;
+let ownRows: u32 = 0;
 let count: u32 = 0;
 
-/** Begins: `columns` are the values of the batch at work, if there is one. What is sent may bring another join to work meanwhile. */
-export function pairsBegin(node: usize, columns: usize): void {
+/**
+ * Begins: `columns` are the values of the batch at work, if there is one, `times` the block of the times of its rows, of which there are
+ * `rows`. What is sent may bring another join to work meanwhile.
+ */
+export function pairsBegin(node: usize, columns: usize, times: usize, rows: u32): void {
   owner = node;
   spec = <usize>load<u32>(node, N_SPEC);
   state = <usize>load<u32>(node, N_STATE);
   binds = columns;
+  ownTimes = times;
+  ownRows = rows;
   count = 0;
 }
 
@@ -71,11 +79,10 @@ export function pairsFlush(): void {
     ctx.addWork(n);
     const node = owner;
     const columns = binds;
-    if (!send(n)) exhaust(node);
-    owner = node;
-    spec = <usize>load<u32>(node, N_SPEC);
-    state = <usize>load<u32>(node, N_STATE);
-    binds = columns;
+    const times = ownTimes;
+    const rows = ownRows;
+    if (!(isInPlace(n) ? sendInPlace(n) : send(n))) exhaust(node);
+    pairsBegin(node, columns, times, rows);
   }
   dropBoth();
 }
@@ -88,6 +95,12 @@ function dropBoth(): void {
 /** The rows of all candidates are those of the batch at work. */
 let leftsOfBatch: bool = false;
 let rightsOfBatch: bool = false;
+
+/** Rows of a side go on alone. */
+// @ts-ignore: decorator
+@inline function isOuter(): bool {
+  return (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+}
 
 function areOfBatch(names: usize, n: u32): bool {
   for (let i: u32 = 0; i < n; i++) {
@@ -128,6 +141,57 @@ function send(n: u32): bool {
   return done;
 }
 
+/** Of `isInPlace`: the rows of the batch are those of the right. */
+let isRightOwn: bool = false;
+
+/**
+ * Each candidate is a row of the batch at work with one that is kept, all of the same sides, none stands there twice, and all go on: then what
+ * goes on is the batch, with columns of the other side beside its own.
+ */
+function isInPlace(n: u32): bool {
+  if (!binds || isOuter() || load<u32>(spec, INTERVAL_CONDITION) != NO_CONDITION) return false;
+  isRightOwn = (load<u32>(RIGHTS) & OF_BATCH) != 0;
+  const own = isRightOwn ? RIGHTS : LEFTS;
+  let last = load<u32>(own);
+  let inOrder = last & OF_BATCH;
+  for (let i: usize = 4; i < <usize>n << 2; i += 4) {
+    const name = load<u32>(own + i);
+    inOrder &= <u32>(name > last) << 31;
+    last = name;
+  }
+  return inOrder != 0;
+}
+
+/** As `send` of such candidates. */
+function sendInPlace(n: u32): bool {
+  const lefts = load<u32>(spec, INTERVAL_LEFTS);
+  const columns = lefts + load<u32>(spec, INTERVAL_RIGHTS);
+  const others = isRightOwn ? lefts : columns - lefts;
+  const firstOther = isRightOwn ? 0 : lefts;
+  const sel = selectionPush();
+  const stage = stageAcquire(others + 1);
+  const chunk = poolChunk(ctx.scratch);
+  const filled = poolFilled(ctx.scratch);
+  const blocks = sel && stage ? poolAlloc(ctx.scratch, (columns + 1) << 2) : 0;
+  if (blocks) {
+    const own = isRightOwn ? RIGHTS : LEFTS;
+    for (let i: usize = 0; i < <usize>n << 2; i += 4) store<u32>(sel + i, load<u32>(own + i) & ~OF_BATCH);
+    for (let c: u32 = 0; c < columns; c++) {
+      const other = c - firstOther;
+      const block = other < others ? <usize>load<u32>(stage + (<usize>other << 2)) : blockOfBind(binds + c * BIND_SIZE);
+      if (other < others) fillBeside(block, other, !isRightOwn, sel, n);
+      store<u32>(blocks + (<usize>c << 2), <u32>block);
+    }
+    store<u32>(blocks + (<usize>columns << 2), <u32>ownTimes);
+    ctx.setBatch(blocks, ownRows, sel, n, 0);
+    emit(owner);
+    poolReturn(ctx.scratch, chunk, filled);
+  }
+  if (stage) stageRelease(others + 1);
+  if (sel) selectionPop();
+  return blocks != 0;
+}
+
 /** How many candidates go on. */
 let passed: u32 = 0;
 
@@ -135,9 +199,9 @@ let passed: u32 = 0;
 function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
   const condition = load<u32>(spec, INTERVAL_CONDITION);
   const hasCondition = condition != NO_CONDITION;
-  const isOuter = (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
+  const marksMatched = isOuter();
   passed = n;
-  if (!hasCondition && !isOuter) {
+  if (!hasCondition && !marksMatched) {
     memory.copy(kept, identity, n << 2);
     return false;
   }
@@ -166,7 +230,7 @@ function judge(stage: usize, n: u32, marks: usize, kept: usize): bool {
         else if (!payload) continue;
       }
       // Of a pair of which nobody knows whether it is one both rows are told of by its failure.
-      if (isOuter) {
+      if (marksMatched) {
         if (!(left & OF_BATCH)) noteMatched(lefts, left);
         if (!(right & OF_BATCH)) noteMatched(rights, right);
       }
@@ -262,6 +326,34 @@ function fillAny(block: usize, column: u32, slot: u32, isRight: bool, sel: usize
     }
     seen |= 1 << tag;
     setAt(block, i, tag, payload);
+  }
+  store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
+  store<u8>(block, 0, COL_HAS_RAW);
+}
+
+/** Writes the column at that place of a side whose rows are all kept, beside the rows of the batch that `sel` has. */
+function fillBeside(block: usize, slot: u32, isRight: bool, sel: usize, n: u32): void {
+  const side = sideOf(state, isRight);
+  const names = isRight ? RIGHTS : LEFTS;
+  const first = firstNumber(side);
+  let start: u32 = 0;
+  let capacity: u32 = 0;
+  let vals: usize = 0;
+  let tags: usize = 0;
+  let seen: u32 = 0;
+  for (let i: usize = 0; i < <usize>n << 2; i += 4) {
+    const number = first + load<u32>(names + i);
+    if (number - start >= capacity) {
+      const page = pageOf(side, number);
+      start = load<u32>(page, PAGE_NUMBER);
+      capacity = load<u32>(page, PAGE_CAPACITY);
+      vals = pageVals(page, slot);
+      tags = pageTags(page, slot);
+    }
+    const row = <usize>(number - start);
+    const tag = load<u8>(tags + row);
+    seen |= 1 << tag;
+    setAt(block, load<u32>(sel + i), tag, load<u64>(vals + (row << 3)));
   }
   store<u8>(block, popcnt(seen) == 1 ? <u8>ctz(seen) : Tag.MIXED, COL_UNIFORM);
   store<u8>(block, 0, COL_HAS_RAW);

@@ -82,7 +82,7 @@ function intervalFree(node: usize): void {
 function intervalSignal(node: usize, signal: u32, value: u64): void {
   if (signal == Signal.WATERMARK && !isExhausted(node)) {
     const state = <usize>load<u32>(node, N_STATE);
-    pairsBegin(node, 0);
+    pairsBegin(node, 0, 0, 0);
     workOffBefore(node, <usize>load<u32>(node, N_SPEC), state, reinterpret<f64>(value));
     pairsFlush();
     dropEmpty(state, accountOf(node));
@@ -166,10 +166,10 @@ function take(node: usize, lefts: usize, rights: usize): bool {
   const errors = ctx.rowErrors;
   const sel = ctx.sel;
   const n = ctx.selLen;
-  pairsBegin(node, binds);
   let last = n;
   while (last > 0 && isError(errors, rowAt(sel, last - 1))) last--;
   // Rows that failed may come alone, without columns.
+  pairsBegin(node, binds, last ? timesBlock(spec) : 0, ctx.rows);
   if (last) {
     bindAll(binds, spec, INTERVAL_LEFTS_AT, leftColumns);
     bindAll(binds + leftColumns * BIND_SIZE, spec, INTERVAL_RIGHTS_AT, columns - leftColumns);
@@ -278,6 +278,7 @@ function meet(node: usize, binds: usize, notes: usize, entries: usize, errors: u
   const spec = <usize>load<u32>(node, N_SPEC);
   const state = <usize>load<u32>(node, N_STATE);
   const times = timesBlock(spec);
+  const rows = ctx.rows;
   const leftWaits = max<f64>(load<f64>(spec, INTERVAL_MOST), 0);
   const rightWaits = max<f64>(-load<f64>(spec, INTERVAL_LEAST), 0);
   const isOuter = (load<u32>(spec, INTERVAL_KEEPS_LEFT) | load<u32>(spec, INTERVAL_KEEPS_RIGHT)) != 0;
@@ -289,6 +290,7 @@ function meet(node: usize, binds: usize, notes: usize, entries: usize, errors: u
     const note = load<u8>(notes + i);
     if (note & Note.FAILED) {
       failRow(node, binds, errors, (note & KeyWish.RIGHT) != 0, rowAt(sel, i));
+      pairsBegin(node, binds, times, rows);
       i++;
       continue;
     }
@@ -333,7 +335,6 @@ function failRow(node: usize, binds: usize, errors: usize, isRight: bool, row: u
   // What came before it goes out before it.
   pairsFlush();
   sendFailed(node, failure);
-  pairsBegin(node, binds);
 }
 
 /**

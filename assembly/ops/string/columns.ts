@@ -33,9 +33,12 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
   if (outTag != Tag.STR) store<u8>(dst, Tag.MIXED, COL_UNIFORM);
 }
 
-/** ASCII letters in the other case, `first` being the first letter to change; `f` does other texts. */
+/**
+ * Texts in ASCII in the opposite order, or with letters in the other case, `first` being the first letter to change; `f` does other texts.
+ * `reverses` is a constant of each caller.
+ */
 // @ts-ignore: decorator
-@inline export function caseOfColumn(op: usize, first: u8, f: (text: u64) => void): void {
+@inline function turnColumn(op: usize, reverses: bool, first: u8, f: (text: u64) => void): void {
   const vals = valsOf(program, load<u16>(op, OP_A));
   const dst = dstOf(op);
   const sel = ctx.sel;
@@ -50,8 +53,11 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
       if ((<u32>i8x16.bitmask(v) & bitsOf(len)) == 0) {
         const to = shortRoom(len);
         if (to) {
-          const hits = i8x16.lt_u(i8x16.sub(v, i8x16.splat(<i8>first)), i8x16.splat(26));
-          v128.store(to, v128.xor(v, v128.and(hits, i8x16.splat(0x20))));
+          if (reverses) v128.store(to, i8x16.swizzle(v, i8x16.sub(i8x16.splat(<i8>(len - 1)), v128.load(PLACES))));
+          else {
+            const hits = i8x16.lt_u(i8x16.sub(v, i8x16.splat(<i8>first)), i8x16.splat(26));
+            v128.store(to, v128.xor(v, v128.and(hits, i8x16.splat(0x20))));
+          }
           store<u64>(dst + (row << 3), span(to, len), COL_VALS);
           continue;
         }
@@ -62,32 +68,16 @@ const PLACES: usize = memory.data<u64>([0x0706050403020100, 0x0f0e0d0c0b0a0908],
   }
 }
 
+/** ASCII letters in the other case, `first` being the first letter to change; `f` does other texts. */
+// @ts-ignore: decorator
+@inline export function caseOfColumn(op: usize, first: u8, f: (text: u64) => void): void {
+  turnColumn(op, false, first, f);
+}
+
 /** The characters in the opposite order; `f` does other texts. */
 // @ts-ignore: decorator
 @inline export function reverseColumn(op: usize, f: (text: u64) => void): void {
-  const vals = valsOf(program, load<u16>(op, OP_A));
-  const dst = dstOf(op);
-  const sel = ctx.sel;
-  const n = ctx.selLen;
-  setUniform(dst, Tag.STR);
-  for (let k: u32 = 0; k < n; k++) {
-    const row = <usize>load<u32>(sel + (k << 2));
-    const text = load<u64>(vals + (row << 3));
-    const len = lenOf(text);
-    if (len <= BLOCK) {
-      const v = v128.load(offOf(text));
-      if ((<u32>i8x16.bitmask(v) & bitsOf(len)) == 0) {
-        const to = shortRoom(len);
-        if (to) {
-          v128.store(to, i8x16.swizzle(v, i8x16.sub(i8x16.splat(<i8>(len - 1)), v128.load(PLACES))));
-          store<u64>(dst + (row << 3), span(to, len), COL_VALS);
-          continue;
-        }
-      }
-    }
-    f(text);
-    putGiven(dst, row);
-  }
+  turnColumn(op, true, 0, f);
 }
 
 /** A visible character of ASCII. */
