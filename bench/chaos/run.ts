@@ -154,6 +154,9 @@ class Stage {
     for (const { id, sql, action, options: more } of topology.rules(site)) {
       const own = { qos: options.qos, checkpointInterval: `${options.checkpointMs}ms`, ...more };
       await engine.call('POST', '/rules', { id, sql, actions: [action], options: own });
+    }
+    // What holds for a rule depends on those that feed it.
+    for (const { id } of topology.rules(site)) {
       const explained = await engine.call('GET', `/rules/${id}/explain`);
       const [, found] = /"guarantee":"([a-z ]+)"/.exec(explained) ?? [];
       promised.add(options.qos > 0 && isPromise(found) ? found : 'nothing');

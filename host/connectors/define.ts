@@ -28,10 +28,17 @@ export interface SourceForm {
 }
 
 /**
- * How a source brings rows again that came after a checkpoint: it reads them again from a position, or the other side sends again
- * what was not acknowledged; otherwise why it can't.
+ * How a source brings rows again that came after a checkpoint: it reads them again from a position, the other side sends again
+ * what was not acknowledged, or the rules that write to it make them again; otherwise why it can't.
  */
-export type Return = 'position' | 'acknowledgement' | { readonly no: string };
+export type Return = 'position' | 'acknowledgement' | 'writers' | { readonly no: string };
+
+/** Joins rules within the engine: what sinks write to topics sources read whose DATASOURCE they fall under. */
+export interface Topics {
+  /** Property of sinks with the topic. */
+  readonly property: string;
+  areRead(dataSource: string, topic: string): boolean;
+}
 
 /** What a sink takes: messages in the format of the action, the engine's own rows, or nothing but their number. */
 export interface SinkForm {
@@ -65,6 +72,7 @@ export interface ConnectorDeclaration<
   chinese?(): Promise<ConnectorTexts>;
   /** Packages that its parts import and that may be missing: a rule that needs one is told which. */
   packages?: readonly string[];
+  topics?: Topics;
   /** Left out when there is no other side: such a connector is no type of named connections. */
   connection?: ConnectionDeclaration<C>;
   source?: SourceDeclaration<C, S>;
@@ -160,6 +168,7 @@ export interface Connector {
   readonly name: string;
   readonly doc: string;
   readonly isInternal: boolean;
+  readonly topics?: Topics;
   chinese?(): Promise<ConnectorTexts>;
   readonly connection?: ConnectionPart;
   readonly source?: SourcePart;
@@ -225,12 +234,13 @@ export interface SinkPart extends Part, Pick<SinkDeclaration<Spec, Spec>, 'ownFi
 export function defineConnector<C extends Spec, S extends Spec, K extends Spec, L extends LookupProps>(
   declared: ConnectorDeclaration<C, S, K, L>,
 ): Connector {
-  const { name, doc, isInternal = false, chinese, connection, source, lookup, sink } = declared;
+  const { name, doc, isInternal = false, chinese, topics, connection, source, lookup, sink } = declared;
   return {
     name,
     doc,
     isInternal,
     ...(chinese && { chinese }),
+    ...(topics && { topics }),
     ...(connection && { connection: connectionPart(name, connection) }),
     ...(source && { source: sourcePart(declared, source) }),
     ...(lookup && { lookup: lookupPart(declared, lookup) }),

@@ -68,6 +68,10 @@ export interface Source {
   seek?(position: unknown): void;
   /** What came up to the position, or all without one, is never asked for again. */
   commit?(position: unknown): void;
+  /** Whole messages that it was given within the engine and has not written yet: nobody would bring them again. */
+  pending?(): readonly Uint8Array[];
+  /** Takes such messages of an earlier run, before anything else comes; may be called before it is open. */
+  refill?(bytes: Uint8Array): void;
 }
 
 /** What a lookup table that is asked needs from the engine. */

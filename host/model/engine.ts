@@ -215,6 +215,8 @@ export interface Engine {
    * sent from now on reaches the rule. Undefined while one tries for the first time.
    */
   opening(id: string): readonly string[] | undefined;
+  /** All stored rules start now, one after the other; or the last of them has. Those that feed each other wait until then. */
+  startsAll?(isMoreComing: boolean): void;
   /** Removes the state of rules that are not among these, or keep none any more. */
   sweep?(stored: ReadonlySet<string>): Promise<void>;
   /** How the rule went on from a checkpoint at its last start, a sentence; empty when it did not. */

@@ -1,6 +1,7 @@
 /** What holds for each row of a rule when the engine is killed at any moment, by its sources, sinks and `qos`. */
 import type { NodePlan } from '../../kernels/ir.js';
 import { isBatch } from '../../kernels/output-plan.js';
+import type { Return } from '../connectors/define.js';
 import { connectorFor } from '../connectors/index.js';
 import type { SinkSpec, SourceSpec } from './link/protocol.js';
 
@@ -13,22 +14,31 @@ export interface Guaranteed {
   readonly because: readonly string[];
 }
 
-/** Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan. */
+/** A rule that writes to topics within the engine. */
+export interface Writer {
+  readonly rule: string;
+  readonly qos: number;
+  readonly sources: readonly SourceSpec[];
+  readonly sinks: readonly SinkSpec[];
+}
+
+/** Of a rule that reads these streams; tables are read anew and don't count. `nodes` are those of its plan, `writersOf` finds who feeds a stream. */
 export function guaranteeOf(
   qos: number,
   sources: readonly SourceSpec[],
   sinks: readonly SinkSpec[],
   nodes: readonly NodePlan[] = [],
+  writersOf: (source: SourceSpec) => readonly Writer[] = () => [],
 ): Guaranteed {
   if (qos === 0) return { guarantee: 'nothing', because: ['the option qos is 0'] };
   let isInOrder = sources.length === 1 && nodes.length > 0 && areRepeatable(nodes);
   const lost: string[] = [];
   const repeated: string[] = [];
-  for (const { name, type, props } of sources) {
-    const back = connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
-    if (typeof back === 'object') lost.push(`stream ${name}: ${back.no}`);
-    if (back !== 'position') isInOrder = false;
-    if (back === 'acknowledgement') repeated.push(`stream ${name}: its other side may send messages again`);
+  for (const source of sources) {
+    if (backOf(source) !== 'position') isInOrder = false;
+    const ofSource = shortfallOf(source, writersOf, []);
+    lost.push(...ofSource.lost);
+    repeated.push(...ofSource.repeated);
   }
   for (const { type, props, cache } of sinks) {
     const ofCache = cache && 'what went through a cache is not taken back';
@@ -44,6 +54,42 @@ export function guaranteeOf(
   const isSafe = lost.length === 0;
   if (again.length > 0) return { guarantee: isSafe ? 'at least once' : 'nothing', because: [...lost, ...again] };
   return { guarantee: isSafe ? 'exactly once' : 'at most once', because: lost };
+}
+
+function backOf({ type, props }: SourceSpec): Return {
+  return connectorFor('source', type).source?.goesBack(props) ?? { no: 'it is unknown' };
+}
+
+/** Why rows of a stream may be lost, and why they may come twice. Rules that feed it are followed to what they read. */
+function shortfallOf(
+  source: SourceSpec,
+  writersOf: (source: SourceSpec) => readonly Writer[],
+  /** The rules on the way here. */
+  path: readonly string[],
+): { lost: string[]; repeated: string[] } {
+  const back = backOf(source);
+  const of = `stream ${source.name}`;
+  if (typeof back === 'object') return { lost: [`${of}: ${back.no}`], repeated: [] };
+  if (back === 'acknowledgement') return { lost: [], repeated: [`${of}: its other side may send messages again`] };
+  const lost: string[] = [];
+  const repeated: string[] = [];
+  if (back === 'position') return { lost, repeated };
+  const writers = writersOf(source);
+  if (writers.length === 0) lost.push(`${of}: no rule writes to its topic`);
+  for (const { rule, qos, sources, sinks } of writers) {
+    const why = `${of}: rule ${rule}, which writes to it,`;
+    const isCached = sinks.some(({ type, cache }) => type === source.type && cache !== undefined);
+    if (path.includes(rule)) lost.push(`${why} reads in the end what it writes`);
+    else if (qos === 0) lost.push(`${why} has the option qos 0`);
+    else if (isCached) lost.push(`${why} does so through a cache`);
+    else {
+      const further = sources.map((one) => shortfallOf(one, writersOf, [...path, rule]));
+      const told = (reason: string) => `${of}: rule ${rule}, ${reason}`;
+      lost.push(...further.flatMap((one) => one.lost.map(told)));
+      repeated.push(...further.flatMap((one) => one.repeated.map(told)));
+    }
+  }
+  return { lost, repeated };
 }
 
 /** Nodes that make the same of the same rows in the same order, whenever that is. */

@@ -5,7 +5,15 @@ import type { Supervisor } from './supervisor.js';
 export class Planes {
   #made: readonly Supervisor[] = [];
 
+  #isMoreComing = false;
+
   constructor(private readonly make: () => Supervisor) {}
+
+  /** All rules of the server start, or the last of them was sent. */
+  startsAll(isMoreComing: boolean): void {
+    this.#isMoreComing = isMoreComing;
+    for (const plane of this.#made) plane.command({ kind: 'startAll', isMoreComing });
+  }
 
   /** Those that were made so far. */
   get all(): readonly Supervisor[] {
@@ -18,6 +26,7 @@ export class Planes {
     if (plane === undefined) {
       plane = this.make();
       this.#made = [plane];
+      if (this.#isMoreComing) plane.command({ kind: 'startAll', isMoreComing: true });
     }
     return plane;
   }

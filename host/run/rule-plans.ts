@@ -2,14 +2,16 @@
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
+import { connectorOf } from '../connectors/index.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { TraceStrategy } from '../model/traces.js';
 import { isWaiting } from '../plugins/define.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
-import { guaranteeOf } from './guarantee.js';
-import type { RuleStart, TraceOrder } from './link/protocol.js';
+import { guaranteeOf, type Writer } from './guarantee.js';
+import type { RuleStart, SourceSpec, TraceOrder } from './link/protocol.js';
+import { feeds, topicUse } from './link/topics.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
 import { sinkWarnings } from './warnings.js';
@@ -43,6 +45,8 @@ export class RulePlans {
     private readonly catalog: Catalog,
     private readonly planner: Planner,
     private readonly checkpoints: CheckpointFolders,
+    /** The rules that there are. */
+    private readonly all: () => Iterable<RuleDefinition> = () => [],
   ) {}
 
   /** Plans a rule and checks its sources and sinks. */
@@ -88,11 +92,36 @@ export class RulePlans {
     try {
       const { sources, sinks } = connectorSpecs(rule, plan, catalog);
       const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks, plan.nodes);
+      const writersOf = this.#writers({ rule: rule.id, qos: rule.options.qos, sources: streams, sinks });
+      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks, plan.nodes, writersOf);
       return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
     } catch (error) {
       if (error instanceof MissingPart) return [];
       throw error;
+    }
+  }
+
+  /** Finds who writes to the topic of a stream: the rule that is explained, as it is given, and all others. */
+  #writers(own: Writer): (source: SourceSpec) => Writer[] {
+    let writers: Writer[] | undefined;
+    return (source) => {
+      writers ??= [own, ...[...this.all()].flatMap((other) => (other.id === own.rule ? [] : this.#writer(other)))];
+      return writers.filter(({ sources, sinks }) =>
+        feeds(topicUse({ sources, sinks }), topicUse({ sources: [source], sinks: [] })),
+      );
+    };
+  }
+
+  #writer(rule: RuleDefinition): Writer[] {
+    if (rule.test !== undefined || !rule.actions.some(({ type }) => connectorOf(type)?.topics !== undefined)) return [];
+    try {
+      const catalog = catalogFor(rule, this.catalog);
+      const { sources, sinks } = connectorSpecs(rule, this.make(rule).plan, catalog);
+      const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
+      return [{ rule: rule.id, qos: rule.options.qos, sources: streams, sinks }];
+    } catch {
+      // It can't run, so it writes nothing.
+      return [];
     }
   }
 

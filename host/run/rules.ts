@@ -70,7 +70,9 @@ export class Rules implements Engine, PlaneListener {
     const { catalog, planner, log, logs, checkpoints, zone, patrolMs } = options;
     this.#options = options;
     this.#checkpoints = new CheckpointFolders(checkpoints);
-    this.#plans = new RulePlans(catalog, planner, this.#checkpoints);
+    this.#plans = new RulePlans(catalog, planner, this.#checkpoints, () =>
+      [...this.#entries.values()].map(({ definition }) => definition),
+    );
     this.#logs = new RuleLogs(log, logs);
     this.planes = new Planes(() => options.makePlane(this));
     this.#lives = new RuleLives({
@@ -144,6 +146,10 @@ export class Rules implements Engine, PlaneListener {
       void this.#checkpoints.clear(id);
     }
     this.#lives.start(entry);
+  }
+
+  startsAll(isMoreComing: boolean): void {
+    this.planes.startsAll(isMoreComing);
   }
 
   /** Removes the state of rules that are not among the stored ones, or keep none. */

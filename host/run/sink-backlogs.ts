@@ -42,9 +42,10 @@ export function withBacklogs(
   });
 }
 
-/** What is taken back to a checkpoint has to be where it can be taken back. */
+/** What is taken back to a checkpoint has to be where it can be taken back; what rules send each other is in theirs. */
 function mayWait({ options }: RuleDefinition, { type, props }: SinkSpec): boolean {
   const connector = connectorOf(type);
   if (connector?.sink === undefined || connector.isInternal || sinkForm(type, props).takes === 'nothing') return false;
+  if (options.qos > 0 && connector.topics !== undefined) return false;
   return options.qos < 2 || connector.sink.staysSent(props) !== undefined;
 }

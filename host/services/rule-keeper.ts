@@ -57,10 +57,12 @@ export class RuleKeeper {
   /** Gives all stored rules to the engine, a few at a time, so that requests are answered meanwhile. */
   async startStored(): Promise<void> {
     let count = 0;
+    this.engine.startsAll?.(true);
     for (const id of [...this.#waiting]) {
       await this.#bringUp(id);
       if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    this.engine.startsAll?.(false);
   }
 
   read(body: unknown, id?: string): { json: RuleJson; rule: RuleDefinition } {

@@ -1,5 +1,6 @@
 /** Distributes blocks of frames to the subscribers of a topic and tells the publisher when all have taken them. */
 import { Recent } from '../../base/recent.js';
+import { matches } from './topics.js';
 
 /** Frames of one publication; `taken` is to be called once by each subscriber. */
 export interface Block {
@@ -52,13 +53,4 @@ export class MemoryBus {
     const levels = topic.split('/');
     return [...this.#subscribers].filter(([, filter]) => matches(filter, levels)).map(([subscriber]) => subscriber);
   }
-}
-
-/** Says whether a topic, split into its levels, falls under a filter. */
-export function matches(filter: readonly string[], levels: readonly string[]): boolean {
-  for (let i = 0; i < filter.length; i++) {
-    if (filter[i] === '#') return true;
-    if (i >= levels.length || (filter[i] !== '+' && filter[i] !== levels[i])) return false;
-  }
-  return filter.length === levels.length;
 }

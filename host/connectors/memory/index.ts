@@ -2,15 +2,18 @@
 import { field } from '../../base/field.js';
 import { commonSink, commonSource } from '../common.js';
 import { defineConnector } from '../define.js';
+import { matches } from './topics.js';
 
 export default defineConnector({
   name: 'memory',
   doc: 'Joins rules through topics in memory.',
   chinese: async () => (await import('./chinese.js')).chinese,
+  topics: { property: 'topic', areRead: (filter, topic) => matches(filter.split('/'), topic.split('/')) },
   source: {
     dataSource: { doc: 'Topic that sinks of other rules write to; may have the wildcards + and #', isNeeded: true },
     props: { ...commonSource },
     form: () => ({ framing: 'frames', format: 'rows' }),
+    goesBack: () => 'writers',
     load: async () => {
       const { MemorySource } = await import('./source.js');
       return (_conf, context) => new MemorySource(context);
@@ -44,6 +47,8 @@ export default defineConnector({
     refusal: ({ rowkindField, keyField }) =>
       rowkindField !== '' && keyField === '' ? 'keyField is required when rowkindField is set' : undefined,
     resendsTo: 'topic',
+    // Checkpoints of the rules on a topic are taken together.
+    staysSent: () => undefined,
     form: { takes: 'rows', framing: 'messages' },
     load: async () => {
       const { MemorySink } = await import('./sink.js');

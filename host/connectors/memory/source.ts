@@ -8,6 +8,7 @@ export class MemorySource implements Source, Subscriber {
   readonly #bus: MemoryBus;
   #queue: Block[] = [];
   #isRunning = false;
+  #isOpen = false;
 
   constructor(readonly context: SourceContext) {
     this.#bus = context.shared('memory.bus', () => new MemoryBus());
@@ -15,12 +16,23 @@ export class MemorySource implements Source, Subscriber {
 
   async open(): Promise<void> {
     this.#bus.subscribe(this.context.dataSource, this);
+    this.#isOpen = true;
+    if (this.#queue.length > 0) this.#schedule();
   }
 
   async close(): Promise<void> {
     this.#bus.unsubscribe(this);
     // Publishers must not wait for a rule that is gone.
     for (const block of this.#queue.splice(0)) block.taken();
+  }
+
+  pending(): Uint8Array[] {
+    return this.#queue.map(({ bytes }) => bytes);
+  }
+
+  refill(bytes: Uint8Array): void {
+    this.#queue.unshift({ bytes: Buffer.from(bytes), taken: () => {} });
+    if (this.#isOpen) this.#schedule();
   }
 
   /** Called while the kernel runs, so the block waits for its turn. */

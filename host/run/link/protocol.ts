@@ -168,6 +168,8 @@ export interface TraceOrder {
 export type Command =
   | { kind: 'start'; rule: RuleStart }
   | { kind: 'stop'; run: number }
+  /** All rules of the server start, one after the other; or the last of them was sent. */
+  | { kind: 'startAll'; isMoreComing: boolean }
   /** Follows the rule's input from now on, or no longer. */
   | { kind: 'trace'; run: number; order: TraceOrder | null }
   /** What rules have of the code that had the name is replaced between two batches; with null each call is an error. */

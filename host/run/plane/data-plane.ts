@@ -41,6 +41,7 @@ import type { SourceHost } from './source-host.js';
 import { loadBehind } from './source-parts.js';
 import type { SourceRun } from './source-run.js';
 import { loadSourceParts, Sources } from './sources.js';
+import { StartOrder } from './start-order.js';
 import { startSources } from './start-sources.js';
 import { type Starvation, StarvationWatch } from './starvation.js';
 import { StateBounds } from './state-bounds.js';
@@ -81,8 +82,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #rules = new Map<number, RuleRun>();
   /** The same rules, as the users of work that is for all of them. */
   readonly #all = new Set<RuleRun>();
-  /** Runs whose start is under way, and whether they were stopped meanwhile. */
-  readonly #starting = new Map<number, { isStopped: boolean; start: RuleStart }>();
+  readonly #starting = new StartOrder(this.#all);
   readonly #sources = new Sources(this);
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
@@ -156,28 +156,29 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Starts a rule; tells of `started` or `failed`. */
   async start(start: RuleStart): Promise<void> {
-    const entry = { isStopped: false, start };
+    const entry = this.#starting.begin(start);
     const { functions = [] } = start;
     let isUsing = false;
     let leaveAsked = () => {};
-    this.#starting.set(start.run, entry);
     try {
       const sinks = start.sinks.flatMap(({ type, props }) => [loadConnector('sink', type), loadEncoder(props)]);
-      const tables = (start.lookups ?? []).filter(({ call }) => call === undefined);
-      const lookups = tables.map(({ type }) => this.askedPart(type).load());
+      const lookups = (start.lookups ?? []).flatMap(({ type, call }) =>
+        call === undefined ? this.askedPart(type).load() : [],
+      );
       await Promise.all([loadSinkParts(start.sinks), ...sinks, ...lookups, loadSourceParts(start)]);
       leaveAsked = await this.askedTables.hold(start.lookups ?? [], this.askedPart);
       await this.userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
-      this.#starting.delete(start.run);
+      if (checkpoints?.order.qos) await this.#starting.readersOf(entry);
+      this.#starting.end(start.run);
       if (entry.isStopped) {
         this.userCalls.release(functions);
         checkpoints?.drop();
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       } else this.#link(start, checkpoints);
     } catch (error) {
-      this.#starting.delete(start.run);
+      this.#starting.end(start.run);
       if (isUsing) this.userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
     } finally {
@@ -187,8 +188,11 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   async #checkpoints({ run }: RuleStart, order: CheckpointOrder): Promise<RuleCheckpoints> {
     const { RuleCheckpoints } = await import('./checkpoint/rule-checkpoints.js');
-    const beat = () => this.options.heartbeat.beat();
-    return RuleCheckpoints.open(order, this, beat, this.logOf(run));
+    return RuleCheckpoints.open(order, this, () => this.options.heartbeat.beat(), this.logOf(run));
+  }
+
+  startsAll(isMoreComing: boolean): void {
+    this.#starting.isMoreComing = isMoreComing;
   }
 
   /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
@@ -221,6 +225,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   async close(): Promise<void> {
     for (const source of this.#sources.all()) source.keepUnacknowledged();
+    const joined = [...this.#all].filter((rule) => !rule.isEnding && rule.checkpoints?.isJoined);
+    for (const { sources } of joined) for (const source of sources) source.settle();
+    for (const rule of joined) this.work(new Set([rule]), () => rule.flushNodes());
+    for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     this.#work.close();
     this.#holdWatch.close();
@@ -464,7 +472,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     rule.isEnding = true;
     if (isGraceful) for (const source of rule.sources) if (source.users.size === 1) source.settle();
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
-    const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast(rule) === true;
+    const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
     const isLosing = !this.#work.isBroken && !isKept;
     const unanswered = isLosing ? rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []) : [];
     for (const loss of unanswered) rule.log.warn(loss);

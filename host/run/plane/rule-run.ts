@@ -220,7 +220,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** Gives back all that the rule holds in the kernel and leaves its sources. */
   release(): void {
-    this.checkpoints?.drop();
+    this.checkpoints?.leave();
     for (const waiting of this.waitings) {
       waiting.close();
       this.host.removeWaiting(waiting);

@@ -81,6 +81,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #log: InputLog | undefined;
   readonly #hasUnread = () => this.#unfed.isWaiting || this.isSlowed || this.host.kernel.unreadBytes(this.stream) > 0;
   #isReplay = false;
+  #isRefilled = false;
   #isLive = false;
   #starvedBy = '';
   #endsWhenFed = false;
@@ -480,6 +481,21 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     } catch (error) {
       return reasonOf(error);
     }
+  }
+
+  get goesBack(): boolean {
+    return this.#source.position !== undefined;
+  }
+
+  pending(): Uint8Array | undefined {
+    const pending = this.#source.pending?.() ?? [];
+    return pending.length === 0 ? undefined : Buffer.concat(pending);
+  }
+
+  refill(bytes: Uint8Array): void {
+    // Rules that share it have the same.
+    if (!this.#isRefilled) this.#source.refill?.(bytes);
+    this.#isRefilled = true;
   }
 
   /** A sink below became full, or took up work again. */

@@ -89,6 +89,8 @@ async function take(message: ToPlane): Promise<void> {
       return running.start(message.rule);
     case 'stop':
       return running.stop(message.run);
+    case 'startAll':
+      return running.startsAll(message.isMoreComing);
     case 'trace':
       return running.trace(message.run, message.order);
     case 'replace':

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Block, MemoryBus, matches } from '../../../host/connectors/memory/bus.js';
+import { type Block, MemoryBus } from '../../../host/connectors/memory/bus.js';
+import { matches } from '../../../host/connectors/memory/topics.js';
 import { sinkContract, sourceContract } from './contract.js';
 
 sourceContract(test, () => ({ type: 'memory', dataSource: 'a/#', props: {}, refused: [] }), 'memory');

@@ -2,10 +2,10 @@
  * Checkpoints of a rule on disk, a file each: written under another name and made durable before it gets its own, so that
  * each file that is there is whole. The last two are kept.
  *
- *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | SHA-256 of all before (32 bytes)
+ *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | pending input | SHA-256 of all before (32 bytes)
  *
  * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it (segments.ts), which
- * the head names; without these the format is 1.
+ * the head names: format 2. What other rules had sent and the rule had not taken is format 3. Without both the format is 1.
  */
 import { createHash } from 'node:crypto';
 import { open, readdir, rename, rm } from 'node:fs/promises';
@@ -29,6 +29,17 @@ export interface CheckpointHead {
   readonly sinks: Readonly<Record<string, unknown>>;
   /** Rows that stand in segments. */
   readonly rows?: SegmentedRows;
+  /** Bytes of the input that is pending, by stream, in this order. */
+  readonly pending?: Readonly<Record<string, number>>;
+  /** Of one that counts only together with those of other rules: what tells it from any other of its name, and these. */
+  readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
+}
+
+/** Where a checkpoint is. */
+export interface CheckpointName {
+  /** Of the rule, in that of all checkpoints. */
+  readonly folder: string;
+  readonly epoch: number;
 }
 
 /** A checkpoint that was read. */
@@ -36,11 +47,14 @@ export interface ReadCheckpoint {
   readonly path: string;
   readonly head: CheckpointHead;
   readonly state: readonly Buffer[];
+  /** By stream. */
+  readonly pending: ReadonlyMap<string, Buffer>;
 }
 
 const magic = 'HAUMEACP';
 const format = 1;
 const formatWithRows = 2;
+const formatWithPending = 3;
 const preludeBytes = magic.length + 8;
 const digestBytes = 32;
 const maxHeadBytes = 16 << 20;
@@ -91,8 +105,8 @@ export class CheckpointFiles {
       const prelude = await readAt(0, preludeBytes);
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
-      if (found < format || found > formatWithRows) {
-        throw damaged(`it has format ${found}, known are ${format} to ${formatWithRows}`);
+      if (found < format || found > formatWithPending) {
+        throw damaged(`it has format ${found}, known are ${format} to ${formatWithPending}`);
       }
       const headLen = prelude.readUInt32LE(magic.length + 4);
       const begin = preludeBytes + headLen;
@@ -100,32 +114,32 @@ export class CheckpointFiles {
       if (headLen > maxHeadBytes || begin > end) throw damaged('it ends too early');
       const head = await readAt(preludeBytes, headLen);
       const digest = createHash('sha256').update(prelude).update(head);
-      const state: Buffer[] = [];
+      const rest: Buffer[] = [];
       for (let at = begin; at < end; at += pieceBytes) {
         const piece = await readAt(at, Math.min(pieceBytes, end - at));
         digest.update(piece);
-        state.push(piece);
+        rest.push(piece);
       }
       if (!digest.digest().equals(await readAt(end, digestBytes))) throw damaged('its bytes are damaged');
       const known = JSON.parse(head.toString()) as CheckpointHead;
       this.#needs.set(known.epoch, known.rows?.segments ?? []);
-      return { path, head: known, state };
+      return { path, head: known, ...partsOf(rest, known.pending) };
     } finally {
       await file.close();
     }
   }
 
-  /** Writes one so that it is on disk, but counts only when it is published. */
+  /** Writes one so that it is on disk, but counts only when it is published; `state` is followed by what is pending. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
     await makeFolder(this.folder, true);
     this.#needs.set(head.epoch, head.rows?.segments ?? []);
     const text = Buffer.from(JSON.stringify(head));
     const prelude = Buffer.alloc(preludeBytes);
     prelude.write(magic, 'latin1');
-    prelude.writeUInt32LE(head.rows === undefined ? format : formatWithRows, magic.length);
+    prelude.writeUInt32LE(formatOf(head), magic.length);
     prelude.writeUInt32LE(text.length, magic.length + 4);
     const digest = createHash('sha256');
-    const file = await open(this.#path(head.epoch) + unfinished, 'w', 0o600);
+    const file = await open(this.unfinished(head.epoch), 'w', 0o600);
     try {
       // A piece at a time: the thread has rows to work on.
       for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
@@ -160,7 +174,7 @@ export class CheckpointFiles {
   /** From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. */
   async publish(epoch: number): Promise<void> {
     const path = this.#path(epoch);
-    await rename(path + unfinished, path);
+    await rename(this.unfinished(epoch), path);
     const folder = await open(this.folder);
     try {
       await folder.sync();
@@ -180,7 +194,7 @@ export class CheckpointFiles {
 
   /** Removes what was written and not published. */
   async abandon(epoch: number): Promise<void> {
-    await rm(this.#path(epoch) + unfinished, { force: true });
+    await rm(this.unfinished(epoch), { force: true });
   }
 
   /** Removes a segment that was not written to its end. */
@@ -193,9 +207,47 @@ export class CheckpointFiles {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
   }
 
+  /** Where one is until it is published. */
+  unfinished(epoch: number): string {
+    return this.#path(epoch) + unfinished;
+  }
+
+  /** Whether one is there and damaged; reading it tells how. */
+  async isDamaged(epoch: number): Promise<boolean> {
+    try {
+      await this.read(this.#path(epoch));
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+    }
+  }
+
   #path(epoch: number): string {
     return join(this.folder, nameOf(epoch, ending));
   }
+}
+
+function formatOf({ rows, pending }: CheckpointHead): number {
+  if (pending !== undefined) return formatWithPending;
+  return rows === undefined ? format : formatWithRows;
+}
+
+/** Takes the pending input off the end of what follows the head. */
+function partsOf(
+  rest: readonly Buffer[],
+  lengths: CheckpointHead['pending'],
+): Pick<ReadCheckpoint, 'state' | 'pending'> {
+  const pending = new Map<string, Buffer>();
+  if (lengths === undefined) return { state: rest, pending };
+  const whole = Buffer.concat(rest);
+  let at = whole.length - Object.values(lengths).reduce((sum, length) => sum + length, 0);
+  if (at < 0) throw damaged('it ends too early');
+  const state = [whole.subarray(0, at)];
+  for (const [stream, length] of Object.entries(lengths)) {
+    pending.set(stream, whole.subarray(at, at + length));
+    at += length;
+  }
+  return { state, pending };
 }
 
 function nameOf(epoch: number, ending: string): string {

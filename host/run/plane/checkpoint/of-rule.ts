@@ -1,6 +1,6 @@
 /** What of a rule is saved, and what a checkpoint asks of it. */
 import type { NodeHandle } from '../../../../kernels/api.js';
-import type { RunningRule } from '../running.js';
+import type { RunningRule, RunningSource } from '../running.js';
 
 /**
  * The nodes of the rule in the order of their making. Lookup tables are no rule's; joins with tables that are read from files are
@@ -19,6 +19,19 @@ export function positionsOf(rule: RunningRule): Record<string, unknown> {
     if (position !== undefined) positions[source.name] = position;
   }
   return positions;
+}
+
+/** What other rules had sent and the rule has not taken, by stream; of tables, too. */
+export function pendingOf(rule: RunningRule): [stream: string, bytes: Uint8Array][] {
+  return [...new Set(rule.sources)].flatMap((source): [string, Uint8Array][] => {
+    const bytes = isFed(rule, source) ? source.pending() : undefined;
+    return bytes === undefined ? [] : [[source.name, bytes]];
+  });
+}
+
+/** The rule keeps what it makes of the rows of the source; lookup tables are no rule's. */
+export function isFed(rule: RunningRule, source: RunningSource): boolean {
+  return !rule.isTable(source) || rule.tables.some((table) => table.source === source);
 }
 
 /** How far the sinks are that can be cut back. */

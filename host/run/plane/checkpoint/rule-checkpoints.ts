@@ -1,45 +1,30 @@
 /**
  * Checkpoints of one rule: between two pieces of work what its operators keep is copied out of the kernel, with the positions of its
- * sources; large numbers of rows are pinned there instead, and written in slices between other work. All goes to disk while rows flow on, and counts when it is there and all output from before it is with the
- * outside. Only then messages that it holds are acknowledged to their sources.
+ * sources (cutter.ts), and those of the rules that it is joined with at the same instant (groups.ts). All goes to disk while rows flow on, and counts
+ * when it is there and all output from before it is with the outside (joint.ts). Only then messages that it holds are acknowledged to their sources.
  */
-import type { Kernel, LoadFailure, Shelf, Snapshot } from '../../../../kernels/api.js';
-import { takeSnapshot } from '../../../../kernels/snapshot.js';
+import { randomUUID } from 'node:crypto';
+import { basename, dirname } from 'node:path';
+import type { LoadFailure, Shelf } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
-import { Barrier } from '../barrier.js';
+import { topicUse } from '../../link/topics.js';
+import type { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
+import { type CutHost, Cutter } from './cutter.js';
 import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
-import { endsOf, isStarved, nameOf, nodesOf, positionsOf, seenOf, whenTaken } from './of-rule.js';
-import { Pieces, type Segment, SegmentChain } from './segments.js';
+import { Groups } from './groups.js';
+import { Joint } from './joint.js';
+import { isFed, isStarved, nameOf, nodesOf, seenOf, whenTaken } from './of-rule.js';
+import { type PartOwner, RulePart } from './rule-part.js';
 import { readRows } from './shelves.js';
-import { StateCopy, stateReader } from './state-copy.js';
+import { stateReader } from './state-copy.js';
 
 /** What it needs of the data plane. */
-export interface CheckpointHost {
-  /** Time of rows and windows, epoch ms. */
-  now(): number;
-  readonly kernel: Kernel;
-  /** Runs a call of the kernel that is for these rules; nothing is done when the kernel is broken. */
-  work(rules: ReadonlySet<RunningRule>, call: () => void): void;
-}
-
-/** Everything that has to go to disk at once. */
-interface Cut {
-  readonly head: CheckpointHead;
-  readonly state: StateCopy;
-  /** Rows that are left to it. */
-  readonly snapshot: Snapshot | undefined;
-  /** Of messages that are in it. */
-  readonly barriers: readonly Barrier[];
-  /** Resolves when all output from before is with the outside. */
-  readonly isOut: Promise<void>;
-  /** The longest time that rows waited for it, ms. */
-  pauseMs: number;
-  /** Bytes that went to disk. */
-  writtenBytes: number;
+export interface CheckpointHost extends CutHost {
+  shared<T>(key: string, make: () => T): T;
 }
 
 /** Time until a checkpoint that failed is tried again, ms; and until one that could not be taken is. */
@@ -48,14 +33,18 @@ const soonMs = 200;
 /** Longest wait of the sources for the first checkpoint, and time between two looks whether it can be taken, ms. */
 const firstMs = 5000;
 const pollMs = 5;
+/** Refusals of a checkpoint of several rules until input is not left to wait for its turn. */
+const mostRefusals = 10;
+/** Checkpoints of more rules do not name each other. */
+const mostNamed = 100;
+/** Longest wait at the end of a rule for those that it is joined with, ms. */
+const othersMs = 5000;
 /** Whose work it is to free memory. */
 const nobody: ReadonlySet<RunningRule> = new Set();
-/** Bytes of rows that are written between two pieces of work, about. */
-const mostSliceBytes = 256 << 10;
 /** A clock that is behind by so much was set back, ms. */
 const smallStepMs = 1000;
 
-export class RuleCheckpoints implements RunningCheckpoints, Keeper {
+export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   count = 0;
   /** Epoch ms, 0 never. */
   lastAt = 0;
@@ -65,28 +54,26 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   lastMs = 0;
   failure = '';
   restored = '';
-  #rule: RunningRule | undefined;
-  #epoch = 0;
+  rule: RunningRule | undefined;
   #found: ReadCheckpoint | undefined;
   /** Pages of what was found. */
   #shelf: Shelf | undefined;
-  readonly #chain = new SegmentChain();
-  /** That is being written. */
-  #snapshot: Snapshot | undefined;
+  readonly cutter: Cutter;
+  readonly #groups: Groups<RuleCheckpoints>;
   #pending: Barrier[] = [];
-  #writing: Promise<void> | undefined;
-  /** Stops the waiting for sinks. */
-  #giveUp: () => void = () => {};
+  /** On its way to disk. */
+  #joint: Joint<RulePart> | undefined;
+  /** Files of an earlier run go. */
+  #clearing: Promise<void> | undefined;
   #isAgain = false;
   /** Input waits for its turn, and a checkpoint for that. */
   #isAwaiting = false;
-  #isClosed = false;
+  /** How often it could not be taken since the last one. */
+  #refusals = 0;
+  isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   /** Taken at the end of the rule. */
-  #last: Cut | undefined;
-  #lastRows = new Pieces();
-  /** Numbers of the sinks that can be cut back. */
-  #cutBack: readonly string[] = [];
+  #last: RulePart | undefined;
   /** What was seen of the rule at the last cut. */
   #seen = '';
 
@@ -96,8 +83,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     readonly host: CheckpointHost,
     /** The thread lives, however long a call of the kernel takes. */
     private readonly beat: () => void,
-    private readonly log: Logger,
-  ) {}
+    readonly log: Logger,
+  ) {
+    this.cutter = new Cutter(order.qos > 1, files, host, beat, log);
+    this.#groups = host.shared('checkpoint.groups', () => new Groups<RuleCheckpoints>());
+  }
 
   /** Reads the newest checkpoint that is whole; those that are not are named in the log. */
   static async open(
@@ -108,10 +98,12 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
   ): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
+    await checkpoints.#groups.marks(dirname(order.folder)).finish();
     for (const { epoch, path } of await files.list()) {
-      checkpoints.#epoch = Math.max(checkpoints.#epoch, epoch);
+      checkpoints.cutter.epoch = Math.max(checkpoints.cutter.epoch, epoch);
       try {
         const found = await files.read(path);
+        await checkpoints.#checkOthers(found.head);
         checkpoints.#shelf =
           found.head.rows &&
           (await readRows(files, found.head.rows, (call) => host.work(nobody, () => call(host.kernel))));
@@ -126,16 +118,36 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     return checkpoints;
   }
 
+  /** Rules that feed each other go on from the same instant, all of them from the one before if need be. */
+  async #checkOthers({ joint }: CheckpointHead): Promise<void> {
+    for (const name of joint?.others ?? []) {
+      if (!(await this.#groups.isDamaged(dirname(this.order.folder), name))) continue;
+      throw new Error(`it counts only with that of ${name.folder}, which is damaged`);
+    }
+  }
+
   /** Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were. */
   begin(rule: RunningRule): void {
-    this.#rule = rule;
+    this.rule = rule;
     const found = this.#found;
     this.#found = undefined;
     if (found !== undefined) this.#restore(rule, found);
     this.drop();
-    for (const source of new Set(rule.sources)) if (!rule.isTable(source)) source.keepers.add(this);
+    const sources = [...new Set(rule.sources)];
+    for (const source of sources) if (!rule.isTable(source)) source.keepers.add(this);
+    if (this.order.qos > 0) {
+      const parts = {
+        sources: sources.filter((source) => isFed(rule, source)).map(({ spec }) => spec),
+        sinks: rule.sinks.map(({ spec }) => spec),
+      };
+      const isRead = this.order.qos > 1;
+      const shared = sources.filter(
+        (source) => isRead && source.spec.isShared && source.goesBack && !rule.isTable(source),
+      );
+      this.#groups.add(this, { use: topicUse(parts), shared });
+    }
     // What an orderly end has left is used once: later nothing would tell that it is old.
-    if (found !== undefined && this.order.qos === 0) this.#writing = this.files.clear();
+    if (found !== undefined && this.order.qos === 0) this.#clearing = this.files.clear();
     this.#arm(this.order.intervalMs);
   }
 
@@ -150,6 +162,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     return this.restored !== '';
   }
 
+  /** Others are cut at the same instant. */
+  get isJoined(): boolean {
+    return this.#groups.of(this).length > 1;
+  }
+
   /** Before the first row there has to be a checkpoint. */
   get needsFirst(): boolean {
     return this.order.qos > 1 && !this.isRestored;
@@ -161,18 +178,22 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
    */
   async first(rule: RunningRule): Promise<void> {
     const end = performance.now() + firstMs;
-    while (!this.#isClosed && performance.now() < end && !rule.sinks.every(({ isTried }) => isTried)) {
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
-    }
-    if (this.#isClosed) return;
+    const isPatient = () => !this.isClosed && performance.now() < end;
+    while (isPatient() && !rule.sinks.every(({ isTried }) => isTried)) await pause(pollMs);
     // In a turn of its own: see `endsOf`.
     await new Promise((resolve) => setImmediate(resolve));
-    this.request();
-    await this.#writing;
+    // One under way is from before the sinks were open.
+    const former = this.#joint;
+    do {
+      this.request();
+      if (this.#joint !== undefined && this.#joint !== former) break;
+      await pause(pollMs);
+    } while (isPatient());
+    if (!this.isClosed) await this.#joint?.outcome;
   }
 
   hold(barrier: Barrier): void {
-    if (this.#isClosed || this.#pending.at(-1) === barrier) return;
+    if (this.isClosed || this.#pending.at(-1) === barrier) return;
     barrier.left++;
     this.#pending.push(barrier);
   }
@@ -183,255 +204,180 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
 
   /** Takes a checkpoint as soon as can be. */
   request(): void {
-    if (this.#isClosed) return;
-    if (this.#writing !== undefined) {
-      this.#isAgain = true;
+    if (this.isClosed) return;
+    const members = this.#groups.of(this);
+    const busy = members.find((one) => one.#joint !== undefined);
+    if (busy !== undefined) {
+      busy.#isAgain = true;
       return;
     }
-    const rule = this.#rule;
-    if (rule === undefined || rule.isEnding) return;
-    const cut = isStarved(rule) ? undefined : this.#cut(rule);
-    if (cut === undefined) {
-      this.#arm(soonMs);
-      this.#requestWhenTaken(rule);
+    // That none of several rules has input that waits for its turn may not happen by itself.
+    const isLate = members.length > 1 && ++this.#refusals > mostRefusals;
+    if (isLate) for (const one of members) for (const source of one.rule?.sources ?? []) source.settle();
+    const parts = this.#take(members, [], []);
+    if (parts !== undefined) {
+      this.#refusals = 0;
+      this.#bring(parts, []);
       return;
     }
-    this.#writing = this.#write(cut).finally(() => {
-      this.#writing = undefined;
-      if (this.#isClosed) return;
-      this.#arm(this.failure === '' ? this.order.intervalMs : retryMs);
-      if (this.#isAgain) {
-        this.#isAgain = false;
-        // Not in the middle of what others do one after the other.
-        setImmediate(() => this.request());
-      }
+    this.#arm(soonMs);
+    this.#requestWhenTaken(members);
+  }
+
+  /** Of rules that come behind the others there is one between two pieces of their input. */
+  #requestWhenTaken(members: readonly RuleCheckpoints[]): void {
+    if (this.#isAwaiting) return;
+    const taken = members.flatMap(({ rule }) => (rule && whenTaken(rule)) ?? []);
+    if (taken.length === 0) return;
+    this.#isAwaiting = true;
+    void Promise.all(taken).then(() => {
+      this.#isAwaiting = false;
+      if (this.#joint === undefined) this.request();
     });
   }
 
-  /** Of a rule that comes behind the others there is one between two pieces of its input. */
-  #requestWhenTaken(rule: RunningRule): void {
-    const taken = this.#isAwaiting ? undefined : whenTaken(rule);
-    if (taken === undefined) return;
-    this.#isAwaiting = true;
-    void taken.then(() => {
-      this.#isAwaiting = false;
-      if (this.#writing === undefined) this.request();
+  /** Whether there is something to be cut now. */
+  get #canCut(): boolean {
+    return this.rule !== undefined && !this.rule.isEnding && !isStarved(this.rule);
+  }
+
+  /** Cuts all members at once; undefined when one can't be cut now. `carried` are others' that count with them. */
+  #take(
+    members: readonly RuleCheckpoints[],
+    enders: readonly RuleCheckpoints[],
+    carried: readonly RulePart[],
+  ): RulePart[] | undefined {
+    if (!members.every((one) => (enders.includes(one) ? !isStarved(one.rule!) : one.#canCut))) return undefined;
+    const isAlone = members.length + carried.length === 1;
+    const ids = members.map(() => randomUUID());
+    const nameOfMember = (one: RuleCheckpoints) => ({
+      folder: basename(one.order.folder),
+      epoch: one.cutter.epoch,
     });
+    const cuts = members.map((one) => [one, one.cutter.take(one.rule!)] as const);
+    const names = members.map(nameOfMember);
+    const parts: RulePart[] = [];
+    cuts.forEach(([one, cut], i) => {
+      if (cut === undefined) return;
+      const others = names.length > mostNamed ? [] : names.filter((_name, j) => j !== i);
+      const head = isAlone ? cut.head : { ...cut.head, joint: { id: ids[i]!, others } };
+      const barriers = one.#pending;
+      one.#pending = [];
+      parts.push(new RulePart(one, { ...cut, head }, { ...names[i]!, id: ids[i]! }, barriers, enders.includes(one)));
+    });
+    if (parts.length === members.length) {
+      for (const one of members) one.#seen = seenOf(one.rule!);
+      return parts;
+    }
+    for (const part of parts) part.undo();
+    return undefined;
+  }
+
+  /** Brings what was cut to disk, after all that is on its way. */
+  #bring(parts: readonly RulePart[], after: readonly Promise<unknown>[]): void {
+    const clearing = parts.flatMap(({ owner }) => (owner as RuleCheckpoints).#clearing ?? []);
+    const joint = new Joint(parts, this.#groups.marks(dirname(this.order.folder)), [...after, ...clearing]);
+    for (const { owner } of parts) (owner as RuleCheckpoints).#joint = joint;
+    void joint.outcome.then(() => {
+      for (const { owner } of parts) (owner as RuleCheckpoints).#settled(joint);
+    });
+  }
+
+  #settled(joint: Joint<RulePart>): void {
+    if (this.#joint !== joint) return;
+    this.#joint = undefined;
+    if (this.isClosed) return;
+    this.#arm(this.failure === '' ? this.order.intervalMs : retryMs);
+    if (!this.#isAgain) return;
+    this.#isAgain = false;
+    // Not in the middle of what others do one after the other.
+    setImmediate(() => this.request());
   }
 
   /** Copies what the rule keeps at its end; to be called while it is linked. Then `end` brings it to disk. */
-  takeLast(rule: RunningRule): boolean {
-    this.#leave();
-    this.#giveUp();
-    this.#close();
-    const last = isStarved(rule) ? undefined : this.#cut(rule);
-    if (last === undefined) return false;
-    const rows = new Pieces();
-    try {
-      // The kernel keeps nothing of a rule that is gone.
-      this.#writeRows(rule, last, rows, Number.MAX_SAFE_INTEGER);
-    } catch (error) {
-      this.log.error(`no checkpoint could be taken: ${reasonOf(error)}`);
-      this.#pending = [...last.barriers, ...this.#pending];
-      return false;
-    } finally {
-      this.#close();
+  takeLast(): boolean {
+    // With those of others that end with it.
+    if (this.#last === undefined) this.#takeLast([this]);
+    return this.#last !== undefined;
+  }
+
+  /** As `takeLast`, for all rules that it is joined with: they all end now. */
+  takeLastOfAll(): void {
+    if (this.#last === undefined) this.#takeLast(this.#groups.of(this));
+  }
+
+  #takeLast(enders: readonly RuleCheckpoints[]): void {
+    const group = this.#groups.of(this);
+    const joints = [...new Set(group.flatMap((one) => one.#joint ?? []))];
+    const carried = joints.flatMap((joint) => joint.giveUp());
+    for (const one of group) {
+      if (enders.includes(one)) one.#leave();
+      one.cutter.abandon();
     }
-    this.#last = last;
-    this.#lastRows = rows;
-    return true;
+    const parts = this.#take(group, enders, carried);
+    const ofEnders = parts?.filter(({ isLast }) => isLast) ?? [];
+    // The kernel keeps nothing of a rule that is gone.
+    const isWhole = parts !== undefined && ofEnders.every((part) => part.takeRows());
+    for (const one of enders) one.cutter.abandon();
+    if (!isWhole) for (const part of parts ?? []) part.undo();
+    const all = [...carried, ...(isWhole ? parts : [])];
+    if (all.length > 0)
+      this.#bring(
+        all,
+        joints.map(({ outcome }) => outcome),
+      );
+    if (isWhole) for (const part of ofEnders) (part.owner as RuleCheckpoints).#last = part;
   }
 
   /** Brings the last checkpoint to disk; with `isOut` all output is with the outside, without it the last one stays. */
   async end(isOut: boolean): Promise<void> {
-    this.#leave();
-    this.#giveUp();
-    await this.#writing;
+    this.leave();
     const last = this.#last;
     this.#last = undefined;
-    this.drop();
     let isKept = false;
-    if (last !== undefined && isOut) {
-      try {
-        const began = performance.now();
-        const rows = this.#lastRows;
-        const head = await this.#rowsToDisk(last, (pieces) => {
-          pieces.takeAll(rows);
-          return false;
-        });
-        await this.files.write(head, last.state.pieces);
-        await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
-        await this.#publish(last, head, began);
-        isKept = true;
-      } catch (error) {
-        this.log.error(`no checkpoint could be written: ${reasonOf(error)}`);
-      }
+    if (last === undefined) {
+      await Promise.all([this.#joint?.outcome, this.#clearing]);
+    } else {
+      last.settle(isOut);
+      isKept = await outcomeOf(last);
     }
-    for (const barrier of [...(last?.barriers ?? []), ...this.#pending.splice(0)]) barrier.passed(!isKept);
+    for (const barrier of this.#pending.splice(0)) barrier.passed(!isKept);
+  }
+
+  /** The rule is no part of it any more; what is under way without its last state comes to nothing. */
+  leave(): void {
+    this.#leave();
+    if (this.#last === undefined) this.#joint?.giveUp();
+    this.drop();
   }
 
   #leave(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
+    this.#groups.delete(this);
     clearTimeout(this.#timer);
-    for (const source of this.#rule?.sources ?? []) source.keepers.delete(this);
+    for (const source of this.rule?.sources ?? []) source.keepers.delete(this);
   }
 
   #arm(ms: number): void {
     clearTimeout(this.#timer);
-    if (ms > 0 && !this.#isClosed) this.#timer = setTimeout(() => this.#due(), ms).unref();
+    if (ms > 0 && !this.isClosed) this.#timer = setTimeout(() => this.#due(), ms).unref();
   }
 
   #due(): void {
     // Nothing came in, nothing went out: the last one is as good as a new one.
     const isIdle =
-      this.failure === '' &&
-      this.#pending.length === 0 &&
-      this.#rule !== undefined &&
-      this.#seen === seenOf(this.#rule);
+      this.failure === '' && this.#pending.length === 0 && this.rule !== undefined && this.#seen === seenOf(this.rule);
     if (isIdle) this.#arm(this.order.intervalMs);
     else this.request();
   }
 
-  /** Copies the state; undefined when the kernel could not give it. */
-  #cut(rule: RunningRule): Cut | undefined {
-    const began = performance.now();
-    const ends = this.order.qos > 1 ? endsOf(rule) : {};
-    // One that is not open yet could not be cut back to this checkpoint. What is open and can't any more is no longer waited for.
-    const isMissing = (i: string) => ends[i] === undefined && rule.sinks[Number(i)]?.connection.status !== 1;
-    if (this.#cutBack.some(isMissing)) return undefined;
-    const lost = this.#cutBack.filter((i) => ends[i] === undefined);
-    if (lost.length > 0)
-      this.log.warn('a sink can be cut back to checkpoints no longer: after a kill its output may come twice');
-    this.#cutBack = Object.keys(ends);
-    const state = new StateCopy();
-    let isWhole = false;
-    let snapshot: Snapshot | undefined;
-    this.host.work(new Set([rule]), () => {
-      const write = (bytes: Uint8Array) => {
-        state.add(bytes);
-        this.beat();
-      };
-      snapshot = takeSnapshot(rule.host.kernel, nodesOf(rule), this.#chain.next(), write) ?? undefined;
-      isWhole = true;
-    });
-    this.#snapshot = snapshot;
-    if (snapshot !== undefined) this.#chain.taken(snapshot);
-    if (!isWhole) {
-      this.#chain.forget();
-      return undefined;
-    }
-    state.end();
-    const seen = seenOf(rule);
-    this.#seen = seen;
-    const head: CheckpointHead = {
-      rule: rule.id,
-      epoch: ++this.#epoch,
-      at: this.host.now(),
-      stateBytes: state.bytes,
-      sources: positionsOf(rule),
-      sinks: ends,
-    };
-    const barriers = this.#pending;
-    this.#pending = [];
-    return {
-      head,
-      state,
-      snapshot,
-      barriers,
-      isOut: this.#allOut(rule),
-      pauseMs: performance.now() - began,
-      writtenBytes: state.bytes,
-    };
-  }
+  // What its parts call
 
-  /** Writes some of the rows that the cut has pinned; false when these were the last. */
-  #writeRows(rule: RunningRule, cut: Cut, pieces: Pieces, most: number): boolean {
-    const { snapshot } = cut;
-    if (snapshot === undefined || snapshot.pages === 0) return false;
-    let outcome: ReturnType<Snapshot['write']> | undefined;
-    const began = performance.now();
-    this.host.work(new Set([rule]), () => {
-      do {
-        outcome = snapshot.write(Math.min(most, mostSliceBytes), (bytes) => pieces.add(bytes));
-        this.beat();
-      } while (outcome === 'more' && pieces.bytes < most);
-    });
-    cut.pauseMs = Math.max(cut.pauseMs, performance.now() - began);
-    if (outcome === 'all') return false;
-    if (outcome === 'changed') throw new Error('the clock was set back meanwhile');
-    if (outcome === 'memory') throw new Error('the memory of the kernel is exhausted');
-    if (outcome === undefined) throw new Error('the kernel is broken');
-    return true;
-  }
-
-  /** Brings the rows that `next` gives to disk, if there are any; returns the head with where all rows are. */
-  async #rowsToDisk(cut: Cut, next: (pieces: Pieces) => boolean): Promise<CheckpointHead> {
-    const { snapshot, head } = cut;
-    if (snapshot === undefined) return head;
-    let own: Segment | undefined;
-    try {
-      if (snapshot.pages > 0) own = await this.files.writeSegment(head.epoch, next);
-    } catch (error) {
-      this.#chain.forget();
-      await this.files.abandonSegment(head.epoch).catch(() => {});
-      throw error;
-    } finally {
-      if (this.#snapshot === snapshot) this.#close();
-    }
-    cut.writtenBytes = cut.state.bytes + (own?.bytes ?? 0);
-    const rows = this.#chain.written(snapshot, own);
-    if (rows === undefined) return head;
-    const stateBytes = rows.segments.reduce((sum, { bytes }) => sum + bytes, head.stateBytes);
-    return { ...head, stateBytes, rows };
-  }
-
-  /** Unpins what the snapshot under way has. */
-  #close(): void {
-    const snapshot = this.#snapshot;
-    this.#snapshot = undefined;
-    if (snapshot === undefined) return;
-    this.host.work(nobody, () => snapshot.close());
-  }
-
-  /** Resolves when all that the sinks have now is with the outside; never, when it is lost. */
-  #allOut(rule: RunningRule): Promise<void> {
-    return new Promise((resolve) => {
-      const mark = new Barrier({ keepsLost: true, advance: () => mark.left === 0 && resolve() }, Date.now());
-      for (const sink of rule.sinks) sink.hold(mark);
-      mark.passed(false);
-    });
-  }
-
-  async #write(cut: Cut): Promise<void> {
-    const { head, barriers } = cut;
-    const began = performance.now();
-    const givenUp = new Promise<boolean>((resolve) => {
-      this.#giveUp = () => resolve(false);
-    });
-    try {
-      const whole = await this.#rowsToDisk(cut, (pieces) => {
-        if (this.#isClosed) throw new Error('the rule ends');
-        return this.#writeRows(this.#rule!, cut, pieces, pieces.bytes + mostSliceBytes);
-      });
-      await this.files.write(whole, cut.state.pieces);
-      if (await Promise.race([cut.isOut.then(() => true), givenUp])) {
-        await Promise.all((this.#rule?.sinks ?? []).map((sink) => sink.sync()));
-        await this.#publish(cut, whole, began);
-        for (const barrier of barriers) barrier.passed(false);
-        return;
-      }
-      await this.files.abandon(head.epoch);
-    } catch (error) {
-      const what = `no checkpoint could be written: ${reasonOf(error)}`;
-      if (this.#isClosed) this.log.debug(what);
-      else if (this.failure !== what) this.log.error(what);
-      this.failure = what;
-    }
+  giveBack(barriers: readonly Barrier[]): void {
     this.#pending = [...barriers, ...this.#pending];
   }
 
-  async #publish({ pauseMs, writtenBytes }: Cut, head: CheckpointHead, began: number): Promise<void> {
-    await this.files.publish(head.epoch);
+  noteCounted({ head, pauseMs, writtenBytes, tookMs }: Parameters<PartOwner['noteCounted']>[0]): void {
     if (this.failure !== '' && this.count > 0) this.log.info('checkpoints are written again');
     this.failure = '';
     this.count++;
@@ -439,14 +385,21 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.lastBytes = head.stateBytes;
     this.lastWrittenBytes = writtenBytes;
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
-    this.lastMs = Math.round(performance.now() - began);
-    for (const source of new Set(this.#rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
-    this.#rule?.sinks.forEach((sink, i) => {
+    this.lastMs = Math.round(tookMs);
+    for (const source of new Set(this.rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
+    this.rule?.sinks.forEach((sink, i) => {
       if (head.sinks[i] !== undefined) sink.commit(head.sinks[i]);
     });
   }
 
-  #restore(rule: RunningRule, { head, state }: ReadCheckpoint): void {
+  noteFailed(reason: string, isLast: boolean): void {
+    const what = `no checkpoint could be written: ${reason}`;
+    if (this.isClosed && !isLast) this.log.debug(what);
+    else if (this.failure !== what) this.log.error(what);
+    this.failure = what;
+  }
+
+  #restore(rule: RunningRule, { head, state, pending }: ReadCheckpoint): void {
     const { kernel } = rule.host;
     const nodes = nodesOf(rule);
     let failed: readonly LoadFailure[] = [];
@@ -470,9 +423,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
       const isLate = source.hasStarted && 'others read the stream already, and get no row twice';
       const reason = position === undefined ? undefined : isLate || source.seek(position);
       if (reason !== undefined) this.log.warn(`${source.label} can't go on where it was: ${reason}`);
+      const bytes = pending.get(source.name);
+      if (bytes === undefined) continue;
+      if (source.hasStarted)
+        this.log.warn(`${source.label}: what had not been taken is lost: others read the stream already`);
+      else source.refill(bytes);
     }
     if (this.order.qos > 1) {
-      this.#cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
+      this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
       rule.sinks.forEach((sink, i) => {
         if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
       });
@@ -490,4 +448,24 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper {
     this.lastAt = head.at;
     this.lastBytes = head.stateBytes;
   }
+}
+
+/** Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long. */
+async function outcomeOf(last: RulePart): Promise<boolean> {
+  const patience = setTimeout(() => {
+    if (last.joint!.parts.length > 1) last.joint!.giveUp();
+  }, othersMs);
+  try {
+    for (;;) {
+      const joint = last.joint!;
+      const isKept = await joint.outcome;
+      if (joint === last.joint) return isKept;
+    }
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,0 +1,38 @@
+/** Topics within the engine by which rules feed each other. */
+import { connectorOf, dynamicProps } from '../../connectors/index.js';
+import type { SinkSpec, SourceSpec } from './protocol.js';
+
+interface Parts {
+  readonly sources: readonly SourceSpec[];
+  readonly sinks: readonly SinkSpec[];
+}
+
+/** What a rule writes to and reads, by connector. */
+export interface TopicUse {
+  /** Undefined: the topic is made of rows, it may be any. */
+  readonly writes: readonly { readonly type: string; readonly topic: string | undefined }[];
+  readonly reads: readonly { readonly type: string; readonly dataSource: string }[];
+}
+
+const noUse: TopicUse = { writes: [], reads: [] };
+
+export function topicUse({ sources, sinks }: Parts): TopicUse {
+  const reads = sources.filter(({ type }) => connectorOf(type)?.topics !== undefined);
+  const writes = sinks.flatMap(({ type, props }) => {
+    const property = connectorOf(type)?.topics?.property;
+    if (property === undefined) return [];
+    const topic = props[property];
+    return { type, topic: typeof topic !== 'string' || property in dynamicProps(type, props) ? undefined : topic };
+  });
+  return reads.length === 0 && writes.length === 0 ? noUse : { writes, reads };
+}
+
+/** One rule writes what the other reads. */
+export function feeds({ writes }: TopicUse, { reads }: TopicUse): boolean {
+  return writes.some(({ type, topic }) =>
+    reads.some(
+      (read) =>
+        read.type === type && (topic === undefined || connectorOf(type)!.topics!.areRead(read.dataSource, topic)),
+    ),
+  );
+}

@@ -1,0 +1,126 @@
+/** One rule's part in a checkpoint, on its way to disk. */
+import { reasonOf } from '../../../base/errors.js';
+import type { Logger } from '../../../base/log.js';
+import type { Barrier } from '../barrier.js';
+import type { RunningRule } from '../running.js';
+import { type Cut, type Cutter, mostSliceBytes } from './cutter.js';
+import type { CheckpointFiles, CheckpointHead } from './files.js';
+import type { Joint, Part } from './joint.js';
+import type { MarkedName } from './marks.js';
+import { Pieces } from './segments.js';
+
+/** The checkpoints of the rule. */
+export interface PartOwner {
+  readonly rule: RunningRule | undefined;
+  readonly cutter: Cutter;
+  readonly files: CheckpointFiles;
+  readonly log: Logger;
+  /** The rule ends. */
+  readonly isClosed: boolean;
+  /** These messages are not in a checkpoint that counts. */
+  giveBack(barriers: readonly Barrier[]): void;
+  noteCounted(done: { head: CheckpointHead; pauseMs: number; writtenBytes: number; tookMs: number }): void;
+  noteFailed(reason: string, isLast: boolean): void;
+}
+
+export class RulePart implements Part {
+  joint?: Joint<RulePart>;
+  #head: CheckpointHead | undefined;
+  #prepared: Promise<boolean> | undefined;
+  #began = performance.now();
+  /** Rows of a rule that is gone. */
+  readonly #rows = new Pieces();
+  #settle: (isOut: boolean) => void = () => {};
+  /** Of the last part: the sinks had their time. */
+  readonly #isSettled = new Promise<boolean>((resolve) => {
+    this.#settle = resolve;
+  });
+
+  /** @param barriers of messages that are in it */
+  constructor(
+    readonly owner: PartOwner,
+    readonly cut: Cut,
+    readonly name: MarkedName,
+    readonly barriers: readonly Barrier[],
+    readonly isLast: boolean,
+  ) {}
+
+  /** Copies the rows that the kernel has for it; false when it can't give them. */
+  takeRows(): boolean {
+    const { owner, cut } = this;
+    try {
+      owner.cutter.writeRows(owner.rule!, cut, this.#rows, Number.MAX_SAFE_INTEGER);
+      return true;
+    } catch (error) {
+      owner.log.error(`no checkpoint could be taken: ${reasonOf(error)}`);
+      return false;
+    }
+  }
+
+  /** It is not to be brought to disk at all. */
+  undo(): void {
+    this.owner.cutter.abandon();
+    this.owner.giveBack(this.barriers);
+  }
+
+  /** The sinks of a rule that ended had their time: `isOut` says that all is with the outside. */
+  settle(isOut: boolean): void {
+    this.#settle(isOut);
+  }
+
+  prepare(signal: AbortSignal): Promise<boolean> {
+    this.#prepared ??= this.isLast ? this.#prepareLast() : this.#prepare(signal);
+    return this.#prepared;
+  }
+
+  async #prepareLast(): Promise<boolean> {
+    if (!(await this.#isSettled)) return false;
+    this.#began = performance.now();
+    await this.#write((pieces) => {
+      pieces.takeAll(this.#rows);
+      return false;
+    });
+    await this.#sync();
+    return true;
+  }
+
+  async #prepare(signal: AbortSignal): Promise<boolean> {
+    const { owner, cut } = this;
+    const givenUp = new Promise<false>((resolve) => {
+      signal.addEventListener('abort', () => resolve(false), { once: true });
+    });
+    await this.#write((pieces) => {
+      if (signal.aborted) throw new Error('it was given up');
+      return owner.cutter.writeRows(owner.rule!, cut, pieces, pieces.bytes + mostSliceBytes);
+    });
+    if (signal.aborted || !(await Promise.race([cut.isOut.then(() => true), givenUp]))) return false;
+    await this.#sync();
+    return true;
+  }
+
+  async #write(next: (pieces: Pieces) => boolean): Promise<void> {
+    const { owner, cut } = this;
+    this.#head = await owner.cutter.rowsToDisk(cut, next);
+    await owner.files.write(this.#head, [...cut.state.pieces, ...cut.pending]);
+  }
+
+  async #sync(): Promise<void> {
+    await Promise.all((this.owner.rule?.sinks ?? []).map((sink) => sink.sync()));
+  }
+
+  async count(): Promise<void> {
+    const { owner, cut } = this;
+    const head = this.#head!;
+    await owner.files.publish(head.epoch);
+    const { pauseMs, writtenBytes } = cut;
+    owner.noteCounted({ head, pauseMs, writtenBytes, tookMs: performance.now() - this.#began });
+    for (const barrier of this.barriers) barrier.passed(false);
+  }
+
+  async fail(reason: string | undefined): Promise<void> {
+    const { owner, cut, isLast } = this;
+    if (reason !== undefined) owner.noteFailed(reason, isLast);
+    owner.giveBack(this.barriers);
+    await owner.files.abandon(cut.head.epoch).catch(() => {});
+  }
+}
