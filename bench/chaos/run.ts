@@ -147,7 +147,7 @@ class Stage {
         streamProps(topology, stream, site),
       );
     }
-    for (const stream of [...topology.feeds, ...(topology.inner ?? [])]) {
+    for (const stream of [...topology.feeds, ...Object.keys(topology.inner ?? {})]) {
       await engine.call('POST', '/streams', { sql: streamSql(topology, stream) });
     }
     const promised = new Set<Promised>();

@@ -29,8 +29,10 @@ export interface Topology {
   readonly feeds: readonly string[];
   /** In order; the last one makes the results. */
   rules(site: Site): readonly ChaosRule[];
-  /** Streams between rules. */
-  readonly inner?: readonly string[];
+  /** Streams between rules: the topics that each reads, by name. */
+  readonly inner?: Readonly<Record<string, string>>;
+  /** Its rules share the streams. */
+  readonly isShared?: true;
   /** What is to come out: the row of each message, or what an undisturbed run has. */
   readonly expects: 'rows' | 'undisturbed';
   /** The order of results is that of the messages. */
@@ -94,11 +96,42 @@ export const topologies: readonly Topology[] = [
   {
     ...plain('file', 'file', 'file to file over a memory topic between two rules'),
     name: 'memory-chain',
-    inner: ['m'],
+    inner: { m: 'm' },
     rules: (site) => [
       { id: 'chaos', sql: 'SELECT id, k, v FROM m', action: sinkOf('file', site) },
       { id: 'chaos_first', sql: select, action: { memory: { topic: 'm', sendSingle: true } } },
     ],
+  },
+  {
+    ...plain('file', 'file', 'file to file over memory topics: one read by two rules, theirs with a wildcard by one'),
+    name: 'memory-fan',
+    inner: { m: 'm', n: 'n/+' },
+    rules: (site) => [
+      { id: 'chaos', sql: 'SELECT id, k, v FROM n', action: sinkOf('file', site) },
+      { id: 'chaos_a', sql: 'SELECT id, k, v FROM m WHERE id % 2 = 0', action: { memory: { topic: 'n/a' } } },
+      {
+        id: 'chaos_b',
+        sql: 'SELECT id, k, v FROM m WHERE id % 2 = 1',
+        action: { memory: { topic: 'n/b', sendSingle: true } },
+      },
+      { id: 'chaos_c', sql: select, action: { memory: { topic: 'm', sendSingle: true } } },
+    ],
+    isOrdered: false,
+    isShared: true,
+  },
+  {
+    ...plain('file', 'file', 'files of lines into a file, beside another rule on the same shared stream'),
+    name: 'shared',
+    rules: (site) => [
+      { id: 'chaos', sql: select, action: sinkOf('file', site) },
+      {
+        id: 'chaos_beside',
+        sql: 'SELECT count(*) AS n FROM s GROUP BY COUNTWINDOW(7)',
+        action: { file: { path: `${site.outFile}.beside` } },
+        options: { checkpointInterval: '35ms' },
+      },
+    ],
+    isShared: true,
   },
   windows('tumbling', 'tumbling windows of event time', `SELECT ${figures} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 1)`),
   windows('hopping', 'hopping windows', `SELECT ${figures} FROM s GROUP BY k, HOPPINGWINDOW(ss, 2, 1)`),
@@ -114,13 +147,13 @@ export const topologies: readonly Topology[] = [
 
 /** The statement that makes a stream of the topology. */
 export function streamSql(topology: Topology, stream: string): string {
-  if (topology.inner?.includes(stream) === true) {
-    return `CREATE STREAM ${stream} () WITH (TYPE="memory", DATASOURCE="${stream}")`;
-  }
+  const shared = topology.isShared === true ? ', SHARED="true"' : '';
+  const topic = topology.inner?.[stream];
+  if (topic !== undefined) return `CREATE STREAM ${stream} () WITH (TYPE="memory", DATASOURCE="${topic}"${shared})`;
   const time = topology.expects === 'undisturbed' ? ', TIMESTAMP="ts"' : '';
   const source = topology.input === 'file' ? 'file' : `chaos/${stream}`;
   const dataSource = topology.input === 'file' ? '.' : source;
-  return `CREATE STREAM ${stream} () WITH (TYPE="${topology.input}", DATASOURCE="${dataSource}", CONF_KEY="${stream}"${time})`;
+  return `CREATE STREAM ${stream} () WITH (TYPE="${topology.input}", DATASOURCE="${dataSource}", CONF_KEY="${stream}"${time}${shared})`;
 }
 
 /** The configuration key of a stream. */

@@ -193,7 +193,7 @@ export interface Engine {
    * effect among those `given` in its statement.
    */
   warningsOf(source: StreamDefinition, given: ReadonlySet<OptionName>): SourceWarnings;
-  explain(rule: RuleDefinition): string;
+  explain(rule: RuleDefinition): string | Promise<string>;
   /** Output columns by index. */
   outputFields(rule: RuleDefinition): string[];
   /**

@@ -2,16 +2,14 @@
 import type { RulePlan, Tap } from '../../kernels/ir.js';
 import { HaumeaError } from '../base/errors.js';
 import type { Redact } from '../base/redact.js';
-import { connectorOf } from '../connectors/index.js';
 import type { Catalog, RuleDefinition } from '../model/engine.js';
 import type { TraceStrategy } from '../model/traces.js';
 import { isWaiting } from '../plugins/define.js';
 import type { StreamDefinition } from '../sql/source-def.js';
 import { checkLogFile, freeAccess } from './access.js';
 import type { CheckpointFolders } from './checkpoint-folders.js';
-import { guaranteeOf, type Writer } from './guarantee.js';
-import type { RuleStart, SourceSpec, TraceOrder } from './link/protocol.js';
-import { feeds, topicUse } from './link/topics.js';
+import type { RuleParts } from './guarantee-note.js';
+import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
 import { sinkWarnings } from './warnings.js';
@@ -80,49 +78,20 @@ export class RulePlans {
     return { strategy, taps: this.planner.taps(rule, catalogFor(rule, this.catalog)) };
   }
 
-  explain(rule: RuleDefinition): string {
+  async explain(rule: RuleDefinition): Promise<string> {
     const catalog = catalogFor(rule, this.catalog);
     const lines = this.planner.explain(rule, catalog);
-    return rule.options.qos === 0 ? lines : [lines, ...this.#guarantee(rule, catalog)].join('\n');
+    if (rule.options.qos === 0) return lines;
+    const { guaranteeNote } = await import('./guarantee-note.js');
+    return [lines, ...guaranteeNote(rule, this.all(), (one) => this.#partsOf(one))].join('\n');
   }
 
-  /** What holds for rows of the rule, as a line of EXPLAIN; none while parts of it are missing. */
-  #guarantee(rule: RuleDefinition, catalog: Catalog): string[] {
+  /** Streams and sinks of a rule; tables are read anew and don't count. */
+  #partsOf(rule: RuleDefinition): RuleParts {
+    const catalog = catalogFor(rule, this.catalog);
     const { plan } = this.make(rule);
-    try {
-      const { sources, sinks } = connectorSpecs(rule, plan, catalog);
-      const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-      const writersOf = this.#writers({ rule: rule.id, qos: rule.options.qos, sources: streams, sinks });
-      const { guarantee, because } = guaranteeOf(rule.options.qos, streams, sinks, plan.nodes, writersOf);
-      return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
-    } catch (error) {
-      if (error instanceof MissingPart) return [];
-      throw error;
-    }
-  }
-
-  /** Finds who writes to the topic of a stream: the rule that is explained, as it is given, and all others. */
-  #writers(own: Writer): (source: SourceSpec) => Writer[] {
-    let writers: Writer[] | undefined;
-    return (source) => {
-      writers ??= [own, ...[...this.all()].flatMap((other) => (other.id === own.rule ? [] : this.#writer(other)))];
-      return writers.filter(({ sources, sinks }) =>
-        feeds(topicUse({ sources, sinks }), topicUse({ sources: [source], sinks: [] })),
-      );
-    };
-  }
-
-  #writer(rule: RuleDefinition): Writer[] {
-    if (rule.test !== undefined || !rule.actions.some(({ type }) => connectorOf(type)?.topics !== undefined)) return [];
-    try {
-      const catalog = catalogFor(rule, this.catalog);
-      const { sources, sinks } = connectorSpecs(rule, this.make(rule).plan, catalog);
-      const streams = sources.filter(({ name }) => catalog.source(name)?.kind !== 'table');
-      return [{ rule: rule.id, qos: rule.options.qos, sources: streams, sinks }];
-    } catch {
-      // It can't run, so it writes nothing.
-      return [];
-    }
+    const { sources, sinks } = connectorSpecs(rule, plan, catalog);
+    return { sources: sources.filter(({ name }) => catalog.source(name)?.kind !== 'table'), sinks, nodes: plan.nodes };
   }
 
   /**

@@ -103,7 +103,7 @@ export class Rules implements Engine, PlaneListener {
     return sourceWarnings(source, given, this.#options.catalog);
   }
 
-  explain(rule: RuleDefinition): string {
+  explain(rule: RuleDefinition): Promise<string> {
     return this.#plans.explain(rule);
   }
 

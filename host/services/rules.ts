@@ -225,8 +225,8 @@ export class RuleService {
     });
   }
 
-  explain(id: string): string {
-    return inContext('explain rules error', () => {
+  explain(id: string): Promise<string> {
+    return inContext('explain rules error', async () => {
       const rule = this.#keeper.define(this.#keeper.stored(id), id);
       return asRuleError(() => this.#engine.explain(rule));
     });

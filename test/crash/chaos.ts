@@ -7,8 +7,14 @@ import { haumea } from '../harness.js';
 export const kills = Number(process.env.HAUMEA_CHAOS_KILLS ?? 2);
 
 /** Runs it with one topology; fails when a promise was not kept. */
-export async function chaos(topology: string, qos: number, faults: string, seed = 1): Promise<ChaosResult> {
-  const options = { topology, qos, faults, seed, kills, duration: `${kills * 1.5}s`, rate: 300 };
+export async function chaos(
+  topology: string,
+  qos: number,
+  faults: string,
+  seed = 1,
+  count = kills,
+): Promise<ChaosResult> {
+  const options = { topology, qos, faults, seed, kills: count, duration: `${count * 1.5}s`, rate: 300 };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(process.execPath, [...haumea, 'bench', 'chaos', '--json', ...args]);
   const texts = ['', ''];

@@ -32,7 +32,7 @@ import { endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import { Outputs } from './outputs.js';
 import { Reconnects } from './reconnects.js';
-import { type End, endParts } from './rule-end.js';
+import { type End, endParts, takeLastTogether } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
 import { ShareWatch, usedTime } from './share-watch.js';
@@ -82,7 +82,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #rules = new Map<number, RuleRun>();
   /** The same rules, as the users of work that is for all of them. */
   readonly #all = new Set<RuleRun>();
-  readonly #starting = new StartOrder(this.#all);
+  readonly starting = new StartOrder(this.#all);
   readonly #sources = new Sources(this);
   readonly #outputs = new Outputs();
   readonly #operators = new OperatorLists();
@@ -156,7 +156,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Starts a rule; tells of `started` or `failed`. */
   async start(start: RuleStart): Promise<void> {
-    const entry = this.#starting.begin(start);
+    const entry = this.starting.begin(start);
     const { functions = [] } = start;
     let isUsing = false;
     let leaveAsked = () => {};
@@ -170,15 +170,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       await this.userCalls.use(functions);
       isUsing = true;
       const checkpoints = start.checkpoint && (await this.#checkpoints(start, start.checkpoint));
-      if (checkpoints?.order.qos) await this.#starting.readersOf(entry);
-      this.#starting.end(start.run);
+      if (checkpoints?.order.qos) await this.starting.readersOf(entry);
+      this.starting.end(start.run);
       if (entry.isStopped) {
         this.userCalls.release(functions);
         checkpoints?.drop();
         this.options.tell({ kind: 'stopped', run: start.run, metrics: {}, losses: [] });
       } else this.#link(start, checkpoints);
     } catch (error) {
-      this.#starting.end(start.run);
+      this.starting.end(start.run);
       if (isUsing) this.userCalls.release(functions);
       this.options.tell({ kind: 'failed', run: start.run, reason: reasonOf(error), metrics: {} });
     } finally {
@@ -191,13 +191,9 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return RuleCheckpoints.open(order, this, () => this.options.heartbeat.beat(), this.logOf(run));
   }
 
-  startsAll(isMoreComing: boolean): void {
-    this.#starting.isMoreComing = isMoreComing;
-  }
-
   /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
   async stop(run: number): Promise<void> {
-    const starting = this.#starting.get(run);
+    const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule === undefined || rule.isEnding) return;
@@ -208,16 +204,14 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   /** Gives rules the code that took the place of what they call. */
   async replace(owner: string, functions: readonly UserFunction[] | null): Promise<void> {
     this.askedTables.replace(owner, functions);
-    try {
-      await this.userCalls.replace(owner, functions);
-    } catch (error) {
+    await this.userCalls.replace(owner, functions).catch((error: unknown) => {
       this.log.error(`${owner} was replaced, but the new one does not load: ${reasonOf(error)}`);
-    }
+    });
   }
 
   /** Follows the input of a run from now on, or no longer. */
   trace(run: number, order: TraceOrder | null): void {
-    const starting = this.#starting.get(run);
+    const starting = this.starting.get(run);
     if (starting !== undefined) starting.start.trace = order ?? undefined;
     const rule = this.#rules.get(run);
     if (rule !== undefined && !rule.isEnding) this.#traces.set(rule, order);
@@ -225,10 +219,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   async close(): Promise<void> {
     for (const source of this.#sources.all()) source.keepUnacknowledged();
-    const joined = [...this.#all].filter((rule) => !rule.isEnding && rule.checkpoints?.isJoined);
-    for (const { sources } of joined) for (const source of sources) source.settle();
-    for (const rule of joined) this.work(new Set([rule]), () => rule.flushNodes());
-    for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
+    takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     this.#work.close();
     this.#holdWatch.close();
@@ -448,10 +439,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#all.add(rule);
     this.#stateBounds.added(rule);
     if (start.trace !== undefined) this.#traces.set(rule, start.trace);
-    rule.debug(
-      () =>
-        `started with ${start.plan.nodes.length} nodes, ${start.sources.length} sources, ${start.sinks.length} sinks`,
-    );
+    const { plan, sinks } = start;
+    rule.debug(() => `started with ${plan.nodes.length} nodes, ${start.sources.length} sources, ${sinks.length} sinks`);
     this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.restored });
     for (const sink of rule.sinks) sink.start();
     const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true);

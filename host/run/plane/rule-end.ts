@@ -1,5 +1,6 @@
 /** The end of a rule that has left the kernel: its sources stop, its sinks get their time, neighbours don't wait for them. */
 import { reasonOf } from '../../base/errors.js';
+import type { RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSource } from './running.js';
 
 /** How long the end of a rule may hold up the rules it shares a stream with, ms. */
@@ -29,6 +30,14 @@ export interface End {
   readonly reason: string | undefined;
   /** What was lost with them, a sentence each. */
   readonly losses: readonly string[];
+}
+
+/** Takes the last state of rules that feed each other at one instant, since all rules end now. */
+export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleRun, call: () => void) => void): void {
+  const joined = [...rules].filter((rule) => !rule.isEnding && rule.checkpoints?.isJoined);
+  for (const { sources } of joined) for (const source of sources) source.settle();
+  for (const rule of joined) work(rule, () => rule.flushNodes());
+  for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
 }
 
 /** Closes sources and sinks. */

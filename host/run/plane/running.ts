@@ -17,6 +17,7 @@ import type { Redact } from '../../base/redact.js';
 import type { SinkSpec, SourceSpec } from '../link/protocol.js';
 import type { Acknowledgements, Barrier } from './barrier.js';
 import type { Connection } from './connection.js';
+import type { HandedInput } from './handed-input.js';
 import type { Keepers } from './keepers.js';
 
 /** What the parts of a rule may ask of the data plane. */
@@ -95,12 +96,8 @@ export interface RunningSource extends RunningPart {
   position(): unknown;
   /** Begins at the position, or goes on there; returns the reason when it can't. */
   seek(position: unknown): string | undefined;
-  /** Its connector knows positions. */
-  readonly goesBack: boolean;
-  /** What it was given within the engine and has not written yet; a copy. */
-  pending(): Uint8Array | undefined;
-  /** Takes what was pending in an earlier run. */
-  refill(bytes: Uint8Array): void;
+  /** What it was given within the engine and has not written yet. */
+  readonly handed: HandedInput;
   /** Names messages that were skipped for their length, which the kernel only counts. */
   noteOversized(count: number): void;
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */

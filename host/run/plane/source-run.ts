@@ -15,6 +15,7 @@ import { EarlyBatches } from './early-batches.js';
 import { defaultMaxMessageBytes, feedStream, openSourceStream } from './feed-stream.js';
 import { Flow } from './flow.js';
 import type { Gathering } from './gathering.js';
+import { HandedInput } from './handed-input.js';
 import { flushGathered, holdInput } from './hold-input.js';
 import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
@@ -64,6 +65,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs = 0;
   readonly #source: Source;
+  /** See `RunningSource`. */
+  readonly handed: HandedInput;
   readonly #form: SourceForm;
   #isClosed = false;
   #isDraining = false;
@@ -81,7 +84,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   #log: InputLog | undefined;
   readonly #hasUnread = () => this.#unfed.isWaiting || this.isSlowed || this.host.kernel.unreadBytes(this.stream) > 0;
   #isReplay = false;
-  #isRefilled = false;
   #isLive = false;
   #starvedBy = '';
   #endsWhenFed = false;
@@ -112,6 +114,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
       this.#source = source.create(spec.props, this);
+      this.handed = new HandedInput(this.#source);
     } catch (error) {
       host.kernel.closeStream(this.stream);
       throw error;
@@ -481,21 +484,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     } catch (error) {
       return reasonOf(error);
     }
-  }
-
-  get goesBack(): boolean {
-    return this.#source.position !== undefined;
-  }
-
-  pending(): Uint8Array | undefined {
-    const pending = this.#source.pending?.() ?? [];
-    return pending.length === 0 ? undefined : Buffer.concat(pending);
-  }
-
-  refill(bytes: Uint8Array): void {
-    // Rules that share it have the same.
-    if (!this.#isRefilled) this.#source.refill?.(bytes);
-    this.#isRefilled = true;
   }
 
   /** A sink below became full, or took up work again. */

@@ -1,6 +1,7 @@
 /** Rules whose start is under way. Of those that feed each other readers begin before writers, or rows would go to nobody. */
+
+import { feeds, type TopicUse, topicUse } from '../../connectors/topic-use.js';
 import type { RuleStart } from '../link/protocol.js';
-import { feeds, type TopicUse, topicUse } from '../link/topics.js';
 import type { RunningRule } from './running.js';
 
 export interface StartingRule {

@@ -90,7 +90,8 @@ async function take(message: ToPlane): Promise<void> {
     case 'stop':
       return running.stop(message.run);
     case 'startAll':
-      return running.startsAll(message.isMoreComing);
+      running.starting.isMoreComing = message.isMoreComing;
+      return;
     case 'trace':
       return running.trace(message.run, message.order);
     case 'replace':

@@ -1,7 +1,7 @@
 /** What a rule promises by its sources, sinks and `qos`. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { guaranteeOf } from '../../../host/run/guarantee.js';
+import { guaranteeOf, type Writer } from '../../../host/run/guarantee.js';
 import type { SinkSpec, SourceSpec } from '../../../host/run/link/protocol.js';
 import type { NodePlan } from '../../../kernels/ir.js';
 
@@ -21,7 +21,7 @@ test('what is promised is what source and sink can do together', () => {
     [
       ['exactly once', 'at least once', 'at most once'],
       ['exactly once', 'at least once', 'at most once'],
-      ['at least once', 'at least once', 'nothing'],
+      ['exactly once', 'at least once', 'at most once'],
     ],
   );
   assert.equal(
@@ -32,10 +32,45 @@ test('what is promised is what source and sink can do together', () => {
 });
 
 test('each reason for less is named', () => {
-  const { because } = guaranteeOf(2, [memory], [topic, ledger]);
+  const { because } = guaranteeOf(2, [memory, source('simulator')], [sink('nop'), topic, ledger]);
   assert.equal(because, [
-    "stream s: a memory source can't go back",
-    "sink memory: a memory sink can't take back what it sent",
+    'stream s: no rule writes to its topic',
+    "stream s: a simulator source can't go back",
+    "sink nop: a nop sink can't take back what it sent",
+  ]);
+});
+
+test('what holds for a topic is what holds for the rules that write to it', () => {
+  const writer = (rule: string, from: SourceSpec, qos = 1, to: object = {}): Writer => ({
+    rule,
+    qos,
+    sources: [from],
+    sinks: [{ ...topic, ...to }],
+  });
+  const of = (...writers: Writer[]) => {
+    const { guarantee, because } = guaranteeOf(2, [memory], [outFile], [], () => writers);
+    return [guarantee, ...because];
+  };
+  assert.equal(of(writer('a', file), writer('b', file, 2)), ['exactly once']);
+  assert.equal(of(writer('a', broker)), [
+    'at least once',
+    'stream s: rule a, stream s: its other side may send messages again',
+  ]);
+  assert.equal(of(writer('a', file, 0)), [
+    'at most once',
+    'stream s: rule a, which writes to it, has the option qos 0',
+  ]);
+  assert.equal(of(writer('a', source('httppush'))), [
+    'at most once',
+    "stream s: rule a, stream s: a httppush source can't go back",
+  ]);
+  assert.equal(of(writer('a', file, 1, { cache: {} })), [
+    'at most once',
+    'stream s: rule a, which writes to it, does so through a cache',
+  ]);
+  assert.equal(of(writer('a', memory)), [
+    'at most once',
+    'stream s: rule a, stream s: rule a, which writes to it, reads in the end what it writes',
   ]);
 });
 

@@ -24,7 +24,7 @@ export function positionsOf(rule: RunningRule): Record<string, unknown> {
 /** What other rules had sent and the rule has not taken, by stream; of tables, too. */
 export function pendingOf(rule: RunningRule): [stream: string, bytes: Uint8Array][] {
   return [...new Set(rule.sources)].flatMap((source): [string, Uint8Array][] => {
-    const bytes = isFed(rule, source) ? source.pending() : undefined;
+    const bytes = isFed(rule, source) ? source.handed.pending() : undefined;
     return bytes === undefined ? [] : [[source.name, bytes]];
   });
 }

@@ -8,8 +8,8 @@ import { basename, dirname } from 'node:path';
 import type { LoadFailure, Shelf } from '../../../../kernels/api.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
+import { topicUse } from '../../../connectors/topic-use.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
-import { topicUse } from '../../link/topics.js';
 import type { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
@@ -142,7 +142,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       };
       const isRead = this.order.qos > 1;
       const shared = sources.filter(
-        (source) => isRead && source.spec.isShared && source.goesBack && !rule.isTable(source),
+        (source) => isRead && source.spec.isShared && source.handed.goesBack && !rule.isTable(source),
       );
       this.#groups.add(this, { use: topicUse(parts), shared });
     }
@@ -427,7 +427,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       if (bytes === undefined) continue;
       if (source.hasStarted)
         this.log.warn(`${source.label}: what had not been taken is lost: others read the stream already`);
-      else source.refill(bytes);
+      else source.handed.refill(bytes);
     }
     if (this.order.qos > 1) {
       this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);

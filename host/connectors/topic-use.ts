@@ -1,10 +1,9 @@
 /** Topics within the engine by which rules feed each other. */
-import { connectorOf, dynamicProps } from '../../connectors/index.js';
-import type { SinkSpec, SourceSpec } from './protocol.js';
+import { connectorOf, dynamicProps } from './index.js';
 
 interface Parts {
-  readonly sources: readonly SourceSpec[];
-  readonly sinks: readonly SinkSpec[];
+  readonly sources: readonly { readonly type: string; readonly dataSource: string }[];
+  readonly sinks: readonly { readonly type: string; readonly props: Readonly<Record<string, unknown>> }[];
 }
 
 /** What a rule writes to and reads, by connector. */

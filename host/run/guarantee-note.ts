@@ -1,0 +1,57 @@
+/** What holds for the rows of a rule among the others, as EXPLAIN tells it. */
+import type { NodePlan } from '../../kernels/ir.js';
+import { connectorOf } from '../connectors/index.js';
+import { feeds, topicUse } from '../connectors/topic-use.js';
+import type { RuleDefinition } from '../model/engine.js';
+import { guaranteeOf, type Writer } from './guarantee.js';
+import type { SinkSpec, SourceSpec } from './link/protocol.js';
+import { MissingPart } from './resolve.js';
+
+/** Streams, without tables, sinks and nodes of a rule. */
+export interface RuleParts {
+  readonly sources: readonly SourceSpec[];
+  readonly sinks: readonly SinkSpec[];
+  readonly nodes: readonly NodePlan[];
+}
+
+/** A line of EXPLAIN; none while parts of the rule are missing. `partsOf` throws for rules that can't run. */
+export function guaranteeNote(
+  rule: RuleDefinition,
+  all: Iterable<RuleDefinition>,
+  partsOf: (rule: RuleDefinition) => RuleParts,
+): string[] {
+  try {
+    const { sources, sinks, nodes } = partsOf(rule);
+    const { qos } = rule.options;
+    const writersOf = writersAmong(all, partsOf, { rule: rule.id, qos, sources, sinks });
+    const { guarantee, because } = guaranteeOf(qos, sources, sinks, nodes, writersOf);
+    return [JSON.stringify({ op: 'Note', of: 'rule', guarantee, ...(because.length > 0 ? { because } : {}) })];
+  } catch (error) {
+    if (error instanceof MissingPart) return [];
+    throw error;
+  }
+}
+
+/** Finds who writes to the topic of a stream: `own`, as it is given, and all others. */
+function writersAmong(
+  all: Iterable<RuleDefinition>,
+  partsOf: (rule: RuleDefinition) => RuleParts,
+  own: Writer,
+): (source: SourceSpec) => Writer[] {
+  let writers: Writer[] | undefined;
+  const found = (rule: RuleDefinition): Writer[] => {
+    const mayWrite = rule.actions.some(({ type }) => connectorOf(type)?.topics !== undefined);
+    if (!mayWrite || rule.id === own.rule || rule.test !== undefined) return [];
+    try {
+      return [{ rule: rule.id, qos: rule.options.qos, ...partsOf(rule) }];
+    } catch {
+      // It can't run, so it writes nothing.
+      return [];
+    }
+  };
+  return (source) => {
+    writers ??= [own, ...[...all].flatMap(found)];
+    const read = topicUse({ sources: [source], sinks: [] });
+    return writers.filter((writer) => feeds(topicUse(writer), read));
+  };
+}
