@@ -58,11 +58,14 @@ export class RuleKeeper {
   async startStored(): Promise<void> {
     let count = 0;
     this.engine.startsAll?.(true);
-    for (const id of [...this.#waiting]) {
-      await this.#bringUp(id);
-      if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+    try {
+      for (const id of [...this.#waiting]) {
+        await this.#bringUp(id);
+        if (++count % startSlice === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      this.engine.startsAll?.(false);
     }
-    this.engine.startsAll?.(false);
   }
 
   read(body: unknown, id?: string): { json: RuleJson; rule: RuleDefinition } {
