@@ -9,6 +9,7 @@ import type { BacklogOptions, BacklogOwner, CacheCounts, CacheTimes } from './ba
 import { DiskTrouble } from './disk-trouble.js';
 import type { Flight } from './flight.js';
 import { FreeSpace } from './free-space.js';
+import { freeFile, isFullDisk } from './full-disk.js';
 import { groupsOf, type Item, messagesOf, split } from './item.js';
 import { openStore } from './open-store.js';
 import type { Store } from './store.js';
@@ -50,7 +51,6 @@ export class Backlog {
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Immediate | undefined;
   readonly #disk: DiskTrouble;
-  #isFull = false;
   #isAwaited = false;
   #isClosed = false;
 
@@ -113,7 +113,7 @@ export class Backlog {
   /** What is in the way of taking more; empty when nothing is. */
   get trouble(): string {
     if (this.#disk.text !== '') return this.#disk.text;
-    if (!this.#isFull) return '';
+    if (!this.#disk.isFull) return '';
     const space = this.#space?.isShort === true ? `, less than ${this.options.minFreeBytes} bytes are free there` : '';
     return `is full, ${this.onDisk.toLocaleString('en')} messages on disk${space}`;
   }
@@ -144,7 +144,9 @@ export class Backlog {
   /** Begins to write when more waits in memory than may. */
   settleMemory(): void {
     const { memoryMessages, memoryBytes } = this.options;
-    if (this.#waitingMessages > memoryMessages || this.#waitingBytes > memoryBytes) this.hurry();
+    if (this.#waitingMessages <= memoryMessages && this.#waitingBytes <= memoryBytes) return;
+    this.hurry();
+    if (this.#disk.writing !== '') this.#dropMemory();
   }
 
   /** Writes what is in memory as soon as this turn of the event loop ends. */
@@ -232,7 +234,7 @@ export class Backlog {
       this.#leave(first, part);
       this.#settle();
     }
-    if (this.#isFull) this.hurry();
+    if (this.#disk.isFull) this.hurry();
   }
 
   #leave(flight: Flight, messages: number): void {
@@ -275,7 +277,7 @@ export class Backlog {
       this.#isWanted = true;
       return this.#flushing;
     }
-    if (this.#memory.length === 0) this.#noteFull(false);
+    if (this.#memory.length === 0) this.#disk.noteFull(false, this);
     if (this.#store === undefined || this.#memory.length === 0 || this.#disk.isResting) return undefined;
     this.#isWanted = false;
     this.#flushing = this.#write(this.#store).finally(() => {
@@ -291,9 +293,8 @@ export class Backlog {
       await this.#space?.look();
       if (this.options.dropsOldest) await this.#makeRoom();
       const flights = this.#fitting(store);
-      this.#noteFull(flights.length === 0 && this.#memory.length > 0);
-      if (flights.length === 0 && this.options.dropsOldest) this.#dropMemory();
-      if (flights.length === 0) return;
+      this.#disk.noteFull(flights.length === 0 && this.#memory.length > 0, this);
+      if (flights.length === 0) return this.#dropMemory();
       // Between here and the call of append nothing else runs.
       const items = flights.map(({ item }) => item!);
       const handed = flights.slice(0, this.#handed);
@@ -311,7 +312,10 @@ export class Backlog {
       this.owner.putAside();
       if (this.#memory.length > 0 && this.isBehind) this.#isWanted = true;
     } catch (error) {
-      this.#disk.noteWriting(reasonOf(error));
+      this.#frozen = 0;
+      const mayDrop = this.options.dropsOldest && isFullDisk(error);
+      if (mayDrop && (await freeFile(store, () => this.#dropNext()))) this.#isWanted = true;
+      else this.#disk.noteWriting(reasonOf(error));
     } finally {
       this.#frozen = 0;
     }
@@ -343,13 +347,17 @@ export class Backlog {
     const { maxMessages, pageMessages } = this.options;
     const wanted = Math.min(maxMessages, Math.max(pageMessages, this.#memoryMessages));
     while (this.waitingAside > 0 && (maxMessages - this.waitingAside < wanted || this.#isTooLarge)) {
-      if (this.#ready.length === 0) {
-        this.#load();
-        await this.#loading;
-        if (this.#disk.reading !== '') throw new Error(this.#disk.reading);
-      }
-      this.#dropPage();
+      if (!(await this.#dropNext())) throw new Error(this.#disk.reading);
     }
+  }
+
+  /** Drops the oldest page on disk; false when there is none. */
+  async #dropNext(): Promise<boolean> {
+    const before = this.waitingAside;
+    if (this.#ready.length === 0) this.#load();
+    await this.#loading;
+    this.#dropPage();
+    return this.waitingAside < before;
   }
 
   get #isTooLarge(): boolean {
@@ -401,8 +409,9 @@ export class Backlog {
     this.owner.lost(dropped, `${what} oldest messages were dropped`);
   }
 
-  /** Not even one page has room: of what is in memory the oldest messages go. */
+  /** Where the oldest messages may go and nothing can be written, those in memory do. */
   #dropMemory(): void {
+    if (!this.options.dropsOldest || this.#frozen > 0) return;
     let dropped = 0;
     while (this.#waitingBytes > this.options.memoryBytes && this.#memory.length > this.#handed) {
       const [{ item, left }] = this.#memory.splice(this.#handed, 1) as [Flight];
@@ -458,20 +467,13 @@ export class Backlog {
     }
   }
 
-  #noteFull(isFull: boolean): void {
-    if (isFull === this.#isFull) return;
-    this.#isFull = isFull;
-    if (isFull) this.owner.warn(this.trouble);
-    else this.owner.info('has room again');
-  }
-
   /** Writes all that is in memory; rejects with the reason when that can't be. */
   async keep(): Promise<void> {
     while (this.#memory.length > 0) {
       if (this.#store === undefined) throw new Error('the cache could not be opened');
       this.#disk.hurry();
       await this.#flush();
-      if (this.#disk.writing !== '' || this.#isFull) throw new Error(`the cache ${this.trouble}`);
+      if (this.#disk.writing !== '' || this.#disk.isFull) throw new Error(`the cache ${this.trouble}`);
     }
   }
 

@@ -11,6 +11,8 @@ export interface TroubledOwner {
 export class DiskTrouble {
   writing = '';
   reading = '';
+  /** There is no room for what is to be written. */
+  isFull = false;
   #retryAt = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -42,6 +44,13 @@ export class DiskTrouble {
     if (reason !== '' && reason !== this.reading) this.owner.warn(`can't be read: ${reason}`);
     this.reading = reason;
     if (reason !== '') this.#tryLater();
+  }
+
+  noteFull(isFull: boolean, whose: { readonly trouble: string }): void {
+    if (isFull === this.isFull) return;
+    this.isFull = isFull;
+    if (isFull) this.owner.warn(whose.trouble);
+    else this.owner.info('has room again');
   }
 
   /** The next attempt waits for nothing. */

@@ -268,6 +268,10 @@ export class PageStore implements Store {
     this.free(messages);
   }
 
+  removed(): Promise<unknown> {
+    return this.#removing;
+  }
+
   async close(): Promise<void> {
     await this.#mark.close();
     await this.#removing;

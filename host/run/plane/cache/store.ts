@@ -28,6 +28,8 @@ export interface Store {
   skip(messages: number): void;
   /** So many messages more are out, the oldest ones. */
   free(messages: number): void;
+  /** Resolves when the disk has back what is out. */
+  removed?(): Promise<unknown>;
   close(): Promise<void>;
   /** Removes all there is. */
   remove(): Promise<void>;
