@@ -21,7 +21,7 @@ import { VmKernel } from '../../test/wasm/vm-kernel.js';
 const rows = 1024;
 const rounds = Number(process.argv[2] ?? 10);
 const only = process.argv[3];
-const limits = { callFuel: 20_000_000n, batchFuel: 250_000_000n };
+const limits = { callFuel: 20_000_000n, batchFuel: 250_000_000n, callMs: 30, batchMs: 45 };
 const folder = mkdtempSync(join(tmpdir(), 'endless-'));
 
 const loops: Readonly<Record<string, string>> = {

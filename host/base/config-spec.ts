@@ -340,6 +340,16 @@ const plugin = {
         .max(1e15)
         .default(250_000_000)
         .doc('Instructions that all calls for a batch of up to 1,024 rows may take'),
+      callTimeout: field
+        .duration()
+        .min(1)
+        .default(30)
+        .doc('Longest call, of the time of the processor: code that misses the caches takes long for little fuel'),
+      batchTimeout: field
+        .duration()
+        .min(1)
+        .default(45)
+        .doc('How long all calls for a batch may take, likewise: all rules of the data plane wait for them'),
       isolate: field
         .bool()
         .default(false)

@@ -22,6 +22,10 @@ export interface CallLimits {
   readonly callFuel: bigint;
   /** Of all calls for a batch. */
   readonly batchFuel: bigint;
+  /** Longest call on the thread of all rules, ms of the processor; undefined: as long as the fuel lasts. */
+  readonly callMs?: number;
+  /** Of all calls for a batch. */
+  readonly batchMs?: number;
 }
 
 /** What a plugin is given of the machine. */

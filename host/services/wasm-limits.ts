@@ -14,5 +14,6 @@ export interface OwnLimits {
 /** What its calls may take. The configuration may have become stricter since it was installed. */
 export function callLimitsOf(own: OwnLimits, config: WasmConfig): CallLimits {
   const least = (name: 'callFuel' | 'batchFuel') => BigInt(Math.min(own[name] ?? config[name], config[name]));
-  return { callFuel: least('callFuel'), batchFuel: least('batchFuel') };
+  const { callTimeout: callMs, batchTimeout: batchMs } = config;
+  return { callFuel: least('callFuel'), batchFuel: least('batchFuel'), callMs, batchMs };
 }

@@ -93,29 +93,38 @@ export class AggregateFunction {
     outcome.isNull = () => false;
     const { callFuel } = guest.limits;
     const state = guest.call(fn.aggregate.init);
-    const forInit = callFuel - guest.fuel.value;
+    const forInit = guest.used;
     const accumulate = this.#callerOf('accumulate');
-    guest.fuel.value = callFuel;
+    guest.give(callFuel);
     const staged = this.#stage(lists, rows, state as number);
-    accumulate.callFuel.value = callFuel;
-    accumulate.batchFuel.value = left - forInit - (callFuel - guest.fuel.value);
+    accumulate.batchFuel.value = left - forInit - guest.used;
     outcome.isNull = (i) => {
       const value = lists[i]?.[rows[accumulate.at.value] as number];
       return value === null || value === undefined;
     };
-    accumulate.run(0, rows.length, staged.table, 0, 0);
+    this.#calls(accumulate, (from) => accumulate.run(from, rows.length, staged.table, 0, 0), rows.length);
     if (message !== undefined) {
       columns.fail(k, `${this.title}: ${message}`);
       return accumulate.batchFuel.value;
     }
     const finish = this.#callerOf('finish');
-    finish.callFuel.value = guest.limits.callFuel;
     finish.batchFuel.value = accumulate.batchFuel.value;
-    finish.run(0, 1, staged.last, staged.out, staged.out + outBytes);
+    this.#calls(finish, () => finish.run(0, 1, staged.last, staged.out, staged.out + outBytes), 1);
     const memory = this.#area.memory();
     const result = { rows: [k], from: 0, to: 1, memory, cells: staged.result, states: staged.state };
     this.#results.take(columns, cells, result, new Map(message === undefined ? [] : [[0, message]]));
     return finish.batchFuel.value;
+  }
+
+  /** Calls the guest for rows, in parts between which the time is looked at. */
+  #calls(caller: CallerExports, run: (from: number) => number, count: number): void {
+    const { guest } = this;
+    caller.callFuel.value = guest.firstFuel;
+    guest.begin({ call: () => caller.at.value, batch: caller.batchFuel });
+    for (let done = 0; done < count; ) {
+      guest.pause(caller);
+      done = run(done);
+    }
   }
 
   /** Rows of the group that are called; a text says why one can't be. */

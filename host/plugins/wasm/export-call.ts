@@ -80,13 +80,15 @@ export class ExportCall {
     try {
       const made = this.#callerOf();
       const staged = this.#stage(count, columns);
-      made.callFuel.value = guest.limits.callFuel;
+      made.callFuel.value = guest.firstFuel;
       made.batchFuel.value = left;
       const messages = new Map<number, string>();
       outcome.failed = (message) => messages.set(made.at.value, message);
       outcome.isNull = (argument) => isNull(argument, made.at.value);
       caller = made;
+      guest.begin({ call: () => made.at.value, batch: made.batchFuel });
       for (let done = 0; done < count; ) {
+        guest.pause(made);
         const to = made.run(done, count, staged.table, staged.out, staged.outEnd);
         const { cells, states } = staged;
         take({ from: done, to, memory: this.area.memory(), cells, states, messages });

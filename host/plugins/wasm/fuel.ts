@@ -1,8 +1,9 @@
 /** Fuel for what the engine does when a guest calls it: the instructions of the guest don't tell. */
 
-/** What the call under way may still run: a global of the module (binary/meter.ts). */
+/** What the call under way may still run. */
 export interface Fuel {
-  value: bigint;
+  /** Takes so much; throws when the call has no more. */
+  take(units: bigint): void;
 }
 
 /** A call that leaves the guest. */
@@ -12,6 +13,5 @@ export const fuelOfShortCall = 500;
 
 /** Takes so much of the fuel; without any the call ends. A byte that is copied or read costs one. */
 export function spend(fuel: Fuel, units: number): void {
-  fuel.value -= BigInt(Math.ceil(units));
-  if (fuel.value < 0n) throw new Error('the call took more fuel than it may');
+  fuel.take(BigInt(Math.ceil(units)));
 }

@@ -1,12 +1,39 @@
 /** A module of a user that is instantiated, with its fuel; it begins anew when a call was cut off. */
 import { reasonOf } from '../../base/errors.js';
+import { Stopwatch } from '../../base/thread-time.js';
 import type { CallLimits, CodeHost, WasmCode } from '../define.js';
 import type { CallerExports, CallerShape } from './binary/caller.js';
-import { fuelExport } from './binary/meter.js';
+import { fuelExport, moreExport } from './binary/meter.js';
+import { moreFunction } from './binary/more.js';
+import type { Fuel } from './fuel.js';
 import { freeName } from './functions.js';
 import { importsOf, type Outcome } from './imports.js';
 import { Kit } from './kit.js';
 import { startsOf, Wasi, WasiExit } from './wasi.js';
+
+/** Fuel is given in parts of so much: behind each the host looks at the time. */
+const partFuel = 131_072n;
+/** Parts are smaller where they take longer than that, ms: code that misses the caches at each step. */
+const longPartMs = 2;
+const leastPart = 8192n;
+/** Start functions may take so long, ms of the processor. */
+const startMs = 500;
+
+/** Calls that are under way. */
+export interface Account {
+  /** Tells one from the next. */
+  call(): number;
+  /** Fuel that is left for all of them, without what the one under way was given. */
+  readonly batch: { value: bigint };
+}
+
+/** A loop over rows that comes back when it has used a part of the fuel. */
+interface Pausing {
+  readonly batchFuel: { value: bigint };
+  readonly pauseAt: { value: bigint };
+}
+
+const noFuel = 'the call took more fuel than it may';
 
 /** So long calls of a batch in which some trap may run with full fuel, ms. */
 const slowMs = 500;
@@ -19,8 +46,10 @@ export type GuestFunction = (...args: unknown[]) => unknown;
 
 interface Running {
   readonly exports: Exports;
-  /** What it may still run; below zero when a call was ended by it. */
+  /** What it may run until it asks for more; below zero when a call was ended by it. */
   readonly fuel: { value: bigint };
+  /** It asks for more. */
+  readonly asks: boolean;
   readonly kit: Kit | undefined;
 }
 
@@ -37,6 +66,20 @@ export class Guest {
   #spentMs = 0;
   /** What start functions took the last time. */
   #startFuel = 0n;
+  /** What the call under way may take, and was given. */
+  #limit = 0n;
+  #given = 0n;
+  #part = partFuel;
+  #partSince = 0;
+  #account: Account = { call: () => 0, batch: { value: 0n } };
+  #call = 0;
+  readonly #batchTime = new Stopwatch();
+  readonly #callTime = new Stopwatch();
+  /** Longest times of a call and of those of a batch, ms; on a thread of its own others see to that. */
+  readonly #most: { readonly callMs: number; readonly batchMs: number };
+  #isStarting = false;
+  /** What has taken too long. */
+  #overdue: 'call' | 'batch' | undefined;
 
   /**
    * @param bytes length of the module
@@ -50,6 +93,9 @@ export class Guest {
     readonly host: CodeHost,
     readonly limits: CallLimits,
   ) {
+    const { callMs = Number.POSITIVE_INFINITY, batchMs = Number.POSITIVE_INFINITY } =
+      code.isolate === undefined ? limits : {};
+    this.#most = { callMs, batchMs };
     this.#running = this.#open();
   }
 
@@ -59,6 +105,12 @@ export class Guest {
 
   get fuel(): { value: bigint } {
     return this.#running.fuel;
+  }
+
+  /** What a call is given before it has to ask for more. */
+  get firstFuel(): bigint {
+    const { callFuel } = this.limits;
+    return this.#running.asks && partFuel < callFuel ? partFuel : callFuel;
   }
 
   get kit(): Kit {
@@ -81,8 +133,24 @@ export class Guest {
 
   /** Calls a function with the fuel of one call. */
   call(name: string, ...args: unknown[]): unknown {
-    this.fuel.value = this.limits.callFuel;
+    this.give(this.limits.callFuel);
     return this.exported(name)(...args);
+  }
+
+  /** A call begins that may take so much, other than those that a generated module makes. */
+  give(limit: bigint): void {
+    const first = this.#running.asks && partFuel < limit ? partFuel : limit;
+    this.#account = { call: () => 0, batch: { value: limit - first } };
+    this.#call = 0;
+    this.#limit = limit;
+    this.#given = first;
+    this.#callTime.start();
+    this.fuel.value = first;
+  }
+
+  /** What the call has taken that `give` was for. */
+  get used(): bigint {
+    return this.#given - this.fuel.value;
   }
 
   /** A module that calls one of the functions for each row (binary/caller.ts). */
@@ -107,6 +175,7 @@ export class Guest {
 
   /** What a call leaves behind that was cut off in the middle is nobody's state. Returns the fuel that beginning anew took. */
   restart(): bigint {
+    this.#overdue = undefined;
     this.outcome.state.value = 0;
     this.#startFuel = 0n;
     try {
@@ -121,6 +190,8 @@ export class Guest {
 
   /** Why a call ended; `left` is the fuel of the batch. */
   reasonOf(error: unknown, left: bigint): string {
+    if (this.#overdue === 'batch') return 'the calls for a batch took longer than they may';
+    if (this.#overdue === 'call') return 'the call took longer than it may';
     if (this.fuel.value < 0n) {
       return left <= 0n ? 'the calls for a batch took more fuel than they may' : 'the call took more fuel than it may';
     }
@@ -130,18 +201,70 @@ export class Guest {
 
   /** It took more than it may: to go on with such calls would cost others their share. */
   isExhausted(error: unknown): boolean {
-    return this.fuel.value < 0n || error instanceof RangeError;
+    return this.#overdue !== undefined || this.fuel.value < 0n || error instanceof RangeError;
   }
 
   /** The calls for a batch begin. */
   startBatch(): bigint {
     this.#spentMs = 0;
+    this.#batchTime.start();
     return this.limits.batchFuel;
   }
 
   /** Calls begin that may be cut off. */
   enter(): void {
     this.#since = performance.now();
+  }
+
+  /** Calls begin that a generated module makes: it gives each its first fuel. */
+  begin(account: Account): void {
+    this.#account = account;
+    this.#call = -1;
+    this.#limit = this.limits.callFuel;
+  }
+
+  /** Has a loop come back when it has used a part of its fuel; throws when the time of the batch is over. */
+  pause({ batchFuel, pauseAt }: Pausing): void {
+    if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
+    pauseAt.value = batchFuel.value - partFuel;
+  }
+
+  /** The guest has no fuel left: gives it the next part, or throws. */
+  #more(): void {
+    const { fuel } = this;
+    const account = this.#account;
+    const call = account.call();
+    if (call !== this.#call) {
+      this.#call = call;
+      this.#given = this.firstFuel;
+      this.#callTime.start();
+    } else this.#fit();
+    const missing = -fuel.value;
+    const allowed = this.#limit - this.#given;
+    const most = allowed < account.batch.value ? allowed : account.batch.value;
+    if (missing > most) throw new Error(noFuel);
+    if (this.#isStarting) {
+      if (this.#callTime.isOver(startMs)) this.#end('call');
+    } else if (this.#callTime.isOver(this.#most.callMs)) this.#end('call');
+    else if (this.#batchTime.isOver(this.#most.batchMs)) this.#end('batch');
+    const wanted = missing > this.#part ? missing : this.#part;
+    const next = wanted < most ? wanted : most;
+    this.#given += next;
+    account.batch.value -= next;
+    fuel.value += next;
+    this.#partSince = performance.now();
+  }
+
+  /** Makes the next part as large as the last one was quick. */
+  #fit(): void {
+    const tookMs = performance.now() - this.#partSince;
+    if (tookMs > longPartMs) this.#part = this.#part >> 3n > leastPart ? this.#part >> 3n : leastPart;
+    else if (this.#part < partFuel) this.#part <<= 1n;
+  }
+
+  #end(what: 'call' | 'batch'): never {
+    this.#overdue = what;
+    throw new Error(`the ${what} took too long`);
   }
 
   /**
@@ -151,6 +274,7 @@ export class Guest {
    */
   leftAfter(error: unknown, left: bigint): bigint {
     this.#spentMs += performance.now() - this.#since;
+    if (this.#overdue === 'batch') return 0n;
     if (this.isExhausted(error)) return left / 4n;
     const all = left + this.fuel.value;
     return this.#spentMs > slowMs ? all / 4n : all;
@@ -158,25 +282,41 @@ export class Guest {
 
   #open(): Running {
     const { code, host } = this;
-    const fuel = () => this.fuel;
+    const spent: Fuel = {
+      take: (units) => {
+        this.fuel.value -= units;
+        if (this.fuel.value < 0n) this.#more();
+      },
+    };
+    const fuel = () => spent;
     const kit = this.usesKit ? new Kit(code, host, fuel) : undefined;
     const memory = () => this.exports.memory as WebAssembly.Memory;
     const wasi = new Wasi({ name: code.name, memory, fuel }, code.wasi ?? {}, host);
     const imports = importsOf(code, host, { memory, fuel, outcome: this.outcome, kit, wasi });
     const { exports } = new WebAssembly.Instance(this.module, imports);
-    const running = { exports, fuel: exports[fuelExport] as { value: bigint }, kit };
+    const table = exports[moreExport] as { set(at: number, more: () => void): void } | undefined;
+    table?.set(
+      0,
+      moreFunction(() => this.#more()),
+    );
+    const running = { exports, fuel: exports[fuelExport] as { value: bigint }, asks: table !== undefined, kit };
     this.#running = running;
     for (const name of startsOf(exports)) {
-      running.fuel.value = this.limits.batchFuel;
+      this.give(this.limits.batchFuel);
+      this.#isStarting = true;
       try {
         (exports[name] as () => void)();
-        this.#startFuel += this.limits.batchFuel - running.fuel.value;
+        this.#startFuel += this.used;
       } catch (error) {
-        this.#startFuel += this.limits.batchFuel - running.fuel.value;
+        this.#startFuel += this.used;
         // A program that ends by itself has made its functions ready.
         if (error instanceof WasiExit && error.code === 0) continue;
-        const reason = running.fuel.value < 0n ? 'it took more fuel than it may' : reasonOf(error);
+        const isOut = running.fuel.value < 0n && this.#overdue === undefined;
+        const reason = isOut ? 'it took more fuel than it may' : reasonOf(error);
         throw new Error(`wasm plugin ${code.name}: the start function failed: ${reason}`);
+      } finally {
+        this.#isStarting = false;
+        this.#overdue = undefined;
       }
     }
     return running;

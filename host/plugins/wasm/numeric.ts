@@ -38,14 +38,19 @@ export class NumericFunction {
     let left = guest.startBatch();
     for (let from = 0; from < columns.count; ) {
       const wrapper = this.#wrapperOf(direct.memory);
-      wrapper.callFuel.value = guest.limits.callFuel;
+      wrapper.callFuel.value = guest.firstFuel;
       wrapper.batchFuel.value = left;
       guest.enter();
+      guest.begin({ call: () => this.#callUnderWay(wrapper), batch: wrapper.batchFuel });
       try {
-        const marked = wrapper.run(from, columns.count, direct.sel, direct.table, direct.vals, direct.tags);
-        direct.written(from, columns.count);
-        if (marked > 0) this.#explain(columns, direct, from, columns.count);
-        return;
+        while (from < columns.count) {
+          guest.pause(wrapper);
+          const marked = wrapper.run(from, columns.count, direct.sel, direct.table, direct.vals, direct.tags);
+          const to = wrapper.at.value;
+          direct.written(from, to);
+          if (marked > 0) this.#explain(columns, direct, from, to);
+          from = to;
+        }
       } catch (error) {
         direct.written(from, wrapper.at.value);
         this.#explain(columns, direct, from, wrapper.at.value);
@@ -64,9 +69,15 @@ export class NumericFunction {
     }
   }
 
+  #callUnderWay(wrapper: WrapperExports): number {
+    const first = wrapper.at.value * eight;
+    if (wrapper.inEight.value === 0) return first;
+    return first + ((this.guest.exports[rowExport] as { readonly value: unknown }).value as number);
+  }
+
   /** The row that was cut off, and the fuel of the batch without what its call was given. Of eight rows those before it have their results. */
   #stopped(wrapper: WrapperExports, columns: HostColumns): { row: number; fuel: bigint } {
-    const { exports, limits } = this.guest;
+    const { exports, firstFuel } = this.guest;
     const first = wrapper.at.value;
     const fuel = wrapper.batchFuel.value;
     if (wrapper.inEight.value === 0) return { row: first, fuel };
@@ -75,7 +86,7 @@ export class NumericFunction {
     for (let row = 0; row < done; row++) columns.set(first + row, this.#resultOf(global(resultExport(row)) as bigint));
     if (this.how.isFree) return { row: first + done, fuel };
     const spent = done === 0 ? 0n : (global(spentExport) as bigint);
-    return { row: first + done, fuel: fuel - spent - limits.callFuel };
+    return { row: first + done, fuel: fuel - spent - firstFuel };
   }
 
   #resultOf(bits: bigint): number | bigint {

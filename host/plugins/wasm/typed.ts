@@ -99,7 +99,7 @@ export class TypedFunction {
     const count = part.rows.length;
     const messages = new Map<number, string>();
     const caller = this.#callerOf();
-    caller.callFuel.value = guest.limits.callFuel;
+    caller.callFuel.value = guest.firstFuel;
     caller.batchFuel.value = this.#left;
     outcome.isNull = (i) => {
       const tag = part.tags[i]?.[part.rows[caller.at.value] as number];
@@ -109,10 +109,12 @@ export class TypedFunction {
     for (let done = 0; done < count; ) {
       let next: number;
       guest.enter();
+      guest.begin({ call: () => caller.at.value, batch: caller.batchFuel });
       try {
+        guest.pause(caller);
         next = caller.run(done, count, staged.table, staged.out, staged.outEnd);
       } catch (error) {
-        const row = caller.at.value;
+        const row = Math.max(done, caller.at.value);
         this.#take(columns, cells, part, staged, done, row, messages);
         this.#left = guest.leftAfter(error, caller.batchFuel.value);
         const reason = this.#ended(error, this.#left);
@@ -145,10 +147,10 @@ export class TypedFunction {
         message = text;
       };
       outcome.isNull = () => false;
-      guest.fuel.value = given;
+      guest.give(given);
       guest.enter();
       const answer = guest.exported(fn.export)(count, staged.table, staged.table + fn.args.length * columnBytes);
-      this.#left -= given - guest.fuel.value;
+      this.#left -= guest.used;
       if (outcome.state.value === 0 && answer === 0) {
         this.#take(columns, cells, part, staged, 0, count, new Map());
         return;

@@ -39,6 +39,8 @@ export interface CallerExports {
   /** Fuel that one call may use; left for the batch, of which a call that traps has used all that it was given. */
   readonly callFuel: { value: bigint };
   readonly batchFuel: { value: bigint };
+  /** With less fuel than that it comes back before the next row. */
+  readonly pauseAt: { value: bigint };
 }
 
 /** States of results that no guest writes, beside those of `CellState`. */
@@ -57,7 +59,7 @@ interface Functions {
   readonly run: number;
 }
 
-const Global = { fuel: 0, outcome: 1, at: 2, callFuel: 3, batchFuel: 4, pending: 5 } as const;
+const Global = { fuel: 0, outcome: 1, at: 2, callFuel: 3, batchFuel: 4, pending: 5, pauseAt: 6 } as const;
 
 const Local = {
   k: 0,
@@ -73,9 +75,10 @@ const Local = {
   left: 10,
   given: 11,
   packed: 12,
-  first: 13,
+  pauseAt: 13,
+  first: 14,
 } as const;
-const variables: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i64', 'i64', 'i64', 'i64'];
+const variables: readonly ValueType[] = ['i32', 'i32', 'i32', 'i32', 'i64', 'i64', 'i64', 'i64', 'i64'];
 const runParams = 5;
 const perArgument = 2;
 
@@ -158,13 +161,14 @@ class Caller {
     });
     module.section(SectionId.function, (body) => body.u32(1).u32(this.#functions.run));
     module.section(SectionId.global, (body) => {
-      body.u32(4);
+      body.u32(5);
       body.byte(valueTypeByte.i32, 0x01).raw(new Code().i32(0).op(Op.end).take());
-      for (let i = 0; i < 3; i++) body.byte(valueTypeByte.i64, 0x01).raw(new Code().i64(0).op(Op.end).take());
+      for (let i = 0; i < 4; i++) body.byte(valueTypeByte.i64, 0x01).raw(new Code().i64(0).op(Op.end).take());
     });
     module.section(SectionId.export, (body) => {
-      body.u32(4).name('run').byte(0x00).u32(this.#functions.run);
-      for (const name of ['at', 'callFuel', 'batchFuel'] as const) body.name(name).byte(0x03).u32(Global[name]);
+      body.u32(5).name('run').byte(0x00).u32(this.#functions.run);
+      for (const name of ['at', 'callFuel', 'batchFuel', 'pauseAt'] as const)
+        body.name(name).byte(0x03).u32(Global[name]);
     });
     this.#run();
     const { params, result } = this.shape;
@@ -201,10 +205,12 @@ class Caller {
     });
     code.at(Op.globalGet, Global.callFuel).set(Local.callFuel);
     code.at(Op.globalGet, Global.batchFuel).set(Local.left);
+    code.at(Op.globalGet, Global.pauseAt).set(Local.pauseAt);
     if (this.shape.frees) this.#freePending();
     code.block(() => {
       code.loop(() => {
         code.get(Local.k).get(Local.to).op(Op.i32GeU).at(Op.brIf, 1);
+        code.get(Local.left).get(Local.pauseAt).op(Op.i64LtS).at(Op.brIf, 1);
         // Labels from inside: 0 the end of the row, 1 the next row, 2 the end of all.
         code.block(() => this.#row());
         code.get(Local.k).i32(1).op(Op.i32Add).set(Local.k);
@@ -240,12 +246,12 @@ class Caller {
     const code = this.#code;
     code.get(callFuel).get(left).get(callFuel).get(left).op(Op.i64LtS, Op.select).tee(given);
     code.at(Op.globalSet, Global.fuel);
-    code.get(left).get(given).op(Op.i64Sub).tee(left).at(Op.globalSet, Global.batchFuel);
+    code.get(left).get(given).op(Op.i64Sub).at(Op.globalSet, Global.batchFuel);
   }
 
-  /** Takes back what the guest has left of its fuel. */
+  /** Takes back what the guest has left of its fuel. The host may have given it more meanwhile, out of that for the batch. */
   #take(): void {
-    this.#code.get(Local.left).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(Local.left);
+    this.#code.at(Op.globalGet, Global.batchFuel).at(Op.globalGet, Global.fuel).op(Op.i64Add).set(Local.left);
   }
 
   #row(): void {

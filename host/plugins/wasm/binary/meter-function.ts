@@ -13,6 +13,8 @@ import { ByteWriter } from './writer.js';
 export interface Place {
   /** The global that holds the fuel. */
   readonly fuel: number;
+  /** The function that asks for more. */
+  readonly more: number;
   /** Parameters of the function. */
   readonly params: number;
   /** Says that a function, by its index, charges nothing. */
@@ -37,6 +39,10 @@ const growCost = 4_000;
 const pageCost = 1_024;
 const entryCost = 64;
 
+const noResult = 0x40;
+/** Blocks that are put around a loop. */
+const blocksOfLoop = 3;
+
 /**
  * Rewrites a function. One without loops charges the global when it begins. One with loops keeps the fuel in a variable, which
  * costs a loop two instructions of the machine: it takes it from the global when it begins, and puts it back when it ends and
@@ -57,7 +63,10 @@ class Rewriting {
   #needsLengths = false;
   /** Up to here the code is copied. */
   #copied: number;
-  #depth = 0;
+  /** Blocks around the instruction that the function has itself; of each, how many were put around it. */
+  readonly #around: number[] = [];
+  /** What a loop charges, by the number of blocks around it. */
+  readonly #heads: (number | undefined)[] = [];
   #loops = 0;
 
   constructor(
@@ -109,25 +118,24 @@ class Rewriting {
     switch (op) {
       case Op.block:
       case Op.if:
-        this.#depth++;
+        this.#around.push(0);
         return;
-      case Op.loop: {
-        this.#depth++;
-        this.#loops++;
-        const cost = this.cost.heads[this.#loops] as number;
-        this.#copyTo(end);
-        // Nothing leads to a loop without cost, or it never comes back.
-        if (cost > 0) this.#charge(() => this.#code.i64(cost));
+      case Op.loop:
+        this.#loop(start, end);
         return;
-      }
       case Op.end:
-        this.#depth--;
+        this.#end(end);
+        return;
+      case Op.br:
+      case Op.brIf:
+      case Op.brTable:
+        this.#jump(start, end);
         return;
       case Op.return:
         if (!this.cost.hasLoops) return;
         this.#copyTo(start);
         this.#copied = end;
-        this.#code.at(Op.br, this.#depth);
+        this.#code.at(Op.br, this.#labelOf(this.#around.length));
         return;
       case Op.call:
       case Op.callIndirect:
@@ -147,6 +155,75 @@ class Rewriting {
     }
     const shift = perLength.get(op);
     if (shift !== undefined) this.#chargeLength(start, shift);
+  }
+
+  /**
+   * A loop that charges is left when there is no fuel, and begun again with more: inside of it a call would keep V8 from unrolling it and
+   * have it read where the memory is each time.
+   *
+   *     block, loop, block            which all loops have around them that charge
+   *       loop                        as it was
+   *         charge, out of the inner block without fuel
+   *       br to the end of all
+   *     ask for more, give back what was charged, br to the begin
+   */
+  #loop(start: number, end: number): void {
+    const cost = this.cost.heads[++this.#loops] as number;
+    const { blockType } = this.#instructions;
+    const depth = this.#around.length;
+    const code = this.#code;
+    this.#heads[depth] = undefined;
+    // Nothing leads to a loop without cost, or it never comes back.
+    if (cost === 0) {
+      this.#around.push(0);
+      return;
+    }
+    const takes = 'type' in blockType && (this.module.types[blockType.type]?.params.length ?? 0) > 0;
+    if (takes) {
+      this.#copyTo(end);
+      this.#around.push(0);
+      this.#charge(() => code.i64(cost));
+      return;
+    }
+    this.#copyTo(start);
+    code.op(Op.block).raw(this.module.bytes.subarray(start + 1, end));
+    code.op(Op.loop).byte(noResult).op(Op.block).byte(noResult);
+    this.#copyTo(end);
+    this.#around.push(blocksOfLoop);
+    this.#heads[depth] = cost;
+    code.get(this.#local).i64(cost).op(Op.i64Sub).tee(this.#local).i64(0).op(Op.i64LtS).at(Op.brIf, 1);
+  }
+
+  #end(end: number): void {
+    this.#around.pop();
+    const depth = this.#around.length;
+    const cost = this.#heads[depth];
+    if (cost === undefined) return;
+    this.#heads[depth] = undefined;
+    this.#copyTo(end);
+    const code = this.#code.at(Op.br, 2).op(Op.end);
+    this.#putBack();
+    code.at(Op.call, this.place.more).at(Op.globalGet, this.place.fuel).i64(cost).op(Op.i64Add).set(this.#local);
+    code.at(Op.br, 0).op(Op.end, Op.unreachable, Op.end);
+  }
+
+  /** Label of one that was there before blocks were put around loops. */
+  #labelOf(label: number): number {
+    let more = 0;
+    for (let i = 0; i < label; i++) more += this.#around[this.#around.length - 1 - i] ?? 0;
+    return label + more;
+  }
+
+  #jump(start: number, end: number): void {
+    const { op, index, labels } = this.#instructions;
+    const before = op === Op.brTable ? labels : [index];
+    const after = before.map((label) => this.#labelOf(label));
+    if (after.every((label, i) => label === before[i])) return;
+    this.#copyTo(start);
+    this.#copied = end;
+    this.#code.op(op);
+    if (op === Op.brTable) this.#code.u32(after.length - 1);
+    for (const label of after) this.#code.u32(label);
   }
 
   /** Functions that charge nothing leave the fuel where it is. */
@@ -189,7 +266,7 @@ class Rewriting {
     });
   }
 
-  /** Takes from the fuel what `amount` puts onto the stack; without enough of it the function ends here. */
+  /** Takes from the fuel what `amount` puts onto the stack; without enough of it the function asks for more, or ends here. */
   #charge(amount: () => void): void {
     const code = this.#code;
     const { hasLoops } = this.cost;
@@ -201,7 +278,8 @@ class Rewriting {
     code.i64(0).op(Op.i64LtS);
     code.if(() => {
       if (hasLoops) this.#putBack();
-      code.op(Op.unreachable);
+      code.at(Op.call, this.place.more);
+      if (hasLoops) code.at(Op.globalGet, this.place.fuel).set(this.#local);
     });
   }
 

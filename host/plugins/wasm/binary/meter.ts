@@ -21,6 +21,11 @@ export const reserved = 'haumea:';
  * zero, the fuel was used up.
  */
 export const fuelExport = `${reserved}fuel`;
+/**
+ * A table with one entry: a function that is called when there is no fuel left. It puts some into the global, at least as much as was asked
+ * for, or throws. While the table is empty the call traps.
+ */
+export const moreExport = `${reserved}more`;
 /** The start function, where there is one: the host calls it with fuel, before anything else. */
 export const startExport = `${reserved}start`;
 
@@ -63,6 +68,9 @@ function checkValid(bytes: Uint8Array): void {
 
 class Metering {
   readonly #fuel: number;
+  /** The table and the function that ask for more. */
+  readonly #table: number;
+  readonly #more: number;
   readonly #pages: number;
   /** Types that the module did not have. */
   readonly #added: Signature[] = [];
@@ -72,13 +80,15 @@ class Metering {
     private readonly limits: ModuleLimits,
   ) {
     this.#fuel = module.globals.length;
+    this.#table = module.tables.length;
+    this.#more = module.functions.length;
     this.#pages = Math.min(limits.memoryPages, maxPages);
   }
 
   write(): Uint8Array<ArrayBuffer> {
     const { bytes, sections } = this.module;
     // Bodies first: they ask for types, which stand before them.
-    const bodies = this.#bodies();
+    const bodies = [...this.#bodies(), this.#asking()];
     const out = new ByteWriter().raw(bytes.subarray(0, headBytes));
     for (const id of sectionOrder) {
       const section = sections.find((one) => one.id === id);
@@ -107,7 +117,9 @@ class Metering {
       case SectionId.import:
         return section && ((body: ByteWriter) => this.#imports(body));
       case SectionId.table:
-        return section && ((body: ByteWriter) => this.#tables(body));
+        return (body: ByteWriter) => this.#tables(body);
+      case SectionId.function:
+        return this.#extended(section, 1, (body) => body.u32(this.#typeOf(nothing)));
       case SectionId.memory:
         return section && ((body: ByteWriter) => this.#memories(body));
       case SectionId.global:
@@ -117,13 +129,10 @@ class Metering {
       case SectionId.export:
         return this.#exports(section);
       case SectionId.code:
-        return (
-          section &&
-          ((body: ByteWriter) => {
-            body.u32(bodies.length);
-            for (const one of bodies) body.sized(one);
-          })
-        );
+        return (body: ByteWriter) => {
+          body.u32(bodies.length);
+          for (const one of bodies) body.sized(one);
+        };
       default:
         return undefined;
     }
@@ -139,6 +148,7 @@ class Metering {
       const signature = this.module.types[this.module.functions[imported + i] as number] as Signature;
       const place: Place = {
         fuel: this.#fuel,
+        more: this.#more,
         params: signature.params.length,
         isFree,
         resultType: () => this.#resultType(signature.results),
@@ -153,10 +163,20 @@ class Metering {
     const [only] = results;
     if (only === undefined) return Uint8Array.of(0x40);
     if (results.length === 1) return Uint8Array.of(valueTypeByte[only]);
+    return new ByteWriter().signed(this.#typeOf({ params: [], results })).take();
+  }
+
+  /** Number of a type without parameters, which is added where the module has none. */
+  #typeOf(wanted: Signature): number {
     const all = [...this.module.types, ...this.#added];
-    const found = all.findIndex((type) => type.params.length === 0 && String(type.results) === String(results));
-    if (found < 0) this.#added.push({ params: [], results });
-    return new ByteWriter().signed(found < 0 ? all.length : found).take();
+    const found = all.findIndex((type) => type.params.length === 0 && String(type.results) === String(wanted.results));
+    if (found < 0) this.#added.push(wanted);
+    return found < 0 ? all.length : found;
+  }
+
+  /** The function that asks for more: an import would move the numbers of all functions. */
+  #asking(): Uint8Array {
+    return new Code().i32(0).at(Op.callIndirect, this.#typeOf(nothing)).u32(this.#table).body([]);
   }
 
   #types(section: Section | undefined) {
@@ -168,8 +188,9 @@ class Metering {
 
   #exports(section: Section | undefined) {
     const { start } = this.module;
-    return this.#extended(section, start === undefined ? 1 : 2, (body) => {
+    return this.#extended(section, start === undefined ? 2 : 3, (body) => {
       body.name(fuelExport).byte(3).u32(this.#fuel);
+      body.name(moreExport).byte(1).u32(this.#table);
       if (start !== undefined) body.name(startExport).byte(0).u32(start);
     });
   }
@@ -206,8 +227,9 @@ class Metering {
 
   #tables(body: ByteWriter): void {
     const own = this.module.tables.slice(this.#importedCount('table'));
-    body.u32(own.length);
+    body.u32(own.length + 1);
     for (const table of own) this.#range(body.byte(valueTypeByte[table.of]), table, this.limits.tableEntries);
+    this.#range(body.byte(valueTypeByte.funcref), { min: 1 }, 1);
   }
 
   #memories(body: ByteWriter): void {
@@ -226,6 +248,7 @@ class Metering {
 }
 
 const most = 0xffff_ffff;
+const nothing: Signature = { params: [], results: [] };
 
 function restOf(reader: ByteReader): Uint8Array {
   return reader.bytes.subarray(reader.at, reader.end);

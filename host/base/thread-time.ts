@@ -1,0 +1,49 @@
+/** Time that the processor has worked for one thing, which a busy machine does not make longer as it does that of the clock. */
+import { openSync, readSync } from 'node:fs';
+
+/** What Linux counts for a thread, in nanoseconds first. */
+const counter = '/proc/thread-self/schedstat';
+/** So much of a limit may be told by the clock alone: looking at the counter takes some microseconds. */
+const unlooked = 1 / 8;
+
+let file: number | undefined | null;
+const text = Buffer.alloc(64);
+
+/** Milliseconds that this thread has run; without such a counter those of the process. */
+function threadMs(): number {
+  if (file === undefined) {
+    try {
+      file = openSync(counter, 'r');
+    } catch {
+      file = null;
+    }
+  }
+  if (file !== null) {
+    const length = readSync(file, text, 0, text.length, 0);
+    const nanos = Number.parseInt(text.toString('latin1', 0, length), 10);
+    if (nanos > 0) return nanos / 1e6;
+  }
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+export class Stopwatch {
+  #began = 0;
+  #counted: number | undefined;
+
+  start(): void {
+    this.#began = performance.now();
+    this.#counted = undefined;
+  }
+
+  /** Tells that this thread has worked for `limitMs` since the start; it should be asked several times until then. */
+  isOver(limitMs: number): boolean {
+    const passed = performance.now() - this.#began;
+    if (passed < limitMs * unlooked) return false;
+    if (this.#counted === undefined) {
+      this.#counted = threadMs();
+      return false;
+    }
+    return passed >= limitMs && threadMs() - this.#counted >= limitMs * (1 - unlooked);
+  }
+}
