@@ -50,7 +50,7 @@ export function greedOf({ rules, bytes }: Holders, { inUse, max }: { inUse: numb
   const [rule, most] = largest;
   const reason =
     `memory is exhausted: the rule holds ${inMb(most)}, more than any other${need}; ` +
-    `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`;
+    `in use are ${inMb(inUse)} of ${inMb(max)} (basic.maxDataMemory)`;
   return { rule, bytes: most, reason };
 }
 
@@ -77,7 +77,7 @@ export function exhaustionOf(rule: RunningRule, node: NodeHandle, operator: stri
   const { inUse, max } = kernel.memory();
   return (
     `memory is exhausted: operator ${operator} holds ${inMb(held)} and can't keep more; ` +
-    `all rules together hold ${inMb(inUse)}, the bound is ${inMb(max)} (basic.maxDataMemory)`
+    `in use are ${inMb(inUse)} of ${inMb(max)} (basic.maxDataMemory)`
   );
 }
 

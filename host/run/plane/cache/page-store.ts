@@ -98,10 +98,13 @@ export class PageStore implements Store {
       const bytes = await this.#content(last, 0, await this.#sizeOf(last));
       let whole = { end: 0, stored: last.first };
       let torn: typeof whole | undefined;
+      // Number behind all messages that the heads of pages name.
+      let named = 0;
       // A damaged page stays where others follow it: it is told of when its turn comes.
       for (let at = 0; at >= 0 && at < bytes.length; at = nextPage(bytes, at + 1)) {
         for (let head = headAt(bytes, at); head !== undefined; head = headAt(bytes, at)) {
           const next = at + headBytes + head.length;
+          named = head.first + head.messages;
           if (next > bytes.length || contentOf(head, bytes.subarray(at + headBytes, next), 0) === undefined) break;
           // A later write: the one before was whole once.
           if (head.place === 0) torn = undefined;
@@ -116,7 +119,10 @@ export class PageStore implements Store {
       last.size = end;
       last.isEnded = false;
       if (end < bytes.length) {
-        this.cutOff = `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off`;
+        const messages = Math.max(0, named - stored);
+        this.cutOff =
+          `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off; ` +
+          `of messages in them, ${messages} as far as it shows, nobody was told that they are safe, unless the disk has damaged them since`;
         await this.#cut(last, end);
       }
     }

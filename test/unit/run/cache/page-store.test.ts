@@ -164,6 +164,22 @@ test('of damaged bytes only the messages of their page are lost, and counted', a
   }
 });
 
+test('what is cut off at the end is told with the messages that were in it', async () => {
+  const { folder, files } = await written(300);
+  const last = files.at(-1)!;
+  const bytes = readFileSync(last);
+  // In the last page: whether it was ever whole can't be told.
+  bytes[bytes.length - 3]! ^= 0xff;
+  writeFileSync(last, bytes);
+  const store = await PageStore.open(folder, options);
+  assert.match(
+    store.cutOff,
+    /^\d+ bytes at the end of .*\.pages .* cut off; of messages in them, 10 as far as it shows, /,
+  );
+  assert.equal(await readAll(store), { ids: range(0, 290), lost: 0 });
+  await store.close();
+});
+
 test('a file that is gone is counted, and those behind it are read', async () => {
   const { folder, files } = await written(300);
   unlinkSync(files[1]!);
