@@ -53,10 +53,13 @@ export class ShareWatch {
   /** Work took so many ms, until `now`. */
   worked(ms: number, now: number): void {
     this.behind?.worked(ms);
-    if (now >= this.#lookAt) this.look(now);
+    if (now < this.#lookAt) return;
+    this.#lookAt = Number.POSITIVE_INFINITY;
+    // Whose input was worked on just now is not done with it yet.
+    setImmediate(() => this.#look(now));
   }
 
-  look(now: number): void {
+  #look(now: number): void {
     this.#lookAt = now + lookMs;
     const seen = this.#seen;
     if (this.options.usedTime() < busyPart) {

@@ -108,4 +108,20 @@ test('as long as no batch of a stream was measured nobody on it is accused', asy
   assert.equal(rules.put, ['r3']);
 });
 
+test('nobody is put behind in the middle of work: what was worked on just now is dealt with first', async () => {
+  const rules = new Rules();
+  const [stream, other] = [rules.source(), rules.source()];
+  rules.add('light', stream, [1]);
+  rules.add('greedy', other, [2]);
+  const work: [RunningSource, number][] = [
+    [stream, 10],
+    [other, 950],
+  ];
+  for (let i = 0; i < 2; i++) await rules.second(work, {});
+  const third = rules.second(work, {});
+  assert.equal(rules.put, []);
+  await third;
+  assert.equal(rules.put, ['greedy']);
+});
+
 test.run();
