@@ -211,6 +211,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     figures: (id) => rules.figures(id),
     cpuTimes: () => engine.cpuTimes(),
     memory: async () => (await engine.memory?.()) ?? [],
+    planes: async () => (await engine.threadMemory?.()) ?? [],
     latencies: async () => (config.basic.prometheus ? ((await engine.latencies?.()) ?? []) : []),
     connections: () => stored.connections.list(false),
     folder: join(folders.data, 'metrics'),

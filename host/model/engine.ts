@@ -8,7 +8,7 @@ import type { SecretSources } from '../base/secret-ref.js';
 import type { sinkCacheSpec } from '../base/sink-cache-spec.js';
 import type { FindBrought, FindCodec, ScriptLimits, UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
-import type { RuleLatencies, TableRow } from './figures.js';
+import type { RuleLatencies, TableRow, ThreadMemory } from './figures.js';
 import type { TraceStrategy, Traces } from './traces.js';
 
 /** Options of a rule with their defaults filled in; durations in milliseconds. */
@@ -232,6 +232,8 @@ export interface Engine {
   cpuTimes(): Promise<RuleCpuTime[]>;
   /** Memory that running rules hold, bytes; what rules share is divided among them. */
   memory?(): Promise<{ id: string; bytes: number }[]>;
+  /** Memory of each data plane, whichever rules hold it. */
+  threadMemory?(): Promise<ThreadMemory[]>;
   /** Times that the operators of running rules took, where they are measured (`basic.prometheus`). */
   latencies?(): Promise<({ id: string } & RuleLatencies)[]>;
   topology(id: string): { sources: string[]; edges: Record<string, string[]> } | undefined;

@@ -50,6 +50,17 @@ export interface RuleLatencies {
   readonly caches?: [name: string, work: 'flush' | 'load', times: Histogram][];
 }
 
+/** What a thread that runs rules holds, bytes. */
+export interface ThreadMemory {
+  /** Objects of JavaScript. */
+  readonly heapBytes: number;
+  /** Buffers outside of the kernel. */
+  readonly bufferBytes: number;
+  /** Memory of its kernel, and what of it is in use. */
+  readonly kernelBytes: number;
+  readonly kernelUsedBytes: number;
+}
+
 /** A row of a scan table. */
 export interface TableRow {
   emitter: string;

@@ -15,7 +15,7 @@ import type {
   RuleSummary,
   SourceWarnings,
 } from '../model/engine.js';
-import { failureIn, type RuleLatencies, type TableRow } from '../model/figures.js';
+import { failureIn, type RuleLatencies, type TableRow, type ThreadMemory } from '../model/figures.js';
 import type { TraceStrategy } from '../model/traces.js';
 import type { UserFunction } from '../plugins/define.js';
 import type { OptionName, StreamDefinition } from '../sql/source-def.js';
@@ -252,6 +252,10 @@ export class Rules implements Engine, PlaneListener {
       const id = this.#lives.ofRun(run)?.definition.id;
       return id === undefined ? [] : [{ id, bytes }];
     });
+  }
+
+  async threadMemory(): Promise<ThreadMemory[]> {
+    return (await this.planes.ask('threadMemory')).flatMap(([, memory]) => memory ?? []);
   }
 
   async latencies(): Promise<({ id: string } & RuleLatencies)[]> {

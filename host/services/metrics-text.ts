@@ -4,7 +4,7 @@
  * meanwhile.
  */
 import type { RuleState } from '../model/engine.js';
-import type { RuleLatencies } from '../model/figures.js';
+import type { RuleLatencies, ThreadMemory } from '../model/figures.js';
 import { type Histogram, latencyBounds } from '../model/figures.js';
 
 export interface RuleFigures {
@@ -124,6 +124,25 @@ export class MetricsText {
     this.#family(name, 'gauge', 'Memory that a rule holds, its part of what rules share').push(
       `${name}{rule="${escaped(id)}"} ${bytes}\n`,
     );
+  }
+
+  /** Adds what the threads hold: this one, `control`, and those that run rules. */
+  addThreads(planes: readonly ThreadMemory[]): void {
+    const add = (name: string, help: string, thread: string, bytes: number) => {
+      this.#family(name, 'gauge', help).push(`${name}{thread="${thread}"} ${bytes}\n`);
+    };
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    const addHost = (thread: string, heapBytes: number, bufferBytes: number) => {
+      add('kuiper_heap_bytes', 'Objects of JavaScript that a thread holds', thread, heapBytes);
+      add('kuiper_buffer_bytes', 'Buffers that a thread holds, without its kernel', thread, bufferBytes);
+    };
+    addHost('control', heapUsed, arrayBuffers);
+    planes.forEach(({ heapBytes, bufferBytes, kernelBytes, kernelUsedBytes }, i) => {
+      const thread = `data_${i}`;
+      addHost(thread, heapBytes, bufferBytes);
+      add('kuiper_kernel_memory_bytes', 'Memory of the kernel of a thread', thread, kernelBytes);
+      add('kuiper_kernel_used_bytes', 'Memory of the kernel that is in use', thread, kernelUsedBytes);
+    });
   }
 
   /** Adds what the operators of a rule took, and what its sources and sinks exchanged. */

@@ -7,7 +7,7 @@ import { HaumeaError, reasonOf } from '../base/errors.js';
 import { makeFolder } from '../base/folder.js';
 import type { Logger } from '../base/log.js';
 import type { RuleCpuTime } from '../model/engine.js';
-import type { RuleLatencies } from '../model/figures.js';
+import type { RuleLatencies, ThreadMemory } from '../model/figures.js';
 import type { ConnectionState, makeNames, RuleFigures } from './metrics-text.js';
 import { isTestRun } from './rule-tests.js';
 
@@ -30,6 +30,8 @@ export interface MetricsOptions {
   cpuTimes(): Promise<readonly Pick<RuleCpuTime, 'id' | 'cpuUs'>[]>;
   /** Memory that rules hold. */
   memory(): Promise<readonly { id: string; bytes: number }[]>;
+  /** Memory of the threads that run rules. */
+  planes(): Promise<readonly ThreadMemory[]>;
   /** Times that operators took; none where they are not measured. */
   latencies(): Promise<readonly ({ id: string } & Pick<RuleLatencies, 'operators' | 'io'>)[]>;
   /** Named connections. */
@@ -101,13 +103,13 @@ export class MetricsService {
   }
 
   async #make(): Promise<Buffer> {
-    const { ids, figures, cpuTimes, memory, latencies, connections } = this.#options;
+    const { ids, figures, cpuTimes, memory, planes, latencies, connections } = this.#options;
     const { MetricsText, makeNames } = await import('./metrics-text.js');
     this.#names ??= makeNames();
     const text = new MetricsText(this.#names);
     const all = ids();
     // A connection that answers slowly is asked while the figures are gathered.
-    const others = Promise.all([cpuTimes(), memory(), latencies(), connections()]);
+    const others = Promise.all([cpuTimes(), memory(), latencies(), connections(), planes()]);
     others.catch(() => {});
     for (let i = 0; i < all.length; i += slice) {
       for (const found of await Promise.all(all.slice(i, i + slice).map(figures))) {
@@ -115,12 +117,13 @@ export class MetricsService {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const [times, held, measured, states] = await others;
+    const [times, held, measured, states, threads] = await others;
     // Rule tests run in the engine as well, but they are nothing to watch.
     for (const { id, cpuUs } of times) if (!isTestRun(id)) text.addCpuTime(id, cpuUs);
     for (const { id, bytes } of held) if (!isTestRun(id)) text.addMemory(id, bytes);
     for (const rule of measured) if (!isTestRun(rule.id)) text.addLatencies(rule.id, rule);
     for (const { id, status } of states) text.addConnection(id, status);
+    text.addThreads(threads);
     const parts: Buffer[] = [];
     for (const piece of text.pieces()) {
       parts.push(Buffer.from(piece));

@@ -41,6 +41,7 @@ function service(count: number, ...more: string[]): MetricsService {
     figures: async (id) => figures(id),
     cpuTimes: async () => ids.map((id, i) => ({ id, cpuUs: 1_500_000 + i })),
     memory: async () => ids.map((id, i) => ({ id, bytes: 4096 + i })),
+    planes: async () => [{ heapBytes: 100, bufferBytes: 200, kernelBytes: 65_536, kernelUsedBytes: 4096 }],
     latencies: async () => [{ id: ids.at(-1) ?? '', ...measured }],
     connections: async () => [
       { id: 'up', status: 'connected' },
@@ -63,6 +64,10 @@ test('figures have the names and labels that dashboards know', async () => {
     'kuiper_rule_status{rule="r0"} 1',
     'kuiper_rule_cpu_time_seconds_total{rule="r0"} 1.5',
     'kuiper_rule_memory_bytes{rule="r1"} 4097',
+    'kuiper_heap_bytes{thread="data_0"} 100',
+    'kuiper_buffer_bytes{thread="data_0"} 200',
+    'kuiper_kernel_memory_bytes{thread="data_0"} 65536',
+    'kuiper_kernel_used_bytes{thread="data_0"} 4096',
     'kuiper_conn_status_gauge{name="up"} 1',
     'kuiper_conn_status_gauge{name="down \\"1\\""} -1',
     'kuiper_rule_count{status="running"} 2',

@@ -4,7 +4,7 @@
  */
 import { KernelError } from '../../../kernels/error.js';
 import { reasonOf } from '../../base/errors.js';
-import type { RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
 
 /** A value of each run. */
 export type ByRun<T> = [run: number, value: T][];
@@ -23,6 +23,8 @@ export interface Questions {
   cpuTimes(): ByRun<number>;
   /** Memory that each run holds, bytes. */
   memory(): ByRun<number>;
+  /** Memory of the thread and its kernel, whoever holds it; none when its kernel is broken. */
+  threadMemory(): ThreadMemory | undefined;
   /** Times that the operators of each run took. */
   latencies(): RuleLatencies[];
 }
@@ -63,6 +65,7 @@ const terms: { readonly [Q in Question]: Terms<Q> } = {
   troubles: { otherwise: undefined, timeoutMs: usualMs },
   cpuTimes: { otherwise: [], timeoutMs: usualMs },
   memory: { otherwise: [], timeoutMs: usualMs },
+  threadMemory: { otherwise: undefined, timeoutMs: usualMs },
   latencies: { otherwise: [], timeoutMs: usualMs },
 };
 

@@ -10,7 +10,7 @@ import type { Logger } from '../../base/log.js';
 import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
-import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
+import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { Heartbeat } from '../link/heartbeat.js';
@@ -26,7 +26,7 @@ import type { Gathering } from './gathering.js';
 import { HoldWatch, holdMessage } from './holds.js';
 import { KernelWork } from './kernel-work.js';
 import { latenciesOf } from './latencies.js';
-import { memoryOf } from './memory.js';
+import { memoryOf, threadMemoryOf } from './memory.js';
 import { metricsOf, refreshSinks } from './metrics.js';
 import { endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
@@ -255,6 +255,10 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   memory(): ByRun<number> {
     return this.#work.isBroken ? [] : memoryOf(this.#all);
+  }
+
+  threadMemory(): ThreadMemory | undefined {
+    return this.#work.isBroken ? undefined : threadMemoryOf(this.kernel);
   }
 
   latencies(): RuleLatencies[] {

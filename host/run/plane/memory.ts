@@ -2,7 +2,8 @@
  * Memory of rules: what the kernel holds for their nodes and sources, to the byte, and output that sinks have not taken.
  * What rules share is divided among them.
  */
-import type { NodeHandle } from '../../../kernels/api.js';
+import type { Kernel, NodeHandle } from '../../../kernels/api.js';
+import type { ThreadMemory } from '../../model/figures.js';
 import type { RunningRule } from './running.js';
 
 /** Returns the bytes of each run that is not ending. */
@@ -14,6 +15,13 @@ export function memoryOf(rules: Iterable<RunningRule>): [run: number, bytes: num
     for (const sink of rule.sinks) bytes += sink.waitingBytes;
     return [rule.run, Math.round(bytes)];
   });
+}
+
+/** Memory of this thread and its kernel. */
+export function threadMemoryOf(kernel: Kernel): ThreadMemory {
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  const { total, inUse } = kernel.memory();
+  return { heapBytes: heapUsed, bufferBytes: arrayBuffers, kernelBytes: total, kernelUsedBytes: inUse };
 }
 
 function keptBy(rules: Iterable<RunningRule>): [rule: RunningRule, bytes: number][] {
