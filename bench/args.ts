@@ -15,6 +15,9 @@ export const chaos = 'chaos';
 /** Rules beside one whose sink is in trouble (bench/neighbours). */
 export const neighbours = 'neighbours';
 
+/** Hours under load, while rules come and go (bench/soak). */
+export const soak = 'soak';
+
 export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 
 Workloads (default: w1 to w5):
@@ -26,6 +29,7 @@ ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rule
   ${''.padEnd(18)} has options of its own: haumea bench chaos --help
   ${neighbours.padEnd(18)} counts every row of many rules while the sink of one, or a broker, is away or stuck;
   ${''.padEnd(18)} has options of its own: haumea bench neighbours --help
+  ${soak.padEnd(18)} whether memory, files or lateness grow in an hour while rules come and go: haumea bench soak --help
 
 Each result line is checked; runs use a load generator of their own, the engine is pinned to one core where the system
 allows.

@@ -1,7 +1,7 @@
 /** `haumea bench`: named workloads or the user's own, a table on the terminal, JSON and an HTML page with plots. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type BenchArgs, chaos, HELP, type Job, micro, neighbours, readArgs } from './args.js';
+import { type BenchArgs, chaos, HELP, type Job, micro, neighbours, readArgs, soak } from './args.js';
 import { type ControlFigures, controlFigures, controlTable } from './control.js';
 import { runSender } from './gen/sender.js';
 import { runMicro } from './micro.js';
@@ -25,6 +25,7 @@ export async function main(argv: string[]): Promise<number> {
   if (argv[0] === micro) return runMicro(argv.slice(1));
   if (argv[0] === chaos) return (await import('./chaos/cli.js')).main(argv.slice(1), program);
   if (argv[0] === neighbours) return (await import('./neighbours/cli.js')).main(argv.slice(1), program);
+  if (argv[0] === soak) return (await import('./soak/cli.js')).main(argv.slice(1), program);
   let args: BenchArgs;
   try {
     args = readArgs(argv, program);
@@ -46,6 +47,7 @@ async function play(role: string, args: string[]): Promise<never> {
   else if (role === 'twin') runTwin(args);
   else if (role === 'receiver') (await import('./neighbours/receiver.js')).runReceiver();
   else if (role === 'witness') (await import('./neighbours/witness.js')).runWitness();
+  else if (role === 'feeder') await (await import('./soak/feeder.js')).runFeeder();
   else if (role === 'ledger') (await import('./chaos/ledger.js')).runLedger(args);
   else throw new Error(`unknown role ${role}`);
   return new Promise(() => undefined);

@@ -8,16 +8,17 @@ const canPin = process.platform === 'linux' && cpus().length > 1 && spawnSync('t
 /** Core of the engine under test, and the cores of everything else; null where pinning is not possible. */
 export const cores = canPin ? { engine: cpus().length - 1, others: `0-${cpus().length - 2}` } : null;
 
-/** Starts `node` with the arguments on the core given. */
+/** Starts `node` with the arguments on the core given, or wherever the system likes. */
 export function startNode(
   args: string[],
-  core: 'engine' | 'others',
+  core: 'engine' | 'others' | 'anywhere',
   env: Record<string, string>,
   withIpc: boolean,
 ): ChildProcess {
-  const command = cores
-    ? ['taskset', '-c', core === 'engine' ? String(cores.engine) : cores.others, process.execPath, ...args]
-    : [process.execPath, ...args];
+  const command =
+    cores && core !== 'anywhere'
+      ? ['taskset', '-c', core === 'engine' ? String(cores.engine) : cores.others, process.execPath, ...args]
+      : [process.execPath, ...args];
   return spawn(command[0] as string, command.slice(1), {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(withIpc ? (['ipc'] as const) : [])],

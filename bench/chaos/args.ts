@@ -1,6 +1,7 @@
 /** The command line of `haumea bench chaos`. */
 import { parseArgs } from 'node:util';
 import { parseDuration } from '../../host/base/duration.js';
+import { type Keeping, keepings } from './broker.js';
 import { type FaultKind, faultKinds } from './schedule.js';
 import { type Topology, topologies } from './topologies.js';
 
@@ -20,7 +21,11 @@ ${topologies.map(({ name, title }) => `    ${name.padEnd(15)} ${title}`).join('\
   --faults LIST    of ${faultKinds.join(', ')} (default engine)
                    engine: kill -9, and at times a stop (SIGSTOP); broker: the source's broker ends and comes back, or stops;
                    sink: the same for what takes the results; slow: what takes the results runs a fifth of the time;
-                   full: what takes the results has no room (files: by the size limit of the process, needs prlimit)
+                   full: what takes the results has no room (files: by the size limit of the process, needs prlimit);
+                   with brokers the engine has none, for checkpoints and backlogs
+                   crash: a broker is killed (kill -9); what it loses of what it confirmed is told apart
+  --broker WHEN    when brokers write what they have to disk, of ${keepings.join(', ')}: after each change, when they end, or never
+                   (default end, with crash change)
   --checkpoints TIME  option checkpointInterval of the rules (default 200ms)
   --json           print JSON instead of the table
   --keep           leave the folder of the run, with data, logs and results
@@ -35,6 +40,7 @@ export interface ChaosOptions {
   readonly seed: number;
   readonly faults: readonly FaultKind[];
   readonly checkpointMs: number;
+  readonly keeping: Keeping;
   readonly isKept: boolean;
 }
 
@@ -60,6 +66,7 @@ export function readChaosArgs(argv: string[]): ChaosArgs {
       seed: text('1'),
       faults: text('engine'),
       checkpoints: text('200ms'),
+      broker: text(''),
       json: flag,
       keep: flag,
       help: flag,
@@ -77,6 +84,7 @@ export function readChaosArgs(argv: string[]): ChaosArgs {
       seed: whole('seed', values.seed, 0, 2 ** 32 - 1),
       faults: values.faults.split(',').map(faultOf),
       checkpointMs: time('checkpoints', values.checkpoints),
+      keeping: keepingOf(values.broker || (values.faults.includes('crash') ? 'change' : 'end')),
       isKept: values.keep,
     },
   };
@@ -94,13 +102,19 @@ function faultOf(name: string): FaultKind {
   return found;
 }
 
-function whole(option: string, text: string, min: number, max: number): number {
+function keepingOf(name: string): Keeping {
+  const found = keepings.find((keeping) => keeping === name);
+  if (found === undefined) throw new Error(`--broker: "${name}" is not one of ${keepings.join(', ')}`);
+  return found;
+}
+
+export function whole(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isInteger(value) && value >= min && value <= max) return value;
   throw new Error(`--${option}: "${text}" is not a whole number from ${min} to ${max}`);
 }
 
-function time(option: string, text: string): number {
+export function time(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
   throw new Error(`--${option}: "${text}" is no length of time such as 20s or 5m`);

@@ -1,4 +1,4 @@
-/** A real broker that keeps sessions and messages over its end. */
+/** A real broker that keeps sessions and messages over its end, as far as it is told to. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -9,10 +9,13 @@ const startMs = 10_000;
 /** It queues what it can't deliver, without a bound. */
 const unbounded: readonly string[] = ['max_queued_messages 0'];
 
+export const keepings = ['change', 'end', 'never'] as const;
 /**
- * mosquitto writes what it has to disk when it ends, not before it confirms: killed hard it loses what it confirmed, and no
- * engine can help that. So it is ended and stopped, but not killed.
+ * When mosquitto writes what it has to disk: after each change, when it ends, or never. It does not wait for that before it
+ * confirms: killed hard it loses some of what it confirmed even with the first, and no engine can help that.
  */
+export type Keeping = (typeof keepings)[number];
+
 export class Broker {
   private constructor(
     readonly process: Repeatable,
@@ -20,7 +23,7 @@ export class Broker {
   ) {}
 
   /** `limits` are lines of its configuration; none: those that it has by itself, 20 messages on their way and 1,000 that wait. */
-  static async open(folder: string, limits = unbounded): Promise<Broker> {
+  static async open(folder: string, limits = unbounded, keeping: Keeping = 'end'): Promise<Broker> {
     const port = await freePort();
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'mosquitto.conf');
@@ -28,9 +31,10 @@ export class Broker {
     const lines = [
       `listener ${port} 127.0.0.1`,
       'allow_anonymous true',
-      'persistence true',
+      `persistence ${keeping !== 'never'}`,
       `persistence_location ${folder}/`,
       ...limits,
+      ...(keeping === 'change' ? ['autosave_on_changes true', 'autosave_interval 1'] : []),
       ...own,
     ];
     writeFileSync(config, `${lines.join('\n')}\n`);

@@ -1,5 +1,6 @@
 /** `haumea bench chaos`: see the help text in args.ts. */
 import { type ChaosArgs, HELP, readChaosArgs } from './args.js';
+import type { FaultFigures } from './faults.js';
 import { hasProgram } from './processes.js';
 import { type ChaosResult, runChaos } from './run.js';
 
@@ -37,31 +38,53 @@ export async function main(argv: string[], program: readonly string[]): Promise<
   return results.some(({ broken }) => broken.length > 0) ? 1 : 0;
 }
 
+/** The results, and below them what was done and how long it took to be over. */
 function table(results: readonly ChaosResult[]): string {
-  const rows = results.map(cells);
+  const faults = results.flatMap(({ topology, faults }) =>
+    Object.entries(faults).map(([name, figures]) => faultCells(topology, name, figures)),
+  );
+  return [results.map(cells), faults]
+    .filter((rows) => rows.length > 0)
+    .map(aligned)
+    .join('\n');
+}
+
+function aligned(rows: readonly Record<string, string>[]): string {
   const columns = Object.keys(rows[0] ?? {});
   const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column]!.length)));
   const line = (values: string[]) => values.map((value, i) => value.padStart(widths[i]!)).join('  ');
   return `${[line(columns), ...rows.map((row) => line(columns.map((column) => row[column]!)))].join('\n')}\n`;
 }
 
+const figure = (value: number, unit = '') => (Number.isFinite(value) ? `${value}${unit}` : '-');
+
 function cells(result: ChaosResult): Record<string, string> {
-  const figure = (value: number, unit = '') => (Number.isFinite(value) ? `${value}${unit}` : '-');
-  const faults = Object.entries(result.faults).map(([name, count]) => `${count} ${name}`);
   return {
     topology: result.topology,
     qos: String(result.qos),
     promised: result.promised,
     rows: String(result.expected),
-    lost: String(result.lost),
+    lost: String(result.lost - result.lostByBrokers),
+    'by brokers': String(result.lostByBrokers),
     repeated: String(result.repeated),
     reordered: String(result.reordered),
     wrong: String(result.wrong),
     kills: String(result.kills),
-    'other faults': faults.join(', ') || '-',
-    'recovery p50': figure(result.recoveryMs.p50, ' ms'),
-    max: figure(result.recoveryMs.max, ' ms'),
     'peak MB': figure(Math.round(result.peakBytes / 1e6)),
     kept: result.broken.length === 0 ? 'yes' : 'NO',
+  };
+}
+
+function faultCells(topology: string, name: string, figures: FaultFigures): Record<string, string> {
+  const { count, connectedMs, rowsMs, peakBytes } = figures;
+  return {
+    topology,
+    fault: name,
+    times: String(count),
+    'connected p50': figure(connectedMs.p50, ' ms'),
+    'connected max': figure(connectedMs.max, ' ms'),
+    'rows p50': figure(rowsMs.p50, ' ms'),
+    'rows max': figure(rowsMs.max, ' ms'),
+    'peak MB': figure(Math.round(peakBytes / 1e6)),
   };
 }

@@ -11,6 +11,7 @@ const sampleMs = 200;
 export class ChaosEngine {
   /** Most resident memory that was seen, bytes; NaN where the system does not tell. */
   peakBytes = Number.NaN;
+  readonly #watches = new Set<{ peak: number }>();
   readonly #sampling: NodeJS.Timeout;
 
   private constructor(
@@ -21,7 +22,11 @@ export class ChaosEngine {
   }
 
   /** Starts it; data, results and logs are below the folder. */
-  static async open(program: readonly string[], folder: string): Promise<ChaosEngine> {
+  static async open(
+    program: readonly string[],
+    folder: string,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<ChaosEngine> {
     const data = join(folder, 'data');
     mkdirSync(data, { recursive: true });
     const port = await freePort();
@@ -35,6 +40,7 @@ export class ChaosEngine {
         KUIPER__BASIC__ALLOWEDPATHS: folder,
         // The ledger.
         HAUMEA_TRIAL_CONNECTORS: '1',
+        ...env,
       }),
       `http://127.0.0.1:${port}`,
     );
@@ -60,10 +66,10 @@ export class ChaosEngine {
   }
 
   /** Sends a request and returns the text of the answer; throws with it when the status is not 2xx. */
-  async call(method: string, path: string, body?: unknown): Promise<string> {
+  async call(method: string, path: string, body?: unknown, timeoutMs = requestMs): Promise<string> {
     const response = await fetch(this.url + path, {
       method,
-      signal: AbortSignal.timeout(requestMs),
+      signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
     const text = await response.text();
@@ -86,9 +92,20 @@ export class ChaosEngine {
     return Object.entries(status ?? {}).every(([name, value]) => !name.endsWith('_connection_status') || value === 1);
   }
 
+  /** Begins to watch its memory; what is returned ends that and tells the most that was seen, bytes. */
+  watchMemory(): () => number {
+    const watch = { peak: memoryOf(this.process.pid).now };
+    this.#watches.add(watch);
+    return () => {
+      this.#watches.delete(watch);
+      return watch.peak;
+    };
+  }
+
   #sample(): void {
     const { now } = memoryOf(this.process.pid);
     if (now > (this.peakBytes || 0)) this.peakBytes = now;
+    for (const watch of this.#watches) if (now > (watch.peak || 0)) watch.peak = now;
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import mqtt, { type MqttClient } from 'mqtt';
 import { pause } from '../process.js';
+import type { RunClock } from './run-clock.js';
 
 export interface Feed {
   /** Sends these messages; may be called before the former ones have arrived. */
@@ -67,12 +68,15 @@ export class MqttFeed implements Feed {
 
 const tickMs = 50;
 
-/** Sends all messages of all feeds at the rate. */
-export async function feedAll(feeds: readonly { feed: Feed; lines: readonly string[] }[], rate: number): Promise<void> {
-  const began = performance.now();
+/** Sends all messages of all feeds at the rate, by the time of the run. */
+export async function feedAll(
+  feeds: readonly { feed: Feed; lines: readonly string[] }[],
+  rate: number,
+  clock: RunClock,
+): Promise<void> {
   const longest = Math.max(...feeds.map(({ lines }) => lines.length));
   for (let sent = 0; sent < longest; ) {
-    const due = Math.min(longest, Math.ceil(((performance.now() - began + tickMs) / 1000) * rate));
+    const due = Math.min(longest, Math.ceil(((clock.now + tickMs) / 1000) * rate));
     for (const { feed, lines } of feeds) feed.send(lines.slice(sent, due));
     sent = due;
     await pause(tickMs);

@@ -1,11 +1,13 @@
 /** Gathers what comes out. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import mqtt, { type MqttClient } from 'mqtt';
 import { committedRows } from './ledger.js';
 
 export interface Output {
   /** All rows so far that are whole. */
   rows(): Promise<readonly string[]> | readonly string[];
+  /** Grows with what comes out: bytes or rows. */
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -18,6 +20,10 @@ export class FileOutput implements Output {
     // A last line without its end is being written.
     lines.pop();
     return lines;
+  }
+
+  size(): number {
+    return sizeOf(this.path);
   }
 
   async close(): Promise<void> {}
@@ -42,6 +48,10 @@ export class MqttOutput implements Output {
     return this.#rows;
   }
 
+  size(): number {
+    return this.#rows.length;
+  }
+
   async close(): Promise<void> {
     await this.client.endAsync(true);
   }
@@ -54,5 +64,13 @@ export class LedgerOutput implements Output {
     return committedRows(this.path);
   }
 
+  size(): number {
+    return sizeOf(this.path);
+  }
+
   async close(): Promise<void> {}
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,5 +1,5 @@
 /** One run: messages through a topology while things go wrong, and what came of it. */
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pause } from '../process.js';
@@ -7,11 +7,14 @@ import type { ChaosOptions } from './args.js';
 import { Broker } from './broker.js';
 import { brokenBy, type Comparison, compare, isPromise, type Promised } from './compare.js';
 import { ChaosEngine } from './engine.js';
+import { type FaultFigures, Faults } from './faults.js';
 import { type Feed, FileFeed, feedAll, MqttFeed } from './feeds.js';
 import { messagesOf } from './messages.js';
 import { FileOutput, LedgerOutput, MqttOutput, type Output } from './outputs.js';
-import { freePort, hasProgram, Repeatable } from './processes.js';
-import { type Fault, scheduleOf } from './schedule.js';
+import { freePort, Repeatable } from './processes.js';
+import { RunClock } from './run-clock.js';
+import { scheduleOf } from './schedule.js';
+import { Tap } from './tap.js';
 import { outTopic, type Site, streamProps, streamSql, type Topology } from './topologies.js';
 
 export interface ChaosResult extends Comparison {
@@ -22,10 +25,10 @@ export interface ChaosResult extends Comparison {
   /** What of the promise was not kept; empty when all was. */
   readonly broken: readonly string[];
   readonly kills: number;
-  /** Other faults, by kind. */
-  readonly faults: Readonly<Record<string, number>>;
-  /** From the kill of the engine until all rules run and are connected again, ms. */
-  readonly recoveryMs: { readonly p50: number; readonly max: number };
+  /** Rows among those lost that a broker lost, which had confirmed them. */
+  readonly lostByBrokers: number;
+  /** What was done, by kind. */
+  readonly faults: Readonly<Record<string, FaultFigures>>;
   /** From the last message until all was there, ms. */
   readonly settleMs: number;
   readonly peakBytes: number;
@@ -90,11 +93,6 @@ function rowOf(line: string): string {
 /** Engine, brokers, feeds and output of one run. */
 class Stage {
   #feeds: { feed: Feed; lines: readonly string[] }[] = [];
-  readonly #recoveries: number[] = [];
-  readonly #faults: Record<string, number> = {};
-  /** What goes wrong with the same one does so one after the other. */
-  readonly #busy = new Map<Repeatable, Promise<void>>();
-  #kills = 0;
   promised: Promised = 'nothing';
 
   private constructor(
@@ -103,22 +101,31 @@ class Stage {
     readonly site: Site,
     readonly engine: ChaosEngine,
     readonly inner: Broker | undefined,
+    readonly outer: Broker | undefined,
     /** What takes the results; files need nobody. */
-    readonly outer: Repeatable | undefined,
+    readonly sink: Repeatable | undefined,
     readonly output: Output,
+    /** Between engine and brokers, where these are killed. */
+    readonly innerTap: Tap | undefined,
+    readonly outerTap: Tap | undefined,
   ) {}
 
   static async open(topology: Topology, options: ChaosOptions, program: readonly string[], folder: string) {
     mkdirSync(folder, { recursive: true });
-    const inner = topology.input === 'mqtt' ? await Broker.open(join(folder, 'broker-in')) : undefined;
-    const outer = topology.output === 'mqtt' ? await Broker.open(join(folder, 'broker-out')) : undefined;
+    const brokerOf = (kind: string, name: string) =>
+      kind === 'mqtt' ? Broker.open(join(folder, name), undefined, options.keeping) : undefined;
+    const inner = await brokerOf(topology.input, 'broker-in');
+    const outer = await brokerOf(topology.output, 'broker-out');
+    const tapOf = (broker: Broker | undefined) =>
+      broker !== undefined && options.faults.includes('crash') ? Tap.open(broker.port) : undefined;
+    const [innerTap, outerTap] = [await tapOf(inner), await tapOf(outer)];
     const outFile = join(folder, 'out');
     const ledgerPort = topology.output === 'ledger' ? await freePort() : 0;
     const site: Site = {
       inputFolder: (stream) => join(folder, `in-${stream}`),
       outFile,
-      inUrl: inner?.url ?? '',
-      outUrl: outer?.url ?? '',
+      inUrl: (innerTap ?? inner)?.url ?? '',
+      outUrl: (outerTap ?? outer)?.url ?? '',
       ledgerPort,
     };
     const command = [process.execPath, ...program, 'bench', '--role', 'ledger', outFile, String(ledgerPort)];
@@ -128,7 +135,18 @@ class Stage {
     if (outer !== undefined) output = await MqttOutput.open(outer.url, outTopic);
     else if (ledger !== undefined) output = new LedgerOutput(outFile);
     const engine = await ChaosEngine.open(program, folder);
-    const stage = new Stage(topology, options, site, engine, inner, ledger ?? outer?.process, output);
+    const stage = new Stage(
+      topology,
+      options,
+      site,
+      engine,
+      inner,
+      outer,
+      ledger ?? outer?.process,
+      output,
+      innerTap,
+      outerTap,
+    );
     await stage.#define();
     return stage;
   }
@@ -211,39 +229,54 @@ class Stage {
   async disturbed(lines: Lines, expected: readonly string[]): Promise<ChaosResult> {
     this.#take(lines);
     const { options, topology, engine } = this;
-    const feeding = feedAll(this.#feeds, options.rate);
-    const began = performance.now();
-    for (const fault of scheduleOf(options)) {
-      await pause(Math.max(0, fault.atMs - (performance.now() - began)));
-      this.#begin(fault);
-    }
-    await Promise.all(this.#busy.values());
+    const clock = new RunClock();
+    const feeding = feedAll(this.#feeds, options.rate, clock);
+    const { site, inner, outer, sink, output } = this;
+    const whenRunning = () => this.#whenRunning();
+    const faults = new Faults({ engine, inner, outer, sink, output, outFile: site.outFile, whenRunning, clock });
+    await faults.play(scheduleOf(options));
     await feeding;
     const fed = performance.now();
     const wanted = new Set(expected);
     const settledAt = await this.#settled(wanted);
     await pause(quietMs);
+    await faults.end();
+    const untaken = this.innerTap?.untaken();
     await engine.close();
     await pause(pollMs);
-    const comparison = compare(expected, await this.output.rows());
-    const recoveries = this.#recoveries.sort((a, b) => a - b);
+    const rows = await output.rows();
+    const comparison = compare(expected, rows);
+    const lostByBrokers = this.#lostByBrokers(lines, new Set(rows), untaken);
+    const lost = comparison.lost - lostByBrokers;
     return {
       topology: topology.name,
       seed: options.seed,
       qos: options.qos,
       promised: this.promised,
-      broken: brokenBy(comparison, this.promised, topology.isOrdered),
-      kills: this.#kills,
-      faults: this.#faults,
-      recoveryMs: {
-        p50: Math.round(recoveries[recoveries.length >> 1] ?? Number.NaN),
-        max: Math.round(recoveries.at(-1) ?? Number.NaN),
-      },
+      broken: brokenBy({ ...comparison, lost }, this.promised, topology.isOrdered),
+      kills: faults.kills,
+      lostByBrokers,
+      faults: faults.figures(),
       settleMs: Math.round(settledAt - fed),
       peakBytes: engine.peakBytes,
       messages: [...lines.values()].reduce((sum, { length }) => sum + length, 0),
       ...comparison,
     };
+  }
+
+  /**
+   * Rows that are missing because a broker has lost the message: the engine has not acknowledged it, nor does it hold it, or the
+   * broker of the results has confirmed it.
+   */
+  #lostByBrokers(lines: Lines, received: ReadonlySet<string>, untaken: ReadonlySet<string> | undefined): number {
+    const { innerTap, outerTap } = this;
+    if ((innerTap ?? outerTap) === undefined) return 0;
+    return lines.get('s')!.filter((line) => {
+      const row = rowOf(line);
+      if (received.has(row)) return false;
+      const isGone = innerTap !== undefined && !innerTap.taken.has(line) && untaken?.has(line) !== true;
+      return isGone || outerTap?.confirmed.has(row) === true;
+    }).length;
   }
 
   /** Waits until all rows are there, or nothing new comes; resolves with the time of the last news. */
@@ -260,67 +293,13 @@ class Stage {
     }
   }
 
-  #begin(fault: Fault): void {
-    const whose = this.#victim(fault);
-    if (whose === undefined) return;
-    const before = this.#busy.get(whose) ?? Promise.resolve();
-    const done = before.then(() => this.#play(fault, whose));
-    this.#busy.set(whose, done);
-  }
-
-  /** Who it happens to; undefined when nobody is there for that. */
-  #victim({ kind, how }: Fault): Repeatable | undefined {
-    if (kind === 'engine') return this.engine.process;
-    if (kind === 'broker') return this.inner?.process;
-    if (how === 'full' && (this.topology.output === 'mqtt' || !hasProgram('prlimit'))) return undefined;
-    if (this.outer !== undefined) return this.outer;
-    return kind === 'sink' ? undefined : this.engine.process;
-  }
-
-  async #play({ kind, how, holdMs }: Fault, whose: Repeatable): Promise<void> {
-    if (how === 'kill') this.#kills++;
-    else {
-      const name = kind === how ? kind : `${kind} ${how}`;
-      this.#faults[name] = (this.#faults[name] ?? 0) + 1;
-    }
-    switch (how) {
-      case 'kill':
-        return this.#killEngine(holdMs);
-      case 'end':
-        await whose.end(whose.name === 'ledger' ? 'SIGKILL' : 'SIGTERM');
-        await pause(holdMs);
-        return whose.start();
-      case 'stop':
-        return whose.hold(holdMs);
-      case 'slow':
-        return whose.slow(holdMs);
-      case 'full':
-        whose.limitFiles(sizeOf(this.site.outFile) + 100);
-        await pause(holdMs);
-        return whose.limitFiles(undefined);
-      default:
-        return how satisfies never;
-    }
-  }
-
-  async #killEngine(holdMs: number): Promise<void> {
-    const began = performance.now();
-    await this.engine.process.end('SIGKILL');
-    await pause(holdMs);
-    await this.engine.start();
-    await this.#whenRunning();
-    this.#recoveries.push(performance.now() - began - holdMs);
-  }
-
   async close(): Promise<void> {
     await Promise.allSettled(this.#feeds.map(({ feed }) => feed.close()));
     await this.output.close().catch(() => {});
     await this.engine.close();
+    this.innerTap?.close();
+    this.outerTap?.close();
     await this.inner?.process.end('SIGKILL');
-    await this.outer?.end('SIGKILL');
+    await this.sink?.end('SIGKILL');
   }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,7 +1,7 @@
 /** When what goes wrong in a run: the same for the same seed. */
 import { random } from '../workloads/workload.js';
 
-export const faultKinds = ['engine', 'broker', 'sink', 'slow', 'full'] as const;
+export const faultKinds = ['engine', 'broker', 'sink', 'slow', 'full', 'crash'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** What happens to whom. */
@@ -13,6 +13,8 @@ export interface Fault {
   readonly how: 'kill' | 'end' | 'stop' | 'slow' | 'full';
   /** How long it stays so, ms. */
   readonly holdMs: number;
+  /** Of a crash: whether the broker of the results comes first, where there are two. */
+  readonly isOuter?: boolean;
 }
 
 export interface ScheduleOptions {
@@ -29,7 +31,7 @@ const killsForOne = 3;
 export function scheduleOf({ seed, durationMs, kills, faults }: ScheduleOptions): Fault[] {
   const next = random(seed ^ 0x5eed);
   const all: Fault[] = [];
-  const add = (kind: FaultKind, count: number, form: () => Pick<Fault, 'how' | 'holdMs'>) => {
+  const add = (kind: FaultKind, count: number, form: () => Omit<Fault, 'atMs' | 'kind'>) => {
     // Even over the time, each anywhere in its part of it.
     for (let i = 0; i < count; i++) {
       const atMs = Math.round(durationMs * (0.02 + (0.96 * (i + next())) / count));
@@ -45,6 +47,8 @@ export function scheduleOf({ seed, durationMs, kills, faults }: ScheduleOptions)
       add(kind, Math.floor(kills / killsForOne), () => ({ how: 'stop', holdMs: between(50, 1000) }));
     } else if (kind === 'broker' || kind === 'sink') {
       add(kind, others, () => ({ how: next() < 0.5 ? 'end' : 'stop', holdMs: between(100, 1500) }));
+    } else if (kind === 'crash') {
+      add(kind, others, () => ({ how: 'kill', holdMs: between(50, 1500), isOuter: next() < 0.5 }));
     } else {
       add(kind, others, () => ({ how: kind, holdMs: between(300, 1500) }));
     }

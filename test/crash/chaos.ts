@@ -13,8 +13,9 @@ export async function chaos(
   faults: string,
   seed = 1,
   count = kills,
+  more: Record<string, string> = {},
 ): Promise<ChaosResult> {
-  const options = { topology, qos, faults, seed, kills: count, duration: `${count * 1.5}s`, rate: 300 };
+  const options = { topology, qos, faults, seed, kills: count, duration: `${count * 1.5}s`, rate: 300, ...more };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(process.execPath, [...haumea, 'bench', 'chaos', '--json', ...args]);
   const texts = ['', ''];

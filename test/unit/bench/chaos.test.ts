@@ -9,9 +9,10 @@ import { scheduleOf } from '../../../bench/chaos/schedule.js';
 test('a mistake in the arguments is named', () => {
   const refused = (line: string, reason: RegExp) => assert.throws(() => readChaosArgs(line.split(' ')), reason);
   refused('--topology file-kafka', /--topology: "file-kafka" is not one of file-file, /);
-  refused('--faults engine,net', /--faults: "net" is not one of engine, broker, sink, slow, full/);
+  refused('--faults engine,net', /--faults: "net" is not one of engine, broker, sink, slow, full, crash/);
   refused('--qos 3', /--qos: "3" is not a whole number from 0 to 2/);
   refused('--duration soon', /--duration: "soon" is no length of time/);
+  refused('--broker rarely', /--broker: "rarely" is not one of change, end, never/);
   refused('--kill 3', /kill/);
   const { topologies, options } = readChaosArgs('--topology all --duration 2m'.split(' '));
   assert.ok(topologies.length > 10);
@@ -19,12 +20,14 @@ test('a mistake in the arguments is named', () => {
 });
 
 test('the same seed makes the same faults and messages, another one makes others', () => {
-  const options = { durationMs: 60_000, kills: 9, faults: ['engine', 'broker', 'full'] as const };
+  const options = { durationMs: 60_000, kills: 9, faults: ['engine', 'broker', 'full', 'crash'] as const };
   const faults = scheduleOf({ ...options, seed: 5 });
   assert.equal(scheduleOf({ ...options, seed: 5 }), faults);
   assert.not.equal(scheduleOf({ ...options, seed: 6 }), faults);
   const count = (how: string) => faults.filter((fault) => fault.how === how).length;
-  assert.equal([count('kill'), count('full'), faults.filter(({ kind }) => kind === 'broker').length], [9, 3, 3]);
+  assert.equal([count('kill'), count('full'), faults.filter(({ kind }) => kind === 'broker').length], [12, 3, 3]);
+  const crashes = scheduleOf({ ...options, seed: 5, kills: 60 }).filter(({ kind }) => kind === 'crash');
+  assert.equal(new Set(crashes.map(({ isOuter }) => isOuter)), new Set([true, false]), 'either broker');
   const times = faults.map(({ atMs }) => atMs);
   assert.equal(
     times,

@@ -74,6 +74,34 @@ test('what holds for a topic is what holds for the rules that write to it', () =
   ]);
 });
 
+test('each setting that costs a guarantee is named', () => {
+  const source = (props: object) =>
+    guaranteeOf(2, [{ ...broker, props: { ...broker.props, ...props } } as SourceSpec], [outFile]);
+  const lossOf = (props: object) => {
+    const { guarantee, because } = source(props);
+    assert.is(guarantee, 'at most once');
+    return because[0]!;
+  };
+  assert.match(lossOf({ qos: 0 }), /subscribed with qos 0/);
+  assert.match(lossOf({ qos: 2 }), /subscribed with qos 2/);
+  assert.match(lossOf({ eofMessage: 'bye' }), /with eofMessage/);
+  assert.match(lossOf({ enableClientSession: false }), /without enableClientSession/);
+  assert.match(lossOf({ protocolVersion: '5' }), /without sessionExpiryIntervalSeconds/);
+  for (const type of ['httppush', 'simulator']) {
+    assert.is(guaranteeOf(2, [{ ...memory, type }], [outFile]).guarantee, 'at most once', type);
+  }
+  const again = (to: SinkSpec) => {
+    const { guarantee, because } = guaranteeOf(2, [file], [to]);
+    assert.is(guarantee, 'at least once');
+    return because[0]!;
+  };
+  assert.match(again(sink('file', { path: '/{{.k}}' })), /a name made of rows/);
+  assert.match(again(sink('file', { path: '/out', rollingSize: 10 })), /put aside by size/);
+  assert.match(again({ ...outFile, cache: {} } as SinkSpec), /through a cache/);
+  for (const type of ['log', 'nop']) assert.match(again(sink(type)), /can't take back/);
+  assert.match(again(sink('mqtt', { server: 'tcp://h:1', topic: 't', qos: 2 })), /can't take back/);
+});
+
 test('ids of messages are told to be of use where the same rows make the same messages again', () => {
   const numbered = sink('mqtt', {
     server: 'tcp://h:1',
