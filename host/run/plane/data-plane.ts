@@ -10,7 +10,7 @@ import type { Logger } from '../../base/log.js';
 import { loadEncoder } from '../../codecs/index.js';
 import type { AskedPart } from '../../connectors/define.js';
 import { askedPart, loadConnector } from '../../connectors/index.js';
-import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow, ThreadMemory } from '../../model/figures.js';
+import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
 import type { Heartbeat } from '../link/heartbeat.js';
@@ -257,9 +257,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return this.#work.isBroken ? [] : memoryOf(this.#all);
   }
 
-  threadMemory(): ThreadMemory | undefined {
-    return this.#work.isBroken ? undefined : threadMemoryOf(this.kernel);
-  }
+  threadMemory = () => (this.#work.isBroken ? undefined : threadMemoryOf(this.kernel));
 
   latencies(): RuleLatencies[] {
     if (this.#work.isBroken) return [];
