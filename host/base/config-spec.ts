@@ -343,12 +343,12 @@ const plugin = {
       callTimeout: field
         .duration()
         .min(1)
-        .default(30)
+        .default(200)
         .doc('Longest call, of the time of the processor: code that misses the caches takes long for little fuel'),
       batchTimeout: field
         .duration()
         .min(1)
-        .default(45)
+        .default(1000)
         .doc('How long all calls for a batch may take, likewise: all rules of the data plane wait for them'),
       isolate: field
         .bool()
