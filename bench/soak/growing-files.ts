@@ -1,8 +1,8 @@
 /** Files that only ever grow while they are watched: over the second half of a run none may. */
 import { relative } from 'node:path';
 
-/** What a file may have grown by, bytes. */
-const bound = 64 << 10;
+/** What a file may have grown by, bytes: the journal of definitions is cut at 1 MiB. */
+const bound = 1280 << 10;
 
 interface Watched {
   readonly first: number;

@@ -132,7 +132,7 @@ export const kinds: readonly Kind[] = [
     name: 'join',
     rule: (id, n) => ({
       id,
-      sql: `SELECT ${stream}.id, groups.n FROM ${stream} INNER JOIN groups ON ${stream}.device = groups.device WHERE ${stream}.${some(n)} GROUP BY TUMBLINGWINDOW(ss, 5)`,
+      sql: `SELECT ${stream}.id, groups.n FROM ${stream} INNER JOIN groups ON ${stream}.device = groups.device WHERE ${stream}.${some(n)} GROUP BY TUMBLINGWINDOW(ss, 1)`,
       actions: nop,
     }),
   },
