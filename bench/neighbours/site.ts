@@ -86,7 +86,7 @@ export class Site {
     const sum = { different: 0, lost: 0, repeated: 0, reordered: 0 };
     for (const path of this.paths) {
       const counter = new Counter();
-      const bytes = await readFile(path);
+      const bytes = await readFile(path).catch(() => Buffer.alloc(0));
       for (let at = 0, end = bytes.indexOf(10); end >= 0; at = end + 1, end = bytes.indexOf(10, at)) {
         counter.take(idIn(bytes, at, end) - FIRST_ID);
       }
