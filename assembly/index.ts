@@ -11,8 +11,8 @@ export {
 } from './lookup/answer';
 export { gatheredBatch, gatheringFirst, gatheringNext } from './flow/gather';
 export {
-  answerEnd, clockSetBack, currentNode, evaluate, flush, kernelInit, loadedSetBack, nodeAdd, nodeRemove, nodeSetBack, registerAt,
-  tick,
+  answerEnd, clockSetBack, currentNode, evaluate, finishWork, flush, kernelInit, loadedSetBack, nodeAdd, nodeRemove, nodeSetBack, registerAt,
+  tick, workOn,
 } from './flow/tree';
 export { tableCount, tableJson } from './join/read';
 export { setHashSeed } from './value/bytes';
@@ -22,7 +22,9 @@ export { dedupWaiting } from './window/dedup';
 export { eventTimeAhead, eventTimeDropped, eventTimeWaiting, eventTimeWatermark } from './window/event-time';
 export { textAt } from './value/text';
 export { measureAll } from './flow/latency';
+export { nextDeferred, setLongRows } from './flow/deferred';
 export { beginWork, timeInWork } from './flow/longest';
+export { outboxCount as deferredResults } from './window/outbox';
 export { nextDeadline } from './flow/timers';
 export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node';
 export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, streamLoad, streamSave } from './flow/saving';

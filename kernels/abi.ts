@@ -45,6 +45,12 @@ export interface KernelExports {
   nodeSetBack(node: number, ms: number): void;
   loadedSetBack(node: number, ms: number): void;
   flush(node: number, now: number): void;
+  /** Deferred work: see assembly/flow/deferred.ts. */
+  setLongRows(rows: number): void;
+  workOn(us: number): number;
+  finishWork(node: number): void;
+  nextDeferred(node: number): number;
+  deferredResults(node: number): number;
   /** Answers to what nodes ask for: see assembly/lookup/answer.ts. */
   answerBegin(node: number, request: number, now: number): number;
   answerBlocks(count: number): number;

@@ -263,6 +263,8 @@ export interface KernelOptions {
   maxValueBytes?: number;
   /** Times every batch and keeps histograms; otherwise a sample is timed. */
   measuresAll?: boolean;
+  /** Rows that a window, sort or join works on at once: with more it does so piece by piece (kernels/deferred.ts). Default: all. */
+  longRows?: number;
 }
 
 /** What saving needs of a kernel; the kernel alone knows what else it is. */

@@ -140,6 +140,7 @@ class WasmKernel implements Kernel {
     this.exports.setMemoryLimit(this.maxMemoryBytes);
     if (!this.exports.kernelInit()) throw new KernelError('no memory for the kernel', false);
     if (options.measuresAll === true) this.exports.measureAll(1);
+    if (options.longRows !== undefined) this.exports.setLongRows(options.longRows);
   }
 
   openStream(spec: StreamSpec): StreamHandle {
@@ -315,6 +316,7 @@ class WasmKernel implements Kernel {
 
   setClockBack(ms: number, now: number): void {
     this.run('set the clock back', () => {
+      this.exports.finishWork(0);
       this.exports.clockSetBack(ms, now);
       // Nodes were added after those above them.
       for (const node of this.nodes.keys()) this.exports.nodeSetBack(node, ms);

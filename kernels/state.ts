@@ -85,6 +85,8 @@ export class StateTransfer {
   save(all: readonly (NodeHandle | StreamHandle)[], write: StateWriter): void {
     const { kernel } = this;
     const parts = this.#parts(all);
+    // What is under way has no form in which it could be saved.
+    for (const { of } of parts) kernel.finishWork(of);
     this.begin(kernel.saveBegin(), write, () => 0);
     for (const { of, identity, inlet } of parts) {
       if (inlet !== 0) kernel.streamSave(of, inlet, identity);

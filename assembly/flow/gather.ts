@@ -23,6 +23,7 @@ import {
 } from './gather-buffer';
 import { ONE_END, isLines, sendFailure } from './send';
 import { outClose, outDirect, outEnd, outEndsFull, outFlush, outLimit, outOpen } from './output';
+import { isBelowDeferred } from './deferred';
 import { TWO_ENDS, hasHead, headBound, headWrite, headsOf } from './head';
 import { clearDeadline, setDeadline } from './timers';
 import { fail, failLen, failNoMemory, failOff, isNotObject } from './failure';
@@ -35,6 +36,8 @@ const MANY_ROWS: u32 = 256;
 const ROOM: u32 = 65536;
 /** Messages above this size are handed out where they stand instead of being copied. */
 const COPY_MAX: u32 = 131072;
+/** Time between two looks whether a message is complete, ms. */
+const LOOK_AGAIN: f64 = 10;
 
 /** Rows are gathered for a batch. */
 // @ts-ignore: decorator
@@ -357,6 +360,12 @@ export function gatherFlush(node: usize): void {
   if (!state) return;
   if (load<u32>(state, GATHER_ITEMS)) commit(node, <usize>load<u32>(node, N_SPEC), state);
   store<u32>(state, 0, GATHER_TAKEN);
+}
+
+/** The longest wait for more rows is over. A message that a window above is in the middle of is waited for. */
+export function gatherTick(node: usize): void {
+  if (isBelowDeferred(node)) setDeadline(node, ctx.nowMs + LOOK_AGAIN);
+  else gatherFlush(node);
 }
 
 /** Number of the batch that the node gathers, from 1; 0 while it holds nothing. */

@@ -16,11 +16,11 @@ export { NodeFlag, NodeKind } from '../gen/flow-layouts';
 export {
   N_KIND, N_PARENT, N_CHILD, N_SIBLING, N_PROGRAM, N_STATE, N_FLAGS, N_HEAP, N_IN, N_OUT,
   N_LAST, N_SENT, N_DEADLINE, N_HOST, N_SPEC, N_SPEC_SIZE, N_STATE_SIZE, N_GATHERING, N_BUSY, N_TICK, N_HIST, N_WORK,
-  N_WORK_US, N_WORK_ROWS, N_WORK_HOST,
+  N_WORK_US, N_WORK_ROWS, N_WORK_HOST, N_IS_DEFERRED, N_NEXT_DEFERRED, N_DEFERRED_AT,
 } from '../gen/flow-layouts';
 
 /** What holds for a node holds for those below it: they get the same rows, or those of the same message. */
-const INHERITED: u32 = NodeFlag.MESSAGES | NodeFlag.TIES | 0xffff0000;
+const INHERITED: u32 = NodeFlag.MESSAGES | NodeFlag.TIES | NodeFlag.DEFERS | NodeFlag.AT_ONCE | 0xffff0000;
 
 /** The node at work, for the report when the kernel fails. */
 export let current: usize = 0;

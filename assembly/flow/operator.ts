@@ -2,7 +2,8 @@
 // there, called by their number in the function table. A function that a kind leaves out has the meaning that stands with
 // it. The records are filled in by flow/operators.ts when the kernel starts.
 //
-//   record (36 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 | pushEach u32
+//   record (40 bytes)   open u32 | push u32 | signal u32 | tick u32 | save u32 | load u32 | free u32 | setBack u32 | pushEach u32
+//                       deferred u32
 import { N_KIND } from './node';
 
 /** What travels to a node besides rows, with a value of 64 bits. */
@@ -19,7 +20,7 @@ export namespace Signal {
   export const IDLE: u32 = 5;
 }
 
-const RECORD: u32 = 36;
+const RECORD: u32 = 40;
 const OPEN: usize = 0;
 const PUSH: usize = 4;
 const SIGNAL: usize = 8;
@@ -29,9 +30,10 @@ const LOAD: usize = 20;
 const FREE: usize = 24;
 const SET_BACK: usize = 28;
 const PUSH_EACH: usize = 32;
+const DEFERRED: usize = 36;
 
 /** Records of the kinds 0 … 31. */
-const RECORDS: usize = memory.data(36 * 32, 16);
+const RECORDS: usize = memory.data(40 * 32, 16);
 
 /** The record of a kind, as its file fills it in. */
 // @ts-ignore: decorator
@@ -87,6 +89,11 @@ export class Operator {
   set setBack(f: (node: usize, ms: f64) => void) {
     store<u32>(changetype<usize>(this), f.index, SET_BACK);
   }
+
+  /** Does a piece of the work that the node has deferred (flow/deferred.ts); true when none is left. Left out: the kind defers none. */
+  set deferred(f: (node: usize) => bool) {
+    store<u32>(changetype<usize>(this), f.index, DEFERRED);
+  }
 }
 
 /** The record of the kind with that number. */
@@ -139,6 +146,11 @@ export function freeOf(node: usize): void {
 export function setBackOf(node: usize, ms: f64): void {
   const setBack = entry(node, SET_BACK);
   if (setBack) call_indirect<void>(setBack, node, ms);
+}
+
+/** Does a piece of the node's deferred work; true when none is left. */
+export function deferredOf(node: usize): bool {
+  return call_indirect<bool>(entry(node, DEFERRED), node);
 }
 
 /** True for kinds that keep something from one input to the next. */

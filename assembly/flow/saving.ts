@@ -6,6 +6,7 @@
 //
 // Counters of rows, times and exceptions are accounts of a run and begin anew with it.
 import { exhaust, isExhausted, setCurrent, N_DEADLINE, N_HEAP, N_STATE } from './node';
+import { isDeferred, leaveDeferred } from './deferred';
 import { freeOf, loadOf, openOf, saveOf, saves } from './operator';
 import { resetInput } from './feed';
 import { inletLoad, inletSave } from './inlet';
@@ -23,6 +24,7 @@ export function nodeKeeps(node: usize): bool {
 
 /** Writes the part of a node that has one. */
 export function nodeSave(node: usize, identity: u64): void {
+  assert(!isDeferred(node), 'a node is saved in the middle of its work');
   setCurrent(node);
   partBegin(identity);
   const hasDeadline = load<u32>(node, N_HEAP) != 0;
@@ -76,6 +78,7 @@ export function streamLoad(root: usize, inlet: usize): u32 {
 /** Makes a node as one that was just added. */
 export function nodeEmpty(node: usize): void {
   clearDeadline(node);
+  leaveDeferred(node);
   freeOf(node);
   store<u32>(node, 0, N_STATE);
   if (!openOf(node)) {

@@ -1,9 +1,10 @@
 // Making and freeing nodes, the entry of batches at a root, timers: what the host drives.
 import { emit, give, signalTo } from './emit';
+import { deferredCount, finish, leaveDeferred, pieceOf, takeDeferred } from './deferred';
 import { noteFree } from './latency';
 import {
   N_DEADLINE, N_HEAP,
-  N_CHILD, N_FLAGS, N_HOST, N_LAST, N_OUT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, accountOf, current, exhaust,
+  N_CHILD, N_FLAGS, N_HOST, N_KIND, N_LAST, N_OUT, N_PARENT, N_PROGRAM, N_SIBLING, N_SPEC, N_SPEC_SIZE, NodeFlag, NodeKind, accountOf, current, exhaust,
   nodeNew, nodeRelease, setCurrent,
 } from './node';
 import { Signal, freeOf, openOf, setBackOf, tickOf } from './operator';
@@ -11,7 +12,7 @@ import { operatorsInit } from './operators';
 import { beginTick, endTick, nextSample } from './timing';
 import { contextInit, registers, scratchReset, setBatch, setNow } from './context';
 import * as ctx from './context';
-import { hostTick } from './host';
+import { hostClock, hostTick } from './host';
 import { inletInit } from './inlet';
 import { outFlush, outputInit } from './output';
 import { selectionIsFree, selectionPop, selectionPush, withoutErrors } from './selection';
@@ -59,14 +60,47 @@ export function nodeAdd(
     isMade = made != 0;
   }
   setNow(now);
-  if (isMade && openOf(node)) return node;
+  if (isMade && openOf(node)) {
+    if (kind == NodeKind.PORT) workAtOnce(node);
+    if (isItsOwn(kind)) store<u32>(node, load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS, N_FLAGS);
+    return node;
+  }
   nodeRemove(node);
   return 0;
+}
+
+/** Where rows of a window meet those of other branches their order counts: the window, and all below it, defers nothing. */
+function workAtOnce(port: usize): void {
+  let top = port;
+  for (let at = port; at; at = <usize>load<u32>(at, N_PARENT)) if (load<u32>(at, N_KIND) == NodeKind.WINDOW) top = at;
+  forbidDeferring(top);
+}
+
+function forbidDeferring(node: usize): void {
+  finishWork(node);
+  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.AT_ONCE, N_FLAGS);
+  // What a port leads to has its own place.
+  if (load<u32>(node, N_KIND) == NodeKind.PORT) return;
+  for (let child = <usize>load<u32>(node, N_CHILD); child; child = <usize>load<u32>(child, N_SIBLING)) forbidDeferring(child);
+}
+
+/** Nodes that send when their time has come, or an answer: what stands below them can't rely on the window above to wait. */
+function isItsOwn(kind: u32): bool {
+  switch (kind) {
+    case NodeKind.EVENT_TIME:
+    case NodeKind.ASK:
+    case NodeKind.ASOF:
+    case NodeKind.DEDUP:
+    case NodeKind.INTERVAL:
+    case NodeKind.LATE: return true;
+    default: return false;
+  }
 }
 
 /** Frees a node without children, with all it holds. */
 export function nodeRemove(node: usize): void {
   clearDeadline(node);
+  leaveDeferred(node);
   freeOf(node);
   programFree(<usize>load<u32>(node, N_PROGRAM));
   free(<usize>load<u32>(node, N_SPEC), load<u32>(node, N_SPEC_SIZE), accountOf(node));
@@ -142,6 +176,38 @@ export function tick(now: f64): void {
   trim();
 }
 
+/**
+ * Goes on with deferred work (flow/deferred.ts) for so many µs, node by node in turn; true when some is left. `now`: wall clock, epoch ms.
+ */
+export function workOn(us: f64): bool {
+  longestBegin();
+  const until = hostClock() + us;
+  for (let node = takeDeferred(); node; node = takeDeferred()) {
+    scratchReset();
+    setBatch(0, 0, 0, 0, 0);
+    hostTick(load<u32>(node, N_HOST));
+    const start = beginTick();
+    pieceOf(node, until);
+    endTick(node, start);
+    if (hostClock() >= until) break;
+  }
+  setCurrent(0);
+  outFlush();
+  trim();
+  return deferredCount != 0;
+}
+
+/** Does all deferred work of the node and those below it, 0: of all nodes. */
+export function finishWork(node: usize): void {
+  if (!deferredCount) return;
+  longestBegin();
+  scratchReset();
+  finish(node);
+  setCurrent(0);
+  outFlush();
+  trim();
+}
+
 /** Begins to set the clock back by so many ms, from `now`: deadlines go along. Then each node is told by `nodeSetBack`. */
 export function clockSetBack(ms: f64, now: f64): void {
   setNow(now);
@@ -163,6 +229,7 @@ export function loadedSetBack(node: usize, ms: f64): void {
 
 /** Sends what the node gathered. */
 export function flush(node: usize, now: f64): void {
+  for (let above = node; above; above = <usize>load<u32>(above, N_PARENT)) finishWork(above);
   setNow(now);
   longestBegin();
   signalTo(node, Signal.FLUSH, 0);

@@ -55,6 +55,10 @@ export namespace NodeFlag {
   export const LATE: u32 = 64;
   /** A filter whose only child counts rows: what it gives on is what the child takes, which is not called. */
   export const TALLIES: u32 = 128;
+  /** Long work below it may be deferred (flow/deferred.ts): the window above it sends nothing meanwhile. */
+  export const DEFERS: u32 = 256;
+  /** Nothing is deferred nevertheless: the order of its rows among those of other branches counts. */
+  export const AT_ONCE: u32 = 512;
 }
 
 /** Flags of a filter. */
@@ -107,7 +111,7 @@ export namespace NullRule {
   export const SEND: u8 = 2;
 }
 
-// node, 188 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
+// node, 208 bytes. A node of the operator tree. The first 64 bytes are what each batch looks at.
 //
 //   0    kind u32   NodeKind
 //   4    child u32   the first
@@ -146,6 +150,9 @@ export namespace NullRule {
 //   176  lastChild u32
 //   180  previous u32   the sibling before
 //   184  choice u32   which of the filters below it take a batch (flow/choice.ts), 0 all nodes do
+//   188  isDeferred u32   1 when it has deferred work (flow/deferred.ts)
+//   192  nextDeferred u32   the node behind it in the list of those that do
+//   200  deferredAt f64   time of the batch or tick that the work is of, epoch ms
 export const N_KIND: usize = 0;
 export const N_CHILD: usize = 4;
 export const N_SIBLING: usize = 8;
@@ -183,7 +190,10 @@ export const N_WORK_HOST: usize = 172;
 export const N_LAST_CHILD: usize = 176;
 export const N_PREVIOUS: usize = 180;
 export const N_CHOICE: usize = 184;
-export const N_SIZE_OF: u32 = 188;
+export const N_IS_DEFERRED: usize = 188;
+export const N_NEXT_DEFERRED: usize = 192;
+export const N_DEFERRED_AT: usize = 200;
+export const N_SIZE_OF: u32 = 208;
 
 // choice, 64 bytes. What a node knows of the conditions of the filters below it. The lists are one block.
 //

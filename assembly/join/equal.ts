@@ -16,8 +16,9 @@ import {
   JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT, JOIN_STEP_KEYS, branchRows, keyAt,
 } from './spec';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf } from './keys';
-import { NO_ROW, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
+import { NO_ROW, isLast, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
 import { addMatch, outerIsRight } from './pairs';
+import { isPaused, noteBatch } from './pause';
 
 /** Bytes of a side. */
 // @ts-ignore: decorator
@@ -25,8 +26,38 @@ import { addMatch, outerIsRight } from './pairs';
   return ((<u64>rows * (keys * 9 + 4)) + 7) & ~7;
 }
 
-/** Adds the matches of the step. False when they are not to be had this way: nothing was added then. */
-export function equalPairs(): bool {
+/** The block of the step, its bytes and slots, and where its matches were stopped: outer row, inner row + 1. */
+let block: usize = 0;
+let blockSize: u32 = 0;
+let blockSlots: u32 = 0;
+let outerAt: u32 = 0;
+let innerAt: u32 = 0;
+
+/** Bytes that `equalSave` writes. */
+export const EQUAL_SIZE: u32 = 24;
+
+/** Puts the matches under way aside. */
+export function equalSave(to: usize): void {
+  store<u32>(to, <u32>block);
+  store<u32>(to, blockSize, 4);
+  store<u32>(to, blockSlots, 8);
+  store<u32>(to, outerAt, 12);
+  store<u32>(to, innerAt, 16);
+  store<u32>(to, <u32>isText, 20);
+}
+
+/** Takes them back. */
+export function equalRestore(from: usize): void {
+  block = <usize>load<u32>(from);
+  blockSize = load<u32>(from, 4);
+  blockSlots = load<u32>(from, 8);
+  outerAt = load<u32>(from, 12);
+  innerAt = load<u32>(from, 16);
+  isText = load<u32>(from, 20) != 0;
+}
+
+/** Makes the matches of the step ready. False when they are not to be had this way. */
+export function equalBegin(): bool {
   const keys = load<u32>(step, JOIN_STEP_KEYS);
   const inner = outerIsRight ? leftCount : rightCount;
   let slots: u32 = 64;
@@ -35,8 +66,12 @@ export function equalPairs(): bool {
   const size = ofLeft + sideSize(rightCount, keys) + (<u64>slots << 3) + (<u64>inner << 3);
   if (size > 0x7fffffff) return false;
   const acct = accountOf(node);
-  const block = alloc(<u32>size, acct);
+  block = alloc(<u32>size, acct);
   if (!block) return false;
+  blockSize = <u32>size;
+  blockSlots = slots;
+  outerAt = 0;
+  innerAt = 0;
   const right = block + <usize>ofLeft;
   let done = true;
   for (let k: u32 = 0; k < keys && done; k++) {
@@ -46,10 +81,16 @@ export function equalPairs(): bool {
     isText = keys == 1 && isTextSide(block, leftCount) && isTextSide(right, rightCount);
     hashSide(block, leftCount, keys);
     hashSide(right, rightCount, keys);
-    match(block, right, keys, right + <usize>sideSize(rightCount, keys), slots);
-  }
-  free(block, <u32>size, acct);
+    const table = right + <usize>sideSize(rightCount, keys);
+    listInner(outerIsRight ? block : right, inner, keys, table, slots, table + (<usize>slots << 3));
+  } else equalEnd();
   return done;
+}
+
+/** Frees what the matches need. */
+export function equalEnd(): void {
+  free(block, blockSize, accountOf(node));
+  block = 0;
 }
 
 // @ts-ignore: decorator
@@ -198,28 +239,41 @@ function hashSide(side: usize, count: u32, keys: u32): void {
   return true;
 }
 
-function match(left: usize, right: usize, keys: u32, table: usize, slots: u32): void {
+/** Adds matches; false when that was stopped. */
+export function equalSome(): bool {
   const isRight = outerIsRight;
-  const inner = isRight ? left : right;
-  const innerCount = isRight ? leftCount : rightCount;
+  const keys = load<u32>(step, JOIN_STEP_KEYS);
+  const left = block;
+  const right = block + <usize>sideSize(leftCount, keys);
+  const table = right + <usize>sideSize(rightCount, keys);
+  const slots = blockSlots;
   const outerCount = isRight ? rightCount : leftCount;
   const nexts = table + (<usize>slots << 3);
-  listInner(inner, innerCount, keys, table, slots, nexts);
+  let matches: u32 = 0;
   const hashes = isRight ? hashesAt(right, rightCount, keys) : hashesAt(left, leftCount, keys);
-  for (let o: u32 = 0; o < outerCount; o++) {
+  for (let o = outerAt; o < outerCount; o++) {
     const hash = load<u32>(hashes + (<usize>o << 2));
     if (hash == NO_HASH) continue;
+    if ((o & 1023) == 1023) noteBatch();
     for (let s = hash & (slots - 1); ; s = (s + 1) & (slots - 1)) {
       const first = load<u32>(table + (<usize>s << 3), 4);
       if (!first) break;
       if (load<u32>(table + (<usize>s << 3)) != hash) continue;
       if (!(isRight ? isEqual(left, right, keys, first - 1, o) : isEqual(left, right, keys, o, first - 1))) continue;
-      for (let i = first; i; i = load<u32>(nexts + (<usize>(i - 1) << 2))) {
-        if (!(isRight ? addMatch(i - 1, o) : addMatch(o, i - 1))) return;
+      for (let i = innerAt ? innerAt : first; i; i = load<u32>(nexts + (<usize>(i - 1) << 2))) {
+        if (isPaused()) {
+          outerAt = o;
+          innerAt = i;
+          return false;
+        }
+        if (!isLast && (++matches & 1023) == 0) noteBatch();
+        if (!(isRight ? addMatch(i - 1, o) : addMatch(o, i - 1))) return true;
       }
+      innerAt = 0;
       break;
     }
   }
+  return true;
 }
 
 /** Makes lists of the rows with equal keys, in their order. */

@@ -9,33 +9,74 @@ import {
   BRANCH_INDEX, BRANCH_LOOKUPS, JOIN_BRANCH_IS_TABLE, JOIN_KEY_IS_PLAIN, JOIN_KEY_LEFT, JOIN_KEY_LEFT_BRANCH, JOIN_KEY_RIGHT,
   JOIN_FIRST, JOIN_STEP_BRANCH, JOIN_STEP_IS_KEYED, JOIN_STEP_KEYS, branchAt, branchRows, keyAt,
 } from './spec';
-import { NO_ROW, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
-import { equalPairs } from './equal';
+import { NO_ROW, failure, leftCount, lefts, node, placeOf, rightCount, rights, rowOf, spec, state, step } from './run';
+import { equalBegin } from './equal';
 import { KIND_OTHER, NO_HASH, hashAdd, hashDone, isOneKind, kindOf, rightHash } from './keys';
 import {
   indexAdd, indexAddRow, indexCount, indexFirst, indexFree, indexKinds, indexNew, indexNext, indexRow,
 } from './hash-index';
 import { addPair, outerIsRight } from './pairs';
+import { isPaused } from './pause';
+import { Way } from './way';
 
 /** A row costs as much to hash as so many pairs to judge. */
 const PAIRS_PER_ROW: u64 = 4;
 
-/** Adds the candidates of the step. False when they are not to be had this way: nothing was added then. */
-export function hashPairs(): bool {
+/** Index of the step, whether it goes with it, and where looking up was stopped: outer row, its page, slot of the index + 1. */
+let index: usize = 0;
+let isOwn: bool = false;
+let at: u32 = 0;
+let atPage: usize = 0;
+let atRow: u32 = 0;
+let atSlot: u32 = 0;
+
+/** Bytes that `hashSave` writes. */
+export const HASH_SIZE: u32 = 24;
+
+/** Puts what is looked up aside. */
+export function hashSave(to: usize): void {
+  store<u32>(to, <u32>index);
+  store<u32>(to, <u32>isOwn, 4);
+  store<u32>(to, at, 8);
+  store<u32>(to, <u32>atPage, 12);
+  store<u32>(to, atSlot, 16);
+  store<u32>(to, atRow, 20);
+}
+
+/** Takes it back. */
+export function hashRestore(from: usize): void {
+  index = <usize>load<u32>(from);
+  isOwn = load<u32>(from, 4) != 0;
+  at = load<u32>(from, 8);
+  atPage = <usize>load<u32>(from, 12);
+  atSlot = load<u32>(from, 16);
+  atRow = load<u32>(from, 20);
+}
+
+/** Decides how the candidates of the step are found, and makes ready what that needs. */
+export function hashWay(): u32 {
   const keys = load<u32>(step, JOIN_STEP_KEYS);
-  if (keys == 0) return false;
+  if (keys == 0) return Way.LOOP;
   const branch = load<u32>(step, JOIN_STEP_BRANCH);
   if (!outerIsRight && load<u32>(branchAt(spec, branch), JOIN_BRANCH_IS_TABLE)) {
-    const kept = indexOfTable(branchRows(state, branch), keys);
-    return kept != 0 && probe(kept, keys);
+    index = indexOfTable(branchRows(state, branch), keys);
+    isOwn = false;
+    return index ? probe(keys) : Way.LOOP;
   }
-  if (!isWorthwhile(leftCount)) return false;
-  if (load<u32>(step, JOIN_STEP_IS_KEYED)) return equalPairs();
-  const index = outerIsRight ? indexOfLefts(keys) : indexOfRights(keys);
-  if (!index) return false;
-  const done = probe(index, keys);
-  indexFree(index, accountOf(node));
-  return done;
+  if (!isWorthwhile(leftCount)) return Way.LOOP;
+  if (load<u32>(step, JOIN_STEP_IS_KEYED)) return equalBegin() ? Way.EQUAL : Way.LOOP;
+  index = outerIsRight ? indexOfLefts(keys) : indexOfRights(keys);
+  isOwn = true;
+  if (!index) return Way.LOOP;
+  const way = probe(keys);
+  if (way != Way.HASH) hashEnd();
+  return way;
+}
+
+/** Frees the index of the step. */
+export function hashEnd(): void {
+  if (isOwn) indexFree(index, accountOf(node));
+  index = 0;
 }
 
 /** True when an index pays for so many lookups of rows of the left side. */
@@ -50,49 +91,59 @@ function indexOfTable(table: usize, keys: u32): usize {
   const lookups = <u64>load<u32>(table, BRANCH_LOOKUPS) + leftCount;
   store<u32>(table, <u32>min<u64>(lookups, 0xffffffff), BRANCH_LOOKUPS);
   if (!isWorthwhile(load<u32>(table, BRANCH_LOOKUPS))) return 0;
-  const index = indexOfRights(keys);
-  store<u32>(table, <u32>index, BRANCH_INDEX);
-  return index;
+  const made = indexOfRights(keys);
+  store<u32>(table, <u32>made, BRANCH_INDEX);
+  return made;
 }
 
 /** Makes an index of the rows of the right side; 0 when memory is exhausted. */
 function indexOfRights(keys: u32): usize {
-  const index = indexNew(spec, step, keys, rightCount, accountOf(node));
-  if (!index) return 0;
+  const made = indexNew(spec, step, keys, rightCount, accountOf(node));
+  if (!made) return 0;
   let position: u32 = 0;
   for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     const to = load<u32>(page, PAGE_TO);
-    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) indexAddRow(index, position++, page, row);
+    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) indexAddRow(made, position++, page, row);
   }
-  return index;
+  return made;
 }
 
 /** The same of the left side. */
 function indexOfLefts(keys: u32): usize {
-  const index = indexNew(spec, step, keys, leftCount, accountOf(node));
-  if (!index) return 0;
+  const made = indexNew(spec, step, keys, leftCount, accountOf(node));
+  if (!made) return 0;
   for (let l: u32 = 0; l < leftCount; l++) {
-    for (let k: u32 = 0; k < keys; k++) indexCount(index, k, leftKind(keyAt(spec, step, k), l), 1);
-    indexAdd(index, l, leftHash(l));
+    for (let k: u32 = 0; k < keys; k++) indexCount(made, k, leftKind(keyAt(spec, step, k), l), 1);
+    indexAdd(made, l, leftHash(l));
   }
-  return index;
+  return made;
 }
 
-/** Looks the outer rows up. False when the kinds of the keys don't allow it: nothing was added then. */
-function probe(index: usize, keys: u32): bool {
-  if (!outerIsRight && !lefts && leftCount == 1) return probeOne(index, keys);
+/** Makes ready to look the outer rows up, if the kinds of the keys allow it. */
+function probe(keys: u32): u32 {
+  if (!outerIsRight && !lefts && leftCount == 1) return probeOne(keys) ? Way.NONE : Way.LOOP;
   for (let k: u32 = 0; k < keys; k++) {
-    if (!isOneKind(indexKinds(index, k) | outerKinds(keyAt(spec, step, k)))) return false;
+    if (!isOneKind(indexKinds(index, k) | outerKinds(keyAt(spec, step, k)))) return Way.LOOP;
   }
-  if (outerIsRight) probeRights(index);
-  else {
-    for (let l: u32 = 0; l < leftCount; l++) if (!find(index, leftHash(l), l)) break;
+  at = 0;
+  atPage = 0;
+  atSlot = 0;
+  return Way.HASH;
+}
+
+/** Looks outer rows up; false when that was stopped. */
+export function hashSome(): bool {
+  if (outerIsRight) return probeRights();
+  for (let l = at; l < leftCount && failure == 0; l++) {
+    if (find(leftHash(l), l)) continue;
+    at = l;
+    return false;
   }
   return true;
 }
 
 /** As `probe` for a message of one row, in the first step. */
-function probeOne(index: usize, keys: u32): bool {
+function probeOne(keys: u32): bool {
   const first = load<u32>(spec, JOIN_FIRST);
   const page = rowsFirst(branchRows(state, first));
   const row = load<u32>(page, PAGE_LEFT);
@@ -107,27 +158,55 @@ function probeOne(index: usize, keys: u32): bool {
     if (tag <= Tag.NULL) isNull = true;
     else hash = hashAdd(hash, tag, pageVal(page, slot, row));
   }
-  if (!isNull) find(index, hashDone(hash), 0);
+  if (!isNull) findAll(hashDone(hash), 0);
   return true;
 }
 
-function probeRights(index: usize): void {
-  let r: u32 = 0;
-  for (let page = rowsFirst(rights); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+function probeRights(): bool {
+  let page = atPage ? atPage : rowsFirst(rights);
+  // Position of the first row of the page that is held.
+  let first = atPage ? at - (atRow - load<u32>(page, PAGE_LEFT)) : 0;
+  let row: u32 = atPage ? atRow : page ? load<u32>(page, PAGE_LEFT) : 0;
+  while (page) {
+    const left = load<u32>(page, PAGE_LEFT);
     const to = load<u32>(page, PAGE_TO);
-    for (let row = load<u32>(page, PAGE_LEFT); row < to; row++) if (!find(index, rightHash(spec, step, page, row), r++)) return;
+    for (; row < to && failure == 0; row++) {
+      if (find(rightHash(spec, step, page, row), first + row - left)) continue;
+      at = first + row - left;
+      atPage = page;
+      atRow = row;
+      return false;
+    }
+    first += to - left;
+    page = <usize>load<u32>(page, PAGE_NEXT);
+    row = page ? load<u32>(page, PAGE_LEFT) : 0;
   }
+  return true;
 }
 
-/** Adds the outer row `o` with all rows of the index that have its hash; false when the message has failed. */
+/** Adds the outer row `o` with the rows of the index that have its hash, from where that was stopped; false when it was stopped again. */
 // @ts-ignore: decorator
-@inline function find(index: usize, hash: u32, o: u32): bool {
+@inline function find(hash: u32, o: u32): bool {
   if (hash == NO_HASH) return true;
+  for (let slot = atSlot ? atSlot : indexFirst(index, hash); slot; slot = indexNext(index, slot)) {
+    if (isPaused()) {
+      atSlot = slot;
+      return false;
+    }
+    const i = indexRow(index, slot, hash);
+    if (i >= 0 && !(outerIsRight ? addPair(i, o) : addPair(o, i))) break;
+  }
+  atSlot = 0;
+  return true;
+}
+
+/** As `find` without a stop. */
+function findAll(hash: u32, o: u32): void {
+  if (hash == NO_HASH) return;
   for (let slot = indexFirst(index, hash); slot; slot = indexNext(index, slot)) {
     const i = indexRow(index, slot, hash);
-    if (i >= 0 && !(outerIsRight ? addPair(i, o) : addPair(o, i))) return false;
+    if (i >= 0 && !addPair(o, i)) return;
   }
-  return true;
 }
 
 /** Kinds of a key's values among the outer rows, a bit for each; null has none. */

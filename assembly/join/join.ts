@@ -1,6 +1,7 @@
 // Joins the rows of each message: gathers them by branch, then does the steps one after the other. The results of the last
 // step go out in batches while the pairs are worked on; those of the steps before are kept as tuples.
 import * as ctx from '../flow/context';
+import { defer, finishAbove } from '../flow/deferred';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import {
@@ -22,19 +23,16 @@ import { readFails, readVersion } from '../state/reader';
 import { writeVersion } from '../state/writer';
 import {
   JOIN_BRANCH_COLUMNS, JOIN_BRANCH_COLUMNS_AT, JOIN_BRANCH_COMPUTED, JOIN_BRANCH_COMPUTED_AT, JOIN_BRANCH_IS_TABLE,
-  JOIN_BRANCH_RETAIN, FOR_TABLE, JoinType, JOIN_BRANCH, JOIN_BRANCHES, JOIN_COLUMNS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_STEPS,
-  BRANCH_STATE_SIZE, OWNER_OTHER, JOIN_STATE_BEGUN, JOIN_STATE_BRANCHES, JOIN_STATE_FAIL, JOIN_STATE_FAIL_LEN,
+  JOIN_BRANCH_RETAIN, FOR_TABLE, JOIN_BRANCH, JOIN_BRANCHES, JOIN_COLUMNS, JOIN_OTHERS, JOIN_OTHERS_AT, JOIN_STEPS,
+  BRANCH_STATE_SIZE, OWNER_OTHER, JOIN_STATE_ASIDE, JOIN_STATE_BEGUN, JOIN_STATE_BRANCHES, JOIN_STATE_FAIL, JOIN_STATE_FAIL_LEN,
   JOIN_STATE_OTHERS, JOIN_STATE_OWNERS, JOIN_STATE_POINTERS, JOIN_STATE_PROGRAMS, JOIN_STEP_MADE, JOIN_STEP_PROGRAM,
-  JOIN_STEP_PROGRAM_LEN, JOIN_STEP_TYPE, branchAt, branchRows, slotsOf, stepAt,
+  JOIN_STEP_PROGRAM_LEN, branchAt, branchRows, slotsOf, stepAt,
 } from './spec';
 import { tableAdd, tableDropIndex, tableLoad, tableSave } from './table';
-import {
-  NO_ROW, failure, leftCount, rightCount, runBegin, runEnd, runFailMemory, runIsUnderWay, runStep, step, tuplesFree,
-} from './run';
+import { failure, runBegin, runEnd, runIsUnderWay, tuplesFree } from './run';
 import { putAside, takeBack } from './aside';
-import { addResult, outputBegin, outputFlush } from './output';
-import { addPair, outerIsRight, pairsBegin, pairsEnd } from './pairs';
-import { hashPairs } from './hash';
+import { outputBegin } from './output';
+import { stepsBegin, stepsEnd, stepsGoOn } from './steps';
 
 
 export function joinOperator(operator: Operator): void {
@@ -44,6 +42,7 @@ export function joinOperator(operator: Operator): void {
   operator.save = joinSave;
   operator.load = joinLoad;
   operator.free = joinFree;
+  operator.deferred = joinGoOn;
 }
 
 /** Makes the state of a join; false when memory is exhausted. */
@@ -144,6 +143,8 @@ function failMemory(state: usize): void {
 /** Takes rows of the message in, or of a table. */
 function joinPush(node: usize): void {
   if (ctx.branch & FOR_TABLE) {
+    // Windows that have come to their end are joined with the table as it was then.
+    finishAbove(node);
     takeTable(node, ctx.branch & ~FOR_TABLE);
     return;
   }
@@ -304,14 +305,18 @@ function passFailure(node: usize, text: u64): void {
   endMessage(node, offOf(text), lenOf(text));
 }
 
-/** Joins the rows and sends them. */
+/** Joins the rows and sends them, or begins to. */
 function end(node: usize, failedOff: usize, failedLen: u32): void {
   const state = <usize>load<u32>(node, N_STATE);
-  const spec = <usize>load<u32>(node, N_SPEC);
+  if (failedOff || load<u32>(state, JOIN_STATE_FAIL) || joinAll(node, state)) complete(node, state, failedOff, failedLen);
+  else defer(node);
+}
+
+/** Ends the message. */
+function complete(node: usize, state: usize, failedOff: usize, failedLen: u32): void {
   let off = failedOff;
   let len = failedLen;
   if (!off) {
-    if (!load<u32>(state, JOIN_STATE_FAIL)) joinAll(node, spec, state);
     off = <usize>load<u32>(state, JOIN_STATE_FAIL);
     len = load<u32>(state, JOIN_STATE_FAIL_LEN);
     if (off) addException(node, off, len, 1);
@@ -321,60 +326,52 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
     beginMessage(node);
   }
   if (load<u32>(state, JOIN_STATE_BEGUN)) endMessage(node, off, len);
-  clear(spec, state);
+  clear(<usize>load<u32>(node, N_SPEC), state);
 }
 
-function joinAll(node: usize, spec: usize, state: usize): void {
+/** Joins the rows of the message; false when that was stopped in between. */
+function joinAll(node: usize, state: usize): bool {
   const outer: usize = runIsUnderWay() ? putAside() : 0;
   if (runIsUnderWay()) {
     failMemory(state);
-    return;
+    return true;
   }
-  runBegin(node, spec, state);
+  runBegin(node, <usize>load<u32>(node, N_SPEC), state);
   outputBegin();
-  const steps = load<u32>(spec, JOIN_STEPS);
-  for (let i: u32 = 0; i < steps && failure == 0; i++) {
-    runStep(i);
-    joinStep(node);
-  }
-  if (failure == 0) outputFlush();
-  if (failure) {
-    store<u32>(state, <u32>offOf(failure), JOIN_STATE_FAIL);
-    store<u32>(state, lenOf(failure), JOIN_STATE_FAIL_LEN);
-  }
-  runEnd();
-  if (outer) takeBack(outer);
+  stepsBegin();
+  return goOn(state, outer);
 }
 
-function joinStep(node: usize): void {
-  const acct = accountOf(node);
-  const isFull = load<u32>(step, JOIN_STEP_TYPE) == JoinType.FULL;
-  const rights = rightCount;
-  const matched: usize = isFull && rights ? allocZeroed(rights, acct) : 0;
-  if (isFull && rights && !matched) {
-    runFailMemory();
-    return;
-  }
-  pairsBegin(matched);
-  if (!hashPairs()) loopPairs();
-  if (failure == 0) pairsEnd();
-  if (isFull && failure == 0) {
-    for (let r: u32 = 0; r < rights && failure == 0; r++) if (!load<u8>(matched + r)) addResult(NO_ROW, r);
-  }
-  free(matched, rights, acct);
+/** Goes on with the join that was stopped; true when its message has ended. */
+function joinGoOn(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  const outer: usize = runIsUnderWay() ? putAside() : 0;
+  if (runIsUnderWay()) return false;
+  takeBack(<usize>load<u32>(state, JOIN_STATE_ASIDE));
+  store<u32>(state, 0, JOIN_STATE_ASIDE);
+  if (!goOn(state, outer)) return false;
+  complete(node, state, 0, 0);
+  return true;
 }
 
-/** Adds all pairs, in the order of the outer rows. */
-function loopPairs(): void {
-  if (outerIsRight) {
-    for (let r: u32 = 0; r < rightCount; r++) {
-      for (let l: u32 = 0; l < leftCount; l++) if (!addPair(l, r)) return;
+/** Does what it can of the steps; the join at work before (`outer`, 0 none) is taken back. */
+function goOn(state: usize, outer: usize): bool {
+  let isDone = stepsGoOn();
+  while (!isDone) {
+    const aside = putAside();
+    store<u32>(state, <u32>aside, JOIN_STATE_ASIDE);
+    if (aside) break;
+    isDone = stepsGoOn();
+  }
+  if (isDone) {
+    if (failure) {
+      store<u32>(state, <u32>offOf(failure), JOIN_STATE_FAIL);
+      store<u32>(state, lenOf(failure), JOIN_STATE_FAIL_LEN);
     }
-    return;
+    runEnd();
   }
-  for (let l: u32 = 0; l < leftCount; l++) {
-    for (let r: u32 = 0; r < rightCount; r++) if (!addPair(l, r)) return;
-  }
+  if (outer) takeBack(outer);
+  return isDone;
 }
 
 const VERSION: u32 = 1;
@@ -408,6 +405,12 @@ function joinFree(node: usize): void {
   if (!state) return;
   const spec = <usize>load<u32>(node, N_SPEC);
   const acct = accountOf(node);
+  const aside = <usize>load<u32>(state, JOIN_STATE_ASIDE);
+  if (aside) {
+    takeBack(aside);
+    stepsEnd();
+    runEnd();
+  }
   const made = load<u32>(state, JOIN_STATE_PROGRAMS);
   for (let i: u32 = 0; i < made; i++) programFree(<usize>load<u32>(stepAt(spec, i), JOIN_STEP_MADE));
   const branches = load<u32>(spec, JOIN_BRANCHES);

@@ -6,6 +6,7 @@ import { BATCH_ROWS } from '../mem/layout';
 import { JOIN_COLUMNS, JOIN_STATE_BEGUN } from './spec';
 import { addTuple, isLast, node, runFailMemory, spec, state } from './run';
 import { fillColumn } from './fill';
+import { noteBatch } from './pause';
 
 const LEFTS: usize = memory.data(4 * 1024, 16);
 const RIGHTS: usize = memory.data(4 * 1024, 16);
@@ -33,6 +34,7 @@ export function outputFlush(): void {
   count = 0;
   if (n == 0) return;
   ctx.addWork(n);
+  noteBatch();
   const columns = load<u32>(spec, JOIN_COLUMNS);
   const cols = stageAcquire(columns);
   if (!cols) {

@@ -15,6 +15,7 @@ import {
 import { NO_ROW, failure, leftCount, rightCount, runFail, runFailMemory, spec, state, step } from './run';
 import { addResult } from './output';
 import { fillColumn } from './fill';
+import { noteBatch } from './pause';
 
 const LEFTS: usize = memory.data(4 * 1024, 16);
 const RIGHTS: usize = memory.data(4 * 1024, 16);
@@ -32,7 +33,7 @@ let isMatched: bool = false;
 export let outerIsRight: bool = false;
 let keepsOuter: bool = false;
 /** Rows of the right side that a pair matched (u8 each), 0 when nobody asks. */
-let matchedRights: usize = 0;
+export let matchedRights: usize = 0;
 
 /** Bytes that `pairsSave` writes. */
 export const PAIRS_SIZE: u32 = 32 + 9 * 1024;
@@ -119,6 +120,7 @@ function judgePairs(): void {
   count = 0;
   if (n == 0 || failure) return;
   ctx.addWork(n);
+  noteBatch();
   const program = <usize>load<u32>(step, JOIN_STEP_MADE);
   const condition = load<u32>(step, JOIN_STEP_CONDITION);
   if (condition == 0xffff) memory.fill(VERDICTS, YES, n);

@@ -6,6 +6,7 @@
 //           32   failOff u32 | failLen u32 | begun u32 | programs u32 (made)
 //           48   pointers u32        -> u32[columns]: blocks of a batch of pairs
 //           52   owners u32          -> {branch u16, slot u16}[columns]: where the value of a column stands
+//           56   aside u32           the join of the message while it is stopped (join/aside.ts), 0 none
 //           64   tuples 32, tuples 32                    results of the steps before the last (join/run.ts)
 //           128  others 48                               values of the columns of no branch: one row (rows/store.ts)
 //           176  branch 56 [branches]
@@ -41,6 +42,7 @@ export const JOIN_STATE_BEGUN: usize = 40;
 export const JOIN_STATE_PROGRAMS: usize = 44;
 export const JOIN_STATE_POINTERS: usize = 48;
 export const JOIN_STATE_OWNERS: usize = 52;
+export const JOIN_STATE_ASIDE: usize = 56;
 export const JOIN_STATE_TUPLES: usize = 64;
 export const JOIN_STATE_OTHERS: usize = 128;
 export const JOIN_STATE_BRANCHES: usize = JOIN_STATE_OTHERS + ROWS_SIZE;

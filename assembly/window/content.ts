@@ -1,5 +1,6 @@
 // What a window takes in and what it sends: incrementally in the groups of its set, or as kept rows that are worked on
 // when the window is sent.
+import { deferredCount, isHeld, isHeldBelow, isLong, mayDefer } from '../flow/deferred';
 import { failLen, failNotBoolean, failOff } from '../flow/failure';
 import { N_PROGRAM } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
@@ -17,6 +18,7 @@ import { rowsClear, rowsFirst } from '../rows/store';
 import { FRAME_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
+import { Phase, outboxWindow } from './outbox';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
 // @ts-ignore: decorator
@@ -39,7 +41,7 @@ export function keepsRows(spec: usize): bool {
 }
 
 // @ts-ignore: decorator
-@inline function setWhereError(payload: u64): void {
+@inline export function setWhereError(payload: u64): void {
   store<u64>(frame, payload, FRAME_WHERE_ERROR);
 }
 
@@ -110,10 +112,16 @@ export function isVoid(spec: usize, state: usize): bool {
   return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }
 
-/** Sends the groups taken in, or all kept rows, and forgets them. */
+/** Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something waits. */
 export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
-  if (keepsRows(spec)) {
+  const asRows = keepsRows(spec);
+  const count = asRows ? load<u32>(state + W_ROWS, ROWS_COUNT) : load<u32>(state + W_SET, SET_COUNT);
+  const waits = (isLong(count) && mayDefer(node)) || isHeld(node);
+  if (waits && outboxWindow(node, spec, state, start, end, trigger, Phase.NEW)) return;
+  if (asRows) {
     sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
+    // A node below that has deferred its work refers to them.
+    if (deferredCount && mayDefer(node) && isHeldBelow(node) && outboxWindow(node, spec, state, start, end, trigger, Phase.SENT)) return;
     rowsClear(state + W_ROWS);
     return;
   }
@@ -125,7 +133,7 @@ export function sendAll(node: usize, spec: usize, state: usize, start: f64, end:
  * Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. Of several failures in
  * a window the first one counts, however the rows are divided among pages.
  */
-function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
+export function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
   const where = load<u16>(spec, WINDOW_WHERE);
   const end = load<u32>(page, PAGE_TO);
   let failed = whereError();
@@ -215,7 +223,7 @@ function sendRangeRows(
     const n = selectRows(spec, page, from, to, closed, sel);
     if (whereError()) break;
     if (n == 0) continue;
-    if (!isOpen && !beginRows(node, spec, start, end, trigger, group)) {
+    if (!isOpen && !beginRows(node, spec, set, start, end, trigger, group)) {
       setReset(set);
       return;
     }
@@ -225,7 +233,7 @@ function sendRangeRows(
   if (isOpen) endRows(node, spec, whereError());
   else if (whereError()) sendFailure(node, offOf(whereError()), lenOf(whereError()));
   else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
-    if (beginRows(node, spec, start, end, trigger, 0)) endRows(node, spec, 0);
+    if (beginRows(node, spec, set, start, end, trigger, 0)) endRows(node, spec, 0);
   }
   if (group) setReset(set);
 }

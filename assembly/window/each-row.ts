@@ -16,7 +16,7 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
   for (let i: u32 = 0; i < n; i++) {
     const at = sel + (<usize>i << 2);
     const ms = timeOfRow(load<u32>(at));
-    if (!isGrouped(spec)) sendRow(node, spec, at, ms);
+    if (!isGrouped(spec)) sendRow(node, spec, set, at, ms);
     else if (!takeIn(spec, state, at, 1)) sendNoMemory(node);
     else if (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) sendGroups(node, spec, set, ms, ms, ms);
     setReset(set);
@@ -25,10 +25,10 @@ export function eachRowPush(node: usize, spec: usize, state: usize): void {
 }
 
 /** Sends the kept values of the row at `sel`, or the error of its WHERE. */
-function sendRow(node: usize, spec: usize, sel: usize, ms: f64): void {
+function sendRow(node: usize, spec: usize, set: usize, sel: usize, ms: f64): void {
   const verdict = judgeRow(spec, load<u32>(sel));
   if (verdict < 0) sendFailure(node, offOf(whereError()), lenOf(whereError()));
-  else if (verdict > 0 && beginRows(node, spec, ms, ms, ms, 0)) {
+  else if (verdict > 0 && beginRows(node, spec, set, ms, ms, ms, 0)) {
     addRows(node, spec, sel, 1);
     endRows(node, spec, 0);
   }

@@ -6,7 +6,7 @@
 //           12   spec u32 | program u32          of the inputs
 //           20   cols u32 | rows u32 | sel u32 | selLen u32 | rowErrors u32       the batch
 //           40   start f64 | end f64 | trigger f64       times of the message of rows that is sent last
-//           64   columns u32 | count u32 | group u32     its rows under way (window/output.ts)
+//           64   columns u32 | count u32 | group u32 | set u32     its rows under way (window/output.ts)
 //           80   whereError u64          payload of the error that WHERE gave last, 0 none (window/content.ts)
 //           96   times f64[1024]         of the rows, by their number in the batch
 //           8288 binds 16 [1024]         agg/spec.ts
@@ -30,6 +30,7 @@ export const FRAME_TRIGGER: usize = 56;
 export const FRAME_ROW_COLS: usize = 64;
 export const FRAME_ROW_COUNT: usize = 68;
 export const FRAME_ROW_GROUP: usize = 72;
+export const FRAME_ROW_SET: usize = 76;
 export const FRAME_WHERE_ERROR: usize = 80;
 const FRAME_TIMES: usize = 96;
 const HEAD: u32 = 96;

@@ -44,3 +44,14 @@ export function bindPage(page: usize, spec: usize, program: usize): void {
     tags += capacity;
   }
 }
+
+/** Parameters of aggregates are constants, which need no batch. */
+export function bindConstants(spec: usize, program: usize): void {
+  const inputs = load<u32>(spec, WINDOW_INPUTS);
+  for (let i: u32 = 0; i < inputs; i++) {
+    const operand = inputOperand(spec, i);
+    if (!isConst(operand)) continue;
+    const tag = tagsOf(program, operand);
+    setBind(i, valsOf(program, operand), tag, 0, load<u8>(tag));
+  }
+}

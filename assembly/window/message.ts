@@ -1,7 +1,7 @@
 // Windows that are the messages of a join: a message begins, its rows come in, it ends and is sent.
 import * as ctx from '../flow/context';
-import { beginMessage, endMessage } from '../flow/emit';
-import { N_PROGRAM, N_SPEC, N_STATE } from '../flow/node';
+import { isHeld } from '../flow/deferred';
+import { N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, NodeKind } from '../flow/node';
 import {
   WINDOW_END, WINDOW_FLAGS, WINDOW_START, WINDOW_TRIGGER, WindowFlag, bindBatch, bindOf, bindTag, bindVal,
 } from '../agg/spec';
@@ -11,6 +11,7 @@ import { vmRun } from '../ops/vm';
 import { rowsClear } from '../rows/store';
 import { sendAll, takeIn } from './content';
 import { FRAME_END, FRAME_START, FRAME_TRIGGER, frameAbove } from './frame';
+import { ENTRY_END, ENTRY_START, ENTRY_TRIGGER, Phase, outboxFirst, outboxWindow, sendError } from './outbox';
 import { sendGroups, sendNoMemory } from './output';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
@@ -52,17 +53,28 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
   const spec = <usize>load<u32>(node, N_SPEC);
   const open = load<u32>(state, W_OPEN);
   if (failedOff) {
-    beginMessage(node);
-    endMessage(node, failedOff, failedLen);
+    sendError(node, failedOff, failedLen);
   } else if (open == NO_MEMORY) sendNoMemory(node);
   else if (open == HAS_ROWS) {
     sendAll(node, spec, state, load<f64>(state, W_START), load<f64>(state, W_END), load<f64>(state, W_FIRST));
   } else if (load<u32>(spec, WINDOW_FLAGS) & WindowFlag.SEND_EMPTY) {
     // No row tells the times: they are those of the window above, which sends just now.
+    const entry = waitingAbove(node);
     const above = frameAbove();
-    sendGroups(node, spec, state + W_SET, load<f64>(above, FRAME_START), load<f64>(above, FRAME_END), load<f64>(above, FRAME_TRIGGER));
+    const start = entry ? load<f64>(entry, ENTRY_START) : load<f64>(above, FRAME_START);
+    const end = entry ? load<f64>(entry, ENTRY_END) : load<f64>(above, FRAME_END);
+    const trigger = entry ? load<f64>(entry, ENTRY_TRIGGER) : load<f64>(above, FRAME_TRIGGER);
+    const waits = isHeld(node) && outboxWindow(node, spec, state, start, end, trigger, Phase.EMPTY);
+    if (!waits) sendGroups(node, spec, state + W_SET, start, end, trigger);
   }
   setReset(state + W_SET);
   rowsClear(state + W_ROWS);
   store<u32>(state, EMPTY, W_OPEN);
+}
+
+/** What the window above sends piece by piece, 0 when it sends all at once. */
+function waitingAbove(node: usize): usize {
+  let above = <usize>load<u32>(node, N_PARENT);
+  while (above && load<u32>(above, N_KIND) != NodeKind.WINDOW) above = <usize>load<u32>(above, N_PARENT);
+  return above ? outboxFirst(above) : 0;
 }

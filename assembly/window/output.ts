@@ -1,7 +1,7 @@
 // Sends what a window holds: one row for each group, or its rows.
 import * as ctx from '../flow/context';
 import { beginMessage, emit, endMessage } from '../flow/emit';
-import { N_STATE, addException } from '../flow/node';
+import { addException } from '../flow/node';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { emptyIsNull } from '../gen/aggregates';
@@ -12,8 +12,8 @@ import {
   bindTag, bindVal, keepsAt,
 } from '../agg/spec';
 import { GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST } from '../agg/group';
-import { FRAME_END, FRAME_ROW_COLS, FRAME_ROW_COUNT, FRAME_ROW_GROUP, FRAME_START, FRAME_TRIGGER, frame } from './frame';
-import { W_SET } from './state';
+import { FRAME_END, FRAME_ROW_COLS, FRAME_ROW_COUNT, FRAME_ROW_GROUP, FRAME_ROW_SET, FRAME_START, FRAME_TRIGGER, frame } from './frame';
+import { sendError } from './outbox';
 import { finish } from '../agg/finish';
 import { giveResult, resultTag, resultVal } from '../agg/result';
 
@@ -54,8 +54,7 @@ function fillTimes(cols: usize, from: u32, n: u32, start: f64, end: f64, trigger
 /** Sends a message that failed before a row of it was sent. */
 export function sendFailure(node: usize, off: usize, len: u32): void {
   addException(node, off, len, 1);
-  beginMessage(node);
-  endMessage(node, off, len);
+  sendError(node, off, len);
 }
 
 /** As `sendFailure`: memory is exhausted. */
@@ -130,42 +129,60 @@ export function sendGroups(node: usize, spec: usize, set: usize, start: f64, end
     emit(node);
   }
   let group = <usize>load<u32>(set, SET_FIRST);
-  while (group) {
-    let n: u32 = 0;
-    while (group && n < BATCH_ROWS) {
-      store<u32>(POINTERS + (<usize>n << 2), <u32>group);
-      group = <usize>load<u32>(group, GROUP_NEXT);
-      n++;
-    }
-    fillGroups(spec, cols, n);
-    fillTimes(cols, columns - 3, n, start, end, trigger);
-    ctx.setBatch(cols, n, identity, n, 0);
-    emit(node);
-  }
+  while (group) group = sendSomeGroups(node, spec, cols, group, start, end, trigger);
   endMessage(node, 0, 0);
   stageRelease(columns);
+}
+
+/** Sends a batch of groups, `first` and those behind it, by way of the blocks `cols`; returns the group that comes next, 0 none. */
+export function sendSomeGroups(node: usize, spec: usize, cols: usize, first: usize, start: f64, end: f64, trigger: f64): usize {
+  let group = first;
+  let n: u32 = 0;
+  while (group && n < BATCH_ROWS) {
+    store<u32>(POINTERS + (<usize>n << 2), <u32>group);
+    group = <usize>load<u32>(group, GROUP_NEXT);
+    n++;
+  }
+  fillGroups(spec, cols, n);
+  fillTimes(cols, outputColumns(spec) - 3, n, start, end, trigger);
+  ctx.setBatch(cols, n, identity, n, 0);
+  emit(node);
+  return group;
 }
 
 // ---- windows that send their rows ---------------------------------------------------------------------------
 
 /**
  * Opens a message of rows; false when memory is exhausted (the message failed).
- * @param group of all rows of the message, for aggregates that each row shows; 0 without
+ * @param group of all rows of the message, one of `set`, for aggregates that each row shows; 0 without
  */
-export function beginRows(node: usize, spec: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
-  const cols = stageAcquire(outputColumns(spec));
-  if (!cols) {
+export function beginRows(node: usize, spec: usize, set: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
+  if (!openRows(spec, set, start, end, trigger, group)) {
     sendNoMemory(node);
     return false;
   }
+  beginMessage(node);
+  return true;
+}
+
+/** As `beginRows` of a message that has begun already, and was left by `pauseRows`. */
+export function openRows(spec: usize, set: usize, start: f64, end: f64, trigger: f64, group: usize): bool {
+  const cols = stageAcquire(outputColumns(spec));
+  if (!cols) return false;
   store<u32>(frame, <u32>cols, FRAME_ROW_COLS);
   store<u32>(frame, 0, FRAME_ROW_COUNT);
   store<u32>(frame, <u32>group, FRAME_ROW_GROUP);
+  store<u32>(frame, <u32>set, FRAME_ROW_SET);
   store<f64>(frame, start, FRAME_START);
   store<f64>(frame, end, FRAME_END);
   store<f64>(frame, trigger, FRAME_TRIGGER);
-  beginMessage(node);
   return true;
+}
+
+/** Leaves the message for a while: what was added to it is sent. */
+export function pauseRows(node: usize, spec: usize): void {
+  flushRows(node, spec);
+  stageRelease(outputColumns(spec));
 }
 
 /** Adds the kept values of the bound rows `sel[0 … n)`. */
@@ -206,7 +223,7 @@ function flushRows(node: usize, spec: usize): void {
   const group = <usize>load<u32>(frame, FRAME_ROW_GROUP);
   const keeps = load<u32>(spec, WINDOW_KEEPS);
   for (let k: u32 = 0; k < keeps; k++) noteUniform(columnAt(cols, k), n);
-  if (group) fillShared(spec, cols, <usize>load<u32>(node, N_STATE) + W_SET, group, n);
+  if (group) fillShared(spec, cols, <usize>load<u32>(frame, FRAME_ROW_SET), group, n);
   fillTimes(cols, outputColumns(spec) - 3, n, load<f64>(frame, FRAME_START), load<f64>(frame, FRAME_END), load<f64>(frame, FRAME_TRIGGER));
   ctx.setBatch(cols, n, identity, n, 0);
   emit(node);

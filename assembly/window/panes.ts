@@ -14,10 +14,10 @@
 // The pane under way is the set of the window.
 import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
 import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
-import { isConst, tagsOf, valsOf } from '../ops/operand';
+import { bindConstants } from './kept';
 import {
   WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
-  allMergeable, inputOperand, setBind,
+  allMergeable,
 } from '../agg/spec';
 import {
   GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset, setSeal,
@@ -314,15 +314,4 @@ function sendFirstFailure(node: usize, panes: usize): void {
   let set = paneAt(panes, load<u32>(panes, FIRST)) + PANE_SET;
   while (!load<u32>(set, SET_ERROR)) set += PANE_SIZE;
   sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
-}
-
-/** Parameters of aggregates are constants, which need no batch. */
-function bindConstants(spec: usize, program: usize): void {
-  const inputs = load<u32>(spec, WINDOW_INPUTS);
-  for (let i: u32 = 0; i < inputs; i++) {
-    const operand = inputOperand(spec, i);
-    if (!isConst(operand)) continue;
-    const tag = tagsOf(program, operand);
-    setBind(i, valsOf(program, operand), tag, 0, load<u8>(tag));
-  }
 }

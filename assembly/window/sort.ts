@@ -2,21 +2,25 @@
 // rows keep their order, values without an order among each other fail the message.
 //
 //   state   rows 48 (rows/store.ts): the keys that are no constants, the columns, what is carried | failOff u32 | failLen u32
+//           56   entries u32 | size u32 (bytes) | count u32       while the message is sorted, 0 none
+//           68   phase u32 | at u32 (page, or row, that comes next) | made u32 (entries)
+//           80   from list u32 | to list u32 | width u32 | first u32 | left u32 | right u32 | next u32     of the merge under way
 //   entry   page u32 | row u32 | {payload u64, tag u32, 0 u32}[kept keys]      of each row while the message is sorted
 //
 // Entries stand one after the other, so that comparing rows doesn't jump from page to page; behind them come two lists of
-// their addresses, between which the merge sort moves them.
+// their addresses, between which the merge sort moves them. With many rows all that is done in pieces (flow/deferred.ts).
 //
 // A row of a stream is a message of its own, so there rows pass as they come.
 import * as ctx from '../flow/context';
+import { beginLong, defer, goesOn, mayDefer } from '../flow/deferred';
 import { beginMessage, emit, endMessage, signalBelow } from '../flow/emit';
-import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException } from '../flow/node';
+import { N_FLAGS, N_PROGRAM, N_SPEC, N_STATE, NodeFlag, accountOf, addException, keepFailure } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
-import { failLen, failNoMemory, failOff } from '../flow/failure';
+import { fail, failLen, failNoMemory, failOff } from '../flow/failure';
 import { identity, noteUniform, stageAcquire, stageRelease } from '../flow/stage';
 import { alloc, allocZeroed, free } from '../mem/alloc';
 import { BIND_SIZE, bindBlock } from '../mem/bind';
-import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf } from '../mem/layout';
+import { BATCH_ROWS, SLOT_SIZE, SLOT_TAG, Tag, isNull, lenOf, offOf, span } from '../mem/layout';
 import { poolAlloc } from '../mem/pool';
 import { blockOf, isConst, tagsOf, valsOf } from '../ops/operand';
 import { vmRun } from '../ops/vm';
@@ -34,7 +38,26 @@ import {
 
 const FAIL: usize = ROWS_SIZE;
 const FAIL_LEN: usize = ROWS_SIZE + 4;
-const STATE_SIZE: u32 = ROWS_SIZE + 8;
+const ENTRIES: usize = ROWS_SIZE + 8;
+const SIZE: usize = ROWS_SIZE + 12;
+const COUNT: usize = ROWS_SIZE + 16;
+const PHASE: usize = ROWS_SIZE + 20;
+const AT: usize = ROWS_SIZE + 24;
+const MADE: usize = ROWS_SIZE + 28;
+const FROM_LIST: usize = ROWS_SIZE + 32;
+const TO_LIST: usize = ROWS_SIZE + 36;
+const WIDTH: usize = ROWS_SIZE + 40;
+const FIRST: usize = ROWS_SIZE + 44;
+const LEFT: usize = ROWS_SIZE + 48;
+const RIGHT: usize = ROWS_SIZE + 52;
+const NEXT: usize = ROWS_SIZE + 56;
+const STATE_SIZE: u32 = ROWS_SIZE + 60;
+/** Entries are made; they are merged; they are sent. */
+const ENTERS: u32 = 0;
+const MERGES: u32 = 1;
+const SENDS: u32 = 2;
+/** Rows that are merged between two looks whether others should have a turn. */
+const PART: u32 = 4096;
 const REF_SIZE: u32 = 8;
 /** Entry: where its keys begin. */
 const ORDER_KEYS: u32 = 8;
@@ -63,6 +86,7 @@ export function sortOperator(operator: Operator): void {
   operator.push = sortPush;
   operator.signal = sortSignal;
   operator.free = sortFree;
+  operator.deferred = goOn;
 }
 
 function sortSignal(node: usize, signal: u32, value: u64): void {
@@ -94,6 +118,13 @@ function failMessage(state: usize, payload: u64): void {
   store<u32>(state, lenOf(payload), FAIL_LEN);
 }
 
+/** As `failMessage` with a text that was made for the batch. */
+function failUnordered(node: usize, state: usize, text: u64): void {
+  fail(offOf(text), lenOf(text));
+  keepFailure(node);
+  failMessage(state, span(failOff, failLen));
+}
+
 function failMemory(state: usize): void {
   failNoMemory();
   if (load<u32>(state, FAIL)) return;
@@ -119,7 +150,7 @@ export function sortPush(node: usize): void {
   if (!binds) failMemory(state);
   else {
     bindAll(spec, binds);
-    if (rowsAppend(state, binds, keys + columns, ctx.sel, ctx.selLen, 0)) failByKeys(spec, state, program, page, to);
+    if (rowsAppend(state, binds, keys + columns, ctx.sel, ctx.selLen, 0)) failByKeys(node, state, program, page, to);
     else failMemory(state);
   }
 }
@@ -143,15 +174,16 @@ function bindAll(spec: usize, binds: usize): void {
 }
 
 /** Fails the message if a key of the rows from `to` of `page` (0: of the first one) has failed. */
-function failByKeys(spec: usize, state: usize, program: usize, page: usize, to: u32): void {
+function failByKeys(node: usize, state: usize, program: usize, page: usize, to: u32): void {
   for (let at = page ? page : rowsFirst(state); at; at = <usize>load<u32>(at, PAGE_NEXT), to = 0) {
     const end = load<u32>(at, PAGE_TO);
-    for (let row = to; row < end; row++) failByRow(spec, state, program, at, row);
+    for (let row = to; row < end; row++) failByRow(node, state, program, at, row);
   }
 }
 
 // @ts-ignore: decorator
-@inline function failByRow(spec: usize, state: usize, program: usize, page: usize, row: u32): void {
+@inline function failByRow(node: usize, state: usize, program: usize, page: usize, row: u32): void {
+  const spec = <usize>load<u32>(node, N_SPEC);
   const keys = load<u32>(spec, SORT_KEYS);
   let c: u32 = 0;
   for (let k: u32 = 0; k < keys; k++) {
@@ -160,7 +192,7 @@ function failByKeys(spec: usize, state: usize, program: usize, page: usize, to: 
       const tag = pageTag(page, c, row);
       if (tag == Tag.ERROR) failMessage(state, pageVal(page, c, row));
       // Not even with themselves.
-      else if (tag == Tag.ARRAY || tag == Tag.OBJECT) failMessage(state, mismatch(tag, pageVal(page, c, row), tag));
+      else if ((tag == Tag.ARRAY || tag == Tag.OBJECT) && !load<u32>(state, FAIL)) failUnordered(node, state, mismatch(tag, pageVal(page, c, row), tag));
       c++;
     } else if (load<u8>(tagsOf(program, operand)) == Tag.ERROR) failMessage(state, load<u64>(valsOf(program, operand)));
   }
@@ -213,30 +245,63 @@ function mismatch(tagX: u8, x: u64, tagY: u8): u64 {
   return textTake();
 }
 
-/** Merge sort from below; returns the list that holds the result. */
-function mergeSort(spec: usize, program: usize, a: usize, b: usize, n: u32): usize {
+/** Merges from below; true when the rows are in order, or can't be: see `unordered`. */
+function merge(node: usize, state: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const program = <usize>load<u32>(node, N_PROGRAM);
+  const pauses = mayDefer(node);
+  const n = load<u32>(state, COUNT);
+  let a = <usize>load<u32>(state, FROM_LIST);
+  let b = <usize>load<u32>(state, TO_LIST);
+  let width = load<u32>(state, WIDTH);
+  let from = load<u32>(state, FIRST);
+  let i = load<u32>(state, LEFT);
+  let j = load<u32>(state, RIGHT);
+  let to = load<u32>(state, NEXT);
+  let until = to + PART;
   unordered = 0;
-  for (let width: u32 = 1; width < n; width <<= 1) {
-    ctx.addWork(n);
-    for (let from: u32 = 0; from < n; from += width << 1) {
+  while (width < n) {
+    while (from < n) {
       const middle = min(from + width, n);
       const end = min(middle + width, n);
-      let i = from;
-      let j = middle;
-      for (let to = from; to < end; to++) {
+      if (to == from) {
+        i = from;
+        j = middle;
+      }
+      const stop = min(end, until);
+      for (; to < stop; to++) {
         const takesRight =
           j < end && (i >= middle || isAfter(spec, program, <usize>load<u32>(a + (<usize>i << 2)), <usize>load<u32>(a + (<usize>j << 2))));
         store<u32>(b + (<usize>to << 2), load<u32>(a + (<usize>(takesRight ? j : i) << 2)));
         if (takesRight) j++;
         else i++;
       }
-      if (unordered) return a;
+      // Of several failures in two lists the last one counts, wherever the work stops.
+      if (unordered && to == end) return true;
+      if (to == end) from = end;
+      if (to < until) continue;
+      until = to + PART;
+      ctx.addWork(PART);
+      if (!pauses || unordered || goesOn(PART)) continue;
+      store<u32>(state, <u32>a, FROM_LIST);
+      store<u32>(state, <u32>b, TO_LIST);
+      store<u32>(state, width, WIDTH);
+      store<u32>(state, from, FIRST);
+      store<u32>(state, i, LEFT);
+      store<u32>(state, j, RIGHT);
+      store<u32>(state, to, NEXT);
+      return false;
     }
     const swap = a;
     a = b;
     b = swap;
+    width <<= 1;
+    from = 0;
+    to = 0;
+    until = PART;
   }
-  return a;
+  store<u32>(state, <u32>a, FROM_LIST);
+  return true;
 }
 
 function end(node: usize, failedOff: usize, failedLen: u32): void {
@@ -245,12 +310,32 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
   const n = load<u32>(state, ROWS_COUNT);
   const size = <u64>n * (entrySize(spec) + 8);
   let entries: usize = 0;
-  let order: usize = 0;
   if (!failedOff && !load<u32>(state, FAIL) && n) {
     entries = size > 0x7fffffff ? 0 : alloc(<u32>size, accountOf(node));
-    if (entries) order = sorted(node, spec, state, entries, n);
-    else failMemory(state);
+    if (!entries) failMemory(state);
   }
+  if (!entries) {
+    fails(node, state, failedOff, failedLen);
+    return;
+  }
+  const lists = entries + n * entrySize(spec);
+  store<u32>(state, <u32>entries, ENTRIES);
+  store<u32>(state, <u32>size, SIZE);
+  store<u32>(state, n, COUNT);
+  store<u32>(state, ENTERS, PHASE);
+  store<u32>(state, <u32>rowsFirst(state), AT);
+  store<u32>(state, 0, MADE);
+  store<u32>(state, <u32>lists, FROM_LIST);
+  store<u32>(state, <u32>lists + (n << 2), TO_LIST);
+  store<u32>(state, 1, WIDTH);
+  store<u32>(state, 0, FIRST);
+  store<u32>(state, 0, NEXT);
+  beginLong();
+  if (!goOn(node)) defer(node);
+}
+
+/** Ends a message without rows, or one that has failed. */
+function fails(node: usize, state: usize, failedOff: usize, failedLen: u32): void {
   let off = failedOff;
   let len = failedLen;
   if (!off && load<u32>(state, FAIL)) {
@@ -259,14 +344,36 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
     addException(node, off, len, 1);
   }
   beginMessage(node);
-  if (!off && !sendSorted(node, spec, order, n)) {
-    addException(node, failOff, failLen, 1);
-    off = failOff;
-    len = failLen;
-  }
   endMessage(node, off, len);
-  if (entries) free(entries, <u32>size, accountOf(node));
+  clear(node, state);
+}
+
+function clear(node: usize, state: usize): void {
+  const entries = <usize>load<u32>(state, ENTRIES);
+  if (entries) free(entries, load<u32>(state, SIZE), accountOf(node));
+  store<u32>(state, 0, ENTRIES);
   rowsClear(state);
+}
+
+/** Goes on with the message; true when it has ended. */
+function goOn(node: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (load<u32>(state, PHASE) == ENTERS) {
+    if (!makeEntries(node, state)) return false;
+    store<u32>(state, MERGES, PHASE);
+  }
+  if (load<u32>(state, PHASE) == MERGES) {
+    if (!merge(node, state)) return false;
+    if (unordered) {
+      failMessage(state, unordered);
+      fails(node, state, 0, 0);
+      return true;
+    }
+    store<u32>(state, SENDS, PHASE);
+    store<u32>(state, 0, AT);
+    beginMessage(node);
+  }
+  return sendSorted(node, <usize>load<u32>(node, N_SPEC), state);
 }
 
 // @ts-ignore: decorator
@@ -274,12 +381,17 @@ function end(node: usize, failedOff: usize, failedLen: u32): void {
   return ORDER_KEYS + keptKeys(spec) * SLOT_SIZE;
 }
 
-/** Makes entries of all rows, sorts them and returns the list of their addresses. */
-function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32): usize {
+/** Makes entries of rows, and the list of their addresses; true when all have one. */
+function makeEntries(node: usize, state: usize): bool {
+  const spec = <usize>load<u32>(node, N_SPEC);
+  const pauses = mayDefer(node);
   const keys = keptKeys(spec);
   const size = entrySize(spec);
-  let entry = entries;
-  for (let page = rowsFirst(state); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
+  const lists = <usize>load<u32>(state, FROM_LIST);
+  let made = load<u32>(state, MADE);
+  let entry = <usize>load<u32>(state, ENTRIES) + made * size;
+  let page = <usize>load<u32>(state, AT);
+  while (page) {
     const end = load<u32>(page, PAGE_TO);
     for (let row: u32 = 0; row < end; row++, entry += size) {
       store<u32>(entry, <u32>page);
@@ -289,26 +401,35 @@ function sorted(node: usize, spec: usize, state: usize, entries: usize, n: u32):
         store<u64>(slot, pageVal(page, c, row));
         store<u64>(slot, <u64>pageTag(page, c, row), SLOT_TAG);
       }
+      store<u32>(lists + (<usize>made << 2), <u32>entry);
+      made++;
     }
+    page = <usize>load<u32>(page, PAGE_NEXT);
+    if (!page || !pauses || goesOn(end)) continue;
+    store<u32>(state, made, MADE);
+    store<u32>(state, <u32>page, AT);
+    return false;
   }
-  const lists = entry;
-  for (let i: u32 = 0; i < n; i++) store<u32>(lists + (<usize>i << 2), <u32>entries + i * size);
-  const order = mergeSort(spec, <usize>load<u32>(node, N_PROGRAM), lists, lists + (<usize>n << 2), n);
-  if (unordered) failMessage(state, unordered);
-  return order;
+  return true;
 }
 
-/** Sends the rows in order; false when memory is exhausted: the reason then stands in flow/failure.ts. */
-function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
+/** Sends rows in order; true when the message has ended. */
+function sendSorted(node: usize, spec: usize, state: usize): bool {
+  const pauses = mayDefer(node);
   const keys = keptKeys(spec);
   const columns = outColumns(spec);
+  const n = load<u32>(state, COUNT);
+  const order = <usize>load<u32>(state, FROM_LIST);
   const refs = poolAlloc(ctx.scratch, min(n, BATCH_ROWS) * REF_SIZE);
-  for (let done: u32 = 0; done < n; done += BATCH_ROWS) {
+  for (let done = load<u32>(state, AT); done < n; done += BATCH_ROWS) {
     const part = min(n - done, BATCH_ROWS);
     const cols = refs ? stageAcquire(columns) : 0;
     if (!cols) {
       failNoMemory();
-      return false;
+      addException(node, failOff, failLen, 1);
+      endMessage(node, failOff, failLen);
+      clear(node, state);
+      return true;
     }
     for (let i: u32 = 0; i < part; i++) {
       store<u64>(refs + (<usize>i << 3), load<u64>(<usize>load<u32>(order + (<usize>(done + i) << 2))));
@@ -321,13 +442,19 @@ function sendSorted(node: usize, spec: usize, order: usize, n: u32): bool {
     ctx.setBatch(cols, part, identity, part, 0);
     emit(node);
     stageRelease(columns);
+    if (done + part == n || !pauses || goesOn(part)) continue;
+    store<u32>(state, done + part, AT);
+    return false;
   }
+  endMessage(node, 0, 0);
+  clear(node, state);
   return true;
 }
 
 export function sortFree(node: usize): void {
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
+  clear(node, state);
   rowsFree(state);
   free(state, STATE_SIZE, accountOf(node));
   store<u32>(node, 0, N_STATE);

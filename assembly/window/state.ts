@@ -9,6 +9,7 @@
 //   216  tick f64                      next aligned end, for the longest duration of a session
 //   224  lanes u32 | 0 u32             window/lanes.ts, 0 none
 //   232  stacks u32                    window/stacks.ts, window/panes.ts or window/partitions.ts, 0 none
+//   236  outFirst u32 | outLast u32 | outCount u32 (of windows)     what waits to be sent (window/outbox.ts), 0 none
 import { SET_SIZE } from '../agg/group';
 
 export const W_SET: usize = 0;
@@ -28,4 +29,7 @@ export const W_LANES: usize = 224;
 export const W_STACKS: usize = 232;
 /** Of a state window. */
 export const W_PARTITIONS: usize = W_STACKS;
-export const W_SIZE: u32 = 240;
+export const W_OUT_FIRST: usize = 236;
+export const W_OUT_LAST: usize = 240;
+export const W_OUT_COUNT: usize = 244;
+export const W_SIZE: u32 = 248;

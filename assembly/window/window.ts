@@ -1,6 +1,5 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
-import { beginMessage, endMessage, signalBelow } from '../flow/emit';
 import {
   N_DEADLINE, N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, exhaust, isExhausted,
   leaveEventTime, timesColumn,
@@ -12,7 +11,7 @@ import { allocZeroed, free } from '../mem/alloc';
 import { OPERAND_COL, Tag, lenOf, offOf, tagAt, valAt } from '../mem/layout';
 import { vmRun } from '../ops/vm';
 import {
-  NO_INPUT, WINDOW_FLAGS, WINDOW_KIND, WINDOW_PARTITION, WINDOW_TIMESTAMP, WindowFlag, WindowKind, specPrepare,
+  NO_INPUT, WINDOW_COUNT_LENGTH, WINDOW_COUNT_STEP, WINDOW_FLAGS, WINDOW_KIND, WINDOW_PARTITION, WINDOW_TIMESTAMP, WindowFlag, WindowKind, specPrepare,
 } from '../agg/spec';
 import { setFree, setInit } from '../agg/group';
 import { rowsFree, rowsSetBack } from '../rows/store';
@@ -24,7 +23,9 @@ import { keptInit } from './kept';
 import { lanesFree, lanesOpen } from './lanes';
 import { messageBegin, messageEnd, messagePush } from './message';
 import { hasPanes, panesFree, panesOpen } from './panes';
+import { outboxFree, sendError, sendSignal } from './outbox';
 import { partitionsFree, partitionsNew, partitionsSetBack } from './partitions';
+import { piecesSend } from './pieces';
 import { queueFree, queueSetBack } from './queue';
 import { sessionDeadline, sessionPush, sessionSetBack, sessionTick, sessionWatermark } from './session';
 import { slidingDeadline, slidingFire, slidingPush } from './sliding';
@@ -42,6 +43,7 @@ export function windowOperator(operator: Operator): void {
   operator.load = windowLoad;
   operator.free = windowFree;
   operator.setBack = windowSetBack;
+  operator.deferred = piecesSend;
 }
 
 // @ts-ignore: decorator
@@ -56,7 +58,8 @@ export function windowOperator(operator: Operator): void {
 export function windowOpen(node: usize): bool {
   const spec = <usize>load<u32>(node, N_SPEC);
   specPrepare(spec);
-  store<u32>(node, load<u32>(node, N_FLAGS) | NodeFlag.MESSAGES, N_FLAGS);
+  const flags = load<u32>(node, N_FLAGS) & ~NodeFlag.DEFERS;
+  store<u32>(node, flags | NodeFlag.MESSAGES | (keepsOutbox(spec) ? NodeFlag.DEFERS : 0), N_FLAGS);
   if (isEventTime(spec)) followEventTime(node, spec);
   leaveEventTime(node);
   const acct = accountOf(node);
@@ -78,6 +81,18 @@ export function windowOpen(node: usize): bool {
     return setDeadline(node, 0);
   }
   return true;
+}
+
+/** Sends all that it holds at a time, and can leave that to later. */
+function keepsOutbox(spec: usize): bool {
+  switch (load<u32>(spec, WINDOW_KIND)) {
+    case WindowKind.TUMBLING:
+    case WindowKind.SESSION:
+    case WindowKind.STATE:
+    case WindowKind.MESSAGE: return true;
+    case WindowKind.COUNT: return load<u32>(spec, WINDOW_COUNT_LENGTH) == load<u32>(spec, WINDOW_COUNT_STEP);
+    default: return false;
+  }
 }
 
 /**
@@ -188,8 +203,7 @@ function askForTick(node: usize, spec: usize, state: usize): void {
 /** A row that failed before the window, where it is counted, doesn't enter it: its failure is a message of its own. */
 function passFailure(node: usize, text: u64): void {
   if (!(load<u32>(node, N_FLAGS) & NodeFlag.SEND_ERROR)) return;
-  beginMessage(node);
-  endMessage(node, offOf(text), lenOf(text));
+  sendError(node, offOf(text), lenOf(text));
 }
 
 /** The time that the node asked for has come (ctx.nowMs); its deadline is taken back already. */
@@ -225,7 +239,7 @@ function windowSignal(node: usize, signal: u32, value: u64): void {
       else if (value) passFailure(node, value);
       break;
     case Signal.WATERMARK: windowWatermark(node, reinterpret<f64>(value));
-    default: signalBelow(node, signal, value);
+    default: sendSignal(node, signal, value);
   }
 }
 
@@ -295,6 +309,7 @@ export function windowFree(node: usize): void {
   clearDeadline(node);
   const state = <usize>load<u32>(node, N_STATE);
   if (!state) return;
+  outboxFree(node);
   setFree(state + W_SET);
   rowsFree(state + W_ROWS);
   const kind = load<u32>(load<u32>(node, N_SPEC), WINDOW_KIND);

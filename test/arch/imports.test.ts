@@ -101,7 +101,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   [['assembly/state']],
   [['assembly/json'], ['assembly/value']],
   // A node: its layout and accounts, its times and timers, the record of its kind.
-  [['node', 'operator', 'latency', 'longest', 'timing', 'timers'].map(inFlow)],
+  [['node', 'operator', 'latency', 'longest', 'timing', 'timers', 'deferred'].map(inFlow)],
   [['assembly/ops', 'assembly/gen/dispatch.ts']],
   // How batches and signals reach other nodes, bytes the host.
   [

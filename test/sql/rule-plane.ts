@@ -12,7 +12,7 @@ import { Heartbeat } from '../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart } from '../../host/run/link/protocol.js';
 import { DataPlane } from '../../host/run/plane/data-plane.js';
 import { connectorSpecs } from '../../host/run/resolve.js';
-import { createKernel } from '../../kernels/index.js';
+import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { WaitingPlan } from '../../kernels/ir.js';
 import { eventually, temporaryFolder } from '../harness.js';
 import { catalogOf, noFold, ruleOf } from '../unit/plan/rules.js';
@@ -45,13 +45,14 @@ export interface PlaneWishes {
   readonly streamOptions?: string;
   /** Pause between two rows of a stream, ms; 0 reads the file at once. */
   readonly pauseMs?: number;
+  readonly limits?: KernelOptions;
 }
 
 const usual: WaitingPlan = { timeoutMs: 10_000, batches: 16, cache: null };
 
 /** Starts the rule. Streams are named by `rows`, those that end with `_table` are scan tables. */
 export async function startRule(sql: string, wishes: PlaneWishes): Promise<PlaneRule> {
-  const { rows, tables, ask, waiting, options = {}, streamOptions = '', pauseMs = 0 } = wishes;
+  const { rows, tables, ask, waiting, options = {}, streamOptions = '', pauseMs = 0, limits = {} } = wishes;
   const folder = temporaryFolder();
   const out = join(folder, 'out');
   const statements = Object.entries(rows).map(([name, content]) => {
@@ -78,7 +79,7 @@ export async function startRule(sql: string, wishes: PlaneWishes): Promise<Plane
     }),
   } as unknown as AskedPart;
   const plane = await DataPlane.open({
-    kernel: (calls) => createKernel(calls, kernelUnderTest),
+    kernel: (calls) => createKernel(calls, kernelUnderTest, limits),
     call: callHost,
     zoneOffset: zoneOffsetMs,
     tell: (notice) => void notices.push(notice),

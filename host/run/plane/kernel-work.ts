@@ -5,7 +5,7 @@ import type { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
-
+import { DeferredTurns } from './deferred-work.js';
 import type { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
@@ -53,10 +53,18 @@ export class KernelWork {
   readonly #gathering = new Set<Gathering>();
   /** Nodes in which rows wait. */
   readonly waitings = new Set<Waiting>();
+  readonly deferred: DeferredTurns;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(private readonly options: WorkOptions) {}
+  constructor(private readonly options: WorkOptions) {
+    const turn = (call: () => void) => {
+      const began = performance.now();
+      this.do(options.rules, call);
+      this.timerUs += (performance.now() - began) * 1000;
+    };
+    this.deferred = new DeferredTurns(options.kernel, options.rules, turn);
+  }
 
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
   do(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
@@ -111,6 +119,7 @@ export class KernelWork {
     }
     this.options.stateBounds.look();
     this.options.shares.worked(tookMs, ended);
+    this.deferred.settle();
     this.arm();
   }
 
@@ -130,6 +139,7 @@ export class KernelWork {
   }
 
   close(): void {
+    this.deferred.close();
     clearTimeout(this.#timer);
   }
 

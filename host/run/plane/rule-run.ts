@@ -1,5 +1,6 @@
 /** A rule at work: its nodes in the kernel, its sinks, its part in the sources. */
 import type { HostColumns, LinkedNode, NodeHandle, StreamCounters } from '../../../kernels/api.js';
+import { isAtWork } from '../../../kernels/deferred.js';
 import type { Histogram } from '../../../kernels/histogram.js';
 import type { NodePlan, OutputPlan } from '../../../kernels/ir.js';
 import { sourceOfColumns } from '../../../kernels/kinds.js';
@@ -94,6 +95,7 @@ export class RuleRun implements SinkHost, RunningRule {
   longCalls: LongCalls | undefined;
   /** See `RunningRule`. */
   behind: RunningBehind | undefined;
+  waitingResults = 0;
   /** Sources of lookup tables, which others have as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
   /** See `RuleStart`. */
@@ -159,6 +161,7 @@ export class RuleRun implements SinkHost, RunningRule {
 
   /** True when no more rows can come out: the sources are at their end, tables aside. */
   get isFinished(): boolean {
+    if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
     return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
@@ -221,6 +224,7 @@ export class RuleRun implements SinkHost, RunningRule {
   /** Gives back all that the rule holds in the kernel and leaves its sources. */
   release(): void {
     this.checkpoints?.leave();
+    this.holdForResults(0);
     for (const waiting of this.waitings) {
       waiting.close();
       this.host.removeWaiting(waiting);
@@ -326,6 +330,16 @@ export class RuleRun implements SinkHost, RunningRule {
     if (this.#isReleased) return;
     // Tables go on: other rules look up in them, too.
     for (const source of this.sources) if (!this.#kept.has(source)) source.sinkIsFull(isFull);
+  }
+
+  workedOff(): void {
+    this.host.idle(this);
+  }
+
+  holdForResults(results: number): void {
+    const isFull = results > 0;
+    if (isFull !== this.waitingResults > 0) this.sinkIsFull(isFull);
+    this.waitingResults = results;
   }
 
   tried(): void {

@@ -273,6 +273,12 @@ export interface RunningRule {
   longCalls: LongCalls | undefined;
   /** Set while it comes behind the others. */
   behind: RunningBehind | undefined;
+  /** Results that wait for their turn in the kernel while its sources pause; 0 when these need not. */
+  readonly waitingResults: number;
+  /** Lets its sources pause since so many results wait for their turn in the kernel, 0: go on. */
+  holdForResults(results: number): void;
+  /** Its nodes have no deferred work any more. */
+  workedOff(): void;
   readonly log: Logger;
   /** Masks the secrets of its sources and sinks. */
   readonly redact: Redact;

@@ -55,11 +55,15 @@ class LogLines extends LineLogger {
   }
 }
 
+/** So many rows take about five milliseconds to send. */
+const longRows = 8192;
+
 const plane = DataPlane.open({
   kernel: (calls) =>
     createKernel(calls, undefined, {
       measuresAll: settings.measuresAll,
       maxValueBytes: settings.maxValueBytes,
+      longRows,
       ...(settings.maxMemoryBytes > 0 ? { maxMemoryBytes: settings.maxMemoryBytes } : {}),
     }),
   call: callHost,

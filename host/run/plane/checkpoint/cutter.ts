@@ -1,5 +1,6 @@
 /** The cut of a rule: what its operators keep is copied, large numbers of rows are pinned and written later, slice by slice. */
 import type { Kernel, Snapshot } from '../../../../kernels/api.js';
+import { finishWork } from '../../../../kernels/deferred.js';
 import { takeSnapshot } from '../../../../kernels/snapshot.js';
 import type { Logger } from '../../../base/log.js';
 import { Barrier } from '../barrier.js';
@@ -56,6 +57,11 @@ export class Cutter {
     private readonly beat: () => void,
     private readonly log: Logger,
   ) {}
+
+  /** Does what operators are in the middle of: what that sends belongs before the cut. */
+  finish(rule: RunningRule): void {
+    this.host.work(new Set([rule]), () => finishWork(rule.host.kernel, nodesOf(rule)));
+  }
 
   /** Copies the state; undefined when that can't be now. */
   take(rule: RunningRule): Cut | undefined {

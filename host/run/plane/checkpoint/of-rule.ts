@@ -1,5 +1,7 @@
 /** What of a rule is saved, and what a checkpoint asks of it. */
+
 import type { NodeHandle } from '../../../../kernels/api.js';
+import { isAtWork } from '../../../../kernels/deferred.js';
 import type { RunningRule, RunningSource } from '../running.js';
 
 /**
@@ -49,6 +51,21 @@ export function isStarved({ sources }: RunningRule): boolean {
 export function whenTaken({ sources }: RunningRule): Promise<unknown> | undefined {
   const slowed = sources.filter(({ isSlowed }) => isSlowed);
   return slowed.length === 0 ? undefined : Promise.all(slowed.map((source) => source.whenTaken()));
+}
+
+/** So often a checkpoint is put off for work that is under way; then that is done at once. */
+const mostWaits = 50;
+
+/** Work of a rule that its operators do piece by piece: what is in the middle of it can't be saved. */
+export class UnderWay {
+  #waits = 0;
+
+  /** True when one of the rules has some, and a checkpoint can wait for it. */
+  isWaitedFor(rules: readonly RunningRule[]): boolean {
+    const isLeft = rules.some(({ host, run }) => isAtWork(host.kernel, run));
+    this.#waits = this.#waits < mostWaits && isLeft ? this.#waits + 1 : 0;
+    return this.#waits > 0;
+  }
 }
 
 /** Changes with all that comes in and goes out. */

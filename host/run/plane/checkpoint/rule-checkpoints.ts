@@ -17,7 +17,7 @@ import { type CutHost, Cutter } from './cutter.js';
 import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
 import { Joint } from './joint.js';
-import { isFed, isStarved, nameOf, nodesOf, seenOf, whenTaken } from './of-rule.js';
+import { isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
 import { type PartOwner, RulePart } from './rule-part.js';
 import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
@@ -68,6 +68,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   #isAgain = false;
   /** Input waits for its turn, and a checkpoint for that. */
   #isAwaiting = false;
+  readonly #underWay = new UnderWay();
   /** How often it could not be taken since the last one. */
   #refusals = 0;
   isClosed = false;
@@ -211,6 +212,10 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       busy.#isAgain = true;
       return;
     }
+    if (this.#underWay.isWaitedFor(members.flatMap(({ rule }) => rule ?? []))) {
+      this.#arm(soonMs);
+      return;
+    }
     // That none of several rules has input that waits for its turn may not happen by itself.
     const isLate = members.length > 1 && ++this.#refusals > mostRefusals;
     if (isLate) for (const one of members) for (const source of one.rule?.sources ?? []) source.settle();
@@ -250,6 +255,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (!members.every((one) => (enders.includes(one) ? !isStarved(one.rule!) : one.#canCut))) return undefined;
     const isAlone = members.length + carried.length === 1;
     const ids = members.map(() => randomUUID());
+    for (const one of members) one.cutter.finish(one.rule!);
     const nameOfMember = (one: RuleCheckpoints) => ({
       folder: basename(one.order.folder),
       epoch: one.cutter.epoch,

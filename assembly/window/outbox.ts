@@ -1,0 +1,167 @@
+// What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows with all that they
+// hold, signals, failures, in their order.
+//
+//   entry   0    next u32 | kind u32 | phase u32 | at u32 (page or group that comes next)
+//           16   value u64                            signal: its value; failure: span of its text, which stands behind
+//           24   now f64                              time of the batch or tick that it is of, epoch ms
+//           32   start f64 | end f64 | trigger f64    of a window
+//           56   size u32 (of the entry) | signal u32
+//           64   window state (window/state.ts), of which set and rows are used
+import * as ctx from '../flow/context';
+import { endMessage, beginMessage, signalBelow } from '../flow/emit';
+import { defer, finish, isHeld } from '../flow/deferred';
+import { N_KIND, N_STATE, NodeKind, accountOf } from '../flow/node';
+import { alloc, free } from '../mem/alloc';
+import { lenOf, offOf, span } from '../mem/layout';
+import { ROWS_SIZE } from '../rows/layout';
+import { rowsFree } from '../rows/store';
+import { SET_SIZE, setFree, setInit } from '../agg/group';
+import { keptInit } from './kept';
+import { W_OUT_COUNT, W_OUT_FIRST, W_OUT_LAST, W_ROWS, W_SET, W_SIZE } from './state';
+
+export namespace Entry {
+  export const WINDOW: u32 = 0;
+  export const SIGNAL: u32 = 1;
+  export const FAILURE: u32 = 2;
+}
+
+/** How far a window was sent. */
+export namespace Phase {
+  export const NEW: u32 = 0;
+  /** It had no rows. */
+  export const EMPTY: u32 = 5;
+  /** Its rows are taken into the group that each of them shows. */
+  export const TAKES: u32 = 1;
+  /** Nothing was sent yet. */
+  export const SENDS: u32 = 2;
+  /** Its message has begun. */
+  export const OPEN: u32 = 3;
+  /** All is sent; nodes below may refer to its rows still. */
+  export const SENT: u32 = 4;
+}
+
+const NEXT: usize = 0;
+export const ENTRY_KIND: usize = 4;
+export const ENTRY_PHASE: usize = 8;
+export const ENTRY_AT: usize = 12;
+const ENTRY_VALUE: usize = 16;
+export const ENTRY_NOW: usize = 24;
+export const ENTRY_START: usize = 32;
+export const ENTRY_END: usize = 40;
+export const ENTRY_TRIGGER: usize = 48;
+const SIZE: usize = 56;
+const ENTRY_SIGNAL: usize = 60;
+export const ENTRY_CONTENT: u32 = 64;
+
+/** The window whose outbox is being sent: its failures are those of the entry at hand. */
+let sending: usize = 0;
+
+/** Notes that the outbox of the node is being sent, 0 of none; returns the node of which it was before. */
+export function beginSending(node: usize): usize {
+  const before = sending;
+  sending = node;
+  return before;
+}
+
+/** The entry that is to be sent first, 0 none. */
+// @ts-ignore: decorator
+@inline export function outboxFirst(node: usize): usize {
+  return <usize>load<u32>(<usize>load<u32>(node, N_STATE), W_OUT_FIRST);
+}
+
+/** How many windows wait in a node of whatever kind. */
+export function outboxCount(node: usize): u32 {
+  if (load<u32>(node, N_KIND) != NodeKind.WINDOW) return 0;
+  const state = <usize>load<u32>(node, N_STATE);
+  return state ? load<u32>(state, W_OUT_COUNT) : 0;
+}
+
+/** Adds an entry behind the others; 0 when memory is exhausted: then all that waited has been sent, and nothing is in the way. */
+function add(node: usize, kind: u32, size: u32): usize {
+  const entry = alloc(size, accountOf(node));
+  if (!entry) {
+    finish(node);
+    return 0;
+  }
+  const state = <usize>load<u32>(node, N_STATE);
+  memory.fill(entry, 0, ENTRY_CONTENT);
+  store<u32>(entry, kind, ENTRY_KIND);
+  store<u32>(entry, size, SIZE);
+  store<f64>(entry, ctx.nowMs, ENTRY_NOW);
+  const last = <usize>load<u32>(state, W_OUT_LAST);
+  if (last) store<u32>(last, <u32>entry, NEXT);
+  else store<u32>(state, <u32>entry, W_OUT_FIRST);
+  store<u32>(state, <u32>entry, W_OUT_LAST);
+  if (kind == Entry.WINDOW) store<u32>(state, load<u32>(state, W_OUT_COUNT) + 1, W_OUT_COUNT);
+  defer(node);
+  return entry;
+}
+
+/** Moves what `from`, a window state of the node, holds to the outbox; false when it is to be sent at once. */
+export function outboxWindow(node: usize, spec: usize, from: usize, start: f64, end: f64, trigger: f64, phase: u32): bool {
+  const entry = add(node, Entry.WINDOW, ENTRY_CONTENT + W_SIZE);
+  if (!entry) return false;
+  store<u32>(entry, phase, ENTRY_PHASE);
+  store<f64>(entry, start, ENTRY_START);
+  store<f64>(entry, end, ENTRY_END);
+  store<f64>(entry, trigger, ENTRY_TRIGGER);
+  const acct = accountOf(node);
+  memory.copy(entry + ENTRY_CONTENT + W_SET, from + W_SET, SET_SIZE);
+  memory.copy(entry + ENTRY_CONTENT + W_ROWS, from + W_ROWS, ROWS_SIZE);
+  setInit(from + W_SET, acct);
+  keptInit(spec, from, acct);
+  return true;
+}
+
+/** Sends a signal, when its turn comes. */
+export function sendSignal(node: usize, signal: u32, value: u64): void {
+  const entry: usize = isHeld(node) ? add(node, Entry.SIGNAL, ENTRY_CONTENT) : 0;
+  if (!entry) {
+    signalBelow(node, signal, value);
+    return;
+  }
+  store<u32>(entry, signal, ENTRY_SIGNAL);
+  store<u64>(entry, value, ENTRY_VALUE);
+}
+
+/** Sends a message that is the text of an error, when its turn comes. */
+export function sendError(node: usize, off: usize, len: u32): void {
+  const entry: usize = isHeld(node) && node != sending ? add(node, Entry.FAILURE, ENTRY_CONTENT + len) : 0;
+  if (!entry) {
+    beginMessage(node);
+    endMessage(node, off, len);
+    return;
+  }
+  memory.copy(entry + ENTRY_CONTENT, off, len);
+  store<u64>(entry, span(entry + ENTRY_CONTENT, len), ENTRY_VALUE);
+}
+
+/** Sends a signal or failure of the outbox. */
+export function sendEntry(node: usize, entry: usize): void {
+  const value = load<u64>(entry, ENTRY_VALUE);
+  if (load<u32>(entry, ENTRY_KIND) == Entry.SIGNAL) signalBelow(node, load<u32>(entry, ENTRY_SIGNAL), value);
+  else {
+    beginMessage(node);
+    endMessage(node, offOf(value), lenOf(value));
+  }
+}
+
+/** Takes the first entry out and frees it. */
+export function outboxShift(node: usize): void {
+  const state = <usize>load<u32>(node, N_STATE);
+  const entry = <usize>load<u32>(state, W_OUT_FIRST);
+  const next = load<u32>(entry, NEXT);
+  store<u32>(state, next, W_OUT_FIRST);
+  if (!next) store<u32>(state, 0, W_OUT_LAST);
+  if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW) {
+    store<u32>(state, load<u32>(state, W_OUT_COUNT) - 1, W_OUT_COUNT);
+    setFree(entry + ENTRY_CONTENT + W_SET);
+    rowsFree(entry + ENTRY_CONTENT + W_ROWS);
+  }
+  free(entry, load<u32>(entry, SIZE), accountOf(node));
+}
+
+/** Frees all entries. */
+export function outboxFree(node: usize): void {
+  while (outboxFirst(node)) outboxShift(node);
+}

@@ -1,0 +1,136 @@
+/** Work that takes long is done piece by piece: others have their turns in between, and what comes out is one result as ever. */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { callHost } from '../../host/functions/registry.js';
+import type { Kernel } from '../../kernels/api.js';
+import { deferredWork, finishWork, hasDeferred, isAtWork, workOn } from '../../kernels/deferred.js';
+import { createKernel } from '../../kernels/index.js';
+import { kernelUnderTest } from '../wasm/drive.js';
+import { type KernelRule, openRule } from './rule-kernel.js';
+import { startRule } from './rule-plane.js';
+
+const stream = (name: string) => `CREATE STREAM ${name} () WITH (TYPE="memory", DATASOURCE="${name}")`;
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ n: i }));
+
+/** A kernel that works on 100 rows at once, and what its rules send, by rule in the order of their making. */
+function kernelOf(rules: { sql: string; streams: string[]; props?: Record<string, unknown> }[]) {
+  const sent = new Map<number, string[]>();
+  const kernel: Kernel = createKernel(
+    {
+      onOutput: ({ node, bytes }) => {
+        sent.set(node, [...(sent.get(node) ?? []), ...Buffer.from(bytes).toString().trimEnd().split('\n')]);
+      },
+      onPacket: () => {},
+      onAcknowledge: () => {},
+      call: callHost,
+    },
+    kernelUnderTest,
+    { longRows: 100 },
+  );
+  const open: KernelRule[] = rules.map(({ sql, streams, props = {} }) =>
+    openRule(streams.map(stream), sql, { kernel, props }),
+  );
+  const messages = (i: number): object[][] =>
+    (sent.get(open[i]!.nodes.at(-1)!) ?? []).map((message) => JSON.parse(message));
+  return { kernel, open, messages };
+}
+
+/** Does the smallest pieces until nothing is left; returns how many these were. */
+function pieces(kernel: Kernel, between = () => {}): number {
+  let count = 0;
+  for (; hasDeferred(kernel); count++) {
+    workOn(kernel, 0);
+    between();
+  }
+  return count;
+}
+
+test('a rule beside a large window gets its rows between the pieces, and the window is one message', () => {
+  const { kernel, open, messages } = kernelOf([
+    { sql: 'SELECT n FROM s GROUP BY TUMBLINGWINDOW(ss, 1)', streams: ['s'] },
+    { sql: 'SELECT n FROM r', streams: ['r'] },
+  ]);
+  const [large, light] = open as [KernelRule, KernelRule];
+  kernel.tick(1000);
+  large.feed('s', numbers(20_000), 1100);
+  kernel.tick(2000);
+  assert.equal(messages(0), []);
+  assert.is(deferredWork(kernel)[0]?.results, 1);
+  assert.ok(isAtWork(kernel, 1));
+  let rows = 0;
+  const count = pieces(kernel, () => {
+    light.feed('r', [{ n: rows }], 2100);
+    assert.is(messages(1).length, ++rows);
+  });
+  assert.ok(count > 10);
+  assert.equal(messages(0), [numbers(20_000)]);
+  for (const rule of open) rule.close();
+});
+
+test('rows that come while a window is being sent are in the next one, and results keep their order', () => {
+  const { kernel, open, messages } = kernelOf([{ sql: 'SELECT n FROM s GROUP BY COUNTWINDOW(2000)', streams: ['s'] }]);
+  open[0]!.feed('s', numbers(5000), 1000);
+  assert.is(deferredWork(kernel)[0]?.results, 2);
+  workOn(kernel, 0);
+  open[0]!.feed('s', numbers(1000), 1001);
+  pieces(kernel);
+  const all = [...numbers(5000), ...numbers(1000)];
+  assert.equal(messages(0), [all.slice(0, 2000), all.slice(2000, 4000), all.slice(4000)]);
+  open[0]!.close();
+});
+
+for (const [name, sql] of Object.entries({
+  'a window of many groups': 'SELECT n, count(*) AS c FROM s GROUP BY n, COUNTWINDOW(3000)',
+  'a window in another order': 'SELECT n FROM s GROUP BY COUNTWINDOW(3000) ORDER BY n % 7, n DESC',
+  'a join of all rows with all':
+    'SELECT s.n AS n, r.n AS m FROM s INNER JOIN r ON s.n + r.n < 40 GROUP BY COUNTWINDOW(600)',
+  'a join by keys that many rows share':
+    'SELECT s.n AS n, r.n AS m FROM s LEFT JOIN r ON s.n % 3 = r.n % 3 AND s.n < r.n GROUP BY COUNTWINDOW(600)',
+})) {
+  test(`${name} is done in pieces, with the result of one that is done at once`, () => {
+    const streams = sql.includes('JOIN') ? ['s', 'r'] : ['s'];
+    const { kernel, open, messages } = kernelOf([{ sql, streams }]);
+    const at = openRule(streams.map(stream), sql);
+    for (const rule of [open[0]!, at]) {
+      for (const one of streams) rule.feed(one, numbers(3000 / (streams.length === 1 ? 1 : 10)), 1000);
+    }
+    const whole = at.taken();
+    assert.is(whole.length, 1);
+    assert.ok(pieces(kernel) > 2);
+    assert.equal(messages(0), whole);
+    open[0]!.close();
+    at.close();
+  });
+}
+
+test('what is under way is done before state is saved, and goes with its rule', () => {
+  const { kernel, open, messages } = kernelOf([
+    { sql: 'SELECT n FROM s GROUP BY COUNTWINDOW(2000)', streams: ['s'] },
+    { sql: 'SELECT n FROM r GROUP BY COUNTWINDOW(2000)', streams: ['r'] },
+  ]);
+  open[0]!.feed('s', numbers(2001), 1000);
+  open[1]!.feed('r', numbers(2001), 1000);
+  workOn(kernel, 0);
+  open[0]!.save();
+  assert.equal(messages(0), [numbers(2000)]);
+  assert.is(deferredWork(kernel).length, 1);
+  open[1]!.close();
+  assert.not(hasDeferred(kernel));
+  finishWork(kernel, open[0]!.nodes);
+  open[0]!.close();
+});
+
+test('a rule whose input is at its end ends when its windows are sent', async () => {
+  const rows = numbers(4000);
+  const running = await startRule('SELECT n FROM s GROUP BY COUNTWINDOW(2000)', {
+    rows: { s: rows },
+    tables: [],
+    ask: () => Promise.reject(new Error('nobody asks')),
+    limits: { longRows: 100 },
+  });
+  await running.notice('ended');
+  assert.equal(running.written(), [rows.slice(0, 2000), rows.slice(2000)]);
+  await running.close();
+});
+
+test.run();
