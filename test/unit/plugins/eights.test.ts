@@ -1,5 +1,5 @@
 /** Functions of numbers that are called for eight rows at once: each row is what it is when rows are called one by one. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'uvu';
@@ -13,7 +13,7 @@ import { prepare } from '../../../host/plugins/wasm/prepare.js';
 import { col, constant } from '../../../kernels/ir.js';
 import { type Value, ValueError } from '../../../kernels/value.js';
 import { VmKernel } from '../../wasm/vm-kernel.js';
-import { compileText, isValid, moduleOf } from './modules.js';
+import { isValid, moduleOf } from './modules.js';
 import { randomFrom } from './programs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'eights-'));
@@ -21,28 +21,7 @@ test.after(() => {
   rmSync(folder, { recursive: true });
 });
 
-const binary = compileText(`
-  const table = memory.data<f64>([${Array.from({ length: 64 }, (_, i) => i * 1.5).join()}]);
-  let calls: i64 = 0;
-  /** With state, memory and a trap. */
-  export function numbered(x: i64): i64 { calls++; if (x == 13) unreachable(); return calls * 1000 + x; }
-  export function calibrated(x: f64): f64 { return load<f64>(table + (<u32>x << 3)) + x; }
-  export function power(x: f32, n: i32): f32 { let y: f32 = 1; for (let i = 0; i < n; i++) y *= x; return y; }
-  export function early(n: i32, x: f64): i32 {
-    for (let i = 0; i < 100; i++) { if (i * i > n) return i; if (x < <f64>i) return -i; store<i32>(1024, i); }
-    return n == 7 ? -1 : load<i32>(1024);
-  }
-  /** Longer than what is copied. */
-  export function long(n: i64): i64 {
-    let x = n;
-    ${Array.from({ length: 40 }, (_, i) => `if (x % ${i + 2} == 1) x = x * ${i + 3} + calls; else calls += x;`).join('\n')}
-    return x;
-  }
-  function fib(n: i32): i32 { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-  export function nested(n: i32): i32 { return fib(n & 15) + fib(n & 7); }
-  export function endless(n: i32): i32 { let x = n; while (x & 1) { x |= 1; store<i32>(2048, x); } return x; }
-  export function counted(): i64 { return ++calls; }
-`);
+const binary = new Uint8Array(readFileSync(new URL('../../guests/eights.wasm', import.meta.url)));
 
 const host = (faults: string[]): CodeHost => ({ log: () => {}, fault: (reason) => faults.push(reason) });
 const run: { code?: LoadedCode } = {};
@@ -51,7 +30,7 @@ const kernel = new VmKernel((_fn, columns) => run.code?.call(name, columns));
 const count = 136;
 
 test('rows of functions with memory, globals, loops and calls are what they are one by one', async () => {
-  const { ready, manifest } = prepare(await binary);
+  const { ready, manifest } = prepare(binary);
   const path = join(folder, 'eights.wasm');
   writeFileSync(path, ready);
   const random = randomFrom(8_808);
@@ -91,7 +70,7 @@ test('rows of functions with memory, globals, loops and calls are what they are 
 });
 
 test('the row that traps is known among eight, and those before it keep what they were', async () => {
-  const { ready, manifest } = prepare(await binary);
+  const { ready, manifest } = prepare(binary);
   const path = join(folder, 'traps.wasm');
   writeFileSync(path, ready);
   const limits = { callFuel: 100_000n, batchFuel: 50_000_000n };
