@@ -59,6 +59,7 @@ export class FileWriter {
   /** Bytes of a line at the end of the file that were to be more, and must go before anything else is written. */
   #half: Buffer | undefined;
   #isClosed = false;
+  /** What is to be taken back first: until then the file does not end where it seems to, and nothing is written. */
   #cut: { readonly end: FileEnd; readonly refused: (reason: string) => void } | undefined;
   #waiters: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
@@ -126,10 +127,15 @@ export class FileWriter {
     this.#kick();
   }
 
+  /** What is written now comes behind what belongs there. */
+  get #isReady(): boolean {
+    return this.#file.isOpen && !this.#isBroken && this.#cut === undefined;
+  }
+
   /** Where the file ends when all is written that waits; undefined when that can't be said. */
   get end(): FileEnd | undefined {
     const end = this.#file.end;
-    if (end === undefined || this.options.rollingSize > 0 || this.#isBroken) return undefined;
+    if (end === undefined || this.options.rollingSize > 0 || !this.#isReady) return undefined;
     const waiting = this.#queue.reduce((sum, { length, written }) => sum + length - written, 0);
     // Half a line is in the file until it is cut off, and waits to be written again.
     return { ...end, size: end.size - (this.#half?.length ?? 0) + waiting };
@@ -162,7 +168,7 @@ export class FileWriter {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#opening !== undefined) await this.#opening.catch(() => {});
-    if (this.#file.isOpen && !this.#isBroken) await this.flush().catch(() => {});
+    if (this.#isReady) await this.flush().catch(() => {});
     for (const block of this.#queue.splice(0)) recycle(block.buffer);
     await this.#endHalf().catch(() => {});
     await this.#file.close();
@@ -190,7 +196,7 @@ export class FileWriter {
 
   #kick(): void {
     const first = this.#queue[0];
-    if (this.#isWriting || this.#isBroken || !this.#file.isOpen || first === undefined) return;
+    if (this.#isWriting || !this.#isReady || first === undefined) return;
     if (this.#mayWait(first)) {
       this.#linger ??= setTimeout(() => this.#begin(), lingerMs);
       return;
@@ -206,7 +212,7 @@ export class FileWriter {
   #begin(): void {
     clearTimeout(this.#linger);
     this.#linger = undefined;
-    if (this.#isWriting || this.#isBroken || !this.#file.isOpen || this.#queue.length === 0) return;
+    if (this.#isWriting || !this.#isReady || this.#queue.length === 0) return;
     this.#isWriting = true;
     void this.#writeAll();
   }
