@@ -57,7 +57,10 @@ export async function main(argv: string[], program: string[]): Promise<number> {
         return one;
       };
       try {
-        results.push(await run({ options, program, role, folder: folderOf(folder, name), keep, say }));
+        const result = await run({ options, program, role, folder: folderOf(folder, name), keep, say });
+        results.push(result);
+        const { lost, repeated, reordered } = result.far;
+        say(`  ${lost} lost, ${repeated} repeated, ${reordered} out of order at ${Math.round(result.rate)} messages/s`);
       } finally {
         for (const one of opened.reverse()) await one.close();
         if (options.isKept) say(`kept: ${folder}`);

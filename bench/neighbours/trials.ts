@@ -134,6 +134,7 @@ export async function away(means: Means, qos: number): Promise<TrialResult> {
     () => receiver.tell('back'),
   );
   const rate = await sending;
+  await site.written(options.messages);
   await settled(site, far, () => receiver.counts(options.messages));
   await settled(site, far, () => site.counts(options.messages));
   const witnessLost = (await witness.counts(options.messages)).lost;
@@ -216,6 +217,7 @@ export async function brokerAway(means: Means): Promise<TrialResult> {
     () => broker.start(),
   );
   const rate = await sending;
+  await site.written(options.messages);
   // What comes twice makes the file longer.
   await settled(site, far, () => site.counts(options.messages));
   return {
@@ -249,7 +251,7 @@ async function outage(
   await end();
 }
 
-const settlePollMs = 200;
+const settlePollMs = 500;
 const quietMs = 500;
 const patienceMs = 60_000;
 
