@@ -63,7 +63,9 @@ function run(given: StateCase, longRows?: number, some = 0): string {
   output = [];
   let kernel = kernelOf(longRows);
   const empty = bytesOf(kernel);
-  const open = () => openRule(given.statements, given.sql, { ...given.wishes, kernel });
+  // How long results are gathered is a matter of the clock as well, and failures do not wait for them.
+  const { lingerInterval: _, ...props } = given.wishes.props ?? {};
+  const open = () => openRule(given.statements, given.sql, { ...given.wishes, props, kernel });
   let rule = open();
   let now = beginOfCases;
   for (const { name, bytes, waitMs, moves } of given.arrivals) {

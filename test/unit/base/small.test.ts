@@ -102,6 +102,8 @@ onLinux('a process that is killed but not collected by its parent holds nothing'
   const child = Number(String((await once(parent.stdout, 'data'))[0]));
   writeFileSync(path, lockOf(child));
   await refused(lockFolder(path), new RegExp(`in use by process ${child} `));
+  // As long as it is a shell it would collect the child.
+  await eventually('the other program', () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n');
   process.kill(child, 'SIGKILL');
   await eventually('the zombie', () => /\) Z /.test(readFileSync(`/proc/${child}/stat`, 'utf8')));
   const lock = await lockFolder(path);
