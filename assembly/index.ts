@@ -5,7 +5,7 @@ export { hostScratch } from './ops/call/index';
 export { setValueLimit } from './ops/result';
 export { inletAt, inletFree, inletNew, inletRoom } from './flow/inlet';
 export { endInput, feed, resetInput, streamClose, streamOpen } from './flow/feed';
-export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse } from './source/source';
+export { sourceBytes, sourceDecodeErrors, sourceMessages, sourceOversized, sourceRelease, sourceUse, sourceUseAt } from './source/source';
 export {
   answerBegin, answerBlocks, answerFail, answerRows, answersAsked, answersFound, waitingBatches, waitingFirst, waitingLast, waitingRows,
 } from './lookup/answer';
@@ -26,11 +26,13 @@ export { nextDeferred, setLongRows } from './flow/deferred';
 export { beginWork, timeInWork } from './flow/longest';
 export { outboxCount as deferredResults } from './window/outbox';
 export { nextDeadline } from './flow/timers';
+export { nodeMove } from './flow/move';
+export { sampleOften } from './flow/timing';
 export { failureCount, lastInvocation, recordsIn, recordsOut } from './flow/node';
 export { nodeEmpty, nodeKeeps, nodeLoad, nodeSave, streamLoad, streamSave } from './flow/saving';
 export { loadBegin, loadEnd, loadOutcome, partNext, partOwner, partsPassed } from './state/reader';
 export { saveBegin, saveEnd } from './state/writer';
 export {
-  snapshotCount, snapshotFree, snapshotLeast, snapshotLive, snapshotNew, snapshotSerial, snapshotTaken, snapshotWrite,
+  snapshotCount, snapshotFree, snapshotLeast, snapshotLive, snapshotNew, snapshotSerial, snapshotSets, snapshotTaken, snapshotWrite,
 } from './rows/snapshot';
 export { shelfFill, shelfFree, shelfNew, shelfUse } from './rows/shelf';

@@ -8,6 +8,7 @@ import { workloadNames, workloadTitles } from './workloads/index.js';
 const defaultRules = 1000;
 
 const control = 'control';
+const restart = 'restart';
 /** Statements beside plain JavaScript programs, in a process of their own (bench/pairs). */
 export const micro = 'micro';
 /** Messages through an engine that is killed, and the like (bench/chaos). */
@@ -23,6 +24,7 @@ export const HELP = `usage: haumea bench [WORKLOAD ...] [options]
 Workloads (default: w1 to w5):
 
 ${workloadTitles}  ${control.padEnd(18)} REST and restart with few and many rules (--rules, default 100 and 10000)
+  ${restart.padEnd(18)} rules with state over the end of the server, in order and by kill -9 (--rules, default 10000)
   ${micro.padEnd(18)} statements beside plain JavaScript programs of the same job, without sockets; only in a checkout.
   ${''.padEnd(18)} Parts of their names choose among them: micro functions join (--rounds N, default 8)
   ${chaos.padEnd(18)} counts what is lost, repeated and wrong while the engine is killed and what it talks to fails;
@@ -67,6 +69,8 @@ export interface BenchArgs {
   readonly help: boolean;
   /** Numbers of rules with which the control plane is measured; null: the jobs are run. */
   readonly controlRules: number[] | null;
+  /** Number of rules with state that a server is started with; null: the jobs are run. */
+  readonly restartRules: number | null;
   readonly jobs: readonly Job[];
   /** JSON goes to the terminal. */
   readonly json: boolean;
@@ -83,7 +87,8 @@ type Values = ReturnType<typeof parseValues>['values'];
 export function readArgs(argv: string[], program: string[]): BenchArgs {
   const { values, positionals } = parseValues(argv);
   const isControl = positionals.length === 1 && positionals[0] === control;
-  for (const name of isControl ? [] : positionals) {
+  const isRestart = positionals.length === 1 && positionals[0] === restart;
+  for (const name of isControl || isRestart ? [] : positionals) {
     if (!workloadNames.includes(name))
       throw new Error(`unknown workload "${name}"; known: ${workloadNames.join(', ')}`);
   }
@@ -97,7 +102,11 @@ export function readArgs(argv: string[], program: string[]): BenchArgs {
   return {
     help: values.help,
     controlRules: isControl ? [100, number('rules', values.rules || '10000')] : null,
-    jobs: isControl ? [] : jobsOf(positionals.length > 0 ? positionals : usual, values, optionsOf(values, program)),
+    restartRules: isRestart ? number('rules', values.rules || '10000') : null,
+    jobs:
+      isControl || isRestart
+        ? []
+        : jobsOf(positionals.length > 0 ? positionals : usual, values, optionsOf(values, program)),
     json: values.json,
     out: values.out,
   };

@@ -38,6 +38,7 @@ export async function main(argv: string[]): Promise<number> {
     return 0;
   }
   say(machineLine());
+  if (args.restartRules !== null) return runRestart(program, args.restartRules, args.json);
   return args.controlRules === null ? runJobs(args) : runControl(program, args.controlRules, args.json);
 }
 
@@ -61,6 +62,13 @@ async function runControl(program: string[], counts: number[], json: boolean): P
   }
   process.stdout.write(json ? `${JSON.stringify(all)}\n` : controlTable(all));
   return all.some((figures) => figures.running < figures.rules) ? 1 : 0;
+}
+
+async function runRestart(program: string[], rules: number, json: boolean): Promise<number> {
+  const { restartFigures, restartTable } = await import('./restart.js');
+  const all = await restartFigures(program, rules, say);
+  process.stdout.write(json ? `${JSON.stringify(all)}\n` : restartTable(all));
+  return all.some((figures) => figures.whole < figures.rules) ? 1 : 0;
 }
 
 async function runJobs({ jobs, json, out }: BenchArgs): Promise<number> {

@@ -1,5 +1,6 @@
 /** The engine under test behind its REST interface: our own, started here, or any other by its address. */
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -19,6 +20,8 @@ export interface EngineOptions {
   /** Properties added to the configuration key of the MQTT source (knobs). */
   sourceProps: Record<string, unknown>;
   folder: string;
+  /** Our own server has all cores; by default it is pinned to one. */
+  hasAllCores?: boolean;
 }
 
 /** REST client and process of one engine. */
@@ -44,7 +47,7 @@ export class EngineUnderTest {
     const started = performance.now();
     const child = startNode(
       [...options.command, 'serve', '--data', folder],
-      'engine',
+      options.hasAllCores === true ? 'anywhere' : 'engine',
       {
         KUIPER__BASIC__RESTPORT: String(rest),
         KUIPER__BASIC__RESTIP: '127.0.0.1',
@@ -141,6 +144,15 @@ export class EngineUnderTest {
 
   async close(): Promise<void> {
     if (this.child) await endProcess(this.child);
+  }
+
+  /** Sends our own server the signal, and waits for its end for as long as it takes. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const { child } = this;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
   }
 }
 

@@ -154,6 +154,7 @@ async function assemble(options: ServerOptions, resources: Resources): Promise<S
     confKey: (source, key) => confKeys.resolve(source, key),
     confKeyLayers: (source, key) => confKeys.layers(source, key),
     confKeyNames: (source) => Object.keys(confKeys.list('sources', source) ?? {}),
+    version: () => store.version(kinds.confKey) + connections.version,
     connection: (id) => connections.get(id),
     brought: (name) => functions.find(name),
     codec: (schemaId) => findCodec(schemaId),

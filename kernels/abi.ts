@@ -33,6 +33,9 @@ export interface KernelExports {
     now: number,
   ): number;
   nodeRemove(node: number): void;
+  /** See assembly/flow/move.ts. */
+  nodeMove(node: number, to: number): void;
+  sampleOften(isOn: number): void;
   measureAll(isOn: number): void;
   currentNode(): number;
   nextDeadline(): number;
@@ -80,6 +83,7 @@ export interface KernelExports {
   streamClose(stream: number): void;
   /** Index of the column, or below 0: -1 memory exhausted, -3 too many columns. */
   sourceUse(stream: number, kind: number, name: number, nameLen: number, type: number): number;
+  sourceUseAt(stream: number, index: number, kind: number, name: number, nameLen: number, type: number): number;
   sourceRelease(stream: number, index: number): void;
   sourceMessages(stream: number): bigint;
   tableCount(join: number, branch: number): number;
@@ -108,16 +112,17 @@ export interface KernelExports {
   nodeEmpty(node: number): void;
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
-  /** Rows that are saved apart: see assembly/rows/snapshot.ts, assembly/rows/shelf.ts. */
+  /** Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/walk.ts, assembly/rows/shelf.ts. */
   snapshotNew(chain: number, segment: number, serial: number, small: number): number;
   snapshotTaken(): void;
   snapshotCount(snapshot: number): number;
   snapshotSerial(snapshot: number): number;
+  snapshotSets(snapshot: number): number;
   snapshotLeast(snapshot: number): number;
   snapshotLive(snapshot: number): number;
   snapshotWrite(snapshot: number, most: number): number;
   snapshotFree(snapshot: number): void;
-  shelfNew(least: number, count: number): number;
+  shelfNew(least: number, count: number, fresh: number): number;
   shelfFill(shelf: number, runs: number): number;
   shelfUse(shelf: number): void;
   shelfFree(shelf: number): void;

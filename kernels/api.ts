@@ -281,18 +281,20 @@ export interface SnapshotOrder {
   readonly segment: number;
   /** `serial` of the snapshot before, 0 of the first. */
   readonly serial: number;
-  /** Rows that have so many values or bytes of text at most are saved at once. */
+  /** Rows, and groups, that have so many values or bytes of text at most are saved at once. */
   readonly small: number;
 }
 
-/** Rows as they were at one moment, that are written later. It must be closed. */
+/** Rows and groups as they were at one moment, that are written later. It must be closed. */
 export interface Snapshot {
-  /** Pages of which rows are to be written. */
+  /** Pages of which rows are to be written, and runs of groups. */
   readonly pages: number;
+  /** Its sets of groups have numbers from this one on, those of snapshots before it have smaller ones; undefined when it has none. */
+  readonly fresh: number | undefined;
   /** Number of the next new page of the chain, and of the oldest that the snapshot has. */
   readonly serial: number;
   readonly least: number;
-  /** How many pages of the snapshot have rows in each segment of the chain, that of the snapshot last. */
+  /** How many pages and runs of the snapshot have rows in each segment of the chain, that of the snapshot last. */
   readonly live: Uint32Array;
   /**
    * Writes some more bytes than `most`, and says whether there is more. `changed`: the rows are not what they were, the snapshot is

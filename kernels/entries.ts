@@ -5,7 +5,7 @@ import type { ColumnUse } from './ir.js';
 /** A node in use and how often. */
 export interface NodeEntry {
   /** Node or stream above, 0 for a merge node. */
-  readonly parent: number;
+  parent: number;
   /** Node that a port gives its rows to, or the table of a lookup; 0 for others. */
   readonly target: number;
   /** Branches of the merge node whose rows come here, 1 without one. */

@@ -126,7 +126,8 @@ class WasmKernel implements Kernel {
     this.exports = instance.exports as unknown as KernelExports;
     this.arena = new Arena(this.exports);
     const state = new StateTransfer(this.exports, this.streams, this.nodes);
-    this.saving = { kernel: this.exports, arena: this.arena, state, run: this.run.bind(this) };
+    const { exports: kernel, arena, streams, nodes, shared } = this;
+    this.saving = { kernel, arena, state, streams, nodes, shared, run: this.run.bind(this) };
     const maxValueBytes = options.maxValueBytes ?? defaultMaxValueBytes;
     this.exports.setValueLimit(maxValueBytes);
     this.access = new ValueAccess(
@@ -266,7 +267,7 @@ class WasmKernel implements Kernel {
     if (entry.ports.size > 0) throw new Error(`${entry.ports.size} ports or lookups still refer to operator ${node}`);
     this.run('release an operator', () => this.exports.nodeRemove(node));
     this.nodes.delete(node);
-    if (entry.key !== null) this.shared.delete(entry.key);
+    if (entry.key !== null && this.shared.get(entry.key) === node) this.shared.delete(entry.key);
     const parent = this.nodes.get(entry.parent) ?? this.streams.get(entry.parent);
     if (parent !== undefined) parent.children--;
     this.nodes.get(entry.target)?.ports.delete(node);

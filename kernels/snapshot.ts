@@ -1,4 +1,4 @@
-/** Rows that are saved apart from what refers to them: written by a snapshot, read to a shelf. */
+/** Rows and groups that are saved apart from what refers to them: written by a snapshot, read to a shelf. */
 import type { Kernel, NodeHandle, Shelf, Snapshot, SnapshotOrder, StreamHandle } from './api.js';
 import { KernelError, noMemory } from './error.js';
 import { LoadFault, loadFaultTexts, readMore, Written } from './gen/layouts.js';
@@ -7,7 +7,7 @@ import type { RowTransfer, StateReader, StateWriter } from './state.js';
 const outcomes = Object.keys(Written) as (keyof typeof Written)[];
 
 /**
- * As `saveNode` of the kernel, but large numbers of rows are left to the snapshot, which is the time that this takes. Null when memory is
+ * As `saveNode` of the kernel, but large numbers of rows and groups are left to the snapshot, which is the time that this takes. Null when memory is
  * exhausted: then all is written at once.
  */
 export function takeSnapshot(
@@ -29,16 +29,20 @@ export function takeSnapshot(
     if (at !== 0) kernel.snapshotFree(at);
     throw error;
   }
-  return at === 0 ? null : new KernelSnapshot(transfer, at, segment);
+  return at === 0 ? null : new KernelSnapshot(transfer, at, segment, serial);
 }
 
-/** Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. */
-export function openShelf(of: Kernel, least: number, count: number): Shelf {
-  return new KernelShelf(of.saving as RowTransfer, least, count);
+/**
+ * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups below the number
+ * `fresh` are those of snapshots before it.
+ */
+export function openShelf(of: Kernel, least: number, count: number, fresh = 0): Shelf {
+  return new KernelShelf(of.saving as RowTransfer, least, count, fresh);
 }
 
 class KernelSnapshot implements Snapshot {
   readonly pages: number;
+  readonly fresh: number | undefined;
   readonly serial: number;
   readonly least: number;
   readonly live: Uint32Array;
@@ -48,10 +52,12 @@ class KernelSnapshot implements Snapshot {
     private readonly transfer: RowTransfer,
     at: number,
     segment: number,
+    first: number,
   ) {
     const { kernel, arena } = transfer;
     this.#at = at;
     this.pages = kernel.snapshotCount(at) >>> 0;
+    this.fresh = kernel.snapshotSets(at) === 0 ? undefined : first;
     this.serial = kernel.snapshotSerial(at) >>> 0;
     this.least = kernel.snapshotLeast(at) >>> 0;
     this.live = arena.u32s(kernel.snapshotLive(at) >>> 0, segment + 1).slice();
@@ -81,8 +87,9 @@ class KernelShelf implements Shelf {
     private readonly transfer: RowTransfer,
     least: number,
     count: number,
+    fresh: number,
   ) {
-    this.#at = transfer.run('make a shelf', () => transfer.kernel.shelfNew(least, count)) >>> 0;
+    this.#at = transfer.run('make a shelf', () => transfer.kernel.shelfNew(least, count, fresh)) >>> 0;
     if (this.#at === 0) throw noMemory();
   }
 

@@ -41,6 +41,10 @@ export interface RowTransfer extends Saving {
   readonly kernel: KernelExports;
   readonly arena: Arena;
   readonly state: StateTransfer;
+  readonly streams: Streams;
+  readonly nodes: Nodes;
+  /** Nodes that are used again for an equal one, by what makes them equal. */
+  readonly shared: Map<string, NodeHandle>;
 }
 
 /** What has a part of its own. */

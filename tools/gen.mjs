@@ -81,6 +81,14 @@ emit(
 
 export namespace Agg {\n${aggregates.map((a) => `  export const ${constName(a.name)}: u32 = ${a.code};`).join('\n')}\n}
 
+/** True for the numbers that aggregates have. */
+export function isAggregate(fn: u32): bool {
+  switch (fn) {
+${aggregateSwitch(() => true)}    default:
+      return false;
+  }
+}
+
 /** Bytes of the state. */
 export function stateSize(fn: u32): u32 {
   switch (fn) {

@@ -14,7 +14,9 @@ import {
   AGG_SIZE_OF, AGG_A, AGG_FILTER, AGG_FN, AGG_STATE, NO_INPUT, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, bindOf,
   bindTag, bindUniform, bindVal, isTrue,
 } from './spec';
+import { isPinned } from './pinned';
 import { failAggregate } from './take';
+import { walkHold } from './walk';
 
 const GROUPS: usize = memory.data(4 * 1024, 16);
 const FILTERED_GROUPS: usize = memory.data(4 * 1024, 16);
@@ -42,6 +44,7 @@ function accumulatePart(spec: usize, set: usize, sel: usize, n: u32): bool {
   ctx.addWork(n);
   const before = refusals;
   if (!assignGroups(spec, set, sel, n, GROUPS)) return false;
+  if (isPinned(set)) walkHold(spec, set, GROUPS, n);
   takeRows(spec, set, sel, n);
   return refusals == before;
 }

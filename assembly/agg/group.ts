@@ -2,23 +2,30 @@
 //
 //   set     table u32 (slots hash u32 | group u32) | mask u32 | count u32 | first u32 | last u32 | nullGroup u32
 //           24 errorOff u32 | errorLen u32 | 32 groups pool | 64 values pool | 96 acct u32 | 100 rows u32
-//   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | tags (agg/spec.ts)
+//           104 other u32 (table; bit 0: it is the one before) | cursor u32
+//           112 walk u32 | walkId u32 (agg/pinned.ts)
+//   group   hash u32 | keyLen u32 | key u32 | next u32 | short key 16 | kept payloads | states | number u32 | tags (agg/spec.ts)
 //
 // Groups are linked in the order of their first row. Keys of up to 16 bytes stand in the group itself and are compared
 // with one vector instruction; a key is read 16 bytes wide, so text must be followed by 16 readable bytes.
-import { alloc, free } from '../mem/alloc';
+//
+// A large table grows little by little with the groups that come, so that no call has to move all of them: first the next table is cleared
+// (`other`, `cursor` bytes of it), then it takes the place of the one before, whose slots move (`other`, `cursor` of them) while keys are
+// looked for in both.
+import { accountMove, alloc, free } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, copyValue } from '../mem/pool';
+import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../mem/pool';
 import { Tag, lenOf, offOf, span } from '../mem/layout';
 import {
-  WINDOW_KEYS, WINDOW_KEEPS, WINDOW_ENTRY_SIZE, WINDOW_TAGS_AT, GROUP_HEAD, bindOf, bindTag, bindVal, bindUniform, keysAt,
+  WINDOW_KEYS, WINDOW_KEEPS, WINDOW_ENTRY_SIZE, WINDOW_TAGS_AT, GROUP_HEAD, NUMBER_SIZE, bindOf, bindTag, bindVal, bindUniform, keysAt,
   keepsAt,
 } from './spec';
 import { bytesEqual, hashLong, hashShort } from '../value/bytes';
 import { keyBegin, keyAdd, keyText, keyOff, keyLen } from './key';
+import { isPinned, pinnedLeave } from './pinned';
 
-export const SET_SIZE: u32 = 112;
+export const SET_SIZE: u32 = 120;
 const TABLE: usize = 0;
 const MASK: usize = 4;
 export const SET_COUNT: usize = 8;
@@ -27,11 +34,15 @@ const LAST: usize = 16;
 export const SET_NULL_GROUP: usize = 20;
 export const SET_ERROR: usize = 24;
 export const SET_ERROR_LEN: usize = 28;
-const GROUPS_POOL: usize = 32;
+export const GROUPS_POOL: usize = 32;
 export const SET_VALUES: usize = 64;
 const ACCT: usize = 96;
 /** Rows taken in since the set was emptied. */
 export const SET_ROWS: usize = 100;
+const OTHER: usize = 104;
+const CURSOR: usize = 108;
+/** Of `other`: it is the table before. */
+const MOVES: u32 = 1;
 
 export const GROUP_KEY_LEN: usize = 4;
 export const GROUP_KEY: usize = 8;
@@ -41,6 +52,11 @@ const SHORT: u32 = 16;
 const FIRST_SLOTS: u32 = 16;
 /** Slots for each group, at least: with fewer, many keys are not where they are looked for first. */
 const ROOM: u32 = 4;
+/** Tables of so many slots or more grow little by little; smaller ones are moved in less than 10 ms. */
+const LARGE: u32 = 1 << 18;
+/** Bytes of the next table that are cleared, and slots of the one before that move, with each group that comes: double of what is needed. */
+const CLEARED: u32 = 512;
+const MOVED: u32 = 16;
 const EDGE: usize = memory.data(32, 16);
 
 export function setInit(set: usize, acct: usize): void {
@@ -55,8 +71,24 @@ function tableBytes(set: usize): u32 {
   return (load<u32>(set, MASK) + 1) << 3;
 }
 
+function otherSlots(set: usize): u32 {
+  const slots = load<u32>(set, MASK) + 1;
+  return load<u32>(set, OTHER) & MOVES ? slots >> 1 : slots << 1;
+}
+
+/** Gives the table back that another is cleared for, or that is moved from. */
+function dropOther(set: usize): void {
+  const other = load<u32>(set, OTHER);
+  if (!other) return;
+  free(<usize>(other & ~MOVES), otherSlots(set) << 3, <usize>load<u32>(set, ACCT));
+  store<u32>(set, 0, OTHER);
+  store<u32>(set, 0, CURSOR);
+}
+
 /** Empties the set and keeps memory that the next window is likely to need again. */
 export function setReset(set: usize): void {
+  dropOther(set);
+  if (isPinned(set)) pinnedLeave(set, set + GROUPS_POOL, set + SET_VALUES);
   const table = <usize>load<u32>(set, TABLE);
   const count = load<u32>(set, SET_COUNT);
   if (table) {
@@ -74,6 +106,8 @@ export function setReset(set: usize): void {
 }
 
 export function setFree(set: usize): void {
+  dropOther(set);
+  if (isPinned(set)) pinnedLeave(set, set + GROUPS_POOL, set + SET_VALUES);
   const table = <usize>load<u32>(set, TABLE);
   if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
   poolFree(set + GROUPS_POOL);
@@ -81,8 +115,23 @@ export function setFree(set: usize): void {
   memory.fill(set, 0, GROUPS_POOL);
 }
 
+/** Takes the groups of another set over, which is empty then; what failed the set stays. */
+export function setTake(set: usize, from: usize): void {
+  const acct = <usize>load<u32>(from, ACCT);
+  const to = <usize>load<u32>(set, ACCT);
+  if (load<u32>(from, TABLE)) accountMove(tableBytes(from), acct, to);
+  if (load<u32>(from, OTHER)) accountMove(otherSlots(from) << 3, acct, to);
+  memory.copy(set, from, SET_ERROR);
+  store<u64>(set, load<u64>(from, OTHER), OTHER);
+  memory.fill(from, 0, SET_ERROR);
+  store<u64>(from, 0, OTHER);
+  poolTake(set + GROUPS_POOL, from + GROUPS_POOL);
+  poolTake(set + SET_VALUES, from + SET_VALUES);
+}
+
 /** Gives back what only looking for keys needs: nothing comes into the set any more. */
 export function setSeal(set: usize): void {
+  dropOther(set);
   const table = <usize>load<u32>(set, TABLE);
   if (table) free(table, tableBytes(set), <usize>load<u32>(set, ACCT));
   store<u32>(set, 0, TABLE);
@@ -118,9 +167,20 @@ export function setError(set: usize, payload: u64): void {
   store<u32>(set, lenOf(reason), SET_ERROR_LEN);
 }
 
+/** Makes room in an empty set for that many groups, which come one by one, as far as that is not better done little by little. */
+export function setReserve(set: usize, groups: u32): void {
+  if (load<u32>(set, TABLE)) return;
+  let slots = FIRST_SLOTS;
+  while (slots <= groups * ROOM && slots < LARGE) slots <<= 1;
+  growTo(set, slots);
+}
+
 function grow(set: usize): bool {
+  return growTo(set, load<u32>(set, TABLE) ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS);
+}
+
+function growTo(set: usize, slots: u32): bool {
   const old = <usize>load<u32>(set, TABLE);
-  const slots = old ? (load<u32>(set, MASK) + 1) << 1 : FIRST_SLOTS;
   const acct = <usize>load<u32>(set, ACCT);
   const table = alloc(slots << 3, acct);
   if (!table) return false;
@@ -134,6 +194,48 @@ function grow(set: usize): bool {
     group = <usize>load<u32>(group, GROUP_NEXT);
   }
   return true;
+}
+
+/** Makes room for another group, or prepares for it; false when memory is exhausted. */
+function makeRoom(set: usize): bool {
+  const isFull = load<u32>(set, SET_COUNT) * ROOM >= load<u32>(set, MASK);
+  const slots = load<u32>(set, MASK) + 1;
+  if (slots < LARGE) return !isFull || grow(set);
+  while (load<u32>(set, OTHER) & MOVES) {
+    moveSome(set);
+    if (!isFull) return true;
+  }
+  const bytes = slots << 4;
+  if (!load<u32>(set, OTHER)) {
+    const next = alloc(bytes, <usize>load<u32>(set, ACCT));
+    if (!next) return !isFull;
+    store<u32>(set, <u32>next, OTHER);
+  }
+  const next = <usize>load<u32>(set, OTHER);
+  const cursor = load<u32>(set, CURSOR);
+  const end = isFull ? bytes : min(cursor + CLEARED, bytes);
+  memory.fill(next + cursor, 0, end - cursor);
+  store<u32>(set, end, CURSOR);
+  if (!isFull) return true;
+  store<u32>(set, load<u32>(set, TABLE) | MOVES, OTHER);
+  store<u32>(set, 0, CURSOR);
+  store<u32>(set, <u32>next, TABLE);
+  store<u32>(set, (slots << 1) - 1, MASK);
+  return true;
+}
+
+/** Moves some groups from the table before; gives it back when none is left there. */
+function moveSome(set: usize): void {
+  const table = <usize>(load<u32>(set, OTHER) & ~MOVES);
+  const slots = (load<u32>(set, MASK) + 1) >> 1;
+  const from = load<u32>(set, CURSOR);
+  const to = min(from + MOVED, slots);
+  for (let slot = table + (<usize>from << 3); slot < table + (<usize>to << 3); slot += 8) {
+    const group = <usize>load<u32>(slot, 4);
+    if (group) place(set, group, load<u32>(slot));
+  }
+  store<u32>(set, to, CURSOR);
+  if (to == slots) dropOther(set);
 }
 
 function place(set: usize, group: usize, hash: u32): void {
@@ -160,12 +262,19 @@ export function newGroup(spec: usize, set: usize, hash: u32, off: usize, len: u3
     if (!key) return 0;
   }
   store<u32>(group, <u32>key, 8);
+  store<u32>(group + load<u32>(spec, WINDOW_TAGS_AT) - NUMBER_SIZE, load<u32>(set, SET_COUNT));
   const last = <usize>load<u32>(set, LAST);
   if (last) store<u32>(last, <u32>group, GROUP_NEXT);
   else store<u32>(set, <u32>group, SET_FIRST);
   store<u32>(set, <u32>group, LAST);
   store<u32>(set, load<u32>(set, SET_COUNT) + 1, SET_COUNT);
   return group;
+}
+
+/** Number of the group among those of its set, in their order. */
+// @ts-ignore: decorator
+@inline export function groupNumber(spec: usize, group: usize): u32 {
+  return load<u32>(group + load<u32>(spec, WINDOW_TAGS_AT) - NUMBER_SIZE);
 }
 
 /** True when the group was made by the last find. */
@@ -193,27 +302,39 @@ function findByHash(spec: usize, set: usize, off: usize, len: u32, hash: u32): u
   isNew = false;
   const table = <usize>load<u32>(set, TABLE);
   if (table) {
-    const mask = load<u32>(set, MASK);
-    let i = hash & mask;
-    for (;;) {
-      const slot = table + (<usize>i << 3);
-      const group = <usize>load<u32>(slot, 4);
-      if (!group) break;
-      if (load<u32>(slot) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
-        if (len <= SHORT) {
-          if (!v128.any_true(v128.xor(v128.load(group, SHORT_KEY), shortKey(off, len)))) return group;
-        } else if (bytesEqual(<usize>load<u32>(group, GROUP_KEY), off, len)) return group;
-      }
-      i = (i + 1) & mask;
-    }
+    const group = findIn(table, load<u32>(set, MASK), off, len, hash);
+    if (group) return group;
   }
-  if (load<u32>(set, SET_COUNT) * ROOM >= load<u32>(set, MASK)) {
-    if (!grow(set)) return 0;
+  if (load<u32>(set, OTHER) & MOVES) {
+    const group = findIn(<usize>(load<u32>(set, OTHER) & ~MOVES), load<u32>(set, MASK) >> 1, off, len, hash);
+    moveSome(set);
+    if (group) return group;
+  }
+  const mask = load<u32>(set, MASK);
+  if (load<u32>(set, SET_COUNT) * ROOM >= mask - (mask >> 2)) {
+    if (!makeRoom(set)) return 0;
   }
   const group = newGroup(spec, set, hash, off, len);
   if (!group) return 0;
   place(set, group, hash);
   isNew = true;
+  return group;
+}
+
+/** The group of a key in a table, 0 none. */
+// @ts-ignore: decorator
+@inline function findIn(table: usize, mask: u32, off: usize, len: u32, hash: u32): usize {
+  let i = hash & mask;
+  let group = <usize>load<u32>(table + (<usize>i << 3), 4);
+  while (group) {
+    if (load<u32>(table + (<usize>i << 3)) == hash && load<u32>(group, GROUP_KEY_LEN) == len) {
+      if (len <= SHORT) {
+        if (!v128.any_true(v128.xor(v128.load(group, SHORT_KEY), shortKey(off, len)))) break;
+      } else if (bytesEqual(<usize>load<u32>(group, GROUP_KEY), off, len)) break;
+    }
+    i = (i + 1) & mask;
+    group = <usize>load<u32>(table + (<usize>i << 3), 4);
+  }
   return group;
 }
 

@@ -1,6 +1,7 @@
 // Joins the states of a later part of a window to those of an earlier part; only for aggregates whose state has a fixed
 // size (`isMergeable`).
 import { mergeState } from '../gen/aggregate-functions';
+import { refusals } from '../mem/alloc';
 import { Tag } from '../mem/layout';
 import { joinStates } from './fold';
 import { GROUP_NEXT, SET_FIRST, isNew, regroup } from './group';
@@ -36,17 +37,28 @@ export function mergeEnd(): void {
 
 /** Adds the groups of set `later`; false when memory is exhausted. */
 export function mergeSet(spec: usize, set: usize, later: usize): bool {
-  for (let from = <usize>load<u32>(later, SET_FIRST); from; from = <usize>load<u32>(from, GROUP_NEXT)) {
+  const before = refusals;
+  mergeSome(spec, set, later, <usize>load<u32>(later, SET_FIRST), u32.MAX_VALUE);
+  return refusals == before;
+}
+
+/**
+ * As `mergeSet` for so many groups of `later`, `first` and those behind it; returns the one that comes next, 0 none, or when memory is
+ * exhausted (`refusals`).
+ */
+export function mergeSome(spec: usize, set: usize, later: usize, first: usize, most: u32): usize {
+  let from = first;
+  for (; from && most > 0; most--, from = <usize>load<u32>(from, GROUP_NEXT)) {
     const group = regroup(spec, set, later, from);
     if (!group) {
-      mergeEnd();
-      return false;
+      from = 0;
+      break;
     }
     if (isNew) keepOf(spec, group, from);
     mergeGroup(spec, set, group, from);
   }
   mergeEnd();
-  return true;
+  return from;
 }
 
 /** The kept values are those of the first row; what they refer to lives in the other set. */

@@ -26,6 +26,8 @@ import {
 export const NO_INPUT: u32 = 0xffff;
 /** Bytes of a group before its kept values: hash u32, key length u32, key u32, next u32, short key 16. */
 export const GROUP_HEAD: u32 = 32;
+/** Bytes of the number of a group in its set, which stands before its tags. */
+export const NUMBER_SIZE: u32 = 4;
 
 // @ts-ignore: decorator
 @inline export function inputOperand(spec: usize, i: u32): u32 {
@@ -55,8 +57,8 @@ export const GROUP_HEAD: u32 = 32;
 }
 
 /**
- * Lays out a group: head, kept values (8 bytes each), states of the aggregates, then a tag for each kept value and each
- * aggregate.
+ * Lays out a group: head, kept values (8 bytes each), states of the aggregates, its number, then a tag for each kept value and
+ * each aggregate.
  */
 export function specPrepare(spec: usize): void {
   const keeps = load<u32>(spec, WINDOW_KEEPS);
@@ -68,6 +70,7 @@ export function specPrepare(spec: usize): void {
     store<u32>(agg, at, AGG_STATE);
     at += stateSize(load<u16>(agg, AGG_FN));
   }
+  at += NUMBER_SIZE;
   store<u32>(spec, at, WINDOW_TAGS_AT);
   store<u32>(spec, at + keeps + count, WINDOW_ENTRY_SIZE);
 }

@@ -9,7 +9,7 @@
 //
 // What a node keeps is told in flow/gather-buffer.ts. Nodes that hold rows for a batch are in a list that begins at the root above them, so that nobody has to ask all nodes.
 import * as ctx from './context';
-import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, keepFailure } from './node';
+import { N_GATHERING, N_OUT, N_PARENT, N_SPEC, N_STATE, accountOf, addException, exhaust, keepFailure } from './node';
 import {
   ENCODE_BATCH_SIZE, ENCODE_FLAGS, ENCODE_FORMAT, ENCODE_LINGER, EncodeFlag, OutputFormat, ROWS_HEAD, boundOfAll, isText, rowBound,
   rowIsList, rowIsOmitted, rowWrite, rowWriteHead,
@@ -216,6 +216,18 @@ export function enlist(node: usize, state: usize): void {
   if (next) store<u32>(<usize>load<u32>(next, N_STATE), <u32>(state + GATHER_NEXT), GATHER_PLACE);
 }
 
+/** Puts nodes that hold rows below another root now into its list; `old`: the root whose list they are in. */
+export function gatheringMoved(old: usize): void {
+  for (let node = gatheringFirst(old); node; ) {
+    const next = gatheringNext(node);
+    const state = <usize>load<u32>(node, N_STATE);
+    delist(state);
+    store<u32>(state, 0, GATHER_NEXT);
+    enlist(node, state);
+    node = next;
+  }
+}
+
 /** Takes the node out of the list. */
 function delist(state: usize): void {
   const place = <usize>load<u32>(state, GATHER_PLACE);
@@ -247,6 +259,8 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
+    // A batch that can't grow is never full: all rows to come would fail.
+    if (isBatch(flags) && load<u32>(state, GATHER_ITEMS)) exhaust(node);
     failNoMemory();
     return false;
   }

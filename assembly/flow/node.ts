@@ -38,33 +38,43 @@ export function nodeNew(kind: u32, parent: usize): usize {
   store<u64>(node, NODE_SIZE, N_MEMORY);
   store<u32>(node, kind, N_KIND);
   if (parent) {
-    store<u32>(node, <u32>parent, N_PARENT);
     store<u32>(node, load<u32>(parent, N_FLAGS) & INHERITED, N_FLAGS);
-    leaveTally(parent);
-    const last = <usize>load<u32>(parent, N_LAST_CHILD);
-    store<u32>(node, <u32>last, N_PREVIOUS);
-    if (last) store<u32>(last, <u32>node, N_SIBLING);
-    else store<u32>(parent, <u32>node, N_CHILD);
-    store<u32>(parent, <u32>node, N_LAST_CHILD);
-    dropChoice(parent);
+    linkBelow(parent, node);
   }
   return node;
 }
 
+/** Makes the node, which has no parent, the last child of `parent`. */
+export function linkBelow(parent: usize, node: usize): void {
+  store<u32>(node, <u32>parent, N_PARENT);
+  leaveTally(parent);
+  const last = <usize>load<u32>(parent, N_LAST_CHILD);
+  store<u32>(node, <u32>last, N_PREVIOUS);
+  store<u32>(node, 0, N_SIBLING);
+  if (last) store<u32>(last, <u32>node, N_SIBLING);
+  else store<u32>(parent, <u32>node, N_CHILD);
+  store<u32>(parent, <u32>node, N_LAST_CHILD);
+  dropChoice(parent);
+}
+
+/** Takes the node away from its parent. */
+export function unlink(node: usize): void {
+  const parent = <usize>load<u32>(node, N_PARENT);
+  leaveTally(parent);
+  const before = <usize>load<u32>(node, N_PREVIOUS);
+  const next = <usize>load<u32>(node, N_SIBLING);
+  if (before) store<u32>(before, <u32>next, N_SIBLING);
+  else store<u32>(parent, <u32>next, N_CHILD);
+  if (next) store<u32>(next, <u32>before, N_PREVIOUS);
+  else store<u32>(parent, <u32>before, N_LAST_CHILD);
+  store<u32>(node, 0, N_PARENT);
+  dropChoice(parent);
+  joinTally(parent);
+}
+
 /** Unlinks the node from its parent and frees the node itself; all that it holds has been freed before. */
 export function nodeRelease(node: usize): void {
-  const parent = <usize>load<u32>(node, N_PARENT);
-  if (parent) {
-    leaveTally(parent);
-    const before = <usize>load<u32>(node, N_PREVIOUS);
-    const next = <usize>load<u32>(node, N_SIBLING);
-    if (before) store<u32>(before, <u32>next, N_SIBLING);
-    else store<u32>(parent, <u32>next, N_CHILD);
-    if (next) store<u32>(next, <u32>before, N_PREVIOUS);
-    else store<u32>(parent, <u32>before, N_LAST_CHILD);
-    dropChoice(parent);
-    joinTally(parent);
-  }
+  if (load<u32>(node, N_PARENT)) unlink(node);
   dropChoice(node);
   free(<usize>load<u32>(node, N_CHOICE), CHOICE_SIZE_OF, 0);
   free(<usize>load<u32>(node, N_EXC_OFF), MAX_EXCEPTION_TEXT, 0);

@@ -6,7 +6,12 @@ import { N_BUSY, N_PARENT, N_TICK } from './node';
 
 /** One batch in this many is timed; not the very first ones, which run before the code is optimised. */
 const SAMPLE_EVERY: u32 = 64;
-let sampleCount: u32 = 32;
+/** Where batches are large and few, one is timed after so many microseconds as well, while it is looked at who takes the time. */
+const SAMPLE_AFTER_US: f64 = 4000;
+let isOften: bool = false;
+let sampledAt: f64 = 0;
+/** Batches since the last one that was timed. */
+let sampleCount: u32 = 31;
 /** The batch, or tick, under way is timed. */
 export let isSampled: bool = false;
 /** How many batches the timed one stands for. */
@@ -16,10 +21,26 @@ let childrenUs: f64 = 0;
 
 /** Decides whether the batch that begins is timed. */
 export function nextSample(): void {
-  const every: u32 = isMeasured ? 1 : SAMPLE_EVERY;
-  isSampled = (sampleCount++ & (every - 1)) == 0;
-  sampleWeight = every;
+  sampleCount++;
+  isSampled = isMeasured || sampleCount >= SAMPLE_EVERY || (isOften && isSampleDue());
   childrenUs = 0;
+  if (!isSampled) return;
+  sampleWeight = isMeasured ? 1 : sampleCount;
+  sampleCount = 0;
+}
+
+function isSampleDue(): bool {
+  // A look at the clock takes about as long as a row of a small batch.
+  if (sampleCount & 3) return false;
+  const now = hostClock();
+  if (now - sampledAt < SAMPLE_AFTER_US) return false;
+  sampledAt = now;
+  return true;
+}
+
+/** Whether batches are timed after a while, too, however few there were. */
+export function sampleOften(isOn: bool): void {
+  isOften = isOn;
 }
 
 /** Begins the tick of a node; returns the time. Ticks are rare and differ in size: each is timed, and stands for itself. */

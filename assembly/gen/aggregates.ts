@@ -25,6 +25,36 @@ export namespace Agg {
   export const FOLD_JOINED: u32 = 21;
 }
 
+/** True for the numbers that aggregates have. */
+export function isAggregate(fn: u32): bool {
+  switch (fn) {
+    case Agg.COUNT:
+    case Agg.COUNT_ALL:
+    case Agg.SUM:
+    case Agg.AVG:
+    case Agg.MIN:
+    case Agg.MAX:
+    case Agg.COLLECT:
+    case Agg.LAST_VALUE:
+    case Agg.MERGE_AGG:
+    case Agg.DEDUPLICATE:
+    case Agg.STDDEV:
+    case Agg.STDDEVS:
+    case Agg.VAR:
+    case Agg.VARS:
+    case Agg.MEDIAN:
+    case Agg.PERCENTILE_CONT:
+    case Agg.PERCENTILE_DISC:
+    case Agg.FIRST_VALUE:
+    case Agg.PERCENTILE_APPROX:
+    case Agg.FOLD:
+    case Agg.FOLD_JOINED:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** Bytes of the state. */
 export function stateSize(fn: u32): u32 {
   switch (fn) {

@@ -7,7 +7,7 @@ import { copyBytes } from './copy';
 import { accountMove, alloc, free, noteRefusal } from './alloc';
 import { Tag, SLOT_SIZE, SLOT_TAG, MEMBER_SIZE, MEMBER_TAG, MEMBER_KEY_LEN, MEMBER_KEY_OFF, span, offOf, lenOf } from './layout';
 
-const POOL_SIZE: u32 = 32;
+export const POOL_SIZE: u32 = 32;
 const FIRST: usize = 0;
 const CUR: usize = 4;
 const END: usize = 8;
@@ -136,6 +136,23 @@ export function poolMove(pool: usize, to: usize): void {
   const from = <usize>load<u32>(pool, ACCT);
   for (let chunk = <usize>load<u32>(pool, FIRST); chunk; chunk = <usize>load<u32>(chunk)) accountMove(load<u32>(chunk, 4), from, to);
   store<u32>(pool, <u32>to, ACCT);
+}
+
+/** Takes the content of another pool over, which is empty then. */
+export function poolTake(pool: usize, from: usize): void {
+  const first = <usize>load<u32>(from, FIRST);
+  if (!first) return;
+  const acct = <usize>load<u32>(from, ACCT);
+  poolMove(from, <usize>load<u32>(pool, ACCT));
+  let last = first;
+  while (load<u32>(last)) last = <usize>load<u32>(last);
+  store<u32>(last, load<u32>(pool, FIRST));
+  store<u32>(pool, <u32>first, FIRST);
+  store<u32>(pool, load<u32>(from, CUR), CUR);
+  store<u32>(pool, load<u32>(from, END), END);
+  store<u32>(pool, load<u32>(from, NEXT_SIZE), NEXT_SIZE);
+  store<u32>(pool, load<u32>(pool, BYTES) + load<u32>(from, BYTES), BYTES);
+  poolInit(from, 128, acct);
 }
 
 /** Copies bytes into the pool and returns their address (0: memory exhausted). */

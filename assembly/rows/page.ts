@@ -3,14 +3,15 @@
 //   page    0   next u32 | previous u32 | capacity u32 | left u32 | to u32 | number u32 | vals u32 | tags u32
 //           32  pool 32                                  text and nested values of the rows
 //           64  chain u32 | serial u32 | saved u16 | firstSegment u16 | lastSegment u16 | pins u16     rows/snapshot.ts
-//           80  times f64[capacity]                      where the store keeps times
+//           80  holds u32 | 0 u32                        rows/view.ts
+//           88  times f64[capacity]                      where the store keeps times
 //               payloads u64[capacity] for each column   from `vals`
 //               tags u8[capacity] for each column        from `tags`
 //               uniform u8 for each column               tag of all rows that ever came in, or MIXED
 //
 // `left`: rows that are no longer held, the first ones where rows leave in order. `number` is that of row 0 (rows/number.ts).
 // What a payload refers to stands in the pool of the page and nowhere else. Rows that are there stay as they are. A page that snapshots
-// have (`pins`) is freed with the last of them.
+// (`pins`) or views (`holds`) have is freed with the last of them.
 import { copyBytes } from '../mem/copy';
 import { accountMove, free } from '../mem/alloc';
 import { BIND_TAGS, bindUniform } from '../mem/bind';
@@ -32,11 +33,12 @@ export const PAGE_SAVED: usize = 72;
 export const PAGE_FIRST_SEGMENT: usize = 74;
 export const PAGE_LAST_SEGMENT: usize = 76;
 const PAGE_PINS: usize = 78;
-export const PAGE_TIMES: u32 = 80;
+const PAGE_HOLDS: usize = 80;
+export const PAGE_TIMES: u32 = 88;
 
 /** Who is charged for pages that have left their store and stay for snapshots alone. */
 const PINNED: usize = memory.data(8, 8);
-/** In place of the page before, of one that has left its store. */
+/** In place of the page before, of one that has left its store: added to the address of the account that is charged for it. */
 const GONE: u32 = 1;
 
 /** Bytes of a page. */
@@ -53,11 +55,18 @@ export function pageLay(page: usize, columns: u32, hasTimes: bool, capacity: u32
   store<u32>(page, <u32>vals + ((columns * capacity) << 3), PAGE_TAGS);
 }
 
-/** Frees a page that `pageLay` has laid out, unless snapshots have it. */
+/**
+ * Frees a page that `pageLay` has laid out, unless snapshots or views have it. As long as views have it its owner is charged for it,
+ * who is there as long as they are.
+ */
 export function pageFree(page: usize, columns: u32, hasTimes: bool, acct: usize): void {
+  if (load<u32>(page, PAGE_HOLDS)) {
+    store<u32>(page, <u32>acct | GONE, PAGE_PREVIOUS);
+    return;
+  }
   if (load<u16>(page, PAGE_PINS)) {
     pageMove(page, columns, hasTimes, acct, PINNED);
-    store<u32>(page, GONE, PAGE_PREVIOUS);
+    store<u32>(page, <u32>PINNED | GONE, PAGE_PREVIOUS);
     return;
   }
   poolFree(page + PAGE_POOL);
@@ -76,15 +85,31 @@ export function pagePin(page: usize): void {
 }
 
 export function pageUnpin(page: usize, columns: u32, hasTimes: bool): void {
-  const pins = load<u16>(page, PAGE_PINS) - 1;
-  store<u16>(page, pins, PAGE_PINS);
-  if (pins == 0 && load<u32>(page, PAGE_PREVIOUS) == GONE) pageFree(page, columns, hasTimes, PINNED);
+  store<u16>(page, load<u16>(page, PAGE_PINS) - 1, PAGE_PINS);
+  freeGone(page, columns, hasTimes);
 }
 
-/** A snapshot has the page. */
+/** A view has the page: it is not freed before `pageRelease`. */
 // @ts-ignore: decorator
-@inline export function pageIsPinned(page: usize): bool {
-  return load<u16>(page, PAGE_PINS) != 0;
+@inline export function pageHold(page: usize): void {
+  store<u32>(page, load<u32>(page, PAGE_HOLDS) + 1, PAGE_HOLDS);
+}
+
+export function pageRelease(page: usize, columns: u32, hasTimes: bool): void {
+  store<u32>(page, load<u32>(page, PAGE_HOLDS) - 1, PAGE_HOLDS);
+  freeGone(page, columns, hasTimes);
+}
+
+/** Frees a page that has left its store, unless others have it still. */
+function freeGone(page: usize, columns: u32, hasTimes: bool): void {
+  const previous = load<u32>(page, PAGE_PREVIOUS);
+  if (previous & GONE) pageFree(page, columns, hasTimes, <usize>(previous & ~GONE));
+}
+
+/** A snapshot or a view has the page. */
+// @ts-ignore: decorator
+@inline export function pageIsShared(page: usize): bool {
+  return load<u16>(page, PAGE_PINS) != 0 || load<u32>(page, PAGE_HOLDS) != 0;
 }
 
 // @ts-ignore: decorator

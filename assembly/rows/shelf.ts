@@ -1,10 +1,13 @@
 // Pages that were read and wait for the stores that they are of: what snapshots have written (rows/snapshot.ts) is read piece by piece
-// before its operators are there, and these then take whole pages.
+// before its operators are there, and these then take whole pages. Sets of groups wait beside them (agg/loose.ts).
 //
 //   shelf   pages u32 (-> page u32[count], 0 none) | count u32 | least u32 (serial of the first) | slices u32 (read of the segment)
+//           16  sets u32 (agg/loose.ts) | fresh u32
 import { allocZeroed, free } from '../mem/alloc';
 import { LoadFault, READ_MORE } from '../gen/state-layouts';
 import { loadOutcome, loadPause, loadResume, partEnds, partNext, partOwner, partSkip } from '../state/reader';
+import { looseFree, looseLoad, looseUse } from '../agg/loose';
+import { GROUPS_PART } from '../agg/walk';
 import { ROWS_COLUMNS, ROWS_FLAGS, RowsFlag } from './layout';
 import { PAGE_TO } from './page';
 import { loosePageFree, pageSuits, runLoad } from './run';
@@ -13,7 +16,9 @@ import { rowsCanTake, rowsTakePage } from './store';
 const COUNT: usize = 4;
 const LEAST: usize = 8;
 const SLICES: usize = 12;
-const SHELF_SIZE: u32 = 16;
+const SETS: usize = 16;
+const FRESH: usize = 20;
+const SHELF_SIZE: u32 = 24;
 const MOST_PAGES: u32 = 1 << 24;
 
 /** Who is charged for what is on shelves. */
@@ -22,8 +27,11 @@ const SHELVES: usize = memory.data(8, 8);
 /** The shelf that stores take pages from, 0 none. */
 let current: usize = 0;
 
-/** Makes a shelf for `count` pages, of which the first has the number `least`; 0 when memory is exhausted or they are too many. */
-export function shelfNew(least: u32, count: u32): usize {
+/**
+ * Makes a shelf for `count` pages, of which the first has the number `least`, and for sets of groups with numbers from `fresh` on: others
+ * are those of earlier snapshots. 0 when memory is exhausted or pages are too many.
+ */
+export function shelfNew(least: u32, count: u32, fresh: u32): usize {
   if (count > MOST_PAGES) return 0;
   const shelf = allocZeroed(SHELF_SIZE, SHELVES);
   if (!shelf) return 0;
@@ -35,12 +43,14 @@ export function shelfNew(least: u32, count: u32): usize {
   store<u32>(shelf, <u32>pages);
   store<u32>(shelf, count, COUNT);
   store<u32>(shelf, least, LEAST);
+  store<u32>(shelf, fresh, FRESH);
   return shelf;
 }
 
-/** Frees the shelf with the pages that nobody took. */
+/** Frees the shelf with the pages and sets that nobody took. */
 export function shelfFree(shelf: usize): void {
-  if (current == shelf) current = 0;
+  if (current == shelf) shelfUse(0);
+  looseFree(shelf + SETS);
   const count = load<u32>(shelf, COUNT);
   for (let i: u32 = 0; i < count; i++) {
     const page = <usize>load<u32>(placeOf(shelf, i));
@@ -50,9 +60,10 @@ export function shelfFree(shelf: usize): void {
   free(shelf, SHELF_SIZE, SHELVES);
 }
 
-/** What is loaded takes pages from the shelf until it is another one; 0 none. */
+/** What is loaded takes pages and sets from the shelf until it is another one; 0 none. */
 export function shelfUse(shelf: usize): void {
   current = shelf;
+  looseUse(shelf ? shelf + SETS : 0);
 }
 
 // @ts-ignore: decorator
@@ -67,6 +78,13 @@ export function shelfUse(shelf: usize): void {
 export function shelfFill(shelf: usize, runs: u32): u32 {
   if (!loadResume(load<u32>(shelf, SLICES))) return LoadFault.MEMORY;
   for (; runs > 0 && partNext(); runs--) {
+    if (partOwner() & GROUPS_PART) {
+      if (<u32>partOwner() >= load<u32>(shelf, FRESH)) {
+        looseLoad(shelf + SETS, <u32>partOwner(), SHELVES);
+        if (!partEnds()) break;
+      } else if (!partSkip()) break;
+      continue;
+    }
     const i = <u32>partOwner() - load<u32>(shelf, LEAST);
     // Pages that no store had any more.
     if (i >= load<u32>(shelf, COUNT)) {

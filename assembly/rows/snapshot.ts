@@ -2,6 +2,8 @@
 // its rows were there; a page that leaves its store meanwhile stays until it is written. What operators save in place of the rows are
 // the numbers of the pages.
 //
+// Large sets of groups belong to it as well (agg/walk.ts). They change with each row, and each snapshot writes all of them.
+//
 // Snapshots of a chain follow one another: each writes only rows that none before has written. A page has a number of its own in the
 // chain, and knows how many of its rows are written, and in which of the segments that the snapshots have written; so it is known which of these
 // are needed still.
@@ -10,10 +12,14 @@
 //              16  row u32 (of that entry) | slices u32 (written) | chain u32 | serial u32 (of the next new page)
 //              32  segment u32 | live u32 (-> u32[segment + 1]: pages with rows in each) | least u32 (serial) | changes u32
 //              48  most u32 (values of a store that is not worth it) | lacking u32 (there was no memory for all pages)
+//              56  walks u32 (of sets that are not written yet) | sets u32 | runs u32 (of groups)
 //   entry      page u32 | serial u32 | from u16 | to u16 | form u32 (columns, has times)
 import { alloc, allocZeroed, free, WORKSPACE } from '../mem/alloc';
 import { poolBytes } from '../mem/pool';
 import { Written } from '../gen/state-layouts';
+import { WALK_NEXT } from '../agg/pinned';
+import { walkFree, walkLacks, walkRuns, walkWrite, walksBegin, walksLack, walksTaken } from '../agg/walk';
+import { apartBegin, apartNext, apartNumber } from '../state/apart';
 import { bytesSaved, saveEnd, savePause, saveResume, writeU32, writeU64 } from '../state/writer';
 import { ROWS_COLUMNS, ROWS_COUNT, ROWS_FLAGS, RowsFlag } from './layout';
 import {
@@ -35,7 +41,10 @@ const LEAST: usize = 40;
 const CHANGES: usize = 44;
 const MOST_SMALL: usize = 48;
 const LACKING: usize = 52;
-const SNAPSHOT_SIZE: u32 = 56;
+const WALKS: usize = 56;
+const SETS: usize = 60;
+const RUNS: usize = 64;
+const SNAPSHOT_SIZE: u32 = 68;
 
 const ENTRY_SIZE: u32 = 16;
 const ENTRY_SERIAL: usize = 4;
@@ -63,7 +72,8 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32): 
     return 0;
   }
   store<u32>(snapshot, chain, CHAIN);
-  store<u32>(snapshot, serial, SERIAL);
+  apartBegin(serial);
+  walksBegin(small);
   store<u32>(snapshot, segment, SEGMENT);
   store<u32>(snapshot, <u32>live, LIVE);
   store<u32>(snapshot, serial, LEAST);
@@ -73,13 +83,35 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32): 
   return snapshot;
 }
 
+/** Nothing more is left to the snapshot. */
 export function snapshotTaken(): void {
+  const snapshot = current;
   current = 0;
+  if (!snapshot) return;
+  const first = walksTaken();
+  let sets: u32 = 0;
+  let runs: u32 = 0;
+  for (let walk = first; walk; walk = <usize>load<u32>(walk, WALK_NEXT)) {
+    sets++;
+    runs += walkRuns(walk);
+  }
+  const live = <usize>load<u32>(snapshot, LIVE) + (<usize>load<u32>(snapshot, SEGMENT) << 2);
+  store<u32>(live, load<u32>(live) + runs);
+  store<u32>(snapshot, <u32>first, WALKS);
+  store<u32>(snapshot, sets, SETS);
+  store<u32>(snapshot, runs, RUNS);
+  store<u32>(snapshot, apartNext(), SERIAL);
+  if (walksLack()) store<u32>(snapshot, 1, LACKING);
 }
 
-/** Pages that have something to be written; above 0 where there was no memory for them. */
+/** Pages and runs of groups that are to be written; above 0 where there was no memory for them. */
 export function snapshotCount(snapshot: usize): u32 {
-  return load<u32>(snapshot, COUNT) + load<u32>(snapshot, LACKING);
+  return load<u32>(snapshot, COUNT) + load<u32>(snapshot, RUNS) + load<u32>(snapshot, LACKING);
+}
+
+/** Sets of groups that it has. */
+export function snapshotSets(snapshot: usize): u32 {
+  return load<u32>(snapshot, SETS);
 }
 
 /** Number of the next page that is new to the chain. */
@@ -97,8 +129,10 @@ export function snapshotLive(snapshot: usize): usize {
   return <usize>load<u32>(snapshot, LIVE);
 }
 
-/** Frees the snapshot and the pages that nobody else has. */
+/** Frees the snapshot and the pages and groups that nobody else has. */
 export function snapshotFree(snapshot: usize): void {
+  if (current == snapshot) snapshotTaken();
+  for (let walk = <usize>load<u32>(snapshot, WALKS); walk; ) walk = walkFree(walk);
   for (let i = load<u32>(snapshot, NEXT); i < load<u32>(snapshot, COUNT); i++) unpin(entryAt(snapshot, i));
   free(<usize>load<u32>(snapshot), load<u32>(snapshot, CAPACITY) * ENTRY_SIZE, WORKSPACE);
   free(<usize>load<u32>(snapshot, LIVE), (load<u32>(snapshot, SEGMENT) + 1) << 2, WORKSPACE);
@@ -147,10 +181,8 @@ function take(snapshot: usize, page: usize, form: u32): bool {
   const segment = load<u32>(snapshot, SEGMENT);
   const to = load<u32>(page, PAGE_TO);
   if (load<u32>(page, PAGE_CHAIN) != load<u32>(snapshot, CHAIN)) {
-    const serial = load<u32>(snapshot, SERIAL);
-    store<u32>(snapshot, serial + 1, SERIAL);
     store<u32>(page, load<u32>(snapshot, CHAIN), PAGE_CHAIN);
-    store<u32>(page, serial, PAGE_SERIAL);
+    store<u32>(page, apartNumber(), PAGE_SERIAL);
     store<u16>(page, 0, PAGE_SAVED);
     store<u16>(page, <u16>segment, PAGE_FIRST_SEGMENT);
   }
@@ -195,15 +227,19 @@ function grow(snapshot: usize): bool {
   return true;
 }
 
-/** Writes the next rows, some more than `most` bytes of them at most; returns what came of it (Written). */
+/** Writes the next groups and rows, some more than `most` bytes of them at most; returns what came of it (Written). */
 export function snapshotWrite(snapshot: usize, most: u32): u32 {
   if (load<u32>(snapshot, CHANGES) != changes) return Written.CHANGED;
-  if (load<u32>(snapshot, LACKING) || !saveResume(load<u32>(snapshot, SLICES))) return Written.MEMORY;
+  let walk = <usize>load<u32>(snapshot, WALKS);
+  if (load<u32>(snapshot, LACKING) || (walk && walkLacks(walk)) || !saveResume(load<u32>(snapshot, SLICES))) return Written.MEMORY;
   const until = bytesSaved + most;
+  // Groups first: as long as they are not written, rows have more work with them.
+  while (walk && bytesSaved < until && !walkLacks(walk)) if (walkWrite(walk, most)) walk = walkFree(walk);
+  store<u32>(snapshot, <u32>walk, WALKS);
   const count = load<u32>(snapshot, COUNT);
   let next = load<u32>(snapshot, NEXT);
   let row = load<u32>(snapshot, ROW);
-  for (; next < count && bytesSaved < until; ) {
+  for (; next < count && bytesSaved < until && !walk; ) {
     const entry = entryAt(snapshot, next);
     const page = <usize>load<u32>(entry);
     const form = load<u32>(entry, ENTRY_FORM);
@@ -219,7 +255,7 @@ export function snapshotWrite(snapshot: usize, most: u32): u32 {
   }
   store<u32>(snapshot, next, NEXT);
   store<u32>(snapshot, row, ROW);
-  if (next < count) {
+  if (next < count || walk) {
     store<u32>(snapshot, savePause(), SLICES);
     return Written.MORE;
   }

@@ -13,7 +13,7 @@ import {
 import { numbersAdd, numbersDropFirst, numbersDropLast, numbersFree } from './number';
 import {
   PAGE_CAPACITY, PAGE_CHAIN, PAGE_LEFT, PAGE_NEXT, PAGE_NUMBER, PAGE_POOL, PAGE_PREVIOUS, PAGE_TAGS, PAGE_TIMES, PAGE_TO, PAGE_VALS,
-  copyOne, copyPlain, copyReferring, isBlock, isPlain, pageFree, pageIsPinned, pageLay, pageMove, pageSize, pageUniforms, referringAdd,
+  copyOne, copyPlain, copyReferring, isBlock, isPlain, pageFree, pageIsShared, pageLay, pageMove, pageSize, pageUniforms, referringAdd,
   referringBegin, referringCopy, refersToAny, timeAt,
 } from './page';
 
@@ -303,7 +303,7 @@ export function rowsClear(rows: usize): void {
 function empty(rows: usize, page: usize): void {
   const columns = load<u32>(rows, ROWS_COLUMNS);
   const isLast = page == <usize>load<u32>(rows, ROWS_LAST);
-  if (!isLast || pageIsPinned(page) || pageSize(columns, hasTimes(rows), load<u32>(page, PAGE_CAPACITY)) > KEPT_BYTES) {
+  if (!isLast || pageIsShared(page) || pageSize(columns, hasTimes(rows), load<u32>(page, PAGE_CAPACITY)) > KEPT_BYTES) {
     removePage(rows, page, true);
     return;
   }

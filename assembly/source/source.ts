@@ -2,6 +2,7 @@
 //
 //   sourceInit(node, specPtr, specLen): i32              0, or a SourceError < 0
 //   sourceUse(node, kind, namePtr, nameLen, typePtr): i32   column index, or a SourceError < 0
+//   sourceUseAt(node, index, kind, namePtr, nameLen, typePtr): i32   the same at a place that is free
 //   sourceRelease(node, index)                           takes back one use
 //   sourceFree(node)                                     frees the state (not the node)
 //   sourceReset(node)                                    new connection: forgets aliases and half-skipped messages
@@ -40,7 +41,7 @@ import {
 
 export { colsTable } from './blocks';
 export { sourceFree, sourceInit } from './open';
-export { sourceRelease, sourceUse } from './use-columns';
+export { sourceRelease, sourceUse, sourceUseAt } from './use-columns';
 export { filledErrors, filledRows } from './batch';
 export { ackCount, ackList, packetCount, packetList, protocolError } from './mqtt';
 

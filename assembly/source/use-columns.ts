@@ -43,7 +43,26 @@ export function sourceUse(node: usize, kind: u32, namePtr: usize, nameLen: u32, 
       return <i32>i;
     }
   }
-  if (index == MAX_USES) return SourceError.TOO_MANY;
+  return addUse(node, index, kind, namePtr, nameLen, typePtr);
+}
+
+/** As `sourceUse` of a column that the source does not have yet, at an index that is free. */
+export function sourceUseAt(node: usize, index: u32, kind: u32, namePtr: usize, nameLen: u32, typePtr: usize): i32 {
+  const state = stateOf(node);
+  if (!ensureUse(state, index, accountOf(node))) return SourceError.MEMORY;
+  for (let count = load<u32>(state, SOURCE_USE_COUNT); count < index; count++) {
+    memory.fill(useAt(state, count), 0, USE_SIZE);
+    store<u32>(state, count + 1, SOURCE_USE_COUNT);
+  }
+  return addUse(node, index, kind, namePtr, nameLen, typePtr);
+}
+
+function addUse(node: usize, index: u32, kind: u32, namePtr: usize, nameLen: u32, typePtr: usize): i32 {
+  const state = stateOf(node);
+  const account = accountOf(node);
+  const size = typePtr ? typeSize(typePtr) : 0;
+  const count = load<u32>(state, SOURCE_USE_COUNT);
+  if (index >= MAX_USES) return SourceError.TOO_MANY;
   if (!ensureBlocks(index + 1) || !ensureUse(state, index, account)) return SourceError.MEMORY;
   const name = alloc(nameLen, account);
   const type = size ? alloc(size, account) : 0;
@@ -101,7 +120,8 @@ function ensureUse(state: usize, index: u32, account: usize): bool {
   const capacity = load<u32>(state, SOURCE_USE_CAPACITY);
   if (index < capacity) return true;
   stepsForget(state, account); // they name uses by address
-  const more = capacity ? capacity * 2 : 4;
+  let more = capacity ? capacity * 2 : 4;
+  while (index >= more) more *= 2;
   const uses = alloc(more * USE_SIZE, account);
   if (!uses) return false;
   const old = <usize>load<u32>(state, SOURCE_USES);

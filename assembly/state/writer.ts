@@ -3,6 +3,7 @@
 import { hostStateOut } from '../flow/host';
 import { alloc, free, WORKSPACE } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
+import { poolAlloc } from '../mem/pool';
 import {
   MEMBER_KEY_LEN, MEMBER_KEY_OFF, MEMBER_SIZE, MEMBER_TAG, NO_LIST, SLOT_SIZE, SLOT_TAG, Tag, lenOf, offOf,
 } from '../mem/layout';
@@ -19,6 +20,17 @@ let number: u32 = 0;
 let firstFlag: u8 = 0;
 /** The whole time of the part that was written last. */
 let lastTime: f64 = 0;
+
+/** The pool of what is held, 0 when slices go to the host. */
+let holder: usize = 0;
+/** Pieces of what is held: next u32 | length u32 | bytes. */
+let heldFirst: usize = 0;
+let heldLast: usize = 0;
+let holdsAll: bool = false;
+/** The sequence that is left meanwhile. */
+let sliceBefore: usize = 0;
+let atBefore: usize = 0;
+let endBefore: usize = 0;
 
 /** Bytes that were handed to the host. */
 export let bytesSaved: u64 = 0;
@@ -62,7 +74,64 @@ export function partEnd(): void {
   send(SliceFlag.LAST);
 }
 
+/** What is written is held in the pool until `holdEnd`, to be written with `writeHeld` later; false when memory is exhausted. */
+export function holdBegin(pool: usize): bool {
+  const scratch = alloc(SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  if (!scratch) return false;
+  sliceBefore = slice;
+  atBefore = at;
+  endBefore = end;
+  holder = pool;
+  slice = scratch;
+  at = slice + SLICE_HEAD;
+  end = slice + SLICE_SIZE;
+  heldFirst = 0;
+  holdsAll = true;
+  return true;
+}
+
+/** What was written since the last call, which may not be nothing; 0 when there was no memory for it. */
+export function holdNext(): usize {
+  holdPiece();
+  const held = holdsAll ? heldFirst : 0;
+  heldFirst = 0;
+  holdsAll = true;
+  return held;
+}
+
+export function holdEnd(): void {
+  free(slice, SLICE_SIZE + SLICE_SLACK, WORKSPACE);
+  holder = 0;
+  slice = sliceBefore;
+  at = atBefore;
+  end = endBefore;
+}
+
+function holdPiece(): void {
+  const len = <u32>(at - slice) - SLICE_HEAD;
+  const piece = poolAlloc(holder, 8 + len);
+  if (!piece) holdsAll = false;
+  else {
+    store<u32>(piece, 0);
+    store<u32>(piece, len, 4);
+    memory.copy(piece + 8, slice + SLICE_HEAD, len);
+    if (heldFirst) store<u32>(heldLast, <u32>piece);
+    else heldFirst = piece;
+    heldLast = piece;
+  }
+  at = slice + SLICE_HEAD;
+}
+
+/** Writes what was held. */
+export function writeHeld(held: usize): void {
+  for (let piece = held; piece; piece = <usize>load<u32>(piece)) writeRaw(piece + 8, load<u32>(piece, 4));
+}
+
 function send(flags: u8): void {
+  if (holder) {
+    holdPiece();
+    return;
+  }
   const len = <u32>(at - slice) - SLICE_HEAD;
   store<u32>(slice, len);
   store<u8>(slice, flags | firstFlag, HEAD_FLAGS);

@@ -9,9 +9,9 @@ import {
 } from '../agg/spec';
 import { alignedEnd, endAfter, lastEnd, startBefore } from './align';
 import { isVoid, sendAll, sendRange, takeIn } from './content';
-import { panesEnd, panesSend, panesSetBack } from './panes';
+import { isInPanes, panesEnd, panesSend, panesSetBack } from './panes';
 import { timeOfRow } from './times';
-import { W_END, W_ROWS, W_STACKS, W_START } from './state';
+import { W_END, W_ROWS, W_START } from './state';
 
 /**
  * Empty windows sent in a row before the rest of a gap is skipped: one wrong timestamp years ahead must not keep the
@@ -22,11 +22,6 @@ const MAX_EMPTY: u32 = 1000;
 // @ts-ignore: decorator
 @inline function stepOf(spec: usize): f64 {
   return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING ? load<f64>(spec, WINDOW_STEP) : load<f64>(spec, WINDOW_LENGTH);
-}
-
-// @ts-ignore: decorator
-@inline function isInPanes(spec: usize, state: usize): bool {
-  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS) != 0;
 }
 
 /** Where the window begins that ends at `end`. */
@@ -95,7 +90,7 @@ export function alignedFire(node: usize, spec: usize, state: usize, ms: f64): vo
   if (end == 0) return;
   while (end <= ms) {
     if (isExhausted(node)) return;
-    if (isVoid(spec, state) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
+    if (isVoid(spec, state, end) && (!sendsEmpty || ++empty > MAX_EMPTY)) {
       const last = lastEnd(end, ms, unit, step, zone);
       end = endAfter(last, 1, unit, step, zone);
       store<f64>(state, isHopping ? startOf(spec, end) : last, W_START);

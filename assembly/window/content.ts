@@ -18,7 +18,7 @@ import { rowsClear, rowsFirst } from '../rows/store';
 import { FRAME_WHERE_ERROR, frame } from './frame';
 import { bindPage, keep } from './kept';
 import { hasPanes, panesAreVoid } from './panes';
-import { Phase, outboxWindow } from './outbox';
+import { Phase, outboxGroups, outboxRows } from './outbox';
 import { W_ROWS, W_SET, W_STACKS } from './state';
 
 // @ts-ignore: decorator
@@ -105,44 +105,40 @@ export function takeIn(spec: usize, state: usize, sel: usize, n: u32): bool {
   return ok;
 }
 
-/** True when nothing was taken in since the last window, and nothing failed. */
-export function isVoid(spec: usize, state: usize): bool {
-  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(state);
+/** True when nothing that was taken in is in the window which ends at `end`, and nothing failed. */
+export function isVoid(spec: usize, state: usize, end: f64): bool {
+  if (load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS)) return panesAreVoid(spec, state, end);
   if (keepsRows(spec)) return load<u32>(state + W_ROWS, ROWS_COUNT) == 0;
   return (load<u32>(state + W_SET, SET_COUNT) | load<u32>(state + W_SET, SET_ERROR)) == 0;
 }
 
 /** Sends the groups taken in, or all kept rows, and forgets them. Many of them are left to later, as all while something waits. */
 export function sendAll(node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64): void {
-  const asRows = keepsRows(spec);
-  const count = asRows ? load<u32>(state + W_ROWS, ROWS_COUNT) : load<u32>(state + W_SET, SET_COUNT);
-  const waits = (isLong(count) && mayDefer(node)) || isHeld(node);
-  if (waits && outboxWindow(node, spec, state, start, end, trigger, Phase.NEW)) return;
-  if (asRows) {
+  if (keepsRows(spec)) {
     sendRange(node, spec, state, start, end, trigger, -Infinity, Infinity, true);
-    // A node below that has deferred its work refers to them.
-    if (deferredCount && mayDefer(node) && isHeldBelow(node) && outboxWindow(node, spec, state, start, end, trigger, Phase.SENT)) return;
     rowsClear(state + W_ROWS);
     return;
   }
+  const count = load<u32>(state + W_SET, SET_COUNT);
+  const waits = (isLong(count) && mayDefer(node)) || isHeld(node);
+  if (waits && outboxGroups(node, state, start, end, trigger, Phase.NEW)) return;
   sendGroups(node, spec, state + W_SET, start, end, trigger);
   setReset(state + W_SET);
 }
 
 /**
- * Writes the rows of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. Of several failures in
- * a window the first one counts, however the rows are divided among pages.
+ * Writes those of the rows `left` to `end` of the page with times from `from` to `to` that WHERE accepts to `sel`; see `judge`. Of several
+ * failures in a window the first one counts, however the rows are divided among pages.
  */
-export function selectRows(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
+export function selectRows(spec: usize, page: usize, left: u32, end: u32, from: f64, to: f64, closed: bool, sel: usize): u32 {
   const where = load<u16>(spec, WINDOW_WHERE);
-  const end = load<u32>(page, PAGE_TO);
   let failed = whereError();
   let n: u32 = 0;
   if (where == NO_INPUT && from == -Infinity && to == Infinity) {
-    for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) store<u32>(sel + (<usize>(n++) << 2), i);
+    for (let i = left; i < end; i++) store<u32>(sel + (<usize>(n++) << 2), i);
     return n;
   }
-  for (let i = load<u32>(page, PAGE_LEFT); i < end; i++) {
+  for (let i = left; i < end; i++) {
     const ms = timeAt(page, i);
     if (ms < from || ms > to || (!closed && ms == to)) continue;
     if (where != NO_INPUT) {
@@ -157,12 +153,20 @@ export function selectRows(spec: usize, page: usize, from: f64, to: f64, closed:
   return n;
 }
 
+/** As `selectRows` of all rows that the store holds. */
+function selectHeld(spec: usize, page: usize, from: f64, to: f64, closed: bool, sel: usize): u32 {
+  return selectRows(spec, page, load<u32>(page, PAGE_LEFT), load<u32>(page, PAGE_TO), from, to, closed, sel);
+}
+
 /**
- * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows stay.
+ * Sends the kept rows with `from <= time < to` (`closed`: `<= to`) as one message, grouped or as they are. The rows stay. Many of
+ * them are left to later, as all while something waits.
  */
 export function sendRange(
   node: usize, spec: usize, state: usize, start: f64, end: f64, trigger: f64, from: f64, to: f64, closed: bool,
 ): void {
+  const waits = (isLong(load<u32>(state + W_ROWS, ROWS_COUNT)) && mayDefer(node)) || isHeld(node);
+  if (waits && outboxRows(node, state, start, end, trigger, from, to, closed, Phase.NEW)) return;
   const sel = selectionPush();
   if (!sel) {
     sendNoMemory(node);
@@ -172,6 +176,8 @@ export function sendRange(
   if (isGrouped(spec)) sendRangeGrouped(node, spec, state, start, end, trigger, from, to, closed, sel);
   else sendRangeRows(node, spec, state, start, end, trigger, from, to, closed, sel);
   selectionPop();
+  // A node below that has deferred its work refers to them.
+  if (deferredCount && mayDefer(node) && isHeldBelow(node)) outboxRows(node, state, start, end, trigger, from, to, closed, Phase.SENT);
 }
 
 function sendRangeGrouped(
@@ -181,7 +187,7 @@ function sendRangeGrouped(
   const set = state + W_SET;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
-    const n = selectRows(spec, page, from, to, closed, sel);
+    const n = selectHeld(spec, page, from, to, closed, sel);
     if (whereError()) setError(set, whereError());
     if (n && !accumulate(spec, set, sel, n)) {
       sendNoMemory(node);
@@ -200,7 +206,7 @@ function groupAll(
   const set = state + W_SET;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
-    const n = selectRows(spec, page, from, to, closed, sel);
+    const n = selectHeld(spec, page, from, to, closed, sel);
     if (n && !accumulate(spec, set, sel, n)) return false;
   }
   return true;
@@ -220,7 +226,7 @@ function sendRangeRows(
   let isOpen = false;
   for (let page = rowsFirst(state + W_ROWS); page; page = <usize>load<u32>(page, PAGE_NEXT)) {
     bindPage(page, spec, program);
-    const n = selectRows(spec, page, from, to, closed, sel);
+    const n = selectHeld(spec, page, from, to, closed, sel);
     if (whereError()) break;
     if (n == 0) continue;
     if (!isOpen && !beginRows(node, spec, set, start, end, trigger, group)) {

@@ -4,13 +4,13 @@
 //
 //   front   0    keys: a group set with a group for each key (agg/group.ts); while the front is in use GROUP_NEXT of these
 //                groups is the place of the key's first entry
-//           112  list u32 | from u32 | count u32 | capacity u32       entries `from` to `count` are in the window
-//           128  marks u32 | marksBytes u32                           which entries are heads
+//           120  list u32 | from u32 | count u32 | capacity u32       entries `from` to `count` are in the window
+//           136  marks u32 | marksBytes u32                           which entries are heads
 //   entry   group u32 (0: a row that counts, but is not part of the window) | next u32 (entry of the same key) | key u32
 //
 // Marks are bits in three levels, each with a bit for every word of the level below that is not 0, so that the heads are
 // found in the order of their entries. Marks of entries that have left stay.
-import { alloc, free } from '../mem/alloc';
+import { alloc, free, refusals } from '../mem/alloc';
 import { GROUP_NEXT, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset } from '../agg/group';
 import { keepOf, mergeEnd, mergeGroup } from '../agg/merge';
 
@@ -26,6 +26,8 @@ const ENTRY_SIZE: u32 = 12;
 const NEXT: usize = 4;
 const KEY: usize = 8;
 const NONE: u32 = 0xffffffff;
+/** In place of the number of an entry: there is none. */
+export const FRONT_END: u32 = NONE;
 /** An empty front keeps room for so many entries. */
 const KEPT_ENTRIES: u32 = 1024;
 
@@ -127,12 +129,18 @@ export function frontGiveGroups(front: usize, first: usize): void {
 
 /** All entries were put in, and will be linked: no key comes any more. */
 export function frontSeal(front: usize): void {
-  let key = <usize>load<u32>(front, SET_FIRST);
-  while (key) {
+  frontSealSome(front, <usize>load<u32>(front, SET_FIRST), u32.MAX_VALUE);
+}
+
+/** As `frontSeal` for so many keys from `first` on, at first that of the set; returns the one that comes next, 0 none. */
+export function frontSealSome(front: usize, first: usize, most: u32): usize {
+  let key = first;
+  for (; key && most > 0; most--) {
     const next = <usize>load<u32>(key, GROUP_NEXT);
     store<u32>(key, NONE, GROUP_NEXT);
     key = next;
   }
+  return key;
 }
 
 /**
@@ -155,9 +163,17 @@ export function frontLink(spec: usize, front: usize, set: usize, from: u32, to: 
 
 /** Marks the first entry of each key, after all are linked. */
 export function frontMark(front: usize): void {
+  frontMarkBegin(front);
+  frontMarkSome(front, 0, load<u32>(front, COUNT));
+}
+
+export function frontMarkBegin(front: usize): void {
   memory.fill(<usize>load<u32>(front, MARKS), 0, load<u32>(front, MARKS_BYTES));
-  const n = load<u32>(front, COUNT);
-  for (let i: u32 = 0; i < n; i++) {
+}
+
+/** As `frontMark` for the entries `from` to `to`, after `frontMarkBegin`. */
+export function frontMarkSome(front: usize, from: u32, to: u32): void {
+  for (let i = from; i < to; i++) {
     const entry = entryAt(front, i);
     if (load<u32>(entry) && load<u32>(<usize>load<u32>(entry, KEY), GROUP_NEXT) == i) mark(front, i);
   }
@@ -225,16 +241,27 @@ export function frontDrop(front: usize, n: u32): void {
 
 /** Adds what the front holds of each key to an empty set, in the order of the oldest entries; false when memory is exhausted. */
 export function frontJoin(spec: usize, front: usize, set: usize): bool {
-  for (let i = marked(front, load<u32>(front, FROM)); i != NONE; i = marked(front, i + 1)) {
+  const before = refusals;
+  frontJoinSome(spec, front, set, 0, u32.MAX_VALUE);
+  return refusals == before;
+}
+
+/**
+ * As `frontJoin` for so many keys, from entry `from` on (at first 0); returns the entry that comes next, FRONT_END none, or when memory is
+ * exhausted (`refusals`).
+ */
+export function frontJoinSome(spec: usize, front: usize, set: usize, from: u32, most: u32): u32 {
+  let i = marked(front, max(from, load<u32>(front, FROM)));
+  for (; i != NONE && most > 0; most--, i = marked(front, i + 1)) {
     const entry = entryAt(front, i);
     const group = regroup(spec, set, front, <usize>load<u32>(entry, KEY));
     if (!group) {
-      mergeEnd();
-      return false;
+      i = NONE;
+      break;
     }
     keepOf(spec, group, <usize>load<u32>(entry));
     mergeGroup(spec, set, group, <usize>load<u32>(entry));
   }
   mergeEnd();
-  return true;
+  return i;
 }

@@ -11,7 +11,7 @@ import { vmRun } from '../ops/vm';
 import { rowsClear } from '../rows/store';
 import { sendAll, takeIn } from './content';
 import { FRAME_END, FRAME_START, FRAME_TRIGGER, frameAbove } from './frame';
-import { ENTRY_END, ENTRY_START, ENTRY_TRIGGER, Phase, outboxFirst, outboxWindow, sendError } from './outbox';
+import { ENTRY_END, ENTRY_START, ENTRY_TRIGGER, Phase, outboxFirst, outboxGroups, sendError } from './outbox';
 import { sendGroups, sendNoMemory } from './output';
 import { W_END, W_FIRST, W_OPEN, W_ROWS, W_SET, W_START } from './state';
 
@@ -64,7 +64,7 @@ export function messageEnd(node: usize, failedOff: usize, failedLen: u32): void 
     const start = entry ? load<f64>(entry, ENTRY_START) : load<f64>(above, FRAME_START);
     const end = entry ? load<f64>(entry, ENTRY_END) : load<f64>(above, FRAME_END);
     const trigger = entry ? load<f64>(entry, ENTRY_TRIGGER) : load<f64>(above, FRAME_TRIGGER);
-    const waits = isHeld(node) && outboxWindow(node, spec, state, start, end, trigger, Phase.EMPTY);
+    const waits = isHeld(node) && outboxGroups(node, state, start, end, trigger, Phase.EMPTY);
     if (!waits) sendGroups(node, spec, state + W_SET, start, end, trigger);
   }
   setReset(state + W_SET);

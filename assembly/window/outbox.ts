@@ -1,23 +1,23 @@
 // What a window is to send once the work is done that it, or a node below it, has deferred (flow/deferred.ts): windows with all that they
 // hold, signals, failures, in their order.
 //
-//   entry   0    next u32 | kind u32 | phase u32 | at u32 (page or group that comes next)
+//   entry   0    next u32 | kind u32 | phase u32 | at u32 (page of the view, or group, that comes next)
 //           16   value u64                            signal: its value; failure: span of its text, which stands behind
 //           24   now f64                              time of the batch or tick that it is of, epoch ms
 //           32   start f64 | end f64 | trigger f64    of a window
 //           56   size u32 (of the entry) | signal u32
-//           64   window state (window/state.ts), of which set and rows are used
+//           64   group set 112
+//           176  view 16 (rows/view.ts)               of the rows that were there when the window came to its end
+//           192  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
 import * as ctx from '../flow/context';
 import { endMessage, beginMessage, signalBelow } from '../flow/emit';
 import { defer, finish, isHeld } from '../flow/deferred';
 import { N_KIND, N_STATE, NodeKind, accountOf } from '../flow/node';
 import { alloc, free } from '../mem/alloc';
 import { lenOf, offOf, span } from '../mem/layout';
-import { ROWS_SIZE } from '../rows/layout';
-import { rowsFree } from '../rows/store';
+import { VIEW_SIZE, viewFree, viewRows } from '../rows/view';
 import { SET_SIZE, setFree, setInit } from '../agg/group';
-import { keptInit } from './kept';
-import { W_OUT_COUNT, W_OUT_FIRST, W_OUT_LAST, W_ROWS, W_SET, W_SIZE } from './state';
+import { W_OUT_COUNT, W_OUT_FIRST, W_OUT_LAST, W_ROWS, W_SET } from './state';
 
 export namespace Entry {
   export const WINDOW: u32 = 0;
@@ -30,7 +30,7 @@ export namespace Phase {
   export const NEW: u32 = 0;
   /** It had no rows. */
   export const EMPTY: u32 = 5;
-  /** Its rows are taken into the group that each of them shows. */
+  /** Its rows are taken into groups, of windows without groups into the one that each row shows; or its panes are joined. */
   export const TAKES: u32 = 1;
   /** Nothing was sent yet. */
   export const SENDS: u32 = 2;
@@ -51,7 +51,14 @@ export const ENTRY_END: usize = 40;
 export const ENTRY_TRIGGER: usize = 48;
 const SIZE: usize = 56;
 const ENTRY_SIGNAL: usize = 60;
-export const ENTRY_CONTENT: u32 = 64;
+export const ENTRY_SET: usize = 64;
+export const ENTRY_VIEW: usize = ENTRY_SET + SET_SIZE;
+export const ENTRY_FROM: usize = ENTRY_VIEW + VIEW_SIZE;
+export const ENTRY_TO: usize = ENTRY_FROM + 8;
+export const ENTRY_CLOSED: usize = ENTRY_FROM + 16;
+/** Of what is no window; a text stands behind it. */
+const PLAIN_SIZE: u32 = 64;
+const WINDOW_SIZE: u32 = <u32>ENTRY_CLOSED + 8;
 
 /** The window whose outbox is being sent: its failures are those of the entry at hand. */
 let sending: usize = 0;
@@ -84,7 +91,7 @@ function add(node: usize, kind: u32, size: u32): usize {
     return 0;
   }
   const state = <usize>load<u32>(node, N_STATE);
-  memory.fill(entry, 0, ENTRY_CONTENT);
+  memory.fill(entry, 0, kind == Entry.WINDOW ? WINDOW_SIZE : PLAIN_SIZE);
   store<u32>(entry, kind, ENTRY_KIND);
   store<u32>(entry, size, SIZE);
   store<f64>(entry, ctx.nowMs, ENTRY_NOW);
@@ -97,25 +104,52 @@ function add(node: usize, kind: u32, size: u32): usize {
   return entry;
 }
 
-/** Moves what `from`, a window state of the node, holds to the outbox; false when it is to be sent at once. */
-export function outboxWindow(node: usize, spec: usize, from: usize, start: f64, end: f64, trigger: f64, phase: u32): bool {
-  const entry = add(node, Entry.WINDOW, ENTRY_CONTENT + W_SIZE);
-  if (!entry) return false;
+function addWindow(node: usize, start: f64, end: f64, trigger: f64, phase: u32): usize {
+  const entry = add(node, Entry.WINDOW, WINDOW_SIZE);
+  if (!entry) return 0;
   store<u32>(entry, phase, ENTRY_PHASE);
   store<f64>(entry, start, ENTRY_START);
   store<f64>(entry, end, ENTRY_END);
   store<f64>(entry, trigger, ENTRY_TRIGGER);
-  const acct = accountOf(node);
-  memory.copy(entry + ENTRY_CONTENT + W_SET, from + W_SET, SET_SIZE);
-  memory.copy(entry + ENTRY_CONTENT + W_ROWS, from + W_ROWS, ROWS_SIZE);
-  setInit(from + W_SET, acct);
-  keptInit(spec, from, acct);
+  return entry;
+}
+
+/** Moves the groups of `from`, a window state of the node, to the outbox; false when they are to be sent at once. */
+export function outboxGroups(node: usize, from: usize, start: f64, end: f64, trigger: f64, phase: u32): bool {
+  const entry = addWindow(node, start, end, trigger, phase);
+  if (!entry) return false;
+  memory.copy(entry + ENTRY_SET, from + W_SET, SET_SIZE);
+  setInit(from + W_SET, accountOf(node));
+  return true;
+}
+
+const VIEW: usize = memory.data(16, 8);
+
+/**
+ * Leaves a window of kept rows, those of `from` (a window state of the node) of the times `least` to `most`, to the outbox; false when it is
+ * to be sent at once. The rows stay where they are.
+ */
+export function outboxRows(
+  node: usize, from: usize, start: f64, end: f64, trigger: f64, least: f64, most: f64, closed: bool, phase: u32,
+): bool {
+  const isViewed = viewRows(VIEW, from + W_ROWS);
+  const entry: usize = isViewed ? addWindow(node, start, end, trigger, phase) : 0;
+  if (!entry) {
+    if (isViewed) viewFree(VIEW);
+    else finish(node);
+    return false;
+  }
+  memory.copy(entry + ENTRY_VIEW, VIEW, VIEW_SIZE);
+  setInit(entry + ENTRY_SET, accountOf(node));
+  store<f64>(entry, least, ENTRY_FROM);
+  store<f64>(entry, most, ENTRY_TO);
+  store<u32>(entry, <u32>closed, ENTRY_CLOSED);
   return true;
 }
 
 /** Sends a signal, when its turn comes. */
 export function sendSignal(node: usize, signal: u32, value: u64): void {
-  const entry: usize = isHeld(node) ? add(node, Entry.SIGNAL, ENTRY_CONTENT) : 0;
+  const entry: usize = isHeld(node) ? add(node, Entry.SIGNAL, PLAIN_SIZE) : 0;
   if (!entry) {
     signalBelow(node, signal, value);
     return;
@@ -126,14 +160,14 @@ export function sendSignal(node: usize, signal: u32, value: u64): void {
 
 /** Sends a message that is the text of an error, when its turn comes. */
 export function sendError(node: usize, off: usize, len: u32): void {
-  const entry: usize = isHeld(node) && node != sending ? add(node, Entry.FAILURE, ENTRY_CONTENT + len) : 0;
+  const entry: usize = isHeld(node) && node != sending ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : 0;
   if (!entry) {
     beginMessage(node);
     endMessage(node, off, len);
     return;
   }
-  memory.copy(entry + ENTRY_CONTENT, off, len);
-  store<u64>(entry, span(entry + ENTRY_CONTENT, len), ENTRY_VALUE);
+  memory.copy(entry + PLAIN_SIZE, off, len);
+  store<u64>(entry, span(entry + PLAIN_SIZE, len), ENTRY_VALUE);
 }
 
 /** Sends a signal or failure of the outbox. */
@@ -155,8 +189,8 @@ export function outboxShift(node: usize): void {
   if (!next) store<u32>(state, 0, W_OUT_LAST);
   if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW) {
     store<u32>(state, load<u32>(state, W_OUT_COUNT) - 1, W_OUT_COUNT);
-    setFree(entry + ENTRY_CONTENT + W_SET);
-    rowsFree(entry + ENTRY_CONTENT + W_ROWS);
+    setFree(entry + ENTRY_SET);
+    viewFree(entry + ENTRY_VIEW);
   }
   free(entry, load<u32>(entry, SIZE), accountOf(node));
 }

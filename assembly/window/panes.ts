@@ -2,53 +2,29 @@
 // windows, so that a row is taken in once however many windows it is in. Where the length is no multiple of the hop, windows
 // begin between two ends: then a hop has two panes.
 //
-// A window of few panes joins them all. Of many, the older ones are a front (window/front.ts), whose entries are their groups,
-// and the newer ones are joined in the back as they end: a pane is joined twice, whatever the number of windows it is in.
-//
-//   panes   front 136 | 136 back: a group set 112
-//           248 list u32 | first u32 | to u32 | capacity u32          panes `first` to `to` may be in the next window
-//           264 inFront u32 | inBack u32 | failed u32 (panes with an error) | 0 u32
-//           280 begun f64        begin of windows that the pane under way comes after, 0 none
-//   pane    end f64 | group set 112
-//
-// The pane under way is the set of the window.
+// The pane under way is the set of the window. A window of many groups is joined and sent later, piece by piece (window/outbox.ts): its panes
+// stay until then, while others come behind them.
+import { isHeld, isLong, mayDefer } from '../flow/deferred';
 import { N_PROGRAM, accountOf, exhaust } from '../flow/node';
-import { alloc, allocZeroed, free, refusals } from '../mem/alloc';
+import { alloc, allocZeroed, free } from '../mem/alloc';
 import { bindConstants } from './kept';
 import {
-  WINDOW_FLAGS, WINDOW_INPUTS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind,
-  allMergeable,
+  WINDOW_FLAGS, WINDOW_KIND, WINDOW_LENGTH, WINDOW_STEP, WINDOW_UNIT, WINDOW_ZONE, WindowFlag, WindowKind, allMergeable,
 } from '../agg/spec';
-import {
-  GROUP_NEXT, SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_FIRST, SET_SIZE, regroup, setFree, setInit, setReset, setSeal,
-} from '../agg/group';
-import { mergeSet } from '../agg/merge';
+import { SET_COUNT, SET_ERROR, SET_ERROR_LEN, SET_SIZE, setFree, setInit, setReset, setSeal } from '../agg/group';
 import { setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { readF64, readFail, readFails, readLength, readTime, readUpTo } from '../state/reader';
 import { writeF64, writeTime, writeU32 } from '../state/writer';
-import {
-  FRONT_SIZE, frontDrop, frontFree, frontInit, frontJoin, frontLink, frontMark, frontPut, frontReserve, frontReset, frontSeal,
-} from './front';
+import { frontDrop, frontFree, frontInit, frontReset } from './front';
 import { HOUR, endAfter, startBefore } from './align';
+import { Phase, outboxGroups } from './outbox';
 import { sendFailure, sendGroups, sendNoMemory } from './output';
+import { Joined, frontLoad, joinBegin, joinSome, panesUntil } from './panes-join';
+import {
+  BACK, BEGUN, CAPACITY, FAILED, FIRST, GROUPS, IN_BACK, IN_FRONT, LIST, PANES_SIZE, PANE_SET, PANE_SIZE, TO, paneAt, paneSet,
+} from './panes-state';
 import { W_END, W_SET, W_STACKS } from './state';
-
-const BACK: usize = FRONT_SIZE;
-const LIST: usize = FRONT_SIZE + SET_SIZE;
-const FIRST: usize = LIST + 4;
-const TO: usize = LIST + 8;
-const CAPACITY: usize = LIST + 12;
-const IN_FRONT: usize = LIST + 16;
-const IN_BACK: usize = LIST + 20;
-const FAILED: usize = LIST + 24;
-const BEGUN: usize = LIST + 32;
-const PANES_SIZE: u32 = FRONT_SIZE + SET_SIZE + 40;
-
-const PANE_SET: usize = 8;
-const PANE_SIZE: u32 = 8 + SET_SIZE;
-/** So many panes are joined for each window with less work than it is to make a front of them. */
-const FEW: u32 = 16;
 
 /** True for windows that this serves. */
 export function hasPanes(spec: usize): bool {
@@ -57,6 +33,12 @@ export function hasPanes(spec: usize): bool {
   // Where clocks are set, windows that begin between two ends do so at another distance from them.
   const isRegular = !load<u32>(spec, WINDOW_ZONE) || load<f64>(spec, WINDOW_UNIT) < HOUR;
   return isRegular || load<f64>(spec, WINDOW_LENGTH) % load<f64>(spec, WINDOW_STEP) == 0;
+}
+
+/** True for windows that have panes. */
+// @ts-ignore: decorator
+@inline export function isInPanes(spec: usize, state: usize): bool {
+  return load<u32>(spec, WINDOW_KIND) == WindowKind.HOPPING && load<u32>(state, W_STACKS) != 0;
 }
 
 export function panesOpen(node: usize, state: usize): bool {
@@ -118,7 +100,7 @@ export function panesLoad(node: usize, spec: usize, state: usize): void {
   store<f64>(panes, readF64(), BEGUN);
   setLoad(spec, panes + BACK);
   if (readFails()) return;
-  if (inFront && !makeFront(spec, panes, inFront, acct, false)) readFail(LoadFault.MEMORY);
+  if (inFront && !frontLoad(spec, panes, inFront, acct)) readFail(LoadFault.MEMORY);
   store<u32>(panes, inBack, IN_BACK);
 }
 
@@ -128,11 +110,6 @@ export function panesSetBack(state: usize, ms: f64): void {
   const to = load<u32>(panes, TO);
   for (let i = load<u32>(panes, FIRST); i < to; i++) store<f64>(paneAt(panes, i), load<f64>(paneAt(panes, i)) - ms);
   if (load<f64>(panes, BEGUN)) store<f64>(panes, load<f64>(panes, BEGUN) - ms, BEGUN);
-}
-
-// @ts-ignore: decorator
-@inline function paneAt(panes: usize, i: u32): usize {
-  return <usize>load<u32>(panes, LIST) + <usize>(i * PANE_SIZE);
 }
 
 /** Room for a pane behind the others; 0 when memory is exhausted. */
@@ -163,6 +140,7 @@ function addPane(panes: usize, acct: usize): usize {
 /** No row comes into the pane any more. */
 function endPane(panes: usize, pane: usize): void {
   setSeal(pane + PANE_SET);
+  store<u32>(panes, load<u32>(panes, GROUPS) + load<u32>(pane + PANE_SET, SET_COUNT), GROUPS);
   if (load<u32>(pane + PANE_SET, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) + 1, FAILED);
 }
 
@@ -171,10 +149,13 @@ function endPane(panes: usize, pane: usize): void {
   return (load<u32>(set, SET_COUNT) | load<u32>(set, SET_ERROR)) == 0;
 }
 
-/** True when neither the pane under way nor the others have rows or errors. */
-export function panesAreVoid(state: usize): bool {
+/** True when neither the pane under way nor the others that are in the window which ends at `end` have rows or errors. */
+export function panesAreVoid(spec: usize, state: usize, end: f64): bool {
+  if (!isVoid(state + W_SET)) return false;
   const panes = <usize>load<u32>(state, W_STACKS);
-  return load<u32>(panes, FIRST) == load<u32>(panes, TO) && isVoid(state + W_SET);
+  const to = load<u32>(panes, TO);
+  // Panes of windows that wait to be sent may be there still.
+  return load<u32>(panes, FIRST) == to || load<f64>(paneAt(panes, to - 1)) <= startOf(spec, end);
 }
 
 /** Where windows begin between two ends, of which `end` is the later one; there if they begin where others end. */
@@ -229,56 +210,10 @@ function dropUntil(panes: usize, ms: f64, acct: usize): void {
       setReset(panes + BACK);
     }
     if (load<u32>(set, SET_ERROR)) store<u32>(panes, load<u32>(panes, FAILED) - 1, FAILED);
+    store<u32>(panes, load<u32>(panes, GROUPS) - load<u32>(set, SET_COUNT), GROUPS);
     setFree(set);
   }
   store<u32>(panes, first, FIRST);
-}
-
-/** Makes the first `n` panes the front; `joins`: and joins them, unless they were saved so. False when memory is exhausted. */
-function makeFront(spec: usize, panes: usize, n: u32, acct: usize, joins: bool): bool {
-  const first = load<u32>(panes, FIRST);
-  let entries: u32 = 0;
-  for (let i = first; i < first + n; i++) entries += load<u32>(paneAt(panes, i) + PANE_SET, SET_COUNT);
-  if (!frontReserve(panes, entries, acct)) return false;
-  for (let i = first; i < first + n; i++) {
-    const set = paneAt(panes, i) + PANE_SET;
-    for (let group = <usize>load<u32>(set, SET_FIRST); group; group = <usize>load<u32>(group, GROUP_NEXT)) {
-      const key = regroup(spec, panes, set, group);
-      if (!key) return false;
-      frontPut(panes, group, key);
-    }
-  }
-  frontSeal(panes);
-  const before = refusals;
-  for (let i = first + n; i > first; ) {
-    const set = paneAt(panes, --i) + PANE_SET;
-    const from = entries - load<u32>(set, SET_COUNT);
-    frontLink(spec, panes, set, from, entries, joins);
-    entries = from;
-  }
-  frontMark(panes);
-  store<u32>(panes, n, IN_FRONT);
-  return refusals == before;
-}
-
-/** Joins the panes of the window in the set, which is empty; false when memory is exhausted. */
-function join(spec: usize, panes: usize, set: usize, acct: usize): bool {
-  const first = load<u32>(panes, FIRST);
-  const to = load<u32>(panes, TO);
-  if ((load<u32>(panes, IN_FRONT) | load<u32>(panes, IN_BACK)) == 0) {
-    if (to - first <= FEW) {
-      for (let i = first; i < to; i++) {
-        if (!mergeSet(spec, set, paneAt(panes, i) + PANE_SET)) return false;
-      }
-      return true;
-    }
-    if (!makeFront(spec, panes, to - first, acct, true)) return false;
-  }
-  for (let i = first + load<u32>(panes, IN_FRONT) + load<u32>(panes, IN_BACK); i < to; i++) {
-    if (!mergeSet(spec, panes + BACK, paneAt(panes, i) + PANE_SET)) return false;
-  }
-  store<u32>(panes, to - first - load<u32>(panes, IN_FRONT), IN_BACK);
-  return (load<u32>(panes, IN_FRONT) == 0 || frontJoin(spec, panes, set)) && mergeSet(spec, set, panes + BACK);
 }
 
 // @ts-ignore: decorator
@@ -287,31 +222,49 @@ function join(spec: usize, panes: usize, set: usize, acct: usize): bool {
   return startBefore(end, unit, load<f64>(spec, WINDOW_STEP), load<f64>(spec, WINDOW_LENGTH), load<u32>(spec, WINDOW_ZONE));
 }
 
-/** Ends the pane under way and sends the window that ends with it. */
+/** Ends the pane under way and sends the window that ends with it; one of many groups, and each while something waits, is left to later. */
 export function panesSend(node: usize, spec: usize, state: usize, start: f64, end: f64): void {
   const panes = <usize>load<u32>(state, W_STACKS);
-  const acct = accountOf(node);
   const begin = beginOf(spec, end);
   closePane(node, state, panes, load<f64>(panes, BEGUN) == begin ? end : begin);
-  dropUntil(panes, startOf(spec, end), acct);
-  if (load<u32>(panes, FAILED)) sendFirstFailure(node, panes);
-  else {
-    const set = state + W_SET;
-    const before = refusals;
-    bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
-    if (join(spec, panes, set, acct) && refusals == before) sendGroups(node, spec, set, start, end, end);
-    else {
-      sendNoMemory(node);
-      exhaust(node);
-    }
+  const waits = (isLong(load<u32>(panes, GROUPS)) && mayDefer(node)) || isHeld(node);
+  if (waits && outboxGroups(node, state, start, end, end, Phase.NEW)) return;
+  const set = state + W_SET;
+  if (panesBegin(node, spec, state, end)) {
+    if (panesJoin(node, spec, state, set, false) == Joined.ALL) sendGroups(node, spec, set, start, end, end);
     setReset(set);
   }
-  const next = endAfter(end, 1, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_STEP), load<u32>(spec, WINDOW_ZONE));
-  dropUntil(panes, startOf(spec, next), acct);
+  panesSent(node, spec, state, end);
 }
 
-function sendFirstFailure(node: usize, panes: usize): void {
-  let set = paneAt(panes, load<u32>(panes, FIRST)) + PANE_SET;
-  while (!load<u32>(set, SET_ERROR)) set += PANE_SIZE;
-  sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
+/** Begins to join the panes of the window that ends at `end`; false when one of them has failed, and the window was sent as such. */
+export function panesBegin(node: usize, spec: usize, state: usize, end: f64): bool {
+  const panes = <usize>load<u32>(state, W_STACKS);
+  dropUntil(panes, startOf(spec, end), accountOf(node));
+  const count = panesUntil(panes, end);
+  for (let i: u32 = 0; i < count && load<u32>(panes, FAILED); i++) {
+    const set = paneSet(panes, i);
+    if (!load<u32>(set, SET_ERROR)) continue;
+    sendFailure(node, <usize>load<u32>(set, SET_ERROR), load<u32>(set, SET_ERROR_LEN));
+    return false;
+  }
+  joinBegin(panes, count);
+  return true;
+}
+
+/** Joins the panes in the set, which is empty at first; `pauses`: as far as it comes. Where memory is exhausted the window is sent as failed. */
+export function panesJoin(node: usize, spec: usize, state: usize, set: usize, pauses: bool): u32 {
+  bindConstants(spec, <usize>load<u32>(node, N_PROGRAM));
+  const joined = joinSome(spec, <usize>load<u32>(state, W_STACKS), set, accountOf(node), pauses);
+  if (joined == Joined.LOST) {
+    sendNoMemory(node);
+    exhaust(node);
+  }
+  return joined;
+}
+
+/** The window that ends at `end` was sent: panes that are in no later one are not needed any more. */
+export function panesSent(node: usize, spec: usize, state: usize, end: f64): void {
+  const next = endAfter(end, 1, load<f64>(spec, WINDOW_UNIT), load<f64>(spec, WINDOW_STEP), load<u32>(spec, WINDOW_ZONE));
+  dropUntil(<usize>load<u32>(state, W_STACKS), startOf(spec, next), accountOf(node));
 }

@@ -2,27 +2,27 @@
 import { deferredCount, goesOn, isHeldBelow } from '../flow/deferred';
 import { endMessage, beginMessage } from '../flow/emit';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
-import { N_PROGRAM, N_SPEC, addException, exhaust } from '../flow/node';
+import { N_PROGRAM, N_SPEC, N_STATE, addException, exhaust } from '../flow/node';
 import { selectionPop, selectionPush } from '../flow/selection';
 import { stageAcquire, stageRelease } from '../flow/stage';
 import { setNow } from '../flow/context';
 import { lenOf, offOf } from '../mem/layout';
-import { PAGE_NEXT } from '../rows/page';
-import { rowsFirst } from '../rows/store';
+import { viewFrom, viewPage, viewPages, viewTo } from '../rows/view';
 import { WINDOW_AGGS, WINDOW_FLAGS, WindowFlag } from '../agg/spec';
-import { SET_COUNT, SET_ERROR, SET_FIRST } from '../agg/group';
+import { SET_COUNT, SET_ERROR, SET_FIRST, setError } from '../agg/group';
 import { accumulate } from '../agg/accumulate';
-import { keepsRows, selectRows, setWhereError, whereError } from './content';
+import { isGrouped, keepsRows, selectRows, setWhereError, whereError } from './content';
 import { frameEnter, frameLeave } from './frame';
 import { bindConstants, bindPage } from './kept';
 import {
-  ENTRY_AT, ENTRY_CONTENT, ENTRY_END, ENTRY_KIND, ENTRY_NOW, ENTRY_PHASE, ENTRY_START, ENTRY_TRIGGER, Entry, Phase, beginSending, outboxFirst,
-  outboxShift, sendEntry,
+  ENTRY_AT, ENTRY_CLOSED, ENTRY_END, ENTRY_FROM, ENTRY_KIND, ENTRY_NOW, ENTRY_PHASE, ENTRY_SET, ENTRY_START, ENTRY_TO, ENTRY_TRIGGER, ENTRY_VIEW,
+  Entry, Phase, beginSending, outboxFirst, outboxShift, sendEntry,
 } from './outbox';
 import {
   addRows, beginRows, endRows, openRows, outputColumns, pauseRows, sendFailure, sendGroups, sendNoMemory, sendSomeGroups,
 } from './output';
-import { W_ROWS, W_SET } from './state';
+import { isInPanes, panesBegin, panesJoin, panesSent } from './panes';
+import { Joined } from './panes-join';
 
 /** Sends some of the outbox; true when nothing is left. */
 export function piecesSend(node: usize): bool {
@@ -42,20 +42,58 @@ function sendSome(node: usize, spec: usize): bool {
     setNow(load<f64>(entry, ENTRY_NOW));
     if (load<u32>(entry, ENTRY_KIND) != Entry.WINDOW) sendEntry(node, entry);
     else if (load<u32>(entry, ENTRY_PHASE) != Phase.SENT) {
-      const isRows = keepsRows(spec) && load<u32>(entry, ENTRY_PHASE) != Phase.EMPTY;
-      if (!(isRows ? sendRows(node, spec, entry) : sendSet(node, spec, entry))) return false;
+      if (!sendWindow(node, spec, entry)) return false;
       store<u32>(entry, Phase.SENT, ENTRY_PHASE);
     }
     if (deferredCount > 1 && isHeldBelow(node)) return false;
+    const state = <usize>load<u32>(node, N_STATE);
+    if (load<u32>(entry, ENTRY_KIND) == Entry.WINDOW && isInPanes(spec, state)) panesSent(node, spec, state, load<f64>(entry, ENTRY_END));
     outboxShift(node);
     if (!goesOn(1)) return outboxFirst(node) == 0;
   }
   return true;
 }
 
+/** Sends some of the window; true when its message is complete. */
+function sendWindow(node: usize, spec: usize, entry: usize): bool {
+  if (isInPanes(spec, <usize>load<u32>(node, N_STATE))) return sendPanes(node, spec, entry);
+  if (!keepsRows(spec) || load<u32>(entry, ENTRY_PHASE) == Phase.EMPTY) return sendSet(node, spec, entry);
+  const sel = selectionPush();
+  if (!sel) {
+    sendNoMemory(node);
+    return true;
+  }
+  setWhereError(0);
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.NEW) {
+    const takes = isGrouped(spec) || load<u32>(spec, WINDOW_AGGS) != 0;
+    store<u32>(entry, takes ? Phase.TAKES : Phase.SENDS, ENTRY_PHASE);
+  }
+  let hasFailed = false;
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.TAKES) hasFailed = takeSome(node, spec, entry, sel);
+  const isTaken = !hasFailed && load<u32>(entry, ENTRY_PHASE) != Phase.TAKES;
+  const isDone = isTaken && !isGrouped(spec) && sendSomeRows(node, spec, entry, sel);
+  selectionPop();
+  return hasFailed || isDone || (isTaken && isGrouped(spec) && sendSet(node, spec, entry));
+}
+
+/** Joins some of the panes of the window, or sends some of what they made; true when its message is complete. */
+function sendPanes(node: usize, spec: usize, entry: usize): bool {
+  const state = <usize>load<u32>(node, N_STATE);
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.NEW) {
+    if (!panesBegin(node, spec, state, load<f64>(entry, ENTRY_END))) return true;
+    store<u32>(entry, Phase.TAKES, ENTRY_PHASE);
+  }
+  if (load<u32>(entry, ENTRY_PHASE) == Phase.TAKES) {
+    const joined = panesJoin(node, spec, state, entry + ENTRY_SET, true);
+    if (joined != Joined.ALL) return joined == Joined.LOST;
+    store<u32>(entry, Phase.SENDS, ENTRY_PHASE);
+  }
+  return sendSet(node, spec, entry);
+}
+
 /** Sends some groups of the entry; true when the message is complete. */
 function sendSet(node: usize, spec: usize, entry: usize): bool {
-  const set = entry + ENTRY_CONTENT + W_SET;
+  const set = entry + ENTRY_SET;
   const start = load<f64>(entry, ENTRY_START);
   const end = load<f64>(entry, ENTRY_END);
   const trigger = load<f64>(entry, ENTRY_TRIGGER);
@@ -87,54 +125,44 @@ function sendSet(node: usize, spec: usize, entry: usize): bool {
   return !group;
 }
 
-/** Sends some rows of the entry; true when the message is complete. */
-function sendRows(node: usize, spec: usize, entry: usize): bool {
-  const sel = selectionPush();
-  if (!sel) {
-    sendNoMemory(node);
-    return true;
-  }
-  setWhereError(0);
-  if (load<u32>(entry, ENTRY_PHASE) == Phase.NEW) {
-    store<u32>(entry, <u32>rowsFirst(entry + ENTRY_CONTENT + W_ROWS), ENTRY_AT);
-    store<u32>(entry, load<u32>(spec, WINDOW_AGGS) ? Phase.TAKES : Phase.SENDS, ENTRY_PHASE);
-  }
-  let isDone = false;
-  if (load<u32>(entry, ENTRY_PHASE) == Phase.TAKES) isDone = takeSome(node, spec, entry, sel);
-  if (!isDone && load<u32>(entry, ENTRY_PHASE) != Phase.TAKES) isDone = sendSomeRows(node, spec, entry, sel);
-  selectionPop();
-  return isDone;
+/** Selects the rows of page `i` of the view that are in the window, and binds them. */
+function selectSome(node: usize, spec: usize, entry: usize, i: u32, sel: usize): u32 {
+  const view = entry + ENTRY_VIEW;
+  const page = viewPage(view, i);
+  bindPage(page, spec, <usize>load<u32>(node, N_PROGRAM));
+  const closed = load<u32>(entry, ENTRY_CLOSED) != 0;
+  return selectRows(spec, page, viewFrom(view, i), viewTo(view, i), load<f64>(entry, ENTRY_FROM), load<f64>(entry, ENTRY_TO), closed, sel);
 }
 
-/** Takes rows into the group that each of them shows; true when the message has failed. */
+/** Takes rows into their groups, or into the one group that each of them shows; true when the message has failed. */
 function takeSome(node: usize, spec: usize, entry: usize, sel: usize): bool {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  let page = <usize>load<u32>(entry, ENTRY_AT);
-  while (page) {
-    bindPage(page, spec, program);
-    const n = selectRows(spec, page, -Infinity, Infinity, true, sel);
+  const set = entry + ENTRY_SET;
+  const pages = viewPages(entry + ENTRY_VIEW);
+  for (let i = load<u32>(entry, ENTRY_AT); i < pages; ) {
+    const n = selectSome(node, spec, entry, i, sel);
     if (whereError()) {
-      sendFailure(node, offOf(whereError()), lenOf(whereError()));
-      return true;
+      if (isGrouped(spec)) setError(set, whereError());
+      else {
+        sendFailure(node, offOf(whereError()), lenOf(whereError()));
+        return true;
+      }
     }
-    if (n && !accumulate(spec, entry + ENTRY_CONTENT + W_SET, sel, n)) {
+    if (n && !accumulate(spec, set, sel, n)) {
       sendNoMemory(node);
       return true;
     }
-    page = <usize>load<u32>(page, PAGE_NEXT);
-    if (page && !goesOn(n)) {
-      store<u32>(entry, <u32>page, ENTRY_AT);
+    if (++i < pages && !goesOn(n)) {
+      store<u32>(entry, i, ENTRY_AT);
       return false;
     }
   }
-  store<u32>(entry, <u32>rowsFirst(entry + ENTRY_CONTENT + W_ROWS), ENTRY_AT);
+  store<u32>(entry, 0, ENTRY_AT);
   store<u32>(entry, Phase.SENDS, ENTRY_PHASE);
   return false;
 }
 
 function sendSomeRows(node: usize, spec: usize, entry: usize, sel: usize): bool {
-  const program = <usize>load<u32>(node, N_PROGRAM);
-  const set = entry + ENTRY_CONTENT + W_SET;
+  const set = entry + ENTRY_SET;
   const group = <usize>load<u32>(set, SET_FIRST);
   const start = load<f64>(entry, ENTRY_START);
   const end = load<f64>(entry, ENTRY_END);
@@ -146,19 +174,17 @@ function sendSomeRows(node: usize, spec: usize, entry: usize, sel: usize): bool 
     endMessage(node, failOff, failLen);
     return true;
   }
-  let page = <usize>load<u32>(entry, ENTRY_AT);
-  while (page) {
-    bindPage(page, spec, program);
-    const n = selectRows(spec, page, -Infinity, Infinity, true, sel);
+  const pages = viewPages(entry + ENTRY_VIEW);
+  for (let i = load<u32>(entry, ENTRY_AT); i < pages; ) {
+    const n = selectSome(node, spec, entry, i, sel);
     if (whereError()) break;
-    page = <usize>load<u32>(page, PAGE_NEXT);
     if (n) {
       if (!isOpen && !beginRows(node, spec, set, start, end, trigger, group)) return true;
       isOpen = true;
       addRows(node, spec, sel, n);
     }
-    if (page && !goesOn(n)) {
-      store<u32>(entry, <u32>page, ENTRY_AT);
+    if (++i < pages && !goesOn(n)) {
+      store<u32>(entry, i, ENTRY_AT);
       if (!isOpen) return false;
       store<u32>(entry, Phase.OPEN, ENTRY_PHASE);
       pauseRows(node, spec);

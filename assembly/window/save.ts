@@ -1,7 +1,7 @@
 // What a window keeps, saved and loaded: the same for all kinds, then what only some have.
 import { N_SPEC, N_STATE, accountOf } from '../flow/node';
 import { WINDOW_COUNT_STEP, WINDOW_KIND, WindowKind } from '../agg/spec';
-import { setLoad, setSave } from '../agg/save';
+import { setLeave, setLoad, setSave } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { rowsLoad, rowsSave } from '../rows/save';
 import { readF64, readFail, readFails, readU32, readVersion } from '../state/reader';
@@ -27,12 +27,12 @@ export function windowSave(node: usize): void {
     frameLeave();
   }
   writeVersion(VERSION);
-  contentSave(spec, state);
+  contentSave(spec, state, !load<u32>(state, W_STACKS));
   queueSave(state);
   if (!load<u32>(state, W_STACKS)) return;
   switch (load<u32>(spec, WINDOW_KIND)) {
     case WindowKind.HOPPING: panesSave(spec, state); break;
-    case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, contentSave); break;
+    case WindowKind.STATE: partitionsSave(<usize>load<u32>(state, W_PARTITIONS), spec, partitionSave); break;
     default: stacksSave(spec, state);
   }
 }
@@ -63,8 +63,13 @@ function loadAll(node: usize): bool {
   return !readFails();
 }
 
-/** What a window has itself, and each partition of a state window. */
-function contentSave(spec: usize, state: usize): void {
+/** Partitions are many, and have few groups each. */
+function partitionSave(spec: usize, state: usize): void {
+  contentSave(spec, state, false);
+}
+
+/** What a window has itself, and each partition of a state window. `leaves`: its groups are changed by rows alone. */
+function contentSave(spec: usize, state: usize, leaves: bool): void {
   writeF64(load<f64>(state, W_START));
   writeF64(load<f64>(state, W_END));
   writeF64(load<f64>(state, W_FIRST));
@@ -72,7 +77,8 @@ function contentSave(spec: usize, state: usize): void {
   writeF64(load<f64>(state, W_TICK));
   writeU32(load<u32>(state, W_COUNTER));
   writeU32(load<u32>(state, W_OPEN));
-  setSave(spec, state + W_SET);
+  if (leaves) setLeave(spec, state + W_SET);
+  else setSave(spec, state + W_SET);
   rowsSave(state + W_ROWS);
 }
 

@@ -23,7 +23,8 @@ import {
 import { SET_FIRST, SET_SIZE, assignGroups, setFree, setInit, setReset } from '../agg/group';
 import { accumulate, accumulateSeparately } from '../agg/accumulate';
 import { mergeSet } from '../agg/merge';
-import { groupSave, groupsLoad } from '../agg/save';
+import { groupSave } from '../agg/group-save';
+import { groupsLoad } from '../agg/save';
 import { LoadFault } from '../gen/state-layouts';
 import { readBool, readFail, readFails, readUpTo } from '../state/reader';
 import { writeBool, writeU32 } from '../state/writer';

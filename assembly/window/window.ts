@@ -83,16 +83,9 @@ export function windowOpen(node: usize): bool {
   return true;
 }
 
-/** Sends all that it holds at a time, and can leave that to later. */
+/** What it sends it can leave to later: groups leave it, rows and panes stay as they are. Groups joined from two stacks are sent at once. */
 function keepsOutbox(spec: usize): bool {
-  switch (load<u32>(spec, WINDOW_KIND)) {
-    case WindowKind.TUMBLING:
-    case WindowKind.SESSION:
-    case WindowKind.STATE:
-    case WindowKind.MESSAGE: return true;
-    case WindowKind.COUNT: return load<u32>(spec, WINDOW_COUNT_LENGTH) == load<u32>(spec, WINDOW_COUNT_STEP);
-    default: return false;
-  }
+  return load<u32>(spec, WINDOW_KIND) != WindowKind.ROW && !canStack(spec);
 }
 
 /**

@@ -15,8 +15,15 @@ interface Job {
   readonly rows: number;
   /** Key of a row by its number. */
   readonly keys: number;
+  /** Rows per millisecond of event time; without it the window is one of the clock. */
+  readonly perMs?: number;
+  /** A row that brings the result about, for stream `to`, with one before that does not; without it the clock does. */
+  readonly last?: { readonly to: string; readonly row: object; readonly before?: object };
+  /** Late rows are waited for so long. */
+  readonly lateMs?: number;
 }
 
+const firstMs = 1_700_000_000_000;
 const jobs: Record<string, Job> = {
   'rows of a tumbling window, row by row': {
     sql: 'SELECT * FROM s GROUP BY TUMBLINGWINDOW(mi, 1)',
@@ -43,6 +50,69 @@ const jobs: Record<string, Job> = {
     rows: 3000,
     keys: 1,
   },
+  'rows of a hopping window': {
+    sql: 'SELECT * FROM s GROUP BY HOPPINGWINDOW(mi, 3, 1)',
+    rows: 1_000_000,
+    keys: 1000,
+  },
+  'groups of a hopping window, joined from panes': {
+    sql: 'SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, HOPPINGWINDOW(mi, 3, 1)',
+    rows: 500_000,
+    keys: 500_000,
+  },
+  'groups of a hopping window, of its rows': {
+    sql: 'SELECT k, count(*) AS c, median(v) AS m FROM s GROUP BY k, HOPPINGWINDOW(mi, 3, 1)',
+    rows: 500_000,
+    keys: 500_000,
+  },
+  'rows of a hopping window, in order': {
+    sql: 'SELECT k, v FROM s GROUP BY HOPPINGWINDOW(mi, 3, 1) ORDER BY v DESC, k',
+    rows: 1_000_000,
+    keys: 1000,
+  },
+  'groups of a sliding window': {
+    sql: 'SELECT k, count(*) AS c, avg(v) AS m FROM s GROUP BY k, SLIDINGWINDOW(mi, 3) OVER (WHEN v = -1)',
+    rows: 200_000,
+    keys: 200_000,
+    last: { to: 's', row: { k: 'key', v: -1 } },
+  },
+  'groups of a sliding window, of its rows': {
+    sql: 'SELECT k, count(*) AS c, median(v) AS m FROM s GROUP BY k, SLIDINGWINDOW(mi, 3) OVER (WHEN v = -1)',
+    rows: 200_000,
+    keys: 200_000,
+    last: { to: 's', row: { k: 'key', v: -1 } },
+  },
+  'rows of a sliding window': {
+    sql: 'SELECT * FROM s GROUP BY SLIDINGWINDOW(mi, 3) OVER (WHEN v = -1)',
+    rows: 1_000_000,
+    keys: 1000,
+    last: { to: 's', row: { k: 'key', v: -1 } },
+  },
+  'rows of a counting window that overlaps': {
+    sql: 'SELECT * FROM s GROUP BY COUNTWINDOW(1000000, 1000)',
+    rows: 999_999,
+    keys: 1000,
+    last: { to: 's', row: { k: 'key', v: -1 } },
+  },
+  'rows that a watermark releases': {
+    sql: 'SELECT * FROM s GROUP BY TUMBLINGWINDOW(hh, 1)',
+    rows: 1_000_000,
+    keys: 1000,
+    perMs: 100,
+    lateMs: 60_000,
+    last: { to: 's', row: { k: 'key', v: -1, ts: firstMs + 100_000 } },
+  },
+  'partners of a row within an interval of time': {
+    sql: 'SELECT s.v AS a, r.v AS b FROM s INNER JOIN r ON s.k = r.k AND s.ts BETWEEN r.ts - 100000 AND r.ts',
+    rows: 1_000_000,
+    keys: 1,
+    perMs: 100,
+    last: {
+      to: 'r',
+      before: { k: 'another', v: -1, ts: firstMs + 9998 },
+      row: { k: 'key 0', v: -1, ts: firstMs + 9999 },
+    },
+  },
 };
 
 const pieceMs = 5;
@@ -52,7 +122,7 @@ const chunkRows = 10_000;
 
 /** The longest call and the sum of all after the rows have come, ms of the processor. */
 function run(
-  { sql, rows, keys }: Job,
+  { sql, rows, keys, perMs, last, lateMs = 0 }: Job,
   inPieces: boolean,
 ): { longest: number; all: number; calls: number; bytes: number } {
   let bytes = 0;
@@ -63,18 +133,24 @@ function run(
   );
   const streams = sql.includes('JOIN') ? ['s', 'r'] : ['s'];
   const rule = openRule(
-    streams.map((name) => `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory")`),
+    streams.map((name) => `CREATE STREAM ${name} () WITH (DATASOURCE="${name}", TYPE="memory", TIMESTAMP="ts")`),
     sql,
-    { kernel, props: { sendSingle: true } },
+    {
+      kernel,
+      props: { sendSingle: true },
+      options: { isEventTime: perMs !== undefined, lateToleranceMs: lateMs, maxFutureSkewMs: 0 },
+    },
   );
   kernel.tick(60_000);
   for (let from = 0; from < rows; from += chunkRows) {
     const chunk = Array.from({ length: Math.min(chunkRows, rows - from) }, (_, i) => ({
       k: `key ${((from + i) * 7919) % keys}`,
       v: ((from + i) * 31) % 9973,
+      ...(perMs === undefined ? {} : { ts: firstMs + Math.floor((from + i) / perMs) }),
     }));
-    for (const name of streams) rule.feed(name, textOf(chunk), 60_001);
+    for (const name of last === undefined ? streams : ['s']) rule.feed(name, textOf(chunk), 60_001);
   }
+  if (last?.before !== undefined) rule.feed(last.to, [last.before], 60_001);
   let longest = 0;
   let all = 0;
   let calls = 0;
@@ -86,7 +162,10 @@ function run(
     all += (user + system) / 1000;
     calls++;
   };
-  timed(() => kernel.tick(120_000));
+  timed(() => {
+    if (last === undefined) kernel.tick(120_000);
+    else rule.feed(last.to, [last.row], 61_000);
+  });
   while (hasDeferred(kernel)) timed(() => workOn(kernel, pieceMs));
   return { longest, all, calls, bytes };
 }

@@ -175,20 +175,9 @@ export async function sinkAway(means: Means): Promise<TrialResult> {
     () => receiver.tell('back'),
   );
   const rate = await sending;
-  await settled(site, far, () => receiver.counts(options.messages));
-  return {
-    trial: 'cache-sink',
-    rules: 1,
-    sourceQos: 0,
-    qos: 0,
-    messages: options.messages,
-    rate,
-    near: none,
-    far: await receiver.counts(options.messages),
-    ...noWitness,
-    ...noTimes,
-    memoryBytes: memory.end(),
-  };
+  const counts = () => receiver.counts(options.messages);
+  await settled(site, far, counts);
+  return ofCache({ trial: 'cache-sink', rules: 1, sourceQos: 0, rate, far: await counts() }, means, memory);
 }
 
 /**
@@ -219,20 +208,18 @@ export async function brokerAway(means: Means): Promise<TrialResult> {
   const rate = await sending;
   await site.written(options.messages);
   // What comes twice makes the file longer.
-  await settled(site, far, () => site.counts(options.messages));
-  return {
-    trial: 'cache-broker',
-    rules: 2,
-    sourceQos: 1,
-    qos: 0,
-    messages: options.messages,
-    rate,
-    near: none,
-    far: await site.counts(options.messages),
-    ...noWitness,
-    ...noTimes,
-    memoryBytes: memory.end(),
-  };
+  const counts = () => site.counts(options.messages);
+  await settled(site, far, counts);
+  return ofCache({ trial: 'cache-broker', rules: 2, sourceQos: 1, rate, far: await counts() }, means, memory);
+}
+
+/** The result of a trial without healthy rules, a plain client and turns. */
+function ofCache(
+  own: Pick<TrialResult, 'trial' | 'rules' | 'sourceQos' | 'rate' | 'far'>,
+  { options: { messages } }: Means,
+  memory: Memory,
+): TrialResult {
+  return { ...own, qos: 0, messages, near: none, ...noWitness, ...noTimes, memoryBytes: memory.end() };
 }
 
 /** Waits for the begin of the trouble, lets it last, and ends it. */

@@ -42,9 +42,16 @@ export type OpenMode = 'read' | 'append';
 /** What is to be done with a path; to write is also to delete or to move. */
 export type PathUse = 'read' | 'write';
 
+/** So long links in the ways to allowed folders and to the server's own files are taken to lead where they led, ms. */
+const followedMs = 1000;
+
 const defaultAllowed = 'the data folder and the folders of basic.allowedPaths';
 
 export class AllowedPaths {
+  /** Where folders and own files really are, since `#followedAt`: thousands of rules are looked at one after the other. */
+  readonly #followed = new Map<string, string | undefined>();
+  #followedAt = Number.NEGATIVE_INFINITY;
+
   constructor(readonly rules: PathRules) {}
 
   /** Any path, relative ones in the working folder: where no server gave rules, as in tests of parts. */
@@ -102,14 +109,31 @@ export class AllowedPaths {
   #checkReal(real: string | undefined, shown: string, use: PathUse): void {
     if (real === undefined || !this.#isAllowed(real)) throw this.#refusal(shown);
     const { readOnly = [] } = this.rules;
-    if (use === 'read' || !readOnly.some((folder) => isOwn(real, folder))) return;
+    if (use === 'read' || !readOnly.some((folder) => this.#isOwn(real, folder))) return;
     throw new HaumeaError('config', `access is denied: ${shown} is in a folder of resources, which can only be read`);
   }
 
   #isAllowed(real: string): boolean {
     const { base, folders, own, isOpen } = this.rules;
-    if (own.some((path) => isOwn(real, path))) return false;
-    return isOpen || [base, ...folders].some((folder) => isWithin(real, realOf(folder)));
+    if (own.some((path) => this.#isOwn(real, path))) return false;
+    return isOpen || [base, ...folders].some((folder) => isWithin(real, this.#follow(folder)));
+  }
+
+  #isOwn(real: string, own: string): boolean {
+    if (!own.endsWith('*')) return isWithin(real, this.#follow(own));
+    const folder = this.#follow(dirname(own));
+    return folder !== undefined && real.startsWith(join(folder, basename(own).slice(0, -1)));
+  }
+
+  /** Where a path of the rules really is; that of a request is followed each time. */
+  #follow(path: string): string | undefined {
+    const now = performance.now();
+    if (now - this.#followedAt > followedMs) {
+      this.#followed.clear();
+      this.#followedAt = now;
+    }
+    if (!this.#followed.has(path)) this.#followed.set(path, realOf(path));
+    return this.#followed.get(path);
   }
 
   #checkOpened(descriptor: number, path: string, use: PathUse): void {
@@ -171,12 +195,6 @@ function isWithin(path: string, folder: string | undefined): boolean {
   if (folder === undefined) return false;
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-}
-
-function isOwn(real: string, own: string): boolean {
-  if (!own.endsWith('*')) return isWithin(real, realOf(own));
-  const folder = realOf(dirname(own));
-  return folder !== undefined && real.startsWith(join(folder, basename(own).slice(0, -1)));
 }
 
 /** What the system says a descriptor stands for; undefined where it does not say. */

@@ -71,7 +71,13 @@ export const ruleOptionSpec = {
       'How long functions that look back (OVER PARTITION BY) keep a partition, and ASOF JOIN a key, after its last row; 0 for ever',
     ),
   concurrency: field.int().min(0).default(1).doc('Parallel instances of an operator').unused(),
-  bufferLength: field.int().min(0).default(1024).doc('Bound of what waits for a sink, KiB; at least 64'),
+  bufferLength: field
+    .int()
+    .min(0)
+    .default(1024)
+    .doc(
+      'Bound of what waits for a sink, KiB, 64 to 262144; of input that waits for a rule which comes behind others on its stream 16 times that',
+    ),
   maxBacklogBytes: field
     .int()
     .min(0)
@@ -82,7 +88,7 @@ export const ruleOptionSpec = {
     .oneOf('auto', 'block', 'dropOldest', 'stop')
     .default('auto')
     .doc(
-      'With memory and disk full the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop). auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
+      'With memory and disk full the sources wait, too (block); or the oldest messages are dropped and counted (dropOldest); or the rule ends when a sink has held a source for 3 s (stop). The same holds for input that waits in memory for a rule which comes behind others on its stream. auto is dropOldest for a rule with qos 0 on a shared stream that something comes to from outside, else block',
     ),
   sendMetaToSink: field.bool().default(false).doc('Send metadata along with the results'),
   sendNilField: field.bool().default(false).doc('Send fields without a value as null'),

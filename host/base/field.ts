@@ -334,7 +334,7 @@ function parseField(declared: Declaration, input: unknown, path: string, options
   if (input === undefined || input === null) {
     if (declared.isRequired) throw refusal(options, path, 'is required');
     if (declared.fields !== undefined) return parseObject(declared.fields, declared.default, `${path}.`, options);
-    return structuredClone(declared.default);
+    return typeof declared.default === 'object' ? structuredClone(declared.default) : declared.default;
   }
   const isText = declared.isDynamic === true && isRowTemplate(input);
   const value = coerce(isText ? { ...declared, values: undefined, fields: undefined } : declared, input, path, options);

@@ -140,6 +140,8 @@ export interface Catalog {
   ): readonly { readonly key: string; readonly props: Record<string, unknown>; readonly isGiven: boolean }[];
   /** Names of the configuration keys of a source. */
   confKeyNames?(source: string): readonly string[];
+  /** Another number after each change of keys and connections; without it nothing that is made of them is kept. */
+  version?(): number;
   connection(id: string): { typ: string; props: Record<string, unknown> } | undefined;
   /** What users brought under the name of a function. */
   readonly brought?: FindBrought;

@@ -17,6 +17,7 @@ import { lower } from './physical.js';
 import type { Physical } from './physical-plan.js';
 import { filterBeforeJoin } from './rules/filter-before-join.js';
 import { filterBeforeLookup } from './rules/filter-before-lookup.js';
+import { filterBeforeWindowJoin } from './rules/filter-before-window-join.js';
 import { type Fold, foldConstants } from './rules/fold-constants.js';
 import { groupInWindows } from './rules/group-in-windows.js';
 import { pushFilters } from './rules/push-filters.js';
@@ -112,7 +113,7 @@ function plan(rule: RuleDefinition, catalog: Catalog, fold: Fold): Planned {
       : { ...planGraph(graph, rule, catalog, values), remarks: [] };
   const all = withDelays(withLateRows(roots, rule, values), values);
   const single = splitFilters(groupInWindows(pushFilters(foldConstants(all, values, fold))));
-  const better = filterBeforeJoin(filterBeforeLookup(streamFirst(single)));
+  const better = filterBeforeWindowJoin(filterBeforeJoin(filterBeforeLookup(streamFirst(single))));
   const outputFields = [...new Set(roots.flatMap(({ node }) => outputFieldsOf(node.row)))];
   return {
     sources,

@@ -173,6 +173,19 @@ export function absentSources(root: Logical): Relation[] {
   });
 }
 
+/**
+ * Whether no row that the join gives is without a row of the source, and each row of it decides by itself about those: to drop
+ * rows before the join is then to drop those that were joined of them.
+ */
+export function isInAllRows({ sources, steps }: Extract<Logical, { kind: 'join' }>, source: number): boolean {
+  const own = steps.findIndex((step) => step.source === source);
+  if (own < 0 && sources[0]?.index !== source) return false;
+  return steps.every(({ type }, i) => {
+    if (i < own || type === 'inner' || type === 'cross') return true;
+    return type === (i === own ? 'right' : 'left');
+  });
+}
+
 /** Pairs of columns, one of an earlier stream and one of the joined, whose equality the condition demands. */
 export function equalities({ condition, source }: JoinSpec): { left: ColumnValue; right: ColumnValue }[] {
   const found: { left: ColumnValue; right: ColumnValue }[] = [];

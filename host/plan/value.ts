@@ -341,6 +341,16 @@ export function sourcesIn(value: Value): number[] {
   return [...sources];
 }
 
+/** True for a value that is another one each time it is computed, as it is or in a part of it. */
+export function isVolatile(value: Value): boolean {
+  const seen = new Set([value]);
+  for (const one of seen) {
+    if (one.kind === 'op' && one.isVolatile) return true;
+    for (const child of childrenOf(one)) seen.add(child);
+  }
+  return false;
+}
+
 /** Aggregates that a value is computed of, each once. */
 export function aggregatesIn(...values: readonly Value[]): AggregateValue[] {
   const found = new Set<AggregateValue>();

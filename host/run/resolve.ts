@@ -15,6 +15,7 @@ import type { Expr, FieldDef, FieldType } from '../sql/ast.js';
 import { formattedColumns, type StreamDefinition } from '../sql/source-def.js';
 import { checkFiles, checkKinds, freeAccess, withFiles } from './access.js';
 import { withScripts } from './graph-scripts.js';
+import { knownProps, type StreamProps } from './known-props.js';
 import { joinLayers, type Layer } from './layers.js';
 import type { LookupSpec, SinkSpec, SourceSpec } from './link/protocol.js';
 import { missingSecret, type ResolvedProps, resolveProps } from './secret-props.js';
@@ -163,12 +164,23 @@ export function checkSource(definition: StreamDefinition, catalog: Catalog): voi
 
 /** Properties of a source or of a table that is asked, by their layers; `redacts` gets what masks their secrets. */
 function propsOf(
+  definition: StreamDefinition,
+  connector: Connector,
+  part: SourcePart | AskedPart,
+  catalog: Catalog,
+  redacts: Redact[],
+): Pick<StreamProps, 'props' | 'secrets'> {
+  const found = knownProps(definition, catalog, () => resolvedProps(definition, connector, part, catalog));
+  redacts.push(found.redact);
+  return found;
+}
+
+function resolvedProps(
   { name, options }: StreamDefinition,
   { connection: shared }: Connector,
   part: SourcePart | AskedPart,
   catalog: Catalog,
-  redacts: Redact[],
-): { props: Props; secrets: readonly string[] } {
+): StreamProps {
   const { type } = options;
   const key = options.confKey === null ? undefined : catalog.confKey(type, options.confKey);
   if (options.confKey !== null && key === undefined) {
@@ -183,11 +195,10 @@ function propsOf(
   const given = joinLayers(part.props, [...keys, ...connection, ...extra], `stream ${name}`);
   const access = catalog.access ?? freeAccess;
   const { value, secrets, redact } = resolved(given, `stream ${name}`, part.props, access);
-  redacts.push(redact);
   checkResolved(part, value, redact);
   const props = withFiles(value, shared?.files?.(value), access, `stream ${name}`);
   checkFiles(part.files?.(props, options.datasource), access, `stream ${name}`);
-  return { props, secrets };
+  return { props, secrets, redact };
 }
 
 /** Resolves the sinks of a rule; throws HaumeaError `unknownConnector`, `sink` or `config` with the reason. */

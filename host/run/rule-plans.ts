@@ -11,6 +11,7 @@ import type { CheckpointFolders } from './checkpoint-folders.js';
 import type { RuleParts } from './guarantee-note.js';
 import type { RuleStart, TraceOrder } from './link/protocol.js';
 import { catalogFor, checkSource, connectorSpecs, MissingPart, MissingSecret, sinkSpecs } from './resolve.js';
+import { dropsOldest } from './sink-backlogs.js';
 import { cacheWarnings, formerCaches } from './sink-caches.js';
 import { sinkWarnings } from './warnings.js';
 
@@ -35,6 +36,8 @@ export interface PlannedRule {
 const maxTopologies = 100;
 const bytesPerMessage = 1024;
 const minSinkLimitBytes = 64 * 1024;
+/** One rule is not to have the memory of all. */
+const maxSinkLimitBytes = 256 * 1024 * 1024;
 
 export class RulePlans {
   readonly #topologies = new Map<string, RulePlan['topology']>();
@@ -119,7 +122,8 @@ export class RulePlans {
     // The others are asked.
     const functions = [...brought.filter(({ code }) => !isWaiting(code)), ...codecs];
     const { bufferLength, bufferFullPolicy, sendError, forceExitTimeoutMs, maxStateBytes } = rule.options;
-    const sinkLimitBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
+    const wantedBytes = Math.max(minSinkLimitBytes, bufferLength * bytesPerMessage);
+    const sinkLimitBytes = Math.min(maxSinkLimitBytes, wantedBytes);
     const limits = {
       sinkLimitBytes,
       ...(maxStateBytes > 0 ? { maxStateBytes } : {}),
@@ -134,6 +138,7 @@ export class RulePlans {
       ...(functions.length === 0 ? {} : { functions }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
       ...(inputLogs === undefined ? {} : { inputLogs }),
+      ...(dropsOldest(rule, streams) ? { dropsInput: true } : {}),
     };
     const start = { id: rule.id, run, plan, sources, lookups, sinks, sendError, ...more, zone };
     return { start, redact, remarks: formerCaches(rule.id, sinks, catalog.sinkCaches) };

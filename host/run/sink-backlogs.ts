@@ -19,17 +19,16 @@ export function withBacklogs(
   if (sinkCaches === undefined || maxBacklogBytes === 0 || rule.test !== undefined || streams.length === 0) {
     return [...sinks];
   }
-  const forms = streams.map(({ type, props }) => connectorOf(type)?.source?.form(props));
+  const forms = formsOf(streams);
   const isShared = streams.some((stream) => stream.isShared);
   const canWait = forms.every((form) => form?.waits === true);
   // Nobody suffers when it stands still: its sources are read when there is room.
   if (canWait && !isShared && bufferFullPolicy !== 'dropOldest') return [...sinks];
   const isAcknowledged = forms.some((form) => form?.acknowledges === true);
-  const isSpared = bufferFullPolicy === 'auto' && isShared && !canWait && qos === 0;
   const common: Omit<BacklogSettings, 'folder' | 'hasRest'> = {
     awaits: qos > 0 ? 'checkpoint' : isAcknowledged ? 'source' : 'nobody',
     isShared,
-    dropsOldest: bufferFullPolicy === 'dropOldest' || isSpared,
+    dropsOldest: dropsOldest(rule, streams),
     maxDiskBytes: Math.ceil(maxBacklogBytes / sinks.length),
     minFreeBytes: sinkCaches.minFreeBytes,
   };
@@ -40,6 +39,18 @@ export function withBacklogs(
     const { cache: _inMemory, ...rest } = sink;
     return { ...rest, backlog: { ...common, folder, hasRest: existsSync(folder) } };
   });
+}
+
+/** Of a rule that reads these streams, tables aside: with too much that waits the oldest is given up, and nobody waits. */
+export function dropsOldest({ options }: RuleDefinition, streams: readonly SourceSpec[]): boolean {
+  const { qos, bufferFullPolicy } = options;
+  if (bufferFullPolicy !== 'auto') return bufferFullPolicy === 'dropOldest';
+  const canWait = formsOf(streams).every((form) => form?.waits === true);
+  return qos === 0 && !canWait && streams.some((stream) => stream.isShared);
+}
+
+function formsOf(streams: readonly SourceSpec[]) {
+  return streams.map(({ type, props }) => connectorOf(type)?.source?.form(props));
 }
 
 /** What is taken back to a checkpoint has to be where it can be taken back; what rules send each other is in theirs. */

@@ -8,8 +8,6 @@ import type { ConfKeyRepository } from '../meta/conf-keys.js';
 import type { RecordRepository } from '../meta/records.js';
 import { shownKeys } from './conf-keys.js';
 import type { ConnectionRecord } from './connections.js';
-import { operators } from './operators.js';
-import { operatorTexts } from './operators-chinese.js';
 import { type About, about, type FormContext, type FormField, formOf, type Text, text } from './property-form.js';
 import { wordTexts } from './words-chinese.js';
 
@@ -143,7 +141,10 @@ export class MetadataService {
     }));
   }
 
-  operators(): Record<string, unknown>[] {
+  async operators(): Promise<Record<string, unknown>[]> {
+    // Tables for user interfaces: most servers never show them.
+    const { operators } = await import('./operators.js');
+    const { operatorTexts } = await import('./operators-chinese.js');
     return operators.map(({ name, doc, properties, input, output, strategy }) => ({
       name,
       about: about(doc, operatorTexts[name]),

@@ -43,6 +43,14 @@ const operatorFigures: Readonly<Record<string, { type: Family['type']; help: str
   process_latency_us: { type: 'gauge', help: 'Time spent in microseconds by' },
   buffer_length: { type: 'gauge', help: 'Messages waiting at' },
   held_ms: { type: 'gauge', help: 'Milliseconds for which sinks have taken nothing more from' },
+  input_waiting_bytes: {
+    type: 'gauge',
+    help: 'Bytes of input that wait for a rule which comes behind others that read',
+  },
+  input_dropped_total: {
+    type: 'counter',
+    help: 'Messages given up for a rule which came too far behind others that read',
+  },
   connection_status: { type: 'gauge', help: '1 connected, 0 connecting, -1 disconnected: the connection of' },
 };
 
@@ -57,9 +65,11 @@ const cacheFigures: Readonly<Record<string, { type: 'counter' | 'gauge'; label: 
   load_total: { type: 'counter', label: 'load' },
   drop_total: { type: 'counter', label: 'drop' },
   damaged_total: { type: 'counter', label: 'damaged' },
+  cut_off_total: { type: 'counter', label: 'cut_off' },
 };
 const cacheHelp: Readonly<Record<string, string>> = {
-  counter: 'Messages added to the cache of a sink, popped, dropped, damaged; its writes (flush) and reads (load)',
+  counter:
+    'Messages added to the cache of a sink, popped, dropped, damaged, cut off; its writes (flush) and reads (load)',
   gauge:
     'Messages in the cache of a sink that are not out (length), those of them on disk, and their bytes there (disk_bytes)',
 };

@@ -124,7 +124,7 @@ const kernelLayers: readonly (readonly (readonly string[])[])[] = [
   // The list of the kinds.
   [[inFlow('operators')]],
   // What the host calls.
-  [['tree', 'feed', 'saving'].map(inFlow)],
+  [['tree', 'feed', 'saving', 'move'].map(inFlow)],
   [['assembly/index.ts']],
   [['assembly/testing']],
 ];

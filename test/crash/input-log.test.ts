@@ -49,14 +49,19 @@ async function stream(isShared: boolean): Promise<void> {
 
 const outOf = (id: string) => join(data, `${id}.out`);
 
+/** What is sent before it has subscribed goes to nobody. */
+const subscribed = (id: string) => figure(id, 'source_s_0_connection_status', (value) => value === 1);
+
 /** A rule that collects ids in windows of 30 rows. */
-const collecting = (id: string, options: object) =>
-  made('/rules', {
+const collecting = async (id: string, options: object) => {
+  await made('/rules', {
     id,
     sql: 'SELECT collect(id) AS ids FROM s GROUP BY COUNTWINDOW(30)',
     actions: [{ file: { path: outOf(id), sendSingle: true } }],
     options: { qos: 1, checkpointInterval: '1h', ...options },
   });
+  await subscribed(id);
+};
 
 async function send(from: number, to: number): Promise<void> {
   const all: Promise<unknown>[] = [];
@@ -137,6 +142,7 @@ logged('a rule without checkpoints on the same stream misses nothing either', as
     sql: 'SELECT id FROM s',
     actions: [{ file: { path: outOf('plain'), sendSingle: true } }],
   });
+  await subscribed('plain');
   await send(0, 300);
   await figure('plain', 'sinkRecordsOutTotal', (value) => value === 300);
   await server.stop('SIGKILL');

@@ -13,7 +13,10 @@ const parts = 3;
 interface Head {
   readonly epoch: number;
   readonly sources: object;
-  readonly rows: { readonly segments: readonly { readonly file: string; readonly bytes: number }[] };
+  readonly rows: {
+    readonly fresh?: number;
+    readonly segments: readonly { readonly file: string; readonly bytes: number }[];
+  };
 }
 
 /** Of the newest checkpoint that is there. */
@@ -45,7 +48,11 @@ interface Opened {
   append(number: number): Promise<Head>;
 }
 
-async function open(data = temporaryFolder()): Promise<Opened> {
+const manyRows = `SELECT id, name, x, y FROM s GROUP BY COUNTWINDOW(${part * parts})`;
+/** Each row is a group of its own. */
+const manyGroups = `SELECT id, last_value(name, true) AS name, sum(x) AS x, max(y) AS y FROM s GROUP BY id, COUNTWINDOW(${part * parts})`;
+
+async function open(data = temporaryFolder(), sql = manyRows): Promise<Opened> {
   const input = join(data, 'in');
   writeFileSync(input, '');
   const opened: Opened = {
@@ -70,7 +77,6 @@ async function open(data = temporaryFolder()): Promise<Opened> {
     assert.is(status, 201, text);
   };
   await made('/streams', { sql: 'CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="in")' });
-  const sql = `SELECT id, name, x, y FROM s GROUP BY COUNTWINDOW(${part * parts})`;
   const actions = [{ file: { path: opened.out } }];
   await made('/rules', { id: 'r', sql, actions, options: { qos: 2, checkpointInterval: '50ms' } });
   return opened;
@@ -81,11 +87,16 @@ async function kill(opened: Opened): Promise<void> {
   opened.server = await startServer({ data: opened.data });
 }
 
-async function assertWindow({ out }: Opened): Promise<void> {
+/** What a group shows of its row: nothing of null. */
+function groupOf(id: number): object {
+  return Object.fromEntries(Object.entries(rowOf(id)).filter(([, value]) => value !== null));
+}
+
+async function assertWindow({ out }: Opened, expected = rowOf): Promise<void> {
   await eventually('the window', () => existsSync(out) && readFileSync(out, 'utf8').endsWith(']\n'));
   const rows = JSON.parse(readFileSync(out, 'utf8')) as object[];
   assert.is(rows.length, part * parts);
-  for (const [id, row] of rows.entries()) assert.equal(row, rowOf(id));
+  for (const [id, row] of rows.entries()) assert.equal(row, expected(id));
 }
 
 const segmentsIn = (folder: string): string[] =>
@@ -107,6 +118,31 @@ test('a window of many rows is whole after kills; each checkpoint writes only th
   await kill(opened);
   await opened.append(2);
   await assertWindow(opened);
+  await opened.server.stop();
+});
+
+test('a window of many groups is whole after kills: they are written while rows change them, all with each checkpoint', async () => {
+  const opened = await open(temporaryFolder(), manyGroups);
+  const first = await opened.append(0);
+  assert.type(first.rows.fresh, 'number');
+  const { rows } = await opened.append(1);
+  assert.is(rows.segments.length, 1);
+  assert.ok(rows.segments[0]!.bytes > first.rows.segments[0]!.bytes * 1.5);
+  await kill(opened);
+  // Some checkpoints are cut while these come.
+  await opened.append(2);
+  await assertWindow(opened, groupOf);
+  await opened.server.stop();
+});
+
+test('a window of many groups goes on after an orderly stop of the server', async () => {
+  const opened = await open(temporaryFolder(), manyGroups);
+  await opened.append(0);
+  await opened.server.stop();
+  opened.server = await startServer({ data: opened.data });
+  await opened.append(1);
+  await opened.append(2);
+  await assertWindow(opened, groupOf);
   await opened.server.stop();
 });
 

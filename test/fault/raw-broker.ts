@@ -24,6 +24,7 @@ export async function openRawBroker(then: (socket: Socket, connection: number) =
     socket.on('close', () => sockets.delete(socket));
     socket.on('data', (bytes) => {
       if (bytes[0] === 0x10) socket.write(Buffer.from([0x20, 2, 0, 0]));
+      else if (bytes[0] === 0xc0) socket.write(Buffer.from([0xd0, 0]));
       else if (bytes[0] === 0x82) {
         socket.write(Buffer.from([0x90, 3, bytes[2]!, bytes[3]!, 1]));
         then(socket, number);

@@ -73,7 +73,7 @@ function run(given: StateCase, longRows?: number, some = 0): string {
     if (waitMs > 0 || name >= 'v') turns(kernel);
     now += waitMs;
     kernel.tick(now);
-    turns(kernel, some);
+    turns(kernel, name >= 'v' ? Number.POSITIVE_INFINITY : some);
     rule.feed(name, bytes, now);
     turns(kernel, some);
     if (!moves || longRows === undefined) continue;

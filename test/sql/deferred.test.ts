@@ -79,9 +79,73 @@ test('rows that come while a window is being sent are in the next one, and resul
   open[0]!.close();
 });
 
+test('rows that leave a window while it is being sent are in what is sent, and rows that come then are not', () => {
+  const { kernel, open, messages } = kernelOf([
+    { sql: 'SELECT n FROM s GROUP BY HOPPINGWINDOW(ss, 3, 1)', streams: ['s'] },
+    { sql: 'SELECT n FROM r GROUP BY COUNTWINDOW(2000, 500)', streams: ['r'] },
+  ]);
+  const [hopping, counting] = open as [KernelRule, KernelRule];
+  kernel.tick(0);
+  hopping.feed('s', numbers(2000), 500);
+  counting.feed('r', numbers(2000), 500);
+  for (let second = 1; second < 6; second++) {
+    kernel.tick(second * 1000);
+    workOn(kernel, 0);
+    hopping.feed('s', [{ n: -second }], second * 1000 + 500);
+    counting.feed('r', numbers(500), second * 1000 + 500);
+  }
+  pieces(kernel);
+  const first = numbers(2000);
+  assert.equal(messages(0), [
+    first,
+    [...first, { n: -1 }],
+    [...first, { n: -1 }, { n: -2 }],
+    [{ n: -1 }, { n: -2 }, { n: -3 }],
+    [{ n: -2 }, { n: -3 }, { n: -4 }],
+  ]);
+  const all = [first, ...Array.from({ length: 5 }, () => numbers(500))].flat();
+  assert.equal(
+    messages(1),
+    Array.from({ length: 6 }, (_, i) => all.slice(i * 500, i * 500 + 2000)),
+  );
+  for (const rule of open) rule.close();
+});
+
+test('hopping windows whose groups are joined from parts are sent in pieces, while further parts come', () => {
+  const sql = 'SELECT n, count(*) AS c, sum(n) AS s FROM s GROUP BY n, HOPPINGWINDOW(ss, 20, 1) HAVING count(*) > 1';
+  const { kernel, open, messages } = kernelOf([{ sql, streams: ['s'] }]);
+  const whole = openRule([stream('s')], sql);
+  const atOnce: unknown[] = [];
+  let most = 0;
+  for (const rule of [open[0]!, whole]) {
+    rule.kernel.tick(0);
+    for (let second = 0; second < 50; second++) {
+      rule.feed('s', numbers(second % 7 === 0 ? 3000 : 30 * (second % 4)), second * 1000 + 500);
+      rule.kernel.tick((second + 1) * 1000);
+      if (rule === whole) atOnce.push(...rule.taken());
+      else {
+        for (let i = 0; i < 2; i++) workOn(kernel, 0);
+        most = Math.max(most, deferredWork(kernel)[0]?.results ?? 0);
+      }
+    }
+  }
+  assert.ok(most > 3);
+  pieces(kernel);
+  assert.equal(messages(0), atOnce);
+  open[0]!.close();
+  whole.close();
+});
+
 for (const [name, sql] of Object.entries({
   'a window of many groups': 'SELECT n, count(*) AS c FROM s GROUP BY n, COUNTWINDOW(3000)',
   'a window in another order': 'SELECT n FROM s GROUP BY COUNTWINDOW(3000) ORDER BY n % 7, n DESC',
+  'a window whose rows stay': 'SELECT n FROM s GROUP BY COUNTWINDOW(3000, 1000)',
+  'a window of many groups whose rows stay': 'SELECT n, median(n) AS m FROM s GROUP BY n, COUNTWINDOW(3000, 1000)',
+  'a window whose rows stay, in another order':
+    'SELECT n FROM s GROUP BY COUNTWINDOW(3000, 500) ORDER BY n % 7, n DESC',
+  'a sliding window': 'SELECT n FROM s WHERE n > 3 GROUP BY SLIDINGWINDOW(ss, 10) OVER (WHEN n = 2999)',
+  'a join of rows that stay':
+    'SELECT s.n AS n, r.n AS m FROM s INNER JOIN r ON s.n + r.n < 40 GROUP BY COUNTWINDOW(600, 300)',
   'a join of all rows with all':
     'SELECT s.n AS n, r.n AS m FROM s INNER JOIN r ON s.n + r.n < 40 GROUP BY COUNTWINDOW(600)',
   'a join by keys that many rows share':

@@ -20,6 +20,7 @@ import { createKernel, type KernelOptions } from '../../kernels/index.js';
 import type { NodePlan, RulePlan, WaitingPlan } from '../../kernels/ir.js';
 import { sourceOfColumns } from '../../kernels/kinds.js';
 import { takeSnapshot } from '../../kernels/snapshot.js';
+import { inputOf, moveNodes, nodesBelow, setInput, useSameColumns } from '../../kernels/twin.js';
 import { catalogOf, ruleOf } from '../unit/plan/rules.js';
 import { kernelUnderTest } from '../wasm/drive.js';
 import { lines } from '../wasm/streams.js';
@@ -30,6 +31,8 @@ export interface KernelRule {
   feed(name: string, rows: readonly object[] | Uint8Array, now?: number): void;
   /** Ends the input of a stream or table. */
   end(name: string): void;
+  /** The rule's nodes move to twins of its streams and tables, or back from there; the streams get the same input as before. */
+  move(): void;
   /** The first node of the kind. */
   /** All of them, in the order of their making. */
   readonly nodes: readonly NodeHandle[];
@@ -150,6 +153,32 @@ export function openRule(
   const roots = [...new Set(sources.map((source) => source.stream)), ...merges];
   const all = [...new Set([...roots, ...nodes])];
   const streamOf = (name: string): StreamHandle => sources.find((source) => source.name === name)!.stream;
+  const twins = new Map<StreamHandle, StreamHandle>();
+  const moveOut = ({ stream, name }: Linked): void => {
+    if (twins.has(stream)) return;
+    const twin = kernel.openStream({ ...lines, ...declared?.(name) });
+    const indexes = sources.flatMap((source) => (source.stream === stream ? source.indexes : []));
+    useSameColumns(kernel, stream, twin, indexes);
+    if (!setInput(kernel, twin, inputOf(kernel, stream))) throw new Error('the twin does not take the input');
+    moveNodes(kernel, nodesBelow(kernel, stream, new Set(nodes), new Set()), stream, twin, false);
+    twins.set(stream, twin);
+  };
+  const moveHome = (): void => {
+    for (const [stream, twin] of twins) {
+      moveNodes(kernel, nodesBelow(kernel, twin, new Set(nodes), new Set()), twin, stream, true);
+      kernel.closeStream(twin);
+    }
+    twins.clear();
+  };
+  const feedTo = (stream: StreamHandle, bytes: Uint8Array, now: number): void => {
+    for (let at = 0; at < bytes.length; ) {
+      const buffer = kernel.inputBuffer(stream);
+      const part = bytes.subarray(at, at + buffer.length);
+      buffer.set(part);
+      kernel.feed(stream, part.length, now);
+      at += part.length;
+    }
+  };
   const written = (): string[] => {
     const messages = output;
     output = [];
@@ -160,15 +189,20 @@ export function openRule(
     feed: (name, rows, now = 0) => {
       const bytes = rows instanceof Uint8Array ? rows : textOf(rows);
       const stream = streamOf(name);
-      for (let at = 0; at < bytes.length; ) {
-        const buffer = kernel.inputBuffer(stream);
-        const part = bytes.subarray(at, at + buffer.length);
-        buffer.set(part);
-        kernel.feed(stream, part.length, now);
-        at += part.length;
-      }
+      feedTo(stream, bytes, now);
+      const twin = twins.get(stream);
+      if (twin !== undefined) feedTo(twin, bytes, now);
     },
-    end: (name) => kernel.endInput(streamOf(name), 0),
+    end: (name) => {
+      const stream = streamOf(name);
+      kernel.endInput(stream, 0);
+      const twin = twins.get(stream);
+      if (twin !== undefined) kernel.endInput(twin, 0);
+    },
+    move: () => {
+      if (twins.size > 0) moveHome();
+      else for (const source of sources) moveOut(source);
+    },
     nodes,
     node: (kind) => nodes[plan.nodes.findIndex((node) => node.kind === kind)]!,
     taken: () => written().map((message) => (message.startsWith('[') ? JSON.parse(message) : message)),
@@ -192,6 +226,7 @@ export function openRule(
     },
     loadWith: (bytes, shelf) => kernel.loadNode(all, readerOf(bytes), shelf),
     close: () => {
+      moveHome();
       for (const node of nodes.toReversed()) kernel.releaseNode(node);
       for (const { stream, indexes } of sources) kernel.releaseColumns(stream, indexes);
       for (const stream of new Set(sources.map((source) => source.stream))) kernel.closeStream(stream);

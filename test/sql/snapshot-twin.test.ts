@@ -118,7 +118,7 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken): 
   const kernel = kernelNew();
   const empty = bytesOf(kernel);
   const rule = open(given, kernel);
-  const shelf = openShelf(kernel, snapshot.least, snapshot.serial - snapshot.least);
+  const shelf = openShelf(kernel, snapshot.least, snapshot.serial - snapshot.least, snapshot.fresh);
   segments.forEach((slices, i) => {
     if (snapshot.live[i] === 0 || slices.length === 0) return;
     const read = readerOf(Buffer.concat(slices), given.portion);
@@ -140,6 +140,7 @@ function runFrom(given: StateCase, { step, state, snapshot, segments }: Taken): 
 test('a kernel that takes up a snapshot goes on to the byte as the one in which rows flowed while it was written', () => {
   let pages = 0;
   let increments = 0;
+  let sets = 0;
   fc.assert(
     fc.property(stateCases, (given) => {
       output = [];
@@ -160,12 +161,13 @@ test('a kernel that takes up a snapshot goes on to the byte as the one in which 
       for (const one of taken) {
         pages += one.snapshot.pages;
         if (one.segments.length > 1) increments++;
+        if (one.snapshot.fresh !== undefined) sets++;
         assert.is(runFrom(given, one), sent.slice(one.out).join(''));
       }
     }),
     { numRuns },
   );
-  assert.ok(pages > 0 && increments > 0);
+  assert.ok(pages > 0 && increments > 0 && sets > 0);
 });
 
 test.run();

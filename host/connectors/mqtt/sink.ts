@@ -30,6 +30,8 @@ interface Numbers {
 
 /** Messages of one sink that may be unconfirmed at a time, if the broker takes so many. */
 const maxUnconfirmed = 1000;
+/** Of these, messages that mqtt.js gets in one turn of the event loop: it takes its time for them, while the sources of all rules wait. */
+const perTurn = 32;
 
 /** Topics, with their user properties, whose packets are prepared. */
 const mostTopics = 1000;
@@ -66,6 +68,9 @@ export class MqttSink implements Sink {
   #queue: Waiting[] = [];
   /** Published on this connection and not yet confirmed, in order. */
   #unconfirmed = new Set<Waiting>();
+  /** Published in this turn, and what begins the next one. */
+  #inTurn = 0;
+  #turn: NodeJS.Immediate | undefined;
   #numbers: Numbers = { series: randomUUID(), messages: 0 };
   #onIdle: (() => void)[] = [];
   #isConnected = false;
@@ -218,7 +223,9 @@ export class MqttSink implements Sink {
     const qos = this.conf.qos as 1 | 2;
     const { window } = this.#client;
     const unconfirmed = this.#unconfirmed;
-    while (this.#queue.length > 0 && unconfirmed.size < maxUnconfirmed && window.take(qos, this, this.#retry)) {
+    const mayTake = () => this.#queue.length > 0 && unconfirmed.size < maxUnconfirmed && this.#hasTurn;
+    while (mayTake() && window.take(qos, this, this.#retry)) {
+      this.#inTurn++;
       const message = this.#queue.shift()!;
       unconfirmed.add(message);
       const { topic, userProperties } = message.target;
@@ -235,6 +242,17 @@ export class MqttSink implements Sink {
         this.#checkIdle();
       });
     }
+  }
+
+  /** The rest has to wait for the next turn. */
+  get #hasTurn(): boolean {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      const isOver = this.#inTurn >= perTurn;
+      this.#inTurn = 0;
+      if (isOver) this.#send();
+    });
+    return this.#inTurn < perTurn;
   }
 
   #checkIdle(): void {

@@ -3,11 +3,9 @@
  * before they are looked up. Only without a window, where a message is the row, and where joined rows always have it. Later
  * conditions of an AND stay above one that cannot move, which may be what keeps errors from them.
  */
-import { streamsOf } from '../join.js';
-import { type Logical, mapOperators, type Root, soleInputsOf } from '../logical.js';
+import { isInAllRows, streamsOf } from '../join.js';
+import { mapOperators, type Root, soleInputsOf } from '../logical.js';
 import { sourcesIn } from '../value.js';
-
-type Join = Extract<Logical, { kind: 'join' }>;
 
 /** The plan with conditions on rows of a stream below its joins with tables; each condition must be a filter of its own. */
 export function filterBeforeJoin(roots: readonly Root[]): Root[] {
@@ -19,20 +17,9 @@ export function filterBeforeJoin(roots: readonly Root[]): Root[] {
     if (join.kind !== 'join' || before.kind !== 'filter' || !sole.has(before.input)) return node;
     const { input: window } = join;
     if (window.kind !== 'window' || window.window.kind !== 'row' || condition.isAfterWindow) return node;
-    const stream = streamInAllRows(join);
-    if (stream === undefined || sourcesIn(condition).some((source) => source !== stream)) return node;
+    const [stream, other] = streamsOf(join.sources);
+    if (stream === undefined || other !== undefined || !isInAllRows(join, stream.index)) return node;
+    if (sourcesIn(condition).some((source) => source !== stream.index)) return node;
     return { ...join, input: { ...window, input: { ...node, input: window.input } } };
   });
-}
-
-/** The only stream of a join, if no joined row is without a row of it. */
-function streamInAllRows({ sources, steps }: Join): number | undefined {
-  const [stream, other] = streamsOf(sources);
-  if (stream === undefined || other !== undefined) return undefined;
-  const own = steps.findIndex(({ source }) => source === stream.index);
-  const isKept = steps.every(({ type }, i) => {
-    if (i < own || type === 'inner' || type === 'cross') return true;
-    return type === (i === own ? 'right' : 'left');
-  });
-  return isKept ? stream.index : undefined;
 }

@@ -18,7 +18,8 @@ export function pushFilters(roots: readonly Root[]): Root[] {
   });
 }
 
-function followsClock(node: WindowNode): boolean {
+/** Whether rows that are dropped below the window change neither its ends nor what it sends. */
+export function followsClock(node: WindowNode): boolean {
   const isAligned = node.window.kind === 'tumbling' || node.window.kind === 'hopping';
   return isAligned && !chainOf(node).some(({ kind }) => kind === 'watermark');
 }

@@ -132,6 +132,8 @@ export interface RuleStart {
   maxStateBytes?: number;
   /** It ends when a sink of it has held a source for long. */
   stopsWhenFull?: boolean;
+  /** When too much input waits for it while others read on the oldest messages are given up; otherwise its sources wait. */
+  dropsInput?: boolean;
   /** How long the sinks get at a stop, ms; that of the worker without it. */
   flushTimeoutMs?: number;
   /** Time zone by its name: windows of days end at its midnight. */

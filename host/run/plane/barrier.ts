@@ -25,10 +25,14 @@ export class Barrier implements Mark {
   /** The input is in a log: whoever sent it need not wait. */
   isLogged = false;
 
-  /** @param since when the input came, epoch ms */
+  /**
+   * @param since when the input came, epoch ms
+   * @param goesToLog what holds it need not hurry
+   */
   constructor(
     readonly owner: BarrierOwner,
     readonly since: number,
+    readonly goesToLog = false,
   ) {}
 
   passed(isLost: boolean): void {
@@ -54,14 +58,18 @@ export class Acknowledgements implements BarrierOwner {
   constructor(private readonly acknowledge: (packetIds: Uint16Array) => void) {}
 
   /** Opens the barrier of input that goes to work now. */
-  begin(): Barrier {
-    return new Barrier(this, Date.now());
+  begin(goesToLog = false): Barrier {
+    return new Barrier(this, Date.now(), goesToLog);
   }
 
   /** The input was worked off. */
   end(barrier: Barrier): void {
     barrier.left--;
-    if (barrier.packetIds.length === 0) return;
+    if (barrier.packetIds.length === 0) {
+      // What comes from the log has been acknowledged.
+      this.log?.advance();
+      return;
+    }
     this.#waiting.push(barrier);
     for (const { length } of barrier.packetIds) this.count += length;
     this.advance();

@@ -4,10 +4,11 @@
  * the source. Work that rules share is divided among those that used it at the time. Together rules never have more time
  * than was spent.
  */
-import type { RunningNode, RunningRule, RunningSource } from './running.js';
+import { placeOf } from './parties.js';
+import type { RunningLane, RunningNode, RunningRule, RunningSource } from './running.js';
 
 /** Where work begins: a source, or the merge of several sources, below which timers are at work for one rule. */
-type Root = RunningSource | RunningNode;
+type Root = RunningSource | RunningLane | RunningNode;
 
 /** µs of work for a root: that of timers, and all other. */
 interface Work {
@@ -154,8 +155,9 @@ export class CpuTimes {
 }
 
 /** A stream that is joined with itself may be one source. */
-function rootsOf({ sources, nodes }: RunningRule): Root[] {
-  return [...new Set(sources), ...nodes.filter(({ kind }) => kind === 'merge')];
+function rootsOf(rule: RunningRule): Root[] {
+  const { sources, nodes } = rule;
+  return [...new Set(sources.map((source) => placeOf(rule, source))), ...nodes.filter(({ kind }) => kind === 'merge')];
 }
 
 function workOf(root: Root, { host }: RunningRule): Work {
@@ -164,7 +166,8 @@ function workOf(root: Root, { host }: RunningRule): Work {
 }
 
 function usersOf(root: Root, rule: RunningRule): ReadonlySet<RunningRule> {
-  return 'handle' in root ? new Set([rule]) : root.users;
+  if ('handle' in root) return new Set([rule]);
+  return 'readers' in root ? root.readers : root.users;
 }
 
 /** Divides the time from `from` to `to` among the users, each of which has a part of what came after it joined. */

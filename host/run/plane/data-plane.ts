@@ -32,18 +32,18 @@ import { endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import { Outputs } from './outputs.js';
 import { Reconnects } from './reconnects.js';
-import { type End, endParts, takeLastTogether } from './rule-end.js';
+import { type End, endParts, lossesOf, takeLastTogether } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
-import { ShareWatch, usedTime } from './share-watch.js';
+import type { Shares } from './share-watch.js';
 import { loadSinkParts } from './sink-parts.js';
 import type { SourceHost } from './source-host.js';
-import { loadBehind } from './source-parts.js';
+import { shareWatch } from './source-parts.js';
 import type { SourceRun } from './source-run.js';
 import { loadSourceParts, Sources } from './sources.js';
 import { StartOrder } from './start-order.js';
 import { startSources } from './start-sources.js';
-import { type Starvation, StarvationWatch } from './starvation.js';
+import { type Starvation, StarvationWatch, type Starved } from './starvation.js';
 import { StateBounds } from './state-bounds.js';
 import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
@@ -73,6 +73,8 @@ export interface PlaneOptions {
   paths?: AllowedPaths;
   /** Finds what is asked for the rows of tables of a type; the connectors' without it. */
   askedPart?: (type: string) => AskedPart;
+  /** Sees who takes the time; by what the kernel has measured without it. */
+  shares?: (rules: ReadonlySet<RunningRule>, kernel: () => Kernel) => Shares;
   /** The kernel broke: nothing in it can be trusted any more. */
   broken: (error: unknown) => void;
 }
@@ -123,7 +125,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       traces: this.#traces,
       errors: this.#errors,
       stateBounds: this.#stateBounds,
-      shares: new ShareWatch({ rules: this.#all, usedTime: usedTime(), load: () => loadBehind(this.#all) }),
+      shares: (options.shares ?? shareWatch)(this.#all, () => this.kernel),
       log: options.log,
       time: this.#time,
       broken: options.broken,
@@ -196,6 +198,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
+    if (rule?.behind !== undefined) await rule.behind.finish(rule);
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true);
     this.options.tell({ kind: 'stopped', run, metrics, losses });
@@ -291,8 +294,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#outputs.remove(node, sinks);
   }
 
-  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
-    this.#work.do(whose, call, source, input);
+  work(...args: Parameters<KernelWork['do']>): void {
+    this.#work.do(...args);
   }
 
   holdWaiting(barrier: Barrier, rules: ReadonlySet<RunningRule>): void {
@@ -326,7 +329,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#holdWatch.arm();
   }
 
-  starves(source: SourceRun): Starvation {
+  starves(source: Starved): Starvation {
     return this.#starvationWatch.look(source);
   }
 
@@ -382,7 +385,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   onOutput(chunk: OutputChunk, now: number): void {
     if (this.#traces.isOn) this.#traces.output(chunk);
-    this.#outputs.write(chunk, now, this.#work.source?.barrier);
+    this.#outputs.write(chunk, now, this.#work.barrier);
   }
 
   onPacket(stream: StreamHandle, packet: Uint8Array): void {
@@ -445,7 +448,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     rule.debug(() => `started with ${plan.nodes.length} nodes, ${start.sources.length} sources, ${sinks.length} sinks`);
     this.options.tell({ kind: 'started', run: rule.run, restored: checkpoints?.restored });
     for (const sink of rule.sinks) sink.start();
-    const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true);
+    const startThem = () => startSources(rule, fresh, checkpoints?.isRestored === true, this.starting);
     if (checkpoints?.needsFirst === true) void checkpoints.first(rule).then(startThem);
     else startThem();
     // A shared source may have come to its end before this rule came.
@@ -464,9 +467,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (isGraceful) for (const source of rule.sources) if (source.users.size === 1) source.settle();
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
-    const isLosing = !this.#work.isBroken && !isKept;
-    const unanswered = isLosing ? rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []) : [];
-    for (const loss of unanswered) rule.log.warn(loss);
+    const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
@@ -493,6 +494,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.#rules.delete(rule.run);
     this.#all.delete(rule);
     refreshSinks(metrics, rule);
-    return { ...end, losses: [...unanswered, ...end.losses], metrics };
+    return { ...end, losses: [...lost, ...end.losses], metrics };
   }
 }

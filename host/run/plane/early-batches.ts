@@ -5,8 +5,7 @@
  * from then on batches are sent when the window is used up, without a wait.
  *
  * The same holds for messages that wait for a checkpoint, which is taken early then; and when there are many of them, since a
- * sender without a window would have to keep them all. Where messages go to a log instead that costs little, and a sender that waits too
- * long throws messages away: what came in one go is sent after a shorter silence.
+ * sender without a window would have to keep them all. Where messages go to a log instead see `input-log/pace.ts`.
  *
  * On a busy machine a sender goes on late. So the same number of messages in one go, twice, is a window as well.
  */
@@ -18,9 +17,8 @@ const usualWindow = 10;
 const silenceMs = 100;
 /** The same with fewer messages than a usual window, where it is most likely just slow, ms. */
 const longSilenceMs = 5000;
-/** Both where it costs little; messages with no longer pause between them came in one go. */
-const cheapSilenceMs = 25;
-const cheapLongSilenceMs = 1000;
+/** Messages with no longer pause between them came in one go, ms. */
+const oneGoMs = 25;
 /** So many messages are enough for a checkpoint, however soon after the last one. */
 const manyMessages = 10_000;
 /** Numbers of packets end there, and with them all windows. */
@@ -45,22 +43,20 @@ export class EarlyBatches {
     private readonly send: () => void,
   ) {}
 
-  /** Input has come, and is worked off. `isWaiting`: it is not acknowledged by itself; `isCheap`: to send it costs little. */
-  worked(isWaiting: boolean, isCheap: boolean): void {
+  /** Input has come, and is worked off. `isWaiting`: it is not acknowledged by itself. */
+  worked(isWaiting: boolean): void {
     clearTimeout(this.#timer);
     const { count } = this.acknowledgements;
-    // With a log a window that is too small only means more writes than needed.
-    if (count > this.#window) this.#window = isCheap ? Math.min(maxWindow, 2 * count) : Number.POSITIVE_INFINITY;
+    if (count > this.#window) this.#window = Number.POSITIVE_INFINITY;
     if (!isWaiting) return;
     if (count >= Math.min(this.#window, manyMessages)) this.send();
-    else this.#timer = setTimeout(() => this.#silent(), this.#patienceMs(count, isCheap)).unref();
+    else this.#timer = setTimeout(() => this.#silent(), this.#patienceMs(count)).unref();
   }
 
-  #patienceMs(count: number, isCheap: boolean): number {
+  #patienceMs(count: number): number {
     const isPile = this.#isInOneGo && count >= usualWindow;
-    if (isCheap && isPile) return cheapSilenceMs;
     if (count >= this.#suspicious || (isPile && count === this.#before)) return silenceMs;
-    return isCheap ? cheapLongSilenceMs : longSilenceMs;
+    return longSilenceMs;
   }
 
   /** Input comes. */
@@ -77,7 +73,7 @@ export class EarlyBatches {
       this.#before = this.#tried;
       this.#tried = 0;
     }
-    this.#isInOneGo = count === 0 || (this.#isInOneGo && now - this.#cameAt < cheapSilenceMs);
+    this.#isInOneGo = count === 0 || (this.#isInOneGo && now - this.#cameAt < oneGoMs);
     this.#cameAt = now;
   }
 

@@ -37,6 +37,14 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
       const since = Math.max(Math.min(fullSince, markSince), freeSince);
       if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
     }
+    const laneSince = rule.behind?.laneOf(source)?.holdsSince ?? Number.POSITIVE_INFINITY;
+    if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
+      hold = {
+        rule,
+        since: laneSince,
+        reason: 'it takes more than its share of the processor, and input waits for it',
+      };
+    }
     if (hold !== undefined) holds.push(hold);
   }
   return holds.sort((a, b) => a.since - b.since);
@@ -53,7 +61,7 @@ function isHeld(source: RunningSource, now: number): boolean {
 export function holdMessage(rule: RunningRule): string {
   const now = Date.now();
   const held = new Map<string, string[]>();
-  const texts: string[] = rule.behind?.isWaiting === true ? [rule.behind.text] : [];
+  const texts: string[] = rule.behind !== undefined && rule.behind.text !== '' ? [rule.behind.text] : [];
   for (const source of new Set(rule.sources)) {
     if (source.starvedBy !== '') texts.push(`held: the kernel's memory is used up by ${source.starvedBy}`);
     const holds = holdsOf(source, now);

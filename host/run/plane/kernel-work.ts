@@ -5,13 +5,14 @@ import type { SteadyTime } from '../../base/clock.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Heartbeat } from '../link/heartbeat.js';
+import type { Barrier } from './barrier.js';
 import { DeferredTurns } from './deferred-work.js';
 import type { ErrorLog } from './error-log.js';
 import type { Gathering } from './gathering.js';
 import { longCallMs, noteLongCall } from './long-calls.js';
 import { accuse } from './notices.js';
-import type { RunningRule } from './running.js';
-import type { ShareWatch } from './share-watch.js';
+import type { RunningLane, RunningRule } from './running.js';
+import type { Shares } from './share-watch.js';
 import type { SourceRun } from './source-run.js';
 import type { StateBounds } from './state-bounds.js';
 import type { TraceRecorder } from './trace-recorder.js';
@@ -30,7 +31,7 @@ export interface WorkOptions {
   readonly traces: TraceRecorder;
   readonly errors: ErrorLog;
   readonly stateBounds: StateBounds;
-  readonly shares: ShareWatch;
+  readonly shares: Shares;
   readonly log: Logger;
   /** Time of rows and windows. */
   readonly time: SteadyTime;
@@ -39,8 +40,9 @@ export interface WorkOptions {
 }
 
 export class KernelWork {
-  /** Whose input the kernel works on. */
+  /** Whose input the kernel works on, and the lane in which it has waited. */
   source: SourceRun | undefined;
+  #lane: RunningLane | undefined;
   isBroken = false;
   /** When the last call ended that took a while, epoch ms. */
   busyUntil = 0;
@@ -66,8 +68,19 @@ export class KernelWork {
     this.deferred = new DeferredTurns(options.kernel, options.rules, turn);
   }
 
+  /** The input at work, if it is to be acknowledged. */
+  get barrier(): Barrier | undefined {
+    return (this.#lane ?? this.source)?.barrier;
+  }
+
   /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  do(whose: ReadonlySet<RunningRule>, call: () => void, source?: SourceRun, input?: Uint8Array): void {
+  do(
+    whose: ReadonlySet<RunningRule>,
+    call: () => void,
+    source?: SourceRun,
+    input?: Uint8Array,
+    lane?: RunningLane,
+  ): void {
     if (this.isBroken) return;
     // An output that writes again within a kernel call is a defect of a connector, and would ruin the kernel's state.
     if (this.#isWorking) throw new Error('the kernel is at work already');
@@ -79,10 +92,12 @@ export class KernelWork {
     }
     this.#isWorking = true;
     this.source = source;
+    this.#lane = lane;
+    const place = lane ?? source;
     const began = performance.now();
     let ended = began;
     try {
-      const traced = traces.isOn ? traces.begin(whose, source, input) : undefined;
+      const traced = traces.isOn ? traces.begin(whose, source, input, place) : undefined;
       kernel.beginWork();
       call();
       if (traced !== undefined) traces.finish(traced);
@@ -99,8 +114,9 @@ export class KernelWork {
     } finally {
       this.#isWorking = false;
       this.source = undefined;
+      this.#lane = undefined;
       ended = performance.now();
-      if (source !== undefined) source.workUs += (ended - began) * 1000;
+      if (place !== undefined) place.workUs += (ended - began) * 1000;
     }
     if (this.isBroken) return;
     const tookMs = ended - began;

@@ -3,6 +3,7 @@ import type { TimeInWork } from '../../../kernels/api.js';
 import { worksOnMany } from '../../../kernels/kinds.js';
 import type { Logger } from '../../base/log.js';
 import { operatorOf } from './notices.js';
+import { placeOf } from './parties.js';
 import type { RunningRule } from './running.js';
 
 /** A call that takes so long is told, ms. */
@@ -51,7 +52,7 @@ function shareOf(rule: RunningRule, times: Map<number, number>): Share {
   let total = 0;
   let most: TimeInWork = { us: 0, hostUs: 0, rows: 0 };
   let at = 0;
-  const handles = [...new Set(rule.sources)].map(({ stream }) => Number(stream));
+  const handles = [...new Set(rule.sources)].map((source) => Number(placeOf(rule, source).stream));
   for (const handle of [...handles, ...rule.nodes.map((node) => node.handle)]) {
     const time = kernel.timeInWork(handle);
     if (time.us === 0) continue;
@@ -87,7 +88,7 @@ function logLonger(ms: number, { log, longCalls }: RunningRule): void {
  * most of it that of an operator that works on many rows at once; the time of functions (`isOwn`) is its own.
  */
 function busyOperator(rule: RunningRule, handle: number, isOwn: boolean): string {
-  const source = rule.sources.findIndex(({ stream }) => Number(stream) === handle);
+  const source = rule.sources.findIndex((one) => Number(placeOf(rule, one).stream) === handle);
   if (handle !== 0 && source >= 0) return rule.operators.find((operator) => operator.source === source)?.name ?? '';
   const own = rule.nodes.find((node) => node.handle === handle);
   const isLikely = own !== undefined && worksOnMany(own.kind);

@@ -23,6 +23,8 @@ interface Figures {
   connection?: Connection;
   /** Of sources: how long sinks have kept it waiting now, ms. */
   heldMs?: number;
+  /** Of sources whose input waits for the rule while others read on, or did: bytes that wait, messages that never come to it. */
+  lane?: { bytes: number; lost: number };
   /** Of event time. */
   timeliness?: Timeliness;
   /** Of functions that look back. */
@@ -103,7 +105,7 @@ export function metricsOf(rule: RunningRule): Metrics {
     sinkQueueHighWater: Math.max(0, ...rule.sinks.map((sink) => sink.highWater)),
     exceptionsTotal: sum(all.map((figures) => figures.exceptions)),
     processLatencyMs: Math.round(sum(nodes.map(({ figures }) => figures.latencyUs))) / 1000,
-    bufferLength: sum(sinks.map((figures) => figures.waiting)),
+    bufferLength: sum([...distinct, ...sinks].map((figures) => figures.waiting)),
     lastInvocation: zonelessTime(Math.max(0, ...all.map((figures) => figures.lastInvocation))),
   };
   metrics.stateBytes = stateBytesOf(rule);
@@ -198,7 +200,7 @@ function shownFigures(operator: OperatorPlan, { nodes, sources, sinks, operators
 
 /** A source that loses its connection is no failure of its decoder. */
 function decoderFigures(source: Figures): Figures {
-  return { ...source, ...source.reading, connection: undefined, heldMs: undefined };
+  return { ...source, ...source.reading, waiting: 0, connection: undefined, heldMs: undefined, lane: undefined };
 }
 
 function isProjected(transform: OperatorPlan, operators: readonly OperatorPlan[]): boolean {
@@ -303,12 +305,14 @@ function sourceFigures(rule: RunningRule, i: number): Figures {
   source.noteOversized(counters.oversized);
   const failed = counters.exceptions - base.exceptions + counters.oversized - base.oversized;
   const isNewer = source.lastExceptionAt >= counters.lastExceptionAt;
-  return {
+  const lost = rule.lostInput?.get(source);
+  const lane = rule.behind?.laneOf(source);
+  const figures: Figures = {
     recordsIn: counters.messages - base.messages,
     recordsOut: counters.recordsOut - base.recordsOut,
     messages: counters.messages - base.messages,
     latencyUs: counters.busyUs - base.busyUs,
-    waiting: 0,
+    waiting: lane?.waitingMessages ?? 0,
     lastInvocation: source.lastInputAt,
     exceptions: failed + source.exceptions,
     lastException: isNewer ? source.lastException : counters.lastException,
@@ -320,7 +324,16 @@ function sourceFigures(rule: RunningRule, i: number): Figures {
     },
     connection: source.connection,
     heldMs: heldMs(source),
+    ...(lane === undefined && lost === undefined
+      ? {}
+      : { lane: { bytes: lane?.waitingBytes ?? 0, lost: lost?.messages ?? 0 } }),
   };
+  if (lost === undefined) return figures;
+  figures.exceptions += lost.messages;
+  if (lost.at < figures.lastExceptionAt) return figures;
+  figures.lastException = `${lost.messages} messages were dropped: ${lost.reason}`;
+  figures.lastExceptionAt = lost.at;
+  return figures;
 }
 
 function sinkFigures(sink: RunningSink): Figures {
@@ -351,7 +364,11 @@ function put(metrics: Metrics, name: string, figures: Figures): void {
   metrics[`${prefix}last_exception`] = figures.lastException;
   metrics[`${prefix}last_exception_time`] = figures.lastExceptionAt;
   if (figures.heldMs !== undefined) metrics[`${prefix}held_ms`] = figures.heldMs;
-  const { connection, timeliness, partitions, answers, rowsWaiting, cache } = figures;
+  const { connection, timeliness, partitions, answers, rowsWaiting, cache, lane } = figures;
+  if (lane !== undefined) {
+    metrics[`${prefix}input_waiting_bytes`] = lane.bytes;
+    metrics[`${prefix}input_dropped_total`] = lane.lost;
+  }
   if (cache !== undefined) putCache(metrics, `${prefix}cache_`, cache);
   if (answers !== undefined) {
     metrics[`${prefix}lookup_hits_total`] = answers.found;
@@ -386,6 +403,7 @@ function putCache(metrics: Metrics, prefix: string, { length, onDisk, diskBytes,
   metrics[`${prefix}load_total`] = counts.loads;
   metrics[`${prefix}drop_total`] = counts.dropped;
   metrics[`${prefix}damaged_total`] = counts.damaged;
+  metrics[`${prefix}cut_off_total`] = counts.cutOff;
 }
 
 /** Prints an epoch time without its zone and with microseconds; empty for never. */

@@ -1,12 +1,19 @@
 /** Rules that work together in the kernel: they share operators, or have one of a rule that does. */
 import type { NodeHandle } from '../../../kernels/api.js';
-import type { RunningRule, RunningSource } from './running.js';
+import type { RunningLane, RunningRule, RunningSource } from './running.js';
 
 export interface Party {
   readonly rules: readonly RunningRule[];
   /** Those that bring it rows: tables aside. */
   readonly sources: ReadonlySet<RunningSource>;
+  /** Where these do their work for it. */
+  readonly places: ReadonlySet<RunningSource | RunningLane>;
   readonly nodes: ReadonlySet<NodeHandle>;
+}
+
+/** Where rows of a source begin their way through a rule. */
+export function placeOf(rule: RunningRule, source: RunningSource): RunningSource | RunningLane {
+  return rule.behind?.laneOf(source) ?? source;
 }
 
 interface Members {
@@ -33,8 +40,15 @@ export function partiesOf(rules: Iterable<RunningRule>): Party[] {
   }
   return [...found].flatMap((members) => {
     const sources = new Set<RunningSource>();
-    for (const rule of members.rules) for (const source of rule.sources) if (!rule.isTable(source)) sources.add(source);
-    return sources.size === 0 ? [] : [{ rules: members.rules, sources, nodes: members.nodes }];
+    const places = new Set<RunningSource | RunningLane>();
+    for (const rule of members.rules) {
+      for (const source of rule.sources) {
+        if (rule.isTable(source)) continue;
+        sources.add(source);
+        places.add(placeOf(rule, source));
+      }
+    }
+    return sources.size === 0 ? [] : [{ rules: members.rules, sources, places, nodes: members.nodes }];
   });
 }
 

@@ -40,6 +40,15 @@ export function takeLastTogether(rules: ReadonlySet<RuleRun>, work: (rule: RuleR
   for (const { checkpoints } of joined) checkpoints?.takeLastOfAll();
 }
 
+/** Gives up what waits before or in its nodes, as far as that is not kept: a sentence each, which the log has as well. */
+export function lossesOf(rule: RuleRun, isKept: boolean): string[] {
+  const unread = rule.behind?.leave(rule) ?? [];
+  const unanswered = isKept ? [] : rule.waitings.flatMap((waiting) => waiting.loseWaiting() ?? []);
+  const losses = [...unread, ...unanswered];
+  for (const loss of losses) rule.log.warn(loss);
+  return losses;
+}
+
 /** Closes sources and sinks. */
 export async function endParts<S extends RunningSource>(rule: RunningRule, options: EndOptions<S>): Promise<End> {
   const { isGraceful, timeoutMs, unused, forget, drop } = options;

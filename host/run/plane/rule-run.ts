@@ -15,10 +15,12 @@ import type { LookupSpec, RuleStart, RunNotice } from '../link/protocol.js';
 import { type AskedTables, Asking } from './asking.js';
 import type { RuleCheckpoints } from './checkpoint/rule-checkpoints.js';
 import { Gathering, gathersMessages } from './gathering.js';
+import { placeOf } from './parties.js';
 import type { Reconnects } from './reconnects.js';
 import type {
   JoinedTable,
   LongCalls,
+  LostInput,
   RunningBehind,
   RunningHost,
   RunningNode,
@@ -64,6 +66,8 @@ export interface RuleHost extends RunningHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
+/** Input may wait as many times as what a sink has not taken. */
+const sinkLimits = 16;
 const noFunctions: readonly UserFunction[] = [];
 
 export class RuleRun implements SinkHost, RunningRule {
@@ -95,6 +99,10 @@ export class RuleRun implements SinkHost, RunningRule {
   longCalls: LongCalls | undefined;
   /** See `RunningRule`. */
   behind: RunningBehind | undefined;
+  lostInput: Map<RunningSource, LostInput> | undefined;
+  readonly dropsInput: boolean;
+  readonly inputLimitBytes: number;
+  holds = 0;
   waitingResults = 0;
   /** Sources of lookup tables, which others have as well. */
   #kept: ReadonlySet<RunningSource> = noSources;
@@ -116,6 +124,8 @@ export class RuleRun implements SinkHost, RunningRule {
     this.isDebug = start.isDebug === true;
     this.#isTable = start.isTable === true;
     this.stopsWhenFull = start.stopsWhenFull === true;
+    this.dropsInput = start.dropsInput === true;
+    this.inputLimitBytes = start.sinkLimitBytes * sinkLimits;
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
     this.#callNames = new Map(this.functions.map(({ number, owner, name }) => [number, `${owner} ${name}`]));
@@ -163,6 +173,7 @@ export class RuleRun implements SinkHost, RunningRule {
   get isFinished(): boolean {
     if (isAtWork(this.host.kernel, this.run)) return false;
     if (this.waitings.some(({ node }) => this.host.kernel.waiting(node).first !== 0)) return false;
+    if (this.behind?.isWaiting === true) return false;
     return !this.#isTable && this.sources.every((source) => source.isEnded || this.isTable(source));
   }
 
@@ -328,8 +339,20 @@ export class RuleRun implements SinkHost, RunningRule {
 
   sinkIsFull(isFull: boolean): void {
     if (this.#isReleased) return;
+    this.holds += isFull ? 1 : -1;
     // Tables go on: other rules look up in them, too.
-    for (const source of this.sources) if (!this.#kept.has(source)) source.sinkIsFull(isFull);
+    for (const source of this.sources) if (!this.#kept.has(source)) placeOf(this, source).sinkIsFull(isFull);
+  }
+
+  inputLost(source: RunningSource, messages: number, reason: string): void {
+    const before = this.lostInput?.get(source)?.messages ?? 0;
+    this.lostInput ??= new Map();
+    this.lostInput.set(source, { messages: before + messages, reason, at: Date.now() });
+    this.host.noteLoss();
+  }
+
+  get gathersInput(): boolean {
+    return this.gatherings.length > 0;
   }
 
   workedOff(): void {

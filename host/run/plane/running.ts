@@ -52,6 +52,8 @@ export interface RunningSource extends RunningPart {
   readonly stream: StreamHandle;
   readonly log: Logger;
   readonly users: ReadonlySet<RunningRule>;
+  /** Those of its users that have no lane. */
+  readonly readers: ReadonlySet<RunningRule>;
   readonly counters: StreamCounters;
   /** Of a source with messages that are to be acknowledged. */
   readonly acknowledgements: Acknowledgements | undefined;
@@ -134,6 +136,8 @@ export interface RunningCache {
     readonly dropped: number;
     /** Messages that could not be read any more. */
     readonly damaged: number;
+    /** Messages cut off at the end of what an earlier run left. */
+    readonly cutOff: number;
   };
   /** How long writes and reads took; undefined unless that is measured. */
   readonly times: { readonly flush: Histogram; readonly load: Histogram } | undefined;
@@ -237,12 +241,47 @@ export interface LongCalls {
   rows: number;
 }
 
-/** A rule that takes more than its share of the time, and comes behind the others. */
+/** Where input of a source waits for rules that come behind the others, while those read on; see turns/lane.ts. */
+export interface RunningLane {
+  /** A twin of the source's. */
+  readonly stream: StreamHandle;
+  /** Rules that it is for. */
+  readonly users: ReadonlySet<RunningRule>;
+  readonly counters: StreamCounters;
+  /** Time of all work for it, µs. */
+  workUs: number;
+  /** The input at work now, if it is to be acknowledged. */
+  readonly barrier: Barrier | undefined;
+  readonly waitingMessages: number;
+  readonly waitingBytes: number;
+  /** Since when the source waits for it, or its sender for an acknowledgement, epoch ms; Infinity when neither does. */
+  readonly holdsSince: number;
+  /** A sink of its rules became full, or took up work again. */
+  sinkIsFull(isFull: boolean): void;
+}
+
+/** A rule that takes more than its share of the time, and comes behind the others if that can be. */
 export interface RunningBehind {
   /** Input waits for its turn. */
   readonly isWaiting: boolean;
-  /** What a person is told while it does. */
+  /** What a person is told; empty: nothing. */
   readonly text: string;
+  /** Undefined where input of the source does not wait in a lane. */
+  laneOf(source: RunningSource): RunningLane | undefined;
+  /** Bytes that each of its rules has in lanes. */
+  readonly memoryBytes: number;
+  /** The rule is to end: no more input comes. Resolves when what waits is worked off, or after a time. */
+  finish(rule: RunningRule): Promise<void> | undefined;
+  /** The rule ends, and is as before; returns what is lost with it, a sentence each. */
+  leave(rule: RunningRule): string[];
+}
+
+/** Messages that a rule never got, since it came too far behind the others. */
+export interface LostInput {
+  readonly messages: number;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
 }
 
 export interface RunningRule {
@@ -273,6 +312,18 @@ export interface RunningRule {
   longCalls: LongCalls | undefined;
   /** Set while it comes behind the others. */
   behind: RunningBehind | undefined;
+  /** Of each source of which it lost some; undefined: of none. */
+  readonly lostInput: ReadonlyMap<RunningSource, LostInput> | undefined;
+  /** Messages of the source never come to it. */
+  inputLost(source: RunningSource, messages: number, reason: string): void;
+  /** When more waits the oldest messages are given up; otherwise the source waits. */
+  readonly dropsInput: boolean;
+  /** Bytes of input that may wait for it while others read on. */
+  readonly inputLimitBytes: number;
+  /** How many of its sinks and nodes let its sources wait. */
+  readonly holds: number;
+  /** Nodes that gather rows of messages. */
+  readonly gathersInput: boolean;
   /** Results that wait for their turn in the kernel while its sources pause; 0 when these need not. */
   readonly waitingResults: number;
   /** Lets its sources pause since so many results wait for their turn in the kernel, 0: go on. */

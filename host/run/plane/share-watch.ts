@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../kernels/api.js';
 import { type Party, partiesOf } from './parties.js';
-import type { RunningRule, RunningSource } from './running.js';
+import type { RunningLane, RunningRule, RunningSource } from './running.js';
 
 /** Time between two looks, ms. */
 const lookMs = 1000;
@@ -26,23 +26,37 @@ export interface PutsBehind {
   look(parts: ReadonlyMap<Party, number> | undefined, enough: number): void;
 }
 
+/** Hears of all work. */
+export interface Shares {
+  /** Work took so many ms, until `now`. */
+  worked(ms: number, now: number): void;
+}
+
 export interface ShareOptions {
   readonly rules: ReadonlySet<RunningRule>;
   /** Part of the time that the thread was at work since the last call, from 0 to 1. */
   usedTime(): number;
+  /** Whether times in nodes are to be taken often, however few batches there are. */
+  sampleOften(isOn: boolean): void;
   /** Called when the first party is to be put behind. */
   load(): Promise<PutsBehind>;
 }
 
+type Place = RunningSource | RunningLane;
+
 /** µs of work as they were at a look. */
 interface Seen {
   readonly at: number;
-  readonly sources: ReadonlyMap<RunningSource, number>;
+  readonly rules: ReadonlySet<RunningRule>;
+  readonly sources: ReadonlyMap<Place, number>;
   readonly nodes: ReadonlyMap<NodeHandle, number>;
 }
 
-export class ShareWatch {
+export class ShareWatch implements Shares {
   #lookAt = 0;
+  #lookedAt: number | undefined;
+  /** Work of all parties since then, ms. */
+  #workedMs = 0;
   /** Since when the thread had no rest. */
   #seen: Seen | undefined;
   #loading = false;
@@ -50,9 +64,9 @@ export class ShareWatch {
 
   constructor(private readonly options: ShareOptions) {}
 
-  /** Work took so many ms, until `now`. */
   worked(ms: number, now: number): void {
     this.behind?.worked(ms);
+    this.#workedMs += ms;
     if (now < this.#lookAt) return;
     this.#lookAt = Number.POSITIVE_INFINITY;
     // Whose input was worked on just now is not done with it yet.
@@ -62,7 +76,12 @@ export class ShareWatch {
   #look(now: number): void {
     this.#lookAt = now + lookMs;
     const seen = this.#seen;
-    if (this.options.usedTime() < busyPart) {
+    // As while thousands of rules start: it costs more to find the parties than any of them can have taken.
+    const isIdle = this.behind === undefined && this.#workedMs < smallPart * (now - (this.#lookedAt ?? now));
+    this.#lookedAt = now;
+    this.#workedMs = 0;
+    if (this.options.usedTime() < busyPart || isIdle) {
+      if (seen !== undefined) this.options.sampleOften(false);
       this.#seen = undefined;
       this.behind?.look(undefined, 1);
       return;
@@ -70,6 +89,12 @@ export class ShareWatch {
     const parties = partiesOf(this.options.rules);
     const next = this.#see(now, parties);
     if (seen === undefined) {
+      this.options.sampleOften(true);
+      this.#seen = next;
+      return;
+    }
+    // Nobody knows any more what a rule took that has gone: its time would be that of those that are left.
+    if ([...seen.rules].some((rule) => !next.rules.has(rule))) {
       this.#seen = next;
       return;
     }
@@ -103,14 +128,14 @@ export class ShareWatch {
   }
 
   #see(at: number, parties: readonly Party[]): Seen {
-    const sources = new Map<RunningSource, number>();
+    const sources = new Map<Place, number>();
     const nodes = new Map<NodeHandle, number>();
-    for (const { rules, sources: its, nodes: own } of parties) {
-      for (const source of its) if (!sources.has(source)) sources.set(source, source.workUs + source.counters.tickUs);
+    for (const { rules, places, nodes: own } of parties) {
+      for (const place of places) if (!sources.has(place)) sources.set(place, place.workUs + place.counters.tickUs);
       const { kernel } = rules[0]!.host;
       for (const node of own) nodes.set(node, kernel.busyUs(node));
     }
-    return { at, sources, nodes };
+    return { at, rules: new Set(parties.flatMap((party) => party.rules)), sources, nodes };
   }
 }
 
@@ -128,16 +153,17 @@ export function usedTime(): () => number {
 /** What each party that was at work took of all time; undefined when that of some is not known. */
 function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, number> | undefined {
   const allUs = Math.max(1, (to.at - from.at) * 1000);
+  // What has come since then began at 0.
   const grown = <T>(key: T, before: ReadonlyMap<T, number>, after: ReadonlyMap<T, number>) =>
-    Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? after.get(key) ?? 0));
+    Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? 0));
   const busy = new Map<Party, number>();
-  const ofSource = new Map<RunningSource, { sum: number; parties: Party[] }>();
+  const ofSource = new Map<Place, { sum: number; parties: Party[] }>();
   for (const party of parties) {
     let us = 0;
     for (const node of party.nodes) us += grown(node, from.nodes, to.nodes);
-    const own = us / party.sources.size;
+    const own = us / party.places.size;
     busy.set(party, own);
-    for (const source of party.sources) {
+    for (const source of party.places) {
       const known = ofSource.get(source);
       if (known === undefined) ofSource.set(source, { sum: own, parties: [party] });
       else {

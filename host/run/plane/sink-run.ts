@@ -314,7 +314,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
       barrier.left++;
       this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
     }
-    this.#waitingRoom?.awaited();
+    if (!barrier.goesToLog) this.#waitingRoom?.awaited();
   }
 
   /** Since when it keeps messages of a source unacknowledged, epoch ms; Infinity when it does not. */

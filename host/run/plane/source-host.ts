@@ -5,8 +5,8 @@ import type { Logger } from '../../base/log.js';
 import type { Barrier } from './barrier.js';
 import type { Gathering } from './gathering.js';
 import type { Reconnects } from './reconnects.js';
-import type { RunningRule, RunningSource } from './running.js';
-import type { Starvation } from './starvation.js';
+import type { RunningLane, RunningRule, RunningSource } from './running.js';
+import type { Starvation, Starved } from './starvation.js';
 
 export interface SourceHost {
   readonly kernel: Kernel;
@@ -17,8 +17,14 @@ export interface SourceHost {
   now(): number;
   readonly paths: AllowedPaths;
   shared<T>(key: string, make: () => T): T;
-  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for. */
-  work(whose: ReadonlySet<RunningRule>, call: () => void, source?: RunningSource, input?: Uint8Array): void;
+  /** Runs work of the kernel and what follows from it; `whose` names the rules it is for, with `lane` those in it. */
+  work(
+    whose: ReadonlySet<RunningRule>,
+    call: () => void,
+    source?: RunningSource,
+    input?: Uint8Array,
+    lane?: RunningLane,
+  ): void;
   /** The first attempt to connect is over, whatever came of it. */
   tried(source: RunningSource): void;
   /** The source can't run at all. */
@@ -31,5 +37,5 @@ export interface SourceHost {
   /** Sinks keep the source waiting. */
   waits(): void;
   /** The kernel has no room for input of the source, and did not when it was tried last. */
-  starves(source: RunningSource): Starvation;
+  starves(source: Starved): Starvation;
 }

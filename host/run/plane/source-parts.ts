@@ -1,9 +1,11 @@
 /** What only some sources need: a log of their input, turns. It is loaded when the first rule needs it. */
+import type { Kernel } from '../../../kernels/api.js';
+import { sampleOften } from '../../../kernels/twin.js';
 import type { Acknowledgements } from './barrier.js';
 import type { InputLog, InputLogHost } from './input-log/input-log.js';
 import type { Keepers } from './keepers.js';
 import type { RunningRule } from './running.js';
-import type { PutsBehind } from './share-watch.js';
+import { type PutsBehind, ShareWatch, usedTime } from './share-watch.js';
 
 let Log: typeof InputLog | undefined;
 
@@ -12,7 +14,7 @@ export async function loadInputLog(): Promise<void> {
 }
 
 /** The source of a log, as far as that is concerned. */
-interface LoggedSource extends Omit<InputLogHost, 'logged' | 'requestCheckpoint'> {
+interface LoggedSource extends Omit<InputLogHost, 'logged' | 'waiting' | 'requestCheckpoint'> {
   readonly acknowledgements: Acknowledgements | undefined;
   readonly keepers: Keepers;
 }
@@ -27,13 +29,24 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
     ready: () => source.ready(),
     whenTaken: () => source.whenTaken(),
     replay: (bytes) => source.replay(bytes),
+    waiting: () => source.acknowledgements?.count ?? 0,
     logged: () => source.acknowledgements?.advance(),
     requestCheckpoint: () => source.keepers.request(),
   });
 }
 
+/** Looks who takes the time of the rules. */
+export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel): ShareWatch {
+  return new ShareWatch({
+    rules,
+    usedTime: usedTime(),
+    sampleOften: (isOn) => sampleOften(kernel(), isOn),
+    load: () => loadBehind(rules),
+  });
+}
+
 /** Puts rules behind the others. */
-export async function loadBehind(rules: ReadonlySet<RunningRule>): Promise<PutsBehind> {
+async function loadBehind(rules: ReadonlySet<RunningRule>): Promise<PutsBehind> {
   const { Behind } = await import('./turns/behind.js');
   return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call) });
 }

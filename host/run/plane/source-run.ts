@@ -1,6 +1,5 @@
 /** A running source: one connector instance and one kernel stream, for one rule or for all rules of a shared stream. */
 import type { NodeHandle, StreamCounters, StreamHandle } from '../../../kernels/api.js';
-import { ProtocolError } from '../../../kernels/error.js';
 import type { AllowedPaths } from '../../base/allowed-paths.js';
 import { reasonOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
@@ -12,13 +11,14 @@ import type { SourceSpec } from '../link/protocol.js';
 import { Acknowledgements, type Barrier } from './barrier.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import { EarlyBatches } from './early-batches.js';
-import { defaultMaxMessageBytes, feedStream, openSourceStream } from './feed-stream.js';
+import { defaultMaxMessageBytes, type Fed, feedInput, openSourceStream } from './feed-stream.js';
 import { Flow } from './flow.js';
 import type { Gathering } from './gathering.js';
 import { HandedInput } from './handed-input.js';
 import { flushGathered, holdInput } from './hold-input.js';
 import type { InputLog } from './input-log/input-log.js';
 import { Keepers } from './keepers.js';
+import { LaneInputs } from './lane-inputs.js';
 import { LateStart } from './late-start.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningRule, RunningSource } from './running.js';
@@ -31,7 +31,6 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   readonly users = new Set<RunningRule>();
   /** Nodes that may gather rows of its messages. */
   readonly gatherings = new Map<NodeHandle, Gathering>();
-  /** See `RunningSource`. */
   readonly keepers = new Keepers((position) => this.#source.commit?.(position));
   /** Of a source with messages that are to be acknowledged. */
   acknowledgements: Acknowledgements | undefined;
@@ -65,9 +64,9 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   /** Time of all work for it, the rules' nodes included, µs. */
   workUs = 0;
   readonly #source: Source;
-  /** See `RunningSource`. */
   readonly handed: HandedInput;
-  readonly #form: SourceForm;
+  readonly form: SourceForm;
+  readonly lanes = new LaneInputs();
   #isClosed = false;
   #isDraining = false;
   #earlyBatches: EarlyBatches | undefined;
@@ -109,7 +108,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.coalesceMs = host.coalesceMs;
     this.paths = host.paths;
     const form = source.form(spec.props);
-    this.#form = form;
+    this.form = form;
     this.endsSoon = form.endsSoon === true;
     this.stream = openSourceStream(host.kernel, form, spec);
     try {
@@ -124,7 +123,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   /** What people are shown of input: its messages without the frames around them; nothing of rows in the engine's own form. */
   messagesIn(input: Uint8Array): Uint8Array[] | undefined {
-    return messagesOf(this.#form, input);
+    return messagesOf(this.form, input);
   }
 
   async connect(): Promise<void> {
@@ -213,6 +212,10 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     await Promise.all([this.#source.close(), this.#log?.close()]);
   }
 
+  get readers(): ReadonlySet<RunningRule> {
+    return this.lanes.readersOf(this.users);
+  }
+
   get counters(): StreamCounters {
     return this.host.kernel.streamCounters(this.stream);
   }
@@ -289,25 +292,20 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
 
   /** Gives input to the kernel; what that has no room for waits. With `skips` one message without room is given up. */
   #work(bytes: Uint8Array, skips: boolean): void {
-    let malformed: string | undefined;
+    let fed: Fed = { taken: bytes.length, malformed: undefined };
     const feed = () => {
-      try {
-        this.lastInputAt = Date.now();
-        const taken = feedStream(this.host.kernel, this, bytes, this.host.now(), skips);
-        if (taken < bytes.length) this.#hold(bytes.subarray(taken));
-      } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error;
-        malformed = reasonOf(error);
-        this.host.kernel.resetInput(this.stream);
-      }
+      this.lastInputAt = Date.now();
+      fed = feedInput(this.host.kernel, this, bytes, this.host.now(), skips);
+      if (fed.taken < bytes.length) this.#hold(bytes.subarray(fed.taken));
     };
-    this.barrier = this.acknowledgements?.begin();
+    this.barrier = this.acknowledgements?.begin(this.#log?.isReady === true && this.keepers.isNeeded);
     this.#earlyBatches?.came();
-    this.host.work(this.users, feed, this, bytes);
+    this.host.work(this.readers, feed, this, bytes);
+    this.lanes.add(bytes.subarray(0, fed.taken), this.barrier);
     this.#endBarrier();
-    if (malformed === undefined) return;
+    if (fed.malformed === undefined) return;
     this.slowed?.drop();
-    this.#whenMalformed(malformed);
+    this.#whenMalformed(fed.malformed);
   }
 
   #hold(bytes: Uint8Array): void {
@@ -369,6 +367,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
   resetInput(): void {
     this.slowed?.settle();
     if (!this.#isClosed) this.host.kernel.resetInput(this.stream);
+    this.lanes.reset();
     this.#log?.align();
     if (this.#unfed.isWaiting) {
       this.#unfed.drop();
@@ -401,7 +400,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     if (this.#isClosed || this.isEnded) return;
     this.#endsWhenFed = this.#unfed.isWaiting || this.isSlowed;
     if (this.#endsWhenFed) return;
-    this.host.work(this.users, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
+    this.host.work(this.readers, () => this.host.kernel.endInput(this.stream, this.host.now()), this);
+    this.lanes.end();
     this.isEnded = true;
     for (const call of this.#whenOver.splice(0)) call();
     this.host.ended(this);
@@ -455,8 +455,8 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     const isGathered = holdInput(this, barrier);
     this.#log?.add(barrier);
     acknowledgements.end(barrier);
-    if (barrier.packetIds.length === 0) this.#log?.advance();
-    this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded, !isGathered && this.#log !== undefined);
+    if (barrier.goesToLog && !isGathered) this.#log?.worked();
+    else this.#earlyBatches?.worked(isGathered || this.keepers.isNeeded);
     if (acknowledgements.oldest !== undefined) this.host.waits();
   }
 

@@ -11,6 +11,8 @@ export interface StartingRule {
 }
 
 const pollMs = 5;
+/** Nobody waits longer for rules that share its stream, ms: one may be stuck in its start. */
+const longestMs = 30_000;
 
 export class StartOrder {
   readonly #starting = new Map<number, StartingRule>();
@@ -43,6 +45,22 @@ export class StartOrder {
       while (isAwaited() && !entry.isStopped) await new Promise((resolve) => setTimeout(resolve, pollMs));
       if (entry.isStopped) return;
     }
+  }
+
+  /** Resolves when all rules that start and read the shared stream are there, so that none of them misses what comes first. */
+  async sharersOf(stream: string): Promise<void> {
+    const end = performance.now() + longestMs;
+    while (this.#hasSharers(stream) && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+
+  #hasSharers(stream: string): boolean {
+    if (this.isMoreComing) return true;
+    for (const { start, isStopped } of this.#starting.values()) {
+      if (!isStopped && start.sources.some(({ name, isShared }) => isShared && name === stream)) return true;
+    }
+    return false;
   }
 
   /** Something that is to be waited for, with the question whether it still is. */

@@ -1,7 +1,7 @@
 /** When the kernel has no room for the input of a source: who is to blame, and when there is no hope. */
 import type { Kernel } from '../../../kernels/api.js';
 import { greedOf, holdersOf, inMb } from './memory.js';
-import type { RunningRule, RunningSource } from './running.js';
+import type { RunningRule } from './running.js';
 
 /** A source waits so long before a rule is ended for it: others may give memory back. ms */
 const graceMs = 500;
@@ -15,6 +15,13 @@ export interface Starvation {
   readonly isHopeless: boolean;
 }
 
+/** Whose input has no room. */
+export interface Starved {
+  readonly name: string;
+  /** Since when, epoch ms. */
+  readonly starvedSince: number;
+}
+
 export class StarvationWatch {
   /** When a rule was ended last, epoch ms: what it gave back must show first. */
   #endedAt = 0;
@@ -25,7 +32,7 @@ export class StarvationWatch {
   ) {}
 
   /** Ends the rule that holds the most, where the states of rules are what memory is used up for. */
-  look(source: RunningSource): Starvation {
+  look(source: Starved): Starvation {
     const now = Date.now();
     const need = `, and stream ${source.name} has no room for its input`;
     const greed = greedOf(holdersOf(this.rules), this.kernel().memory(), need);

@@ -9,7 +9,7 @@ import { nothingSecret, type Redact, redactedTexts } from '../../base/redact.js'
 import { sinkForm } from '../../connectors/index.js';
 import { noParent, type SpanRecord, type TraceRecord, type TraceStrategy } from '../../model/traces.js';
 import type { TraceOrder } from '../link/protocol.js';
-import type { RunningRule, RunningSource } from './running.js';
+import type { RunningLane, RunningRule, RunningSource } from './running.js';
 import { TraceTaps } from './trace-taps.js';
 
 /** As much of input and output as a span shows, bytes. */
@@ -34,6 +34,8 @@ interface Before {
 
 export interface Work {
   readonly source: RunningSource | undefined;
+  /** The source, or the lane in which its input has waited. */
+  readonly place: RunningSource | RunningLane | undefined;
   readonly input: Uint8Array | undefined;
   readonly startUs: number;
   readonly rules: readonly Before[];
@@ -61,7 +63,12 @@ export class TraceRecorder {
   }
 
   /** Takes the figures of traced rules before the kernel works. */
-  begin(whose: ReadonlySet<RunningRule>, source?: RunningSource, input?: Uint8Array): Work | undefined {
+  begin(
+    whose: ReadonlySet<RunningRule>,
+    source?: RunningSource,
+    input?: Uint8Array,
+    place: RunningSource | RunningLane | undefined = source,
+  ): Work | undefined {
     let found: Context[] | undefined;
     const rules: Before[] = [];
     for (const [rule, { strategy, taps }] of this.#traced) {
@@ -69,7 +76,7 @@ export class TraceRecorder {
       found ??= input === undefined ? [] : contextsIn(input);
       if (strategy === 'head' && found.length === 0) continue;
       const contexts = strategy === 'head' ? found : [found[0] ?? { traceId: hex(16), spanId: noParent }];
-      const counters = source?.counters;
+      const counters = place?.counters;
       rules.push({
         rule,
         taps,
@@ -81,7 +88,7 @@ export class TraceRecorder {
     }
     if (rules.length === 0) return undefined;
     this.#outputs = new Map();
-    return { source, input: input?.slice(0, maxDataBytes), startUs: nowUs(), rules };
+    return { source, place, input: input?.slice(0, maxDataBytes), startUs: nowUs(), rules };
   }
 
   /** Keeps the start of what an encode node writes while traced rules are at work. */
@@ -91,13 +98,13 @@ export class TraceRecorder {
   }
 
   /** Turns what changed since `begin` into spans. */
-  finish({ source, input, startUs, rules }: Work): void {
+  finish({ source, place, input, startUs, rules }: Work): void {
     const endUs = nowUs();
     const outputs = this.#outputs ?? new Map<NodeHandle, Buffer>();
     this.#outputs = undefined;
     for (const before of rules) {
       const { rule, taps } = before;
-      const counters = source?.counters;
+      const counters = place?.counters;
       const messages = (counters?.messages ?? 0) - before.messages;
       const after = rule.nodes.map(({ handle }) => this.kernel().counters(handle));
       const isMoved = after.some((node, i) => moved(before.nodes[i]!, node));

@@ -2,6 +2,7 @@
 import type { Kernel, NodeHandle } from '../../../kernels/api.js';
 import type { Tap } from '../../../kernels/ir.js';
 import { reasonOf } from '../../base/errors.js';
+import { placeOf } from './parties.js';
 import type { RunningRule } from './running.js';
 
 export class TraceTaps {
@@ -37,7 +38,8 @@ export class TraceTaps {
     const { input } = plan;
     if (shown === undefined || input === null) return;
     const above = 'node' in input ? rule.nodes[input.node] : undefined;
-    const parent = 'source' in input ? { stream: rule.sources[input.source]!.stream } : { node: above!.handle };
+    const parent =
+      'source' in input ? { stream: placeOf(rule, rule.sources[input.source]!).stream } : { node: above!.handle };
     const columnMap = source === null ? null : [...rule.columnsOf(source)];
     const handle = this.kernel.addNode(parent, { plan, columnMap, host: rule.run });
     this.#added.push(handle);

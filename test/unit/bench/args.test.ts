@@ -23,6 +23,13 @@ test('runs every workload with every data set, combination of knobs and way to s
   ]);
 });
 
+test('restart has a number of rules and no other job', () => {
+  const { restartRules, jobs: runs } = readArgs(['restart', '--rules', '50'], ['haumea']);
+  assert.equal([restartRules, runs], [50, []]);
+  assert.is(readArgs(['w1'], ['haumea']).restartRules, null);
+  assert.throws(() => readArgs(['restart', 'w1'], ['haumea']), /restart/);
+});
+
 test('knobs in capitals are settings of the server, others properties of the source', () => {
   const [job] = readArgs(['w1', '--sweep', 'coalesceMs=5 KUIPER__BASIC__DEBUG=true'], ['haumea']).jobs;
   assert.equal(job?.options.sourceProps, { coalesceMs: 5 });

@@ -32,6 +32,27 @@ const refusal = (sql: string): string => {
 };
 const window = 'GROUP BY TUMBLINGWINDOW(ss, 10)';
 
+test('drops rows of one stream before they wait for the window, where joined rows always have one of it', () => {
+  const kinds = (sql: string, options: Partial<RuleOptions> = {}) =>
+    draft(sql, options)
+      .nodes.map(({ kind }) => kind)
+      .join(' ');
+  const on = 'ON x.id = y.id';
+  const below = 'filter merge port port window join encode';
+  const above = 'merge port port window join filter encode';
+  assert.is(kinds(`SELECT a, b FROM x INNER JOIN y ${on} WHERE x.id > 1 ${window}`), below);
+  assert.is(kinds(`SELECT a, b FROM x LEFT JOIN y ${on} WHERE x.id > 1 ${window}`), below);
+  assert.is(
+    kinds(`SELECT a, b FROM x INNER JOIN y ${on} WHERE x.id > 1 AND b > 1 ${window}`),
+    'filter filter merge port port window join encode',
+  );
+  assert.is(kinds(`SELECT a, b FROM x LEFT JOIN y ${on} WHERE b > 1 ${window}`), above);
+  assert.is(kinds(`SELECT a, b FROM x RIGHT JOIN y ${on} WHERE x.id > 1 ${window}`), above);
+  assert.is(kinds(`SELECT a, b FROM x INNER JOIN y ${on} WHERE x.id > b ${window}`), above);
+  assert.is(kinds(`SELECT a, b FROM x INNER JOIN y ${on} WHERE x.id > rand() ${window}`), above);
+  assert.is(kinds(`SELECT a, b FROM x INNER JOIN y ${on} WHERE x.id > 1 GROUP BY COUNTWINDOW(5)`), above);
+});
+
 test('merges the streams through a port each, collects a window and joins its rows', () => {
   assert.equal(
     shown(`SELECT a, b FROM x LEFT JOIN y ON x.id = y.id WHERE b > 1 ${window}`),

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silent } from '../../../host/base/log.js';
 import { CheckpointFiles, type CheckpointHead } from '../../../host/run/plane/checkpoint/files.js';
 import { Marks } from '../../../host/run/plane/checkpoint/marks.js';
 import { temporaryFolder } from '../../harness.js';
@@ -30,7 +31,7 @@ test('those that a mark names count after a kill, whether one had its name alrea
     { folder: 'gone', epoch: 1, id: 'z' },
   ]);
   await a.publish(4);
-  await new Marks(root).finish();
+  await new Marks(root).finish('a', silent);
   assert.equal([(await a.list()).map(({ epoch }) => epoch), (await b.list()).map(({ epoch }) => epoch)], [[4], [7]]);
   assert.equal(readdirSync(join(root, '../checkpoint-marks')), []);
   const found = await b.read((await b.list())[0]!.path);
@@ -49,7 +50,7 @@ test('without a mark they do not, nor does another one of that number', async ()
   const a = await written(root, 'a', 4, 'other');
   const b = await written(root, 'b', 7, 'y');
   await new Marks(root).set('x', [{ folder: 'a', epoch: 4, id: 'x' }]);
-  await new Marks(root).finish();
+  await new Marks(root).finish('a', silent);
   assert.equal([await a.list(), await b.list()], [[], []]);
   assert.ok(existsSync(b.unfinished(7)));
 });
@@ -66,6 +67,72 @@ test('one that is damaged is told from one that is gone', async () => {
   bytes[bytes.length - 40]! ^= 1;
   writeFileSync(path, bytes);
   assert.ok(await marks.isDamaged(name));
+});
+
+test('a mark keeps no segment from checkpoints that need it, older ones and such as do not count yet', async () => {
+  const root = join(temporaryFolder(), 'checkpoints');
+  const rowsOf = (epoch: number) => `${String(epoch).padStart(12, '0')}.rows`;
+  const put = async (epoch: number, id: string) => {
+    const files = new CheckpointFiles(join(root, 'a'));
+    const segment = await files.writeSegment(epoch, () => false);
+    const rows = { least: 0, count: 0, segments: [segment] };
+    await files.write({ ...headOf('a', epoch, id), rows }, [state, Buffer.from('abc'), Buffer.from('de')]);
+    return files;
+  };
+  await (await put(1, 'u')).publish(1);
+  await (await put(2, 'v')).publish(2);
+  await put(3, 'x');
+  await put(4, 'y');
+  // The order of their names is not that of the checkpoints.
+  await new Marks(root).set('b', [{ folder: 'a', epoch: 3, id: 'x' }]);
+  await new Marks(root).set('a', [{ folder: 'a', epoch: 4, id: 'y' }]);
+  await put(5, 'z');
+  await new Marks(root).finish('other', silent);
+  const files = new CheckpointFiles(join(root, 'a'));
+  assert.equal(
+    (await files.list()).map(({ epoch }) => epoch),
+    [4, 3],
+  );
+  assert.equal(
+    readdirSync(join(root, 'a')).filter((name) => name.endsWith('.rows')),
+    [3, 4, 5].map(rowsOf),
+  );
+});
+
+test('one that was damaged meanwhile sends the others back to the one before', async () => {
+  const root = join(temporaryFolder(), 'checkpoints');
+  const files = await written(root, 'a', 4, 'x');
+  writeFileSync(files.unfinished(4), readFileSync(files.unfinished(4)).subarray(1));
+  const marks = new Marks(root);
+  await marks.set('x', [{ folder: 'a', epoch: 4, id: 'x' }]);
+  await marks.finish('b', silent);
+  assert.ok(await marks.isDamaged({ folder: 'a', epoch: 4 }));
+});
+
+test('a damaged mark is told, and holds up nobody', async () => {
+  const root = join(temporaryFolder(), 'checkpoints');
+  await new Marks(root).set('x', []);
+  const lines: string[] = [];
+  await new Marks(root).finish('a', { ...silent, error: (line: string) => void lines.push(line) } as typeof silent);
+  assert.match(lines.join(), /x\.json is damaged/);
+  assert.equal(readdirSync(join(root, '../checkpoint-marks')), []);
+});
+
+test('of a disk that refuses for long no more is left than a rule keeps', async () => {
+  const root = join(temporaryFolder(), 'checkpoints');
+  const marks = new Marks(root);
+  for (let epoch = 1; epoch < 6; epoch++) {
+    await written(root, 'a', epoch, `x${epoch}`);
+    await marks.set(`m${epoch}`, [{ folder: 'a', epoch, id: `x${epoch}` }]);
+    await marks.leave(`m${epoch}`, [{ folder: 'a', epoch, id: `x${epoch}` }]);
+  }
+  assert.equal(readdirSync(join(root, '../checkpoint-marks')), ['m4.json', 'm5.json']);
+  assert.is(readdirSync(join(root, 'a')).length, 2);
+  await marks.finish('a', silent);
+  assert.equal(
+    (await new CheckpointFiles(join(root, 'a')).list()).map(({ epoch }) => epoch),
+    [5, 4],
+  );
 });
 
 test.run();

@@ -59,7 +59,10 @@ export class FakeKernel implements Kernel {
     return { loaded: 0, unclaimed: 0, brokenOff: null, failed: [] };
   }
 
-  readonly saving = { run: <T>(_doing: string, call: () => T): T => call(), kernel: { nextDeferred: () => 0 } };
+  readonly saving = {
+    run: <T>(_doing: string, call: () => T): T => call(),
+    kernel: { nextDeferred: () => 0, sampleOften: () => {} },
+  };
 
   setLoadedBack(): void {}
 

@@ -72,6 +72,7 @@ export class Backlog {
   async open(): Promise<number> {
     const store = await openStore(this.options);
     if (store.cutOff !== '') this.owner.warn(store.cutOff);
+    this.counts.cutOff += store.cutOffMessages;
     this.#store = store;
     return store.length;
   }

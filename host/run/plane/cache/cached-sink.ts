@@ -44,7 +44,7 @@ const retryMs = 1000;
 const closing = new Map<string, Promise<void>>();
 
 export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwner, SinkContext {
-  readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0 };
+  readonly counts: CacheCounts = { added: 0, popped: 0, flushes: 0, loads: 0, dropped: 0, damaged: 0, cutOff: 0 };
   readonly times: CacheTimes | undefined;
   readonly keepsUnsent = true;
   /** The connector has no connection. */

@@ -51,6 +51,7 @@ export class PageStore implements Store {
   /** Files that are being removed. */
   #removing: Promise<unknown> = Promise.resolve();
   cutOff = '';
+  cutOffMessages = 0;
   /** The disk has its own bounds. */
   readonly unreadBytes = 0;
 
@@ -120,6 +121,7 @@ export class PageStore implements Store {
       last.isEnded = false;
       if (end < bytes.length) {
         const messages = Math.max(0, named - stored);
+        this.cutOffMessages = messages;
         this.cutOff =
           `${bytes.length - end} bytes at the end of ${last.path} were not written as a whole and are cut off; ` +
           `of messages in them, ${messages} as far as it shows, nobody was told that they are safe, unless the disk has damaged them since`;

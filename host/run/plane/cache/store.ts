@@ -20,6 +20,8 @@ export interface Store {
   readonly diskBytes: number;
   /** What was cut off at the end, a sentence; empty when nothing was. */
   readonly cutOff: string;
+  /** Messages in it, as far as it shows. */
+  readonly cutOffMessages: number;
   /** Takes pages, all of them or none; rejects with the reason. One call at a time. */
   append(pages: readonly (readonly Item[])[]): Promise<void>;
   /** Takes the next messages as read; undefined when there are none. One call at a time. */

@@ -5,10 +5,11 @@
  *     "HAUMEACP" | format u32 LE | headLen u32 LE | head, JSON | state of the operators | pending input | SHA-256 of all before (32 bytes)
  *
  * The state is the kernel's own form (assembly/state/form.ts). Large numbers of rows stand in segments beside it (segments.ts), which
- * the head names: format 2. What other rules had sent and the rule had not taken is format 3. Without both the format is 1.
+ * the head names: format 2. What other rules had sent and the rule had not taken is format 3. Without both the format is 1. Where segments have
+ * groups, too, it is 4.
  */
 import { createHash } from 'node:crypto';
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { makeFolder } from '../../../base/folder.js';
@@ -55,13 +56,15 @@ const magic = 'HAUMEACP';
 const format = 1;
 const formatWithRows = 2;
 const formatWithPending = 3;
+const formatWithGroups = 4;
 const preludeBytes = magic.length + 8;
 const digestBytes = 32;
 const maxHeadBytes = 16 << 20;
 const pieceBytes = 1 << 20;
 const ending = '.checkpoint';
 const unfinished = '.part';
-const kept = 2;
+/** So many of a rule stay. */
+export const kept = 2;
 
 export class CheckpointFiles {
   /** Segments of the checkpoints that were written or read, by epoch. */
@@ -84,7 +87,7 @@ export class CheckpointFiles {
   #checkpointsOf(names: readonly string[]): { epoch: number; path: string }[] {
     return names
       .flatMap((name) => {
-        const epoch = name.endsWith(ending) ? Number(name.slice(0, -ending.length)) : Number.NaN;
+        const epoch = name.endsWith(ending) ? epochOf(name) : Number.NaN;
         return Number.isSafeInteger(epoch) ? [{ epoch, path: join(this.folder, name) }] : [];
       })
       .sort((a, b) => b.epoch - a.epoch);
@@ -105,8 +108,8 @@ export class CheckpointFiles {
       const prelude = await readAt(0, preludeBytes);
       if (prelude.toString('latin1', 0, magic.length) !== magic) throw damaged('it is no checkpoint');
       const found = prelude.readUInt32LE(magic.length);
-      if (found < format || found > formatWithPending) {
-        throw damaged(`it has format ${found}, known are ${format} to ${formatWithPending}`);
+      if (found < format || found > formatWithGroups) {
+        throw damaged(`it has format ${found}, known are ${format} to ${formatWithGroups}`);
       }
       const headLen = prelude.readUInt32LE(magic.length + 4);
       const begin = preludeBytes + headLen;
@@ -131,7 +134,6 @@ export class CheckpointFiles {
 
   /** Writes one so that it is on disk, but counts only when it is published; `state` is followed by what is pending. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
-    await makeFolder(this.folder, true);
     this.#needs.set(head.epoch, head.rows?.segments ?? []);
     const text = Buffer.from(JSON.stringify(head));
     const prelude = Buffer.alloc(preludeBytes);
@@ -139,7 +141,7 @@ export class CheckpointFiles {
     prelude.writeUInt32LE(formatOf(head), magic.length);
     prelude.writeUInt32LE(text.length, magic.length + 4);
     const digest = createHash('sha256');
-    const file = await open(this.unfinished(head.epoch), 'w', 0o600);
+    const file = await this.#made(this.unfinished(head.epoch));
     try {
       // A piece at a time: the thread has rows to work on.
       for (const bytes of [Buffer.concat([prelude, text]), ...state]) {
@@ -150,6 +152,17 @@ export class CheckpointFiles {
       await file.datasync();
     } finally {
       await file.close();
+    }
+  }
+
+  /** Opens a new file; the folder is there but for the first time. */
+  async #made(path: string): Promise<FileHandle> {
+    try {
+      return await open(path, 'w', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await makeFolder(this.folder, true);
+      return open(path, 'w', 0o600);
     }
   }
 
@@ -184,16 +197,34 @@ export class CheckpointFiles {
     const names = await this.#names();
     const all = this.#checkpointsOf(names);
     for (const { path: old } of all.slice(kept)) await rm(old, { force: true });
-    const epochs = all.slice(0, kept).map((one) => one.epoch);
-    for (const known of this.#needs.keys()) if (!epochs.includes(known)) this.#needs.delete(known);
+    await this.#removeUnneeded(names, all.slice(0, kept));
+  }
+
+  /** Removes segments that no checkpoint needs, and what is older than all that stay; `staying` are the newest first. */
+  async #removeUnneeded(names: readonly string[], staying: readonly { epoch: number; path: string }[]): Promise<void> {
+    const oldest = staying.at(-1)!.epoch;
+    for (const known of this.#needs.keys()) if (known < oldest) this.#needs.delete(known);
+    let isKnown = true;
+    for (const { epoch, path } of staying) {
+      // Of an earlier run; of one that can't be read nobody knows.
+      if (!this.#needs.has(epoch))
+        isKnown &&= await this.read(path).then(
+          () => true,
+          () => false,
+        );
+    }
     const needed = new Set([...this.#needs.values()].flat().map(({ file }) => file));
     for (const name of names) {
-      if (name.endsWith(segmentEnding) && !needed.has(name)) await rm(join(this.folder, name), { force: true });
+      const isOld = name.endsWith(unfinished) && epochOf(name) < oldest;
+      // Newer ones belong to a checkpoint that does not count yet.
+      const isUnneeded = name.endsWith(segmentEnding) && epochOf(name) <= staying[0]!.epoch && !needed.has(name);
+      if (isOld || (isKnown && isUnneeded)) await rm(join(this.folder, name), { force: true });
     }
   }
 
   /** Removes what was written and not published. */
   async abandon(epoch: number): Promise<void> {
+    this.#needs.delete(epoch);
     await rm(this.unfinished(epoch), { force: true });
   }
 
@@ -212,6 +243,18 @@ export class CheckpointFiles {
     return this.#path(epoch) + unfinished;
   }
 
+  /** The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts alone. */
+  async jointOfUnfinished(epoch: number): Promise<string | undefined> {
+    try {
+      return (await this.read(this.unfinished(epoch))).head.joint?.id;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      if (code === undefined) return 'damaged';
+      throw error;
+    }
+  }
+
   /** Whether one is there and damaged; reading it tells how. */
   async isDamaged(epoch: number): Promise<boolean> {
     try {
@@ -228,6 +271,7 @@ export class CheckpointFiles {
 }
 
 function formatOf({ rows, pending }: CheckpointHead): number {
+  if (rows?.fresh !== undefined) return formatWithGroups;
   if (pending !== undefined) return formatWithPending;
   return rows === undefined ? format : formatWithRows;
 }
@@ -248,6 +292,10 @@ function partsOf(
     at += length;
   }
   return { state, pending };
+}
+
+function epochOf(name: string): number {
+  return Number(name.slice(0, name.indexOf('.')));
 }
 
 function nameOf(epoch: number, ending: string): string {

@@ -11,8 +11,10 @@ export interface Part {
   readonly isLast: boolean;
   /** Brings it to disk, with all output from before; false when that can't be. Its work is done once. */
   prepare(signal: AbortSignal): Promise<boolean>;
-  /** It counts. */
-  count(): Promise<void>;
+  /** Gives it the name under which it is found; rejects when that can't be done. */
+  publish(): Promise<void>;
+  /** It counts; with a reason why it has not got its name, which it gets at the next start. */
+  count(unnamed: string | undefined): void;
   /** It comes to nothing; without a reason since it was given up. */
   fail(reason: string | undefined): Promise<void>;
 }
@@ -77,24 +79,29 @@ export class Joint<P extends Part> {
 
   async #count(): Promise<boolean> {
     const { parts, marks } = this;
-    const mark = parts[0]!.name.id;
-    if (parts.length > 1)
-      await marks.set(
-        mark,
-        parts.map(({ name }) => name),
-      );
-    let isWhole = true;
-    for (const part of parts) {
-      try {
-        await part.count();
-      } catch (error) {
-        isWhole = false;
-        await part.fail(reasonOf(error));
-      }
+    const [first] = parts;
+    if (parts.length === 1) {
+      await first!.publish();
+      first!.count(undefined);
+      return true;
     }
-    // What a mark names gets its name at the next start at the latest.
-    if (parts.length > 1 && isWhole) await marks.clear(mark).catch(() => {});
-    return isWhole;
+    const mark = first!.name.id;
+    await marks.set(
+      mark,
+      parts.map(({ name }) => name),
+    );
+    // The mark decides: what can't get its name now stays where it is, or its rule would go back alone.
+    const left: P[] = [];
+    for (const part of parts) {
+      const reason = await part.publish().then(() => undefined, reasonOf);
+      if (reason !== undefined) left.push(part);
+      part.count(reason);
+    }
+    await marks.leave(
+      mark,
+      left.map(({ name }) => name),
+    );
+    return true;
   }
 
   /** Those that went into another one have their fate there. */

@@ -1,12 +1,15 @@
 /**
  * Checkpoints of several rules that count only together: all are on disk under other names when a mark says that they count, and it
- * goes when each has its own. A mark that is found at the start was left by a kill in between: what it names still gets its name.
+ * goes when each has its own. A mark that is found at the start was left by a kill in between, or by a disk that refused: what it names still
+ * gets its name, before its rule reads its checkpoints.
  */
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { HaumeaError, reasonOf } from '../../../base/errors.js';
 import { makeFolder, syncFolder } from '../../../base/folder.js';
+import type { Logger } from '../../../base/log.js';
 import { writeAll } from './file-bytes.js';
-import { CheckpointFiles, type CheckpointName } from './files.js';
+import { CheckpointFiles, type CheckpointName, kept } from './files.js';
 
 /** Beside the folder of all checkpoints. */
 const marksFolder = 'checkpoint-marks';
@@ -20,7 +23,10 @@ export interface MarkedName extends CheckpointName {
 
 export class Marks {
   readonly #folder: string;
-  #finished: Promise<void> | undefined;
+  /** Of an earlier run they are known, and were carried out as far as can be. */
+  #found: Promise<void> | undefined;
+  /** What could not get its name yet, by mark. */
+  readonly #left = new Map<string, readonly MarkedName[]>();
 
   /** @param root folder of the checkpoints of all rules */
   constructor(private readonly root: string) {
@@ -42,42 +48,132 @@ export class Marks {
     await syncFolder(this.#folder);
   }
 
-  /** All that it names have their own names. */
-  async clear(mark: string): Promise<void> {
-    await rm(this.#path(mark), { force: true });
-  }
-
-  /** Does what marks of an earlier run have left to do, once. */
-  finish(): Promise<void> {
-    this.#finished ??= this.#finish();
-    return this.#finished;
-  }
-
-  /** Whether another checkpoint is there and damaged. */
-  isDamaged({ folder, epoch }: CheckpointName): Promise<boolean> {
-    return new CheckpointFiles(join(this.root, folder)).isDamaged(epoch);
-  }
-
-  async #finish(): Promise<void> {
-    const names = await readdir(this.#folder).catch(() => []);
-    for (const name of names) {
-      if (name.endsWith(ending)) {
-        const mark = name.slice(0, -ending.length);
-        const marked = JSON.parse(await readFile(this.#path(mark), 'utf8')) as MarkedName[];
-        for (const one of marked) await this.#publish(one);
-      }
-      await rm(join(this.#folder, name), { force: true });
+  /** All that it names have their own names, but for these: they get them when their rule starts. */
+  async leave(mark: string, names: readonly MarkedName[]): Promise<void> {
+    this.#left.set(mark, names);
+    // A disk that refuses for long: no more are needed than a rule keeps.
+    const epochs = new Map<string, number[]>();
+    for (const one of [...this.#left.values()].flat())
+      epochs.set(one.folder, [...(epochs.get(one.folder) ?? []), one.epoch]);
+    const isWanted = ({ folder, epoch }: MarkedName) =>
+      epochs.get(folder)!.filter((other) => other > epoch).length < kept;
+    for (const [one, behind] of this.#left) {
+      const wanted = behind.filter(isWanted);
+      for (const name of behind)
+        if (!wanted.includes(name))
+          await this.#filesOf(name)
+            .abandon(name.epoch)
+            .catch(() => {});
+      await this.#keep(one, wanted);
     }
   }
 
+  /**
+   * Does what is left to do: at the first call for all rules that an earlier run has left something of, later for the one of the folder alone.
+   * Rejects when that can't be done for this one: with an older checkpoint it would go back alone.
+   */
+  async finish(folder: string, log: Logger): Promise<void> {
+    this.#found ??= this.#find(log).catch((error) => {
+      this.#found = undefined;
+      throw error;
+    });
+    await this.#found;
+    for (const [mark, names] of this.#left) {
+      const own = names.filter((one) => one.folder === folder);
+      for (const one of own) await this.#publish(one);
+      const others = names.filter((one) => !own.includes(one));
+      if (own.length > 0) await this.#keep(mark, others);
+    }
+  }
+
+  /** Whether another checkpoint is there and damaged. */
+  isDamaged(name: CheckpointName): Promise<boolean> {
+    return this.#filesOf(name).isDamaged(name.epoch);
+  }
+
+  async #find(log: Logger): Promise<void> {
+    const found = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const marks: [mark: string, names: readonly MarkedName[]][] = [];
+    for (const name of found) {
+      if (!name.endsWith(ending)) {
+        await rm(join(this.#folder, name), { force: true });
+        continue;
+      }
+      const mark = name.slice(0, -ending.length);
+      const names = namesOf(await readFile(this.#path(mark), 'utf8'));
+      if (names !== undefined) marks.push([mark, names]);
+      else {
+        log.error(
+          `the mark ${this.#path(mark)} is damaged: rules whose checkpoints count together may go on from different ones`,
+        );
+        await rm(this.#path(mark), { force: true });
+      }
+    }
+    // Of one rule in the order in which they were taken.
+    const all = marks.flatMap(([, names]) => names).sort((a, b) => a.epoch - b.epoch);
+    const refused = new Set<MarkedName>();
+    for (const one of all) {
+      try {
+        await this.#publish(one);
+      } catch (error) {
+        refused.add(one);
+        log.error(reasonOf(error));
+      }
+    }
+    for (const [mark, names] of marks) {
+      await this.#keep(
+        mark,
+        names.filter((one) => refused.has(one)),
+      );
+    }
+  }
+
+  /** The mark stays as long as something of it is left. */
+  async #keep(mark: string, left: readonly MarkedName[]): Promise<void> {
+    if (left.length > 0) {
+      this.#left.set(mark, left);
+      return;
+    }
+    this.#left.delete(mark);
+    await rm(this.#path(mark), { force: true }).catch(() => {});
+  }
+
   async #publish({ folder, epoch, id }: MarkedName): Promise<void> {
-    const files = new CheckpointFiles(join(this.root, folder));
-    // Those that have their names, and rules that are gone, have none under the other.
-    const found = await files.read(files.unfinished(epoch)).catch(() => undefined);
-    if (found?.head.joint?.id === id) await files.publish(epoch);
+    const files = this.#filesOf({ folder });
+    try {
+      // Those that have their names, and rules that are gone, have none under the other. One that is damaged gets its name
+      // all the same: so the others see that they have to go back to the one before.
+      const joint = await files.jointOfUnfinished(epoch);
+      if (joint === id || joint === 'damaged') await files.publish(epoch);
+    } catch (error) {
+      throw new HaumeaError(
+        'general',
+        `the checkpoint ${files.unfinished(epoch)} counts with those of other rules, but can't get its name: ${reasonOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
+  #filesOf({ folder }: { folder: string }): CheckpointFiles {
+    return new CheckpointFiles(join(this.root, folder));
   }
 
   #path(mark: string): string {
     return join(this.#folder, mark + ending);
+  }
+}
+
+/** What a mark names; undefined when its text is none. */
+function namesOf(text: string): MarkedName[] | undefined {
+  try {
+    const names = JSON.parse(text) as MarkedName[];
+    const isName = ({ folder, epoch, id }: MarkedName) =>
+      typeof folder === 'string' && Number.isSafeInteger(epoch) && typeof id === 'string';
+    return names.length > 0 && names.every(isName) ? names : undefined;
+  } catch {
+    return undefined;
   }
 }

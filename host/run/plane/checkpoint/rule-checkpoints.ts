@@ -99,7 +99,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   ): Promise<RuleCheckpoints> {
     const files = new CheckpointFiles(order.folder);
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
-    await checkpoints.#groups.marks(dirname(order.folder)).finish();
+    await checkpoints.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
     for (const { epoch, path } of await files.list()) {
       checkpoints.cutter.epoch = Math.max(checkpoints.cutter.epoch, epoch);
       try {
@@ -398,6 +398,11 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     });
   }
 
+  noteUnnamed(reason: string): void {
+    this.failure = `the last checkpoint counts, but could not get its name: ${reason}; the next start of the rule tries again`;
+    this.log.error(this.failure);
+  }
+
   noteFailed(reason: string, isLast: boolean): void {
     const what = `no checkpoint could be written: ${reason}`;
     if (this.isClosed && !isLast) this.log.debug(what);
@@ -449,6 +454,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
       : `goes on with a part of its state of ${when}: ${loaded} operators have theirs, ${unclaimed} are gone or others${
           names.length === 0 ? '' : `, these begin empty: ${names.join(', ')}`
         }`;
+    // Until something comes in or goes out there is no need of another.
+    if (isWhole && this.failure === '') this.#seen = seenOf(rule);
     if (isWhole) this.log.info(this.restored);
     else this.log.warn(this.restored);
     this.lastAt = head.at;

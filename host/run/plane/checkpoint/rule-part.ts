@@ -20,6 +20,8 @@ export interface PartOwner {
   /** These messages are not in a checkpoint that counts. */
   giveBack(barriers: readonly Barrier[]): void;
   noteCounted(done: { head: CheckpointHead; pauseMs: number; writtenBytes: number; tookMs: number }): void;
+  /** The one that counts could not get its name. */
+  noteUnnamed(reason: string): void;
   noteFailed(reason: string, isLast: boolean): void;
 }
 
@@ -108,12 +110,15 @@ export class RulePart implements Part {
     await Promise.all((this.owner.rule?.sinks ?? []).map((sink) => sink.sync()));
   }
 
-  async count(): Promise<void> {
-    const { owner, cut } = this;
-    const head = this.#head!;
-    await owner.files.publish(head.epoch);
-    const { pauseMs, writtenBytes } = cut;
-    owner.noteCounted({ head, pauseMs, writtenBytes, tookMs: performance.now() - this.#began });
+  publish(): Promise<void> {
+    return this.owner.files.publish(this.cut.head.epoch);
+  }
+
+  count(unnamed: string | undefined): void {
+    const { pauseMs, writtenBytes } = this.cut;
+    const tookMs = performance.now() - this.#began;
+    this.owner.noteCounted({ head: this.#head!, pauseMs, writtenBytes, tookMs });
+    if (unnamed !== undefined) this.owner.noteUnnamed(unnamed);
     for (const barrier of this.barriers) barrier.passed(false);
   }
 

@@ -24,6 +24,8 @@ export interface SegmentedRows {
   /** Number of the oldest page, and how many numbers there are from it on. */
   readonly least: number;
   readonly count: number;
+  /** Where it has sets of groups: theirs are numbers from this one on, and smaller ones are of checkpoints before. */
+  readonly fresh?: number;
   readonly segments: readonly Segment[];
 }
 
@@ -31,7 +33,7 @@ export const segmentEnding = '.rows';
 
 const pieceBytes = 1 << 20;
 /** Bytes that the kernel reads at once, about. */
-const portionBytes = 128 << 10;
+const portionBytes = 64 << 10;
 /** Rows of so many values or bytes of text are written with everything else: a file of their own would cost more. */
 const small = 16_384;
 /** Segments of a chain, and those that a checkpoint needs, at most: then all rows are written anew. */
@@ -66,14 +68,19 @@ export class SegmentChain {
   }
 
   /** The rows of the snapshot are on disk: `own` has those that were not before, if there are any. */
-  written({ live, least, pages }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
+  written({ live, least, pages, fresh }: Snapshot, own: Segment | undefined): SegmentedRows | undefined {
     if (own !== undefined) this.#segments.push({ ...own, pages });
     const segments = this.#segments.filter((_segment, i) => (live[i] ?? 0) > 0);
     if (segments.length === 0) return undefined;
     const all = segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const needed = this.#segments.reduce((sum, { bytes, pages }, i) => sum + (bytes * (live[i] ?? 0)) / pages, 0);
     const count = this.#serial - least;
-    const rows = { least, count, segments: segments.map(({ file, bytes, digest }) => ({ file, bytes, digest })) };
+    const rows = {
+      least,
+      count,
+      ...(fresh !== undefined && { fresh }),
+      segments: segments.map(({ file, bytes, digest }) => ({ file, bytes, digest })),
+    };
     const isWasteful = all > 2 * needed + wasteBytes || count > mostNumbers;
     if (isWasteful || segments.length > mostNeeded || this.#segments.length > mostSegments) this.forget();
     return rows;

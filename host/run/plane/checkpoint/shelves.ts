@@ -25,7 +25,7 @@ export async function readRows(
     if (failure !== undefined) throw failure.error;
   };
   ask((kernel) => {
-    shelf = openShelf(kernel, rows.least, rows.count);
+    shelf = openShelf(kernel, rows.least, rows.count, rows.fresh);
   });
   try {
     await files.readSegments(rows, (bytes, runs) => ask(() => shelf!.fill(runs, stateReader([bytes]))));

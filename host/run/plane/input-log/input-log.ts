@@ -10,6 +10,7 @@ import type { Barrier } from '../barrier.js';
 import { groupsOf, type Item } from '../cache/item.js';
 import { PageStore } from '../cache/page-store.js';
 import { sizeText } from '../size-text.js';
+import { LogPace } from './pace.js';
 
 /** The source, as its log sees it. */
 export interface InputLogHost {
@@ -21,6 +22,8 @@ export interface InputLogHost {
   whenTaken(): Promise<boolean>;
   /** Works on messages of the log; comes back with their barrier in `add`. */
   replay(bytes: Uint8Array): void;
+  /** Messages that are not acknowledged. */
+  waiting(): number;
   /** Messages are in the log. */
   logged(): void;
   /** What is kept is to be made safe elsewhere. */
@@ -65,6 +68,9 @@ export class InputLog {
   isReplaying = true;
   /** The cutter knows where packets begin. */
   isAligned = false;
+  readonly #pace: LogPace;
+  /** Messages that came last. */
+  #came = 0;
   #flushing: Promise<void> | undefined;
   #isAgain = false;
   #hasAsked = false;
@@ -80,6 +86,10 @@ export class InputLog {
   ) {
     this.#cutter = new PublishCutter(maxMessageBytes);
     this.#opened = this.#open();
+    this.#pace = new LogPace(
+      () => host.waiting(),
+      () => this.flush(),
+    );
   }
 
   async #open(): Promise<void> {
@@ -226,6 +236,7 @@ export class InputLog {
     }
     let messages = 0;
     for (const { length } of barrier.packetIds) messages += length;
+    this.#came = messages;
     if (messages === 0 || !this.isReady) return;
     const cut = this.#cutter.take(messages);
     if (cut === undefined) {
@@ -238,6 +249,11 @@ export class InputLog {
     this.#pendingMessages += messages;
     this.#pendingBytes += cut.bytes.length;
     if (this.#pendingBytes > maxMemoryBytes) this.flush();
+  }
+
+  /** What was added is with those that wait. */
+  worked(): void {
+    this.#pace.worked(this.#came);
   }
 
   /** The sender waits: what is in memory goes to disk. */
@@ -292,6 +308,7 @@ export class InputLog {
         entry.barrier.isLogged = true;
       }
       this.#note('');
+      this.#pace.written();
       this.host.logged();
       this.#askForCheckpoint(store);
     } catch (error) {
@@ -337,6 +354,7 @@ export class InputLog {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#retry);
+    this.#pace.close();
     await this.#opened;
     await this.#flushing;
     await this.#store?.close();

@@ -1,11 +1,14 @@
 /**
  * Parties that are behind the others, since they took more than their share of the time of the data plane while there was not enough.
- * Where nobody else reads their sources these are slowed.
+ * Where nobody else reads their sources these are slowed; otherwise what they have yet to read waits in a lane.
  */
+import { KernelError } from '../../../../kernels/error.js';
+import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import type { Party } from '../parties.js';
-import type { RunningBehind, RunningRule } from '../running.js';
+import type { RunningBehind, RunningRule, RunningSource } from '../running.js';
 import type { PutsBehind } from '../share-watch.js';
+import { Lane, type LaneSource, type LaneTerms } from './lane.js';
 import { SlowedInput, type SlowedSource } from './slowed-input.js';
 import { Turns } from './turns.js';
 
@@ -15,58 +18,227 @@ export interface BehindHost {
   later(call: () => void): void;
 }
 
-/** A party that is behind. */
-interface Entry extends RunningBehind {
-  readonly rules: ReadonlySet<RunningRule>;
-  readonly since: number;
-  /** Others have come to its sources, or it has gone. */
-  readonly isOver: boolean;
-  /** It goes on as before. */
-  end(): void;
-}
+/** Longest time that the end of a rule waits for what it has yet to read, ms. */
+const finishMs = 1000;
 
-/** Its sources are slowed. */
-class Slowed implements Entry {
-  readonly #inputs = new Map<SlowedSource, SlowedInput>();
+/** A source whose input can wait for its turn: for all of its rules, or for some of them. */
+type AnySource = SlowedSource & LaneSource;
 
+/** A party that is behind: its sources are slowed where nobody else reads them, otherwise it has a lane. */
+class Slowed implements RunningBehind {
+  readonly #inputs = new Map<AnySource, SlowedInput>();
+  readonly #lanes = new Map<RunningSource, Lane>();
+  readonly rules: Set<RunningRule>;
+  /** Called when nothing waits any more: while others read on that may be for moments. */
+  whenEmpty: (() => void) | undefined;
+
+  /** Throws KernelError without memory for a lane. */
   constructor(
-    readonly rules: ReadonlySet<RunningRule>,
-    sources: Iterable<SlowedSource>,
+    party: Party,
     readonly since: number,
     turns: Turns,
     now: () => number,
   ) {
-    for (const source of sources) {
+    this.rules = new Set(party.rules);
+    try {
+      for (const source of party.sources as ReadonlySet<AnySource>) {
+        if (isAmong(source.users, this.rules)) continue;
+        this.#lanes.set(source, new Lane(source, this.rules, termsOf(party.rules), turns, now, () => this.#emptied()));
+      }
+    } catch (error) {
+      this.#closeLanes();
+      throw error;
+    }
+    for (const source of party.sources as ReadonlySet<AnySource>) {
+      if (this.#lanes.has(source)) continue;
       const input = new SlowedInput(source, turns, now);
       this.#inputs.set(source, input);
       source.slowed = input;
     }
+    for (const rule of this.rules) {
+      rule.behind = this;
+      this.#passHolds(rule, (source, lane) => {
+        lane.sinkIsFull(true);
+        source.sinkIsFull(false);
+      });
+    }
   }
 
   get isWaiting(): boolean {
-    return [...this.#inputs.values()].some((input) => input.isWaiting);
+    return [...this.#inputs.values(), ...this.#lanes.values()].some((input) => input.isWaiting);
   }
 
+  /** Sources that others have come to, or that have gone, are slowed no longer. */
+  prune(): void {
+    for (const source of this.#inputs.keys()) {
+      if (source.users.size === 0 || !isAmong(source.users, this.rules)) this.#free(source);
+    }
+  }
+
+  /** It has gone, or nothing is left that waits for it. */
   get isOver(): boolean {
-    return [...this.#inputs.keys()].some(({ users }) => users.size === 0 || !isAmong(users, this.rules));
+    return this.rules.size === 0 || this.#inputs.size + this.#lanes.size === 0;
   }
 
   get text(): string {
-    const names = [...this.#inputs.keys()].map(({ name }) => name);
-    return `behind the others, since it takes more than its share of the processor: source${names.length > 1 ? 's' : ''} ${names.join(', ')} slowed`;
+    if (!this.isWaiting) return '';
+    const slowed = namesOf(this.#inputs.keys(), 'slowed');
+    const apart = [...this.#lanes.values()].map(({ text }) => text);
+    const parts = [slowed, ...apart].filter((part) => part !== '');
+    return `behind the others, since it takes more than its share of the processor: ${parts.join(', ')}`;
   }
 
+  /** What is done to its sources. */
+  get manner(): string {
+    const parts = [namesOf(this.#inputs.keys(), 'slowed'), namesOf(this.#lanes.keys(), 'read apart from them')];
+    return parts.filter((part) => part !== '').join(', ');
+  }
+
+  laneOf(source: RunningSource): Lane | undefined {
+    return this.#lanes.get(source);
+  }
+
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const lane of this.#lanes.values()) bytes += lane.memoryBytes;
+    return bytes / Math.max(1, this.rules.size);
+  }
+
+  finish(_rule: RunningRule): Promise<void> | undefined {
+    if (this.rules.size > 1 || this.#lanes.size === 0) return undefined;
+    return Promise.all([...this.#lanes.values()].map((lane) => lane.finish(finishMs))).then(() => {});
+  }
+
+  leave(rule: RunningRule): string[] {
+    const losses: string[] = [];
+    for (const [source, lane] of this.#lanes) {
+      const count = lane.waitingMessages;
+      if (count === 0) continue;
+      rule.inputLost(source, count, lostAtEnd);
+      const waited = count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`;
+      losses.push(
+        `the rule ends while ${waited} of ${source.name} wait for it, since it came behind the others: they are lost`,
+      );
+    }
+    this.#release(rule);
+    this.rules.delete(rule);
+    for (const lane of this.#lanes.values()) lane.rules.delete(rule);
+    if (this.rules.size === 0) this.#closeLanes();
+    return losses;
+  }
+
+  /** It goes on as before; nothing waits in a lane. */
   end(): void {
-    for (const [source, input] of this.#inputs) {
-      input.settle();
-      source.slowed = undefined;
+    for (const source of this.#inputs.keys()) this.#free(source);
+    for (const rule of this.rules) this.#release(rule);
+    this.#closeLanes();
+  }
+
+  #emptied(): void {
+    if (!this.isWaiting) this.whenEmpty?.();
+  }
+
+  #free(source: AnySource): void {
+    this.#inputs.get(source)?.settle();
+    source.slowed = undefined;
+    this.#inputs.delete(source);
+  }
+
+  #closeLanes(): void {
+    for (const lane of this.#lanes.values()) lane.close();
+    this.#lanes.clear();
+  }
+
+  /** What holds the lanes for it holds the sources again. */
+  #release(rule: RunningRule): void {
+    this.#passHolds(rule, (source, lane) => {
+      source.sinkIsFull(true);
+      lane.sinkIsFull(false);
+    });
+    if (rule.behind === this) rule.behind = undefined;
+  }
+
+  #passHolds(rule: RunningRule, pass: (source: RunningSource, lane: Lane) => void): void {
+    for (const source of rule.sources) {
+      const lane = this.#lanes.get(source);
+      if (lane !== undefined) for (let i = 0; i < rule.holds; i++) pass(source, lane);
     }
   }
 }
 
+/** A party that is to be left as it is. */
+class Left implements RunningBehind {
+  readonly isWaiting = false;
+  readonly isOver = false;
+  whenEmpty: (() => void) | undefined;
+  readonly memoryBytes = 0;
+
+  constructor(
+    readonly rules: Set<RunningRule>,
+    readonly since: number,
+    private readonly cause: string,
+  ) {
+    for (const rule of rules) rule.behind = this;
+  }
+
+  prune(): void {}
+
+  get text(): string {
+    return `takes more than its share of the processor, and does not come behind the others: ${this.cause}`;
+  }
+
+  laneOf(): undefined {
+    return undefined;
+  }
+
+  finish(): undefined {
+    return undefined;
+  }
+
+  leave(rule: RunningRule): string[] {
+    this.rules.delete(rule);
+    rule.behind = undefined;
+    return [];
+  }
+
+  end(): void {
+    for (const rule of this.rules) rule.behind = undefined;
+  }
+}
+
+const lostAtEnd = 'the rule ended before they had their turn';
+
+/** Why input of sources that others read as well can't wait for the party; undefined when it can. */
+function obstacleOf({ rules, sources }: Party): string | undefined {
+  const shared = [...sources].filter(({ users }) => !isAmong(users, new Set(rules)));
+  if (shared.length === 0) return undefined;
+  if (rules.some(({ checkpoints }) => checkpoints !== undefined)) {
+    return 'others read its streams as well, and their place is in its checkpoints';
+  }
+  if (
+    shared.some(({ acknowledgements }) => acknowledgements !== undefined) &&
+    rules.some((rule) => rule.gathersInput)
+  ) {
+    return 'others read its streams as well, and messages are acknowledged when a batch of it is out';
+  }
+  return undefined;
+}
+
+function termsOf(rules: readonly RunningRule[]): LaneTerms {
+  return {
+    most: Math.max(...rules.map(({ inputLimitBytes }) => inputLimitBytes)),
+    dropsOldest: rules.every(({ dropsInput }) => dropsInput),
+  };
+}
+
+function namesOf(sources: Iterable<RunningSource>, what: string): string {
+  const names = [...sources].map(({ name }) => name);
+  return names.length === 0 ? '' : `source${names.length > 1 ? 's' : ''} ${names.join(', ')} ${what}`;
+}
+
 export class Behind implements PutsBehind {
   readonly #turns: Turns;
-  readonly #entries = new Set<Entry>();
+  readonly #entries = new Set<Slowed | Left>();
   /** Rules whose log has said so. */
   readonly #told = new WeakSet<RunningRule>();
 
@@ -86,37 +258,46 @@ export class Behind implements PutsBehind {
     return rules.some(({ behind }) => behind !== undefined);
   }
 
-  put({ rules, sources }: Party, part: number): void {
-    const among = new Set(rules);
-    const own = [...sources] as unknown as SlowedSource[];
-    if (!own.every(({ users }) => isAmong(users, among))) return;
-    const entry = new Slowed(among, own, this.host.now(), this.#turns, () => this.host.now());
-    this.#entries.add(entry);
+  put(party: Party, part: number): void {
     const percent = Math.round(part * 100);
-    for (const rule of rules) {
-      rule.behind = entry;
-      const line = `takes ${percent} % of the time of the data plane while others wait: it comes behind them, sources slowed`;
-      this.#tell(rule, 'warn', line);
+    const line = `takes ${percent} % of the time of the data plane while others wait`;
+    const obstacle = obstacleOf(party);
+    if (obstacle !== undefined) {
+      this.#entries.add(new Left(new Set(party.rules), this.host.now(), obstacle));
+      for (const rule of party.rules) this.#tell(rule, 'warn', `${line}, and does not come behind them: ${obstacle}`);
+      return;
     }
+    let entry: Slowed;
+    try {
+      entry = new Slowed(party, this.host.now(), this.#turns, () => this.host.now());
+    } catch (error) {
+      // It is tried again at the next look.
+      if (!(error instanceof KernelError) || error.isFatal) throw error;
+      for (const rule of party.rules)
+        this.#tell(rule, 'warn', `${line}, and can't come behind them: ${reasonOf(error)}`);
+      return;
+    }
+    this.#entries.add(entry);
+    for (const rule of party.rules) this.#tell(rule, 'warn', `${line}: it comes behind them, ${entry.manner}`);
   }
 
   look(parts: ReadonlyMap<Party, number> | undefined, enough: number): void {
     for (const entry of this.#entries) {
+      entry.prune();
       const party = parts && [...parts.keys()].find((one) => one.rules.some((rule) => entry.rules.has(rule)));
       const isModest = parts === undefined || party === undefined || parts.get(party)! < enough;
-      if (!entry.isOver && (entry.isWaiting || !isModest)) continue;
-      this.#end(entry);
+      if (entry.isOver || (isModest && !entry.isWaiting)) this.#end(entry);
+      else entry.whenEmpty = isModest ? () => this.#end(entry) : undefined;
     }
   }
 
-  #end(entry: Entry): void {
+  #end(entry: Slowed | Left): void {
     this.#entries.delete(entry);
     entry.end();
     const seconds = Math.round((this.host.now() - entry.since) / 1000);
+    const end = entry instanceof Left ? 'takes no more than its share' : 'has caught up';
     for (const rule of entry.rules) {
-      if (rule.behind === entry) rule.behind = undefined;
-      if (!rule.isEnding)
-        this.#tell(rule, 'info', `has caught up after ${seconds} s and comes behind the others no longer`);
+      if (!rule.isEnding) this.#tell(rule, 'info', `${end} after ${seconds} s and comes behind the others no longer`);
       this.#told.add(rule);
     }
   }

@@ -14,6 +14,11 @@ export class SliceSize {
 
   constructor(private readonly now: () => number) {}
 
+  /** What comes now is of another kind maybe. */
+  forget(): void {
+    this.#bytes = firstBytes;
+  }
+
   /** Calls `work` with the most bytes to take until the ms are over or it can't go on; it returns how many it took. */
   spend(ms: number, work: (most: number) => number, canGoOn: () => boolean): void {
     const end = this.now() + ms;

@@ -1,5 +1,5 @@
 /** A cache before a sink that comes and goes: all messages get there, in order; what was said to be safe survives a kill. */
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -398,6 +398,26 @@ test('what a stop is to clean is gone at the next start', async () => {
   assert.is(sink.onDisk, 50);
   await sink.close();
   assert.not(existsSync(folder));
+});
+
+test('messages cut off at the end of what an earlier run has left are counted', async () => {
+  const folder = join(temporaryFolder(), 'sink');
+  const before = run(folder);
+  before.sink.write(chunkOf(numbered(0, 40, 'lines')));
+  await before.sink.flush();
+  await before.sink.close();
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.pages'));
+  const last = join(folder, names.sort().at(-1)!);
+  const bytes = readFileSync(last);
+  bytes[bytes.length - 3]! ^= 0xff;
+  writeFileSync(last, bytes);
+  const { sink, outside } = run(folder);
+  outside.isEager = true;
+  await sink.open();
+  await eventually('the look at the end', () => sink.counts.cutOff > 0);
+  await within(20_000, 'the emptying', sink.emptied());
+  assert.equal(outside.got, range(0, 40 - sink.counts.cutOff));
+  await sink.close();
 });
 
 test.run();

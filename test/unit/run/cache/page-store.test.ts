@@ -176,6 +176,7 @@ test('what is cut off at the end is told with the messages that were in it', asy
     store.cutOff,
     /^\d+ bytes at the end of .*\.pages .* cut off; of messages in them, 10 as far as it shows, /,
   );
+  assert.is(store.cutOffMessages, 10);
   assert.equal(await readAll(store), { ids: range(0, 290), lost: 0 });
   await store.close();
 });

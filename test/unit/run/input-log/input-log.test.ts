@@ -43,6 +43,7 @@ class Running {
           false,
         );
       },
+      waiting: () => this.#acknowledgements.count,
       logged: () => this.#acknowledgements.advance(),
       requestCheckpoint: () => {
         this.checkpointsAsked++;

@@ -10,12 +10,16 @@ class Rules {
   readonly all = new Set<RunningRule>();
   readonly busy = new Map<number, number>();
   used = 1;
+  isSampledOften = false;
   now = 0;
   readonly put: string[] = [];
   readonly behind = new Set<RunningRule>();
   readonly watch = new ShareWatch({
     rules: this.all,
     usedTime: () => this.used,
+    sampleOften: (isOn) => {
+      this.isSampledOften = isOn;
+    },
     load: async () => ({
       worked: () => {},
       look: () => {},
@@ -31,7 +35,7 @@ class Rules {
     return { workUs: 0, counters: { tickUs: 0 }, users: new Set() } as unknown as RunningSource;
   }
 
-  add(id: string, source: RunningSource, nodes: readonly number[]): void {
+  add(id: string, source: RunningSource, nodes: readonly number[]): RunningRule {
     const rule = {
       id,
       sources: [source],
@@ -40,6 +44,7 @@ class Rules {
       isTable: () => false,
     };
     this.all.add(rule as unknown as RunningRule);
+    return rule as unknown as RunningRule;
   }
 
   /** A second passes; the sources were worked for so many ms, the nodes took so much of it. */
@@ -49,7 +54,10 @@ class Rules {
     for (const [node, ms] of Object.entries(nodes)) {
       this.busy.set(Number(node), (this.busy.get(Number(node)) ?? 0) + ms * 1000);
     }
-    this.watch.worked(1, this.now);
+    this.watch.worked(
+      work.reduce((sum, [, ms]) => sum + ms, 0),
+      this.now,
+    );
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -63,9 +71,14 @@ test('the rule that takes most of the time of a stream is put behind when the th
   rules.used = 0.5;
   for (let i = 0; i < 5; i++) await rules.second([[stream, 900]], took);
   assert.equal(rules.put, [], 'there is time for all');
+  assert.not(rules.isSampledOften);
   rules.used = 0.97;
   for (let i = 0; i < 5; i++) await rules.second([[stream, 900]], took);
   assert.equal(rules.put, ['greedy']);
+  assert.ok(rules.isSampledOften);
+  rules.used = 0.5;
+  await rules.second([[stream, 400]], took);
+  assert.not(rules.isSampledOften, 'there is time for all again');
 });
 
 test('rules that take equal parts are left alone, and so is a rule without others', async () => {
@@ -108,6 +121,22 @@ test('as long as no batch of a stream was measured nobody on it is accused', asy
   assert.equal(rules.put, ['r3']);
 });
 
+test('what rules took that have just come, or have gone, is not that of those that stay', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  rules.add('stays', stream, [1]);
+  rules.add('beside', stream, [2]);
+  for (let i = 0; i < 10; i++) {
+    // Nodes that have gone leave their place to others.
+    const come = 10 + (i % 2);
+    rules.busy.delete(come);
+    const guest = rules.add(`guest${i}`, stream, [come]);
+    await rules.second([[stream, 950]], { 1: 5, 2: 1, [come]: 900 });
+    rules.all.delete(guest);
+  }
+  assert.equal(rules.put, []);
+});
+
 test('nobody is put behind in the middle of work: what was worked on just now is dealt with first', async () => {
   const rules = new Rules();
   const [stream, other] = [rules.source(), rules.source()];
@@ -122,6 +151,27 @@ test('nobody is put behind in the middle of work: what was worked on just now is
   assert.equal(rules.put, []);
   await third;
   assert.equal(rules.put, ['greedy']);
+});
+
+test('a thread that has no rest for other reasons than the work of rules costs no look at each of them', async () => {
+  const rules = new Rules();
+  const stream = rules.source();
+  let looks = 0;
+  rules.add('light', stream, [1]);
+  for (const rule of rules.all) {
+    Object.defineProperty(rule, 'nodes', {
+      get: () => {
+        looks++;
+        return [];
+      },
+    });
+  }
+  await rules.second([[stream, 10]], {});
+  const first = looks;
+  for (let i = 0; i < 3; i++) await rules.second([[stream, 10]], {});
+  assert.is(looks, first);
+  await rules.second([[stream, 900]], {});
+  assert.ok(looks > first);
 });
 
 test.run();

@@ -1,0 +1,93 @@
+// Saved form of a group: its kept values, then the states of its aggregates.
+//
+// A state is a value first, which is the reason of an aggregate that failed; what else there is follows from its form
+// (agg/forms.ts).
+import { stateLoad, stateSave } from '../gen/aggregate-forms';
+import { LoadFault } from '../gen/state-layouts';
+import { Tag, lenOf, offOf, span } from '../mem/layout';
+import { poolFree, poolInit, poolReset } from '../mem/pool';
+import { SavedTag } from '../state/form';
+import { readBytes, readFail, readFails, readValue, valueRead } from '../state/reader';
+import { writeU8, writeValue } from '../state/writer';
+import { GROUP_KEY, GROUP_KEY_LEN, SET_VALUES, findGroup, findNullGroup, isNew } from './group';
+import { AGG_FN, AGG_SIZE_OF, AGG_STATE, GROUP_HEAD, WINDOW_AGGS, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt } from './spec';
+
+/** Keys on their way into a set. */
+const KEYS: usize = memory.data(32, 16);
+let holdsKeys: bool = false;
+
+/** Saves what a group holds, without its key. */
+export function groupSave(spec: usize, group: usize): void {
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
+  const key = <usize>load<u32>(group, GROUP_KEY);
+  for (let k: u32 = 0; k < keeps; k++, tagAt++) {
+    const tag = load<u8>(tagAt);
+    const payload = load<u64>(group + GROUP_HEAD + (<usize>k << 3));
+    if (tag == Tag.STR && offOf(payload) == key) writeU8(SavedTag.ELSEWHERE);
+    else writeValue(tag, payload);
+  }
+  const aggs = load<u32>(spec, WINDOW_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
+    const state = group + load<u32>(agg, AGG_STATE);
+    const tag = load<u8>(tagAt);
+    if (tag == Tag.ERROR) writeValue(tag, load<u64>(state));
+    else stateSave(load<u16>(agg, AGG_FN), state, tag);
+  }
+}
+
+/** Fills a group that was just made. */
+export function groupLoad(spec: usize, set: usize, group: usize): void {
+  const keeps = load<u32>(spec, WINDOW_KEEPS);
+  let tagAt = group + load<u32>(spec, WINDOW_TAGS_AT);
+  for (let k: u32 = 0; k < keeps; k++, tagAt++) {
+    let tag = readValue(set + SET_VALUES);
+    let payload = valueRead;
+    if (tag == SavedTag.ELSEWHERE) {
+      tag = Tag.STR;
+      payload = span(<usize>load<u32>(group, GROUP_KEY), load<u32>(group, GROUP_KEY_LEN));
+    }
+    store<u8>(tagAt, tag);
+    store<u64>(group + GROUP_HEAD + (<usize>k << 3), payload);
+  }
+  const aggs = load<u32>(spec, WINDOW_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF, tagAt++) {
+    stateRead(load<u16>(agg, AGG_FN), set + SET_VALUES, group + load<u32>(agg, AGG_STATE), tagAt);
+  }
+}
+
+function stateRead(fn: u32, pool: usize, state: usize, tagAt: usize): void {
+  const tag = readValue(pool);
+  if (readFails()) return;
+  if (tag > Tag.ERROR) {
+    readFail(LoadFault.DAMAGED);
+    return;
+  }
+  if (tag == Tag.ERROR) store<u64>(state, valueRead);
+  else stateLoad(fn, pool, state, tag, valueRead);
+  store<u8>(tagAt, tag);
+}
+
+/** Adds a saved group, one without a key where `isKeyless`; with the last of several `groupsAdded` is called. */
+export function groupAdd(spec: usize, set: usize, isKeyless: bool): void {
+  const group = isKeyless ? findNullGroup(spec, set) : keyedGroup(spec, set);
+  if (!group) readFail(LoadFault.MEMORY);
+  else if (!isNew) readFail(LoadFault.DAMAGED);
+  else groupLoad(spec, set, group);
+}
+
+function keyedGroup(spec: usize, set: usize): usize {
+  if (holdsKeys) poolReset(KEYS);
+  else poolInit(KEYS, 128, 0);
+  holdsKeys = true;
+  const key = readBytes(KEYS);
+  return key ? findGroup(spec, set, offOf(key), lenOf(key)) : 0;
+}
+
+/** Gives back what adding groups has needed. */
+export function groupsAdded(): void {
+  if (holdsKeys) poolFree(KEYS);
+  holdsKeys = false;
+}

@@ -1,0 +1,136 @@
+// Sets of groups that were read and wait for those that they are of: what walks have written (agg/walk.ts) is read run by run before the
+// operators are there, and these then take whole sets.
+//
+//   loose   next u32 | number u32 | count u32 | nullAt u32 | spec u32 (as far as groups need one) | specSize u32
+//           24 0 u64 | 32 group set
+import { LoadFault } from '../gen/state-layouts';
+import { isAggregate } from '../gen/aggregates';
+import { allocZeroed, free, refusals } from '../mem/alloc';
+import { readFail, readFails, readU32, readUpTo } from '../state/reader';
+import { SET_COUNT, SET_SIZE, setFree, setInit, setTake } from './group';
+import { groupAdd, groupsAdded } from './group-save';
+import {
+  AGG_FN, AGG_SIZE_OF, AGG_STATE, WINDOW_AGGS, WINDOW_ENTRY_SIZE, WINDOW_KEEPS, WINDOW_TAGS_AT, aggsAt, specPrepare,
+} from './spec';
+import { WINDOW_SIZE_OF } from '../gen/window-layouts';
+
+const NUMBER: usize = 4;
+const COUNT: usize = 8;
+const NULL_AT: usize = 12;
+const SPEC: usize = 16;
+const SPEC_SIZE: usize = 20;
+const SET: usize = 32;
+const LOOSE_SIZE: u32 = 32 + SET_SIZE;
+/** Kept values and aggregates of a group at most. */
+const MOST_VALUES: u32 = 65535;
+
+/** Address of the list that sets are taken from, 0 none. */
+let current: usize = 0;
+
+/** Sets that are loaded take groups from the list at this address until it is another one; 0 none. */
+export function looseUse(list: usize): void {
+  current = list;
+}
+
+/** Frees the sets of a list that nobody took. */
+export function looseFree(list: usize): void {
+  while (load<u32>(list)) drop(list);
+}
+
+/** Takes the first set out of a list and frees it. */
+function drop(list: usize): void {
+  const loose = <usize>load<u32>(list);
+  store<u32>(list, load<u32>(loose));
+  setFree(loose + SET);
+  free(<usize>load<u32>(loose, SPEC), load<u32>(loose, SPEC_SIZE), 0);
+  free(loose, LOOSE_SIZE, 0);
+}
+
+/** Address of what points to the set of that number in a list, to 0 when there is none. */
+function find(list: usize, number: u32): usize {
+  let at = list;
+  while (load<u32>(at) && load<u32>(<usize>load<u32>(at), NUMBER) != number) at = <usize>load<u32>(at);
+  return at;
+}
+
+/** Reads the run of the part under way into its set in the list, which is made with its first run and charged to `acct`. */
+export function looseLoad(list: usize, number: u32, acct: usize): void {
+  const first = readU32();
+  const n = readU32();
+  const at = find(list, number);
+  if (!readFails() && (first == 0) != (load<u32>(at) == 0)) readFail(LoadFault.DAMAGED);
+  if (!readFails() && first == 0) looseNew(at, number, acct);
+  if (readFails()) return;
+  const loose = <usize>load<u32>(at);
+  const count = load<u32>(loose, COUNT);
+  const spec = <usize>load<u32>(loose, SPEC);
+  const nullAt = load<u32>(loose, NULL_AT);
+  if (load<u32>(loose + SET, SET_COUNT) != first || n > count - first) readFail(LoadFault.DAMAGED);
+  const before = refusals;
+  for (let i: u32 = 0; i < n && !readFails(); i++) groupAdd(spec, loose + SET, first + i == nullAt);
+  groupsAdded();
+  if (refusals != before) readFail(LoadFault.MEMORY);
+}
+
+/** Reads the head of a set and makes it. */
+function looseNew(at: usize, number: u32, acct: usize): void {
+  const count = readU32();
+  const nullAt = readU32();
+  const keeps = readUpTo(MOST_VALUES);
+  const aggs = readUpTo(MOST_VALUES);
+  if (readFails()) return;
+  // The inputs and keys of a spec are not needed for this.
+  const specSize = WINDOW_SIZE_OF + (keeps << 1) + 4 + aggs * AGG_SIZE_OF;
+  const spec = allocZeroed(specSize, 0);
+  const loose = spec ? allocZeroed(LOOSE_SIZE, 0) : 0;
+  if (!loose) {
+    free(spec, specSize, 0);
+    readFail(LoadFault.MEMORY);
+    return;
+  }
+  store<u32>(loose, number, NUMBER);
+  store<u32>(loose, count, COUNT);
+  store<u32>(loose, nullAt, NULL_AT);
+  store<u32>(loose, <u32>spec, SPEC);
+  store<u32>(loose, specSize, SPEC_SIZE);
+  setInit(loose + SET, acct);
+  store<u32>(at, <u32>loose);
+  store<u32>(spec, keeps, WINDOW_KEEPS);
+  store<u32>(spec, aggs, WINDOW_AGGS);
+  let agg = aggsAt(spec);
+  for (let a: u32 = 0; a < aggs; a++, agg += AGG_SIZE_OF) {
+    const fn = readUpTo(u16.MAX_VALUE);
+    if (!isAggregate(fn)) readFail(LoadFault.DAMAGED);
+    store<u16>(agg, <u16>fn, AGG_FN);
+  }
+  if (readFails()) return;
+  specPrepare(spec);
+}
+
+/** Puts the groups of that number into an empty set; false when they are not there, not whole or of another form. */
+export function looseTake(spec: usize, set: usize, number: u32): bool {
+  if (!current) return false;
+  const at = find(current, number);
+  const loose = <usize>load<u32>(at);
+  if (!loose || load<u32>(loose + SET, SET_COUNT) != load<u32>(loose, COUNT) || !suits(spec, <usize>load<u32>(loose, SPEC))) return false;
+  setTake(set, loose + SET);
+  drop(at);
+  return true;
+}
+
+/** True when groups of one spec are laid out as those of the other. */
+function suits(spec: usize, other: usize): bool {
+  const aggs = load<u32>(spec, WINDOW_AGGS);
+  const isSame =
+    load<u32>(spec, WINDOW_KEEPS) == load<u32>(other, WINDOW_KEEPS) &&
+    aggs == load<u32>(other, WINDOW_AGGS) &&
+    load<u32>(spec, WINDOW_TAGS_AT) == load<u32>(other, WINDOW_TAGS_AT) &&
+    load<u32>(spec, WINDOW_ENTRY_SIZE) == load<u32>(other, WINDOW_ENTRY_SIZE);
+  if (!isSame) return false;
+  let a = aggsAt(spec);
+  let b = aggsAt(other);
+  for (let i: u32 = 0; i < aggs; i++, a += AGG_SIZE_OF, b += AGG_SIZE_OF) {
+    if (load<u16>(a, AGG_FN) != load<u16>(b, AGG_FN) || load<u32>(a, AGG_STATE) != load<u32>(b, AGG_STATE)) return false;
+  }
+  return true;
+}

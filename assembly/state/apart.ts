@@ -1,0 +1,18 @@
+// What a snapshot leaves to later (rows/snapshot.ts, agg/walk.ts) has a number, by which the parts of nodes name it.
+
+let next: u32 = 0;
+
+/** The next number is this one. */
+export function apartBegin(number: u32): void {
+  next = number;
+}
+
+/** Number of something that is new to the chain of snapshots. */
+export function apartNumber(): u32 {
+  return next++;
+}
+
+/** The number that the next one will have. */
+export function apartNext(): u32 {
+  return next;
+}

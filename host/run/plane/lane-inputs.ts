@@ -1,0 +1,43 @@
+/** Lanes of a source: rules that come behind the others have its input wait apart (turns/lane.ts), and get all that it reads. */
+import type { Barrier } from './barrier.js';
+import type { RunningRule } from './running.js';
+
+/** One of them. */
+export interface LaneInput {
+  readonly rules: ReadonlySet<RunningRule>;
+  /** The source has given the bytes to the kernel; they stay as they are. Whoever takes them holds the barrier. */
+  add(bytes: Uint8Array, barrier: Barrier | undefined): void;
+  /** The connection was lost, with half a message maybe. */
+  reset(): void;
+  /** No more input comes. */
+  end(): void;
+}
+
+export class LaneInputs {
+  readonly all = new Set<LaneInput>();
+
+  /** Those of its users that have no lane. */
+  readersOf(users: ReadonlySet<RunningRule>): ReadonlySet<RunningRule> {
+    if (this.all.size === 0) return users;
+    const readers = new Set(users);
+    for (const { rules } of this.all) for (const rule of rules) readers.delete(rule);
+    return readers;
+  }
+
+  /** Copies the bytes, once for all. */
+  add(bytes: Uint8Array, barrier: Barrier | undefined): void {
+    if (this.all.size === 0 || bytes.length === 0) return;
+    const copy = Uint8Array.from(bytes);
+    // A barrier without messages is nobody's.
+    const held = barrier !== undefined && barrier.packetIds.length > 0 ? barrier : undefined;
+    for (const lane of this.all) lane.add(copy, held);
+  }
+
+  reset(): void {
+    for (const lane of this.all) lane.reset();
+  }
+
+  end(): void {
+    for (const lane of this.all) lane.end();
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Twins of streams: a stream of the same spec that has some of the columns of another one at the same places. Nodes move from one to
+ * the other with all that they keep, so that their input may wait apart from that of others (assembly/flow/move.ts).
+ */
+import type { Kernel, NodeHandle, StreamHandle } from './api.js';
+import type { StreamEntry } from './entries.js';
+import { noMemory } from './error.js';
+import { maxUses, node as nodeLayout, SourceError } from './gen/layouts.js';
+import type { RowTransfer } from './state.js';
+import { encodeColumnUse } from './stream-spec.js';
+
+/** Gives the twin, which is new, columns of the stream at the places that they have there. Throws KernelError without memory. */
+export function useSameColumns(of: Kernel, stream: StreamHandle, twin: StreamHandle, indexes: Iterable<number>): void {
+  const { kernel, arena, run } = of.saving as RowTransfer;
+  const from = entryOf(of, stream).columns;
+  const to = entryOf(of, twin).columns;
+  run('use columns', () => {
+    for (const index of new Set(indexes)) {
+      const column = from[index];
+      if (column === undefined) throw new RangeError(`stream ${stream} has no column ${index}`);
+      const { kind, name, type } = encodeColumnUse(column);
+      const used = arena.lend([name, type], (nameAt, typeAt) =>
+        kernel.sourceUseAt(twin, index, kind, nameAt as number, name.length, typeAt as number),
+      );
+      if (used < 0)
+        throw used === SourceError.memory ? noMemory() : new RangeError(`a stream has at most ${maxUses} columns`);
+      to[index] = column;
+    }
+  });
+}
+
+/** The nodes directly below the stream that are among those given, or were added for one of the hosts alone; in their order. */
+export function nodesBelow(
+  of: Kernel,
+  stream: StreamHandle,
+  among: ReadonlySet<NodeHandle>,
+  hosts: ReadonlySet<number>,
+): NodeHandle[] {
+  const { arena, nodes } = of.saving as RowTransfer;
+  const isOne = (node: NodeHandle, uses: number) =>
+    among.has(node) || (uses === 1 && hosts.has(arena.u32(node + nodeLayout.at.host)));
+  return [...nodes].filter(([node, { parent, uses }]) => parent === stream && isOne(node, uses)).map(([node]) => node);
+}
+
+/**
+ * Moves nodes that are directly below a stream to its twin, or back. They come after those that are there. With `isShared` a
+ * node may be used again from now on when an equal one is added there.
+ */
+export function moveNodes(
+  of: Kernel,
+  moved: readonly NodeHandle[],
+  from: StreamHandle,
+  to: StreamHandle,
+  isShared: boolean,
+): void {
+  const { kernel, nodes, shared, run } = of.saving as RowTransfer;
+  const [before, after] = [entryOf(of, from), entryOf(of, to)];
+  run('move operators', () => {
+    for (const node of moved) {
+      const entry = nodes.get(node);
+      if (entry?.parent !== from) throw new RangeError(`operator ${node} is not below stream ${from}`);
+      kernel.nodeMove(node, to);
+      entry.parent = to;
+      before.children--;
+      after.children++;
+      if (entry.key === null) continue;
+      if (!isShared && shared.get(entry.key) === node) shared.delete(entry.key);
+      if (isShared && !shared.has(entry.key)) shared.set(entry.key, node);
+    }
+  });
+}
+
+/** What a stream keeps from one input to the next: half a message, the topic aliases of its connection. Throws KernelError. */
+export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array {
+  const { kernel, state, run } = of.saving as RowTransfer;
+  const { inlet, identity } = entryOf(of, stream);
+  const slices: Uint8Array[] = [];
+  run('save input', () => {
+    state.begin(
+      kernel.saveBegin(),
+      (bytes) => slices.push(bytes.slice()),
+      () => 0,
+    );
+    kernel.streamSave(stream, inlet, identity);
+    kernel.saveEnd();
+  });
+  return Buffer.concat(slices);
+}
+
+/** Puts what `inputOf` told of a stream in the place of what its twin keeps; false without memory for it. */
+export function setInput(of: Kernel, twin: StreamHandle, input: Uint8Array): boolean {
+  let left = input;
+  const { failed } = of.loadNode(twin, (into) => {
+    const part = left.subarray(0, into.length);
+    into.set(part);
+    left = left.subarray(part.length);
+    return part.length;
+  });
+  return failed.length === 0;
+}
+
+/** Whether times of nodes are taken often enough to tell within a second who takes the time, or as rarely as usual. */
+export function sampleOften(of: Kernel, isOn: boolean): void {
+  (of.saving as RowTransfer).kernel.sampleOften(isOn ? 1 : 0);
+}
+
+function entryOf(of: Kernel, stream: StreamHandle): StreamEntry {
+  const entry = (of.saving as RowTransfer).streams.get(stream);
+  if (entry === undefined) throw new RangeError(`no stream ${stream}`);
+  return entry;
+}

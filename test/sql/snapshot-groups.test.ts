@@ -1,0 +1,211 @@
+/**
+ * Windows of many groups that are saved while rows change them, windows end and memory gets short: another kernel that takes up what was
+ * written goes on to the byte as the one that was not disturbed.
+ */
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Snapshot } from '../../kernels/api.js';
+import { finishWork } from '../../kernels/deferred.js';
+import { openShelf } from '../../kernels/snapshot.js';
+import type { RowTransfer } from '../../kernels/state.js';
+import { type KernelRule, openRule, readerOf, textOf } from './rule-kernel.js';
+
+const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
+const begin = 1_700_000_000_000;
+const keys = 3000;
+const columns = 'count(*) AS n, sum(v) AS total, max(t) AS most, collect(v) AS list, last_value(t, true) AS l';
+let chains = 0;
+
+/** A row for each `each`-th key; with its own texts in each round. */
+function rows(round: number, each = 1): Buffer {
+  const ids = Array.from({ length: Math.ceil(keys / each) }, (_, i) => (i * each * 7) % keys);
+  const all = ids.map((id) => ({ k: `key ${id} of all`, v: id + round, t: `text ${round} ${'x'.repeat(id % 40)}` }));
+  return textOf([...all, { v: round }, { k: null, v: round }]);
+}
+
+interface Taken {
+  readonly state: Uint8Array;
+  readonly snapshot: Snapshot;
+  readonly slices: Buffer[];
+}
+
+function take(rule: KernelRule): Taken {
+  const { state, snapshot } = rule.snapshot({ chain: ++chains, segment: 0, serial: 0, small: 100 });
+  assert.is(snapshot.fresh, 0);
+  return { state, snapshot, slices: [] };
+}
+
+/** Writes a piece; false when it was the last. */
+function write({ snapshot, slices }: Taken, most = 10_000): boolean {
+  const outcome = snapshot.write(most, (bytes) => slices.push(Buffer.from(bytes)));
+  if (outcome === 'more') return true;
+  assert.is(outcome, 'all');
+  return false;
+}
+
+/** What was written in another rule. */
+function takenUp({ state, snapshot, slices }: Taken, open: () => KernelRule): KernelRule {
+  const rule = open();
+  const shelf = openShelf(rule.kernel, snapshot.least, snapshot.serial - snapshot.least, snapshot.fresh);
+  const read = readerOf(Buffer.concat(slices), 5000);
+  while (shelf.fill(2, read));
+  const { failed } = rule.loadWith(state, shelf);
+  assert.equal(failed, []);
+  shelf.close();
+  return rule;
+}
+
+const ownBytes = ({ kernel }: KernelRule): number => kernel.memory().inUse - kernel.memory().workspace;
+
+function ended(rule: KernelRule, now: number): string[] {
+  rule.kernel.tick(now);
+  finishWork(rule.kernel, rule.nodes);
+  return rule.written();
+}
+
+test('rows that come to groups before and behind what is written are in the window, and not in the snapshot', () => {
+  const open = () => openRule([stream], `SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)`);
+  const rule = open();
+  const quiet = open();
+  for (const one of [rule, quiet]) {
+    one.kernel.tick(begin);
+    one.feed('s', rows(0), begin);
+  }
+  const taken = take(rule);
+  let round = 0;
+  while (write(taken)) rule.feed('s', rows(++round, 1 + (round % 5)), begin + round);
+  assert.ok(round > 10);
+  taken.snapshot.close();
+  const again = takenUp(taken, open);
+  for (const one of [quiet, again]) one.feed('s', rows(77), begin + 1000);
+  const expected = ended(quiet, begin + 3_600_000);
+  assert.is(JSON.parse(expected[0]!).length, keys + 1);
+  assert.equal(ended(again, begin + 3_600_000), expected);
+  const undisturbed = open();
+  undisturbed.kernel.tick(begin);
+  undisturbed.feed('s', rows(0), begin);
+  for (let i = 1; i <= round; i++) undisturbed.feed('s', rows(i, 1 + (i % 5)), begin + i);
+  assert.equal(ended(rule, begin + 3_600_000), ended(undisturbed, begin + 3_600_000));
+  const empty = open();
+  empty.close();
+  for (const one of [rule, quiet, again, undisturbed]) {
+    one.close();
+    assert.is(ownBytes(one), ownBytes(empty));
+  }
+});
+
+test('a window that ends, and a rule that does, leave their groups to the snapshot until they are written', () => {
+  const open = () => openRule([stream], `SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 10)`);
+  for (const isClosed of [false, true]) {
+    const rule = open();
+    const quiet = open();
+    for (const one of [rule, quiet]) {
+      one.kernel.tick(begin);
+      one.feed('s', rows(0), begin);
+    }
+    const expected = ended(quiet, begin + 10_000);
+    assert.is(expected.length, 1);
+    const taken = take(rule);
+    assert.ok(write(taken));
+    rule.feed('s', rows(1, 3), begin + 1);
+    assert.ok(write(taken));
+    if (isClosed) rule.close();
+    else {
+      // The window is on its way, then gone, and others take its place.
+      rule.kernel.tick(begin + 10_000);
+      assert.ok(write(taken));
+      rule.feed('s', rows(2), begin + 10_001);
+      finishWork(rule.kernel, rule.nodes);
+      assert.ok(write(taken));
+      rule.feed('s', rows(3, 2), begin + 10_002);
+    }
+    while (write(taken));
+    taken.snapshot.close();
+    const again = takenUp(taken, open);
+    assert.equal(ended(again, begin + 10_000), expected);
+    for (const one of isClosed ? [quiet, again] : [rule, quiet, again]) one.close();
+    assert.is(ownBytes(rule), ownBytes(quiet));
+  }
+});
+
+test('a snapshot for whose groups there is no memory comes to nothing; the window is not harmed', () => {
+  const sql = 'SELECT k, count(*) AS n, max(t) AS t1 FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)';
+  const feed = (one: KernelRule) => {
+    for (let from = 0; from < keys; from += 100) {
+      const ids = Array.from({ length: 100 }, (_, i) => from + i);
+      one.feed('s', textOf(ids.map((id) => ({ k: `key ${id}`, t: 'x'.repeat(400) }))), begin);
+    }
+  };
+  const rule = openRule([stream], sql, { limits: { maxMemoryBytes: 20 << 20 } });
+  const wide = openRule([stream], sql);
+  for (const one of [rule, wide]) {
+    one.kernel.tick(begin);
+    feed(one);
+  }
+  const { kernel } = rule;
+  const first = take(rule);
+  assert.ok(write(first, 1000));
+  // Somebody takes what is left, but for what is kept for the work under way.
+  const memory = (kernel.saving as RowTransfer).kernel;
+  const account = memory.alloc(16, 0);
+  const blocks: { at: number; size: number }[] = [];
+  // Some refusals are for a while.
+  for (let refusals = 0; refusals < 100; refusals++) {
+    for (const size of [1 << 16, 1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4]) {
+      for (let at = memory.alloc(size, account); at !== 0; at = memory.alloc(size, account)) blocks.push({ at, size });
+    }
+  }
+  for (const one of [rule, wide]) feed(one);
+  assert.is(
+    first.snapshot.write(1000, () => {}),
+    'memory',
+  );
+  first.snapshot.close();
+  for (const { at, size } of blocks) memory.free(at, size, account);
+  memory.free(account, 16, 0);
+  const second = take(rule);
+  while (write(second));
+  second.snapshot.close();
+  assert.equal(ended(rule, begin + 3_600_000), ended(wide, begin + 3_600_000));
+  rule.close();
+  wide.close();
+  assert.is(ownBytes(rule), ownBytes(wide));
+});
+
+test('what was damaged on its way, or is of another statement, is told', () => {
+  const open = (aggregates = columns) =>
+    openRule([stream], `SELECT k, ${aggregates} FROM s GROUP BY k, TUMBLINGWINDOW(hh, 1)`);
+  const rule = open();
+  rule.kernel.tick(begin);
+  rule.feed('s', rows(0), begin);
+  const taken = take(rule);
+  while (write(taken));
+  taken.snapshot.close();
+  const shelfOf = (one: KernelRule) =>
+    openShelf(one.kernel, taken.snapshot.least, taken.snapshot.serial, taken.snapshot.fresh);
+  const bytes = Buffer.concat(taken.slices);
+  bytes[bytes.length >> 1]! ^= 4;
+  const damaged = open();
+  const first = shelfOf(damaged);
+  const read = readerOf(bytes);
+  assert.throws(() => {
+    while (first.fill(2, read));
+  }, /damaged/);
+  first.close();
+  // Half of the groups.
+  const second = shelfOf(damaged);
+  const readWhole = readerOf(Buffer.concat(taken.slices));
+  assert.ok(second.fill(2, readWhole));
+  const { failed } = damaged.loadWith(taken.state, second);
+  second.close();
+  assert.equal(
+    failed.map(({ reason }) => reason),
+    ['damaged'],
+  );
+  damaged.feed('s', rows(1), begin);
+  damaged.close();
+  rule.close();
+  assert.is(ownBytes(damaged), ownBytes(rule));
+});
+
+test.run();
