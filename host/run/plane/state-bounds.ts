@@ -5,13 +5,18 @@ import { inMb, stateBytesOf } from './memory.js';
 import { MemoryPressure } from './memory-pressure.js';
 import type { RunningRule } from './running.js';
 
-/** Time between two looks, ms. */
+/** Time between two looks, ms: at most, and at least when memory grows by much of what a rule may keep. */
 const pauseMs = 200;
+const shortPauseMs = 20;
+/** Part of the least bound by which memory grows until the next look comes earlier. */
+const growthOfBound = 0.25;
 
 export class StateBounds {
   /** Least bound of the rules; Infinity when none has one. */
   #least = Number.POSITIVE_INFINITY;
   #lookedAt = 0;
+  /** Memory in use at the last look, bytes. */
+  #inUseThen = 0;
 
   readonly #pressure: MemoryPressure;
 
@@ -33,10 +38,13 @@ export class StateBounds {
     const memory = this.kernel().memory();
     const now = performance.now();
     this.#pressure.look(memory, now);
-    if (this.#least === Number.POSITIVE_INFINITY || now - this.#lookedAt < pauseMs) return;
-    this.#lookedAt = now;
     const { inUse } = memory;
     if (inUse <= this.#least) return;
+    // A fast source fills all memory within the long pause, and whoever asks next would be refused.
+    const growsFast = inUse - this.#inUseThen > this.#least * growthOfBound;
+    if (now - this.#lookedAt < (growsFast ? shortPauseMs : pauseMs)) return;
+    this.#lookedAt = now;
+    this.#inUseThen = inUse;
     let least = Number.POSITIVE_INFINITY;
     for (const rule of this.rules) {
       const { maxStateBytes, isEnding } = rule;
