@@ -204,11 +204,17 @@ export function equalities({ condition, source }: JoinSpec): { left: ColumnValue
   return found;
 }
 
-/** The streams and tables whose rows the operator reads, without those of a union below it. */
+/** True of a merge of streams whose rows come to it as they are: otherwise each of its inputs is a chain of its own. */
+export function isOfStreams({ inputs }: Extract<Logical, { kind: 'merge' }>): boolean {
+  return inputs.every(({ kind }) => kind === 'source');
+}
+
+/** The streams and tables whose rows the operator reads, without those of chains that meet below it. */
 export function readBy(node: Logical): Source[] {
   return chainOf(node).flatMap((one) => {
     if (one.kind === 'source') return [one.source];
-    const sources = one.kind === 'merge' ? one.sources : one.kind === 'join' ? tablesOf(one.sources) : [];
-    return sources.filter((source) => source instanceof Source);
+    if (one.kind === 'join') return tablesOf(one.sources);
+    if (one.kind !== 'merge' || !isOfStreams(one)) return [];
+    return one.sources.filter((source) => source instanceof Source);
   });
 }

@@ -8,7 +8,7 @@ import { deriveNode } from './derive-node.js';
 import { encodeNode, type Output, outputsOf, shapeValues } from './encode.js';
 import { expandNode } from './expand-node.js';
 import { filterNode } from './filter-node.js';
-import { readBy } from './join.js';
+import { isOfStreams, readBy } from './join.js';
 import { joinNode, mergeBranch, mergeTime, portNode } from './join-node.js';
 import {
   hasWatermark,
@@ -290,13 +290,12 @@ class Lowering {
     const chains: Chain[] = [];
     const { labels, steps } = this;
     const paths = inputs.map((input, i) => {
-      if (input.kind === 'derive') {
-        this.steps = [];
-        chains.push({ sources: readBy(input), steps: this.steps });
-      }
+      this.steps = [];
+      chains.push({ sources: readBy(input), steps: this.steps });
       this.place(input);
       // The columns of a derived table may stand in registers. What nobody above reads, as most time stamps, stays below.
-      const all = input.kind === 'derive' ? [...input.columns.keys()] : this.path.columnValues;
+      const [bottom] = levelOf(input);
+      const all = bottom?.kind === 'derive' ? [...bottom.columns.keys()] : this.path.columnValues;
       const columns = all.filter((value) => value?.kind !== 'column' || read.has(value));
       return { path: this.path, columns: [...columns, ...this.computedFor(sources[i]!, later)] };
     });
@@ -308,7 +307,7 @@ class Lowering {
     const branches = paths.map(({ columns }) => columns.length);
     this.steps = steps;
     this.record({ kind: 'merge', input: null, branches, name: 'merge' }, null);
-    if (chains.length > 0) this.steps.push({ kind: 'union', nodes: [into], inputs: chains });
+    if (!isOfStreams(node)) this.steps.push({ kind: 'union', nodes: [into], inputs: chains });
     this.path = Path.ofMerge(
       into,
       [null, null, ...paths.flatMap(({ columns }) => columns)],

@@ -39,6 +39,34 @@ test('the rows of UNION ALL in FROM come together in one operator', async () => 
   assert.is(into.length, 2, JSON.stringify(edges));
 });
 
+test('conditions on one stream of a window join stand behind it alone', async () => {
+  const joined = 'd INNER JOIN r ON d.k = r.k WHERE d.k > 0 GROUP BY TUMBLINGWINDOW(ss, 5)';
+  const froms = {
+    ofstream: 'l AS',
+    ofplain: '(SELECT k, a AS v FROM l) AS',
+    ofcomputed: '(SELECT k, a * 2 AS v FROM l) AS',
+  };
+  for (const [id, from] of Object.entries(froms)) {
+    const { sources, edges } = await topologyOf(id, `SELECT d.k, r.b FROM ${from} ${joined}`);
+    assert.is(sources.length, 2, id);
+    assert.is(edges.op_2_filter?.join(), 'op_4_union', JSON.stringify(edges));
+    const into = (name: string) => Object.keys(edges).filter((from) => edges[from]?.includes(name));
+    assert.equal(into('op_2_filter'), ['source_l'], id);
+    assert.equal(into('op_4_union').toSorted(), ['op_2_filter', 'source_r'], id);
+    const { json: status } = await server.request('GET', `/rules/${id}/status`);
+    for (const name of [
+      'source_l',
+      'source_r',
+      'op_2_filter',
+      'op_4_union',
+      'op_5_window',
+      'op_6_join',
+      'op_7_project',
+    ])
+      assert.is(status[`${name}_0_records_in_total`], 0, `${id} ${name} ${Object.keys(status)}`);
+  }
+});
+
 test('EXPLAIN shows derived tables, distinct rows and conditions on numbers', async () => {
   const sql =
     'SELECT DISTINCT a FROM (SELECT a, b FROM l GROUP BY COUNTWINDOW(9) QUALIFY row_number() OVER (ORDER BY b DESC) < 3) AS d';
