@@ -4,7 +4,7 @@
  */
 import type { Kernel, NodeHandle, StreamHandle } from './api.js';
 import type { StreamEntry } from './entries.js';
-import { noMemory } from './error.js';
+import { KernelError, noMemory } from './error.js';
 import { maxUses, node as nodeLayout, SourceError } from './gen/layouts.js';
 import type { RowTransfer } from './state.js';
 import { encodeColumnUse } from './stream-spec.js';
@@ -70,33 +70,50 @@ export function moveNodes(
   });
 }
 
-/** What a stream keeps from one input to the next: half a message, the topic aliases of its connection. Throws KernelError. */
-export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array {
+/** What a stream keeps from one input to the next: half a message, the topic aliases of its connection; undefined without memory. */
+export function inputOf(of: Kernel, stream: StreamHandle): Uint8Array | undefined {
   const { kernel, state, run } = of.saving as RowTransfer;
   const { inlet, identity } = entryOf(of, stream);
   const slices: Uint8Array[] = [];
-  run('save input', () => {
-    state.begin(
-      kernel.saveBegin(),
-      (bytes) => slices.push(bytes.slice()),
-      () => 0,
-    );
-    kernel.streamSave(stream, inlet, identity);
-    kernel.saveEnd();
-  });
-  return Buffer.concat(slices);
+  const isSaved = hasMemoryFor(() =>
+    run('save input', () => {
+      state.begin(
+        kernel.saveBegin(),
+        (bytes) => slices.push(bytes.slice()),
+        () => 0,
+      );
+      kernel.streamSave(stream, inlet, identity);
+      kernel.saveEnd();
+    }),
+  );
+  return isSaved ? Buffer.concat(slices) : undefined;
 }
 
 /** Puts what `inputOf` told of a stream in the place of what its twin keeps; false without memory for it. */
 export function setInput(of: Kernel, twin: StreamHandle, input: Uint8Array): boolean {
   let left = input;
-  const { failed } = of.loadNode(twin, (into) => {
-    const part = left.subarray(0, into.length);
-    into.set(part);
-    left = left.subarray(part.length);
-    return part.length;
+  let isWhole = false;
+  const isRead = hasMemoryFor(() => {
+    const { failed } = of.loadNode(twin, (into) => {
+      const part = left.subarray(0, into.length);
+      into.set(part);
+      left = left.subarray(part.length);
+      return part.length;
+    });
+    isWhole = failed.length === 0;
   });
-  return failed.length === 0;
+  return isRead && isWhole;
+}
+
+/** False when the kernel had no memory for the call. */
+function hasMemoryFor(call: () => void): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if (!(error instanceof KernelError) || error.isFatal) throw error;
+    return false;
+  }
 }
 
 /** Whether times of nodes are taken often enough to tell within a second who takes the time, or as rarely as usual. */

@@ -76,7 +76,7 @@ export const ruleOptionSpec = {
     .min(0)
     .default(1024)
     .doc(
-      'Bound of what waits for a sink, KiB, 64 to 262144; of input that waits for a rule which comes behind others on its stream 16 times that',
+      'Bound of what waits for a sink, KiB, 64 to 262144; of input that waits for a rule which comes behind others on its stream 16 times that, 256 MiB at most',
     ),
   maxBacklogBytes: field
     .int()

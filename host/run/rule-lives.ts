@@ -75,10 +75,10 @@ export class RuleLives {
   }
 
   /** Resolves with what the sinks could not send any more, a sentence each. */
-  async stop(entry: Entry): Promise<readonly string[]> {
+  async stop(entry: Entry, comesBack = false): Promise<readonly string[]> {
     this.rest(entry);
     entry.nextStartAt = 0;
-    return this.#stop(entry, canceled);
+    return this.#stop(entry, canceled, comesBack);
   }
 
   /** Stops a rule that nobody knows any more. */
@@ -239,7 +239,7 @@ export class RuleLives {
     }
   }
 
-  async #stop(entry: Entry, message: string): Promise<readonly string[]> {
+  async #stop(entry: Entry, message: string, comesBack = false): Promise<readonly string[]> {
     if (entry.state === 'stopped by error' || entry.state === waiting) {
       entry.state = 'stopped';
       entry.message = message;
@@ -249,7 +249,7 @@ export class RuleLives {
     if (entry.state !== 'stopping') {
       entry.state = 'stopping';
       entry.message = message;
-      entry.plane?.command({ kind: 'stop', run: entry.run });
+      entry.plane?.command({ kind: 'stop', run: entry.run, comesBack });
     }
     await ended;
     return entry.losses;

@@ -167,7 +167,7 @@ export class Rules implements Engine, PlaneListener {
   }
 
   async restart(id: string): Promise<readonly string[]> {
-    const losses = await this.stop(id);
+    const losses = await this.#lives.stop(this.#known(id), true);
     this.start(id);
     return losses;
   }

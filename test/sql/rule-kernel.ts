@@ -159,7 +159,7 @@ export function openRule(
     const twin = kernel.openStream({ ...lines, ...declared?.(name) });
     const indexes = sources.flatMap((source) => (source.stream === stream ? source.indexes : []));
     useSameColumns(kernel, stream, twin, indexes);
-    if (!setInput(kernel, twin, inputOf(kernel, stream))) throw new Error('the twin does not take the input');
+    if (!setInput(kernel, twin, inputOf(kernel, stream)!)) throw new Error('the twin does not take the input');
     moveNodes(kernel, nodesBelow(kernel, stream, new Set(nodes), new Set()), stream, twin, false);
     twins.set(stream, twin);
   };

@@ -169,7 +169,8 @@ export interface TraceOrder {
 /** What a data plane is to do. */
 export type Command =
   | { kind: 'start'; rule: RuleStart }
-  | { kind: 'stop'; run: number }
+  /** Of a rule that `comesBack` at once. */
+  | { kind: 'stop'; run: number; comesBack?: boolean }
   /** All rules of the server start, one after the other; or the last of them was sent. */
   | { kind: 'startAll'; isMoreComing: boolean }
   /** Follows the rule's input from now on, or no longer. */

@@ -13,8 +13,7 @@ import { askedPart, loadConnector } from '../../connectors/index.js';
 import type { Metrics, RuleLatencies, RunStatus, RunTrouble, TableRow } from '../../model/figures.js';
 import type { CodeHost, UserFunction } from '../../plugins/define.js';
 import { isUserNumber } from '../../plugins/numbers.js';
-import type { Heartbeat } from '../link/heartbeat.js';
-import type { CheckpointOrder, Notice, RuleStart, TraceOrder } from '../link/protocol.js';
+import type { CheckpointOrder, RuleStart, TraceOrder } from '../link/protocol.js';
 import type { ByRun, Respondent } from '../link/questions.js';
 import { AskedTables } from './asking.js';
 import type { Barrier } from './barrier.js';
@@ -31,6 +30,7 @@ import { metricsOf, refreshSinks } from './metrics.js';
 import { endExhausted } from './notices.js';
 import { OperatorLists } from './operator-lists.js';
 import { Outputs } from './outputs.js';
+import type { PlaneOptions } from './plane-options.js';
 import { Reconnects } from './reconnects.js';
 import { type End, endParts, lossesOf, takeLastTogether } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
@@ -49,35 +49,6 @@ import { TraceRecorder } from './trace-recorder.js';
 import { troubleOfAll, troublesOf } from './trouble.js';
 import { UserCalls } from './user-calls.js';
 import type { Waiting } from './waiting.js';
-
-export interface PlaneOptions {
-  /** Makes the kernel, which hands its output to `calls`. */
-  kernel: (calls: HostCalls) => Promise<Kernel> | Kernel;
-  /** Host functions of expressions. */
-  call: (fn: number, args: HostColumns) => void;
-  /** Offset of local time from UTC in a zone at a time, ms. */
-  zoneOffset?: (zone: string, at: number) => number;
-  /** Tells the control plane something. */
-  tell: (notice: Notice) => void;
-  log: Logger;
-  /** Takes the lines about a run; `log` takes them without it. */
-  logOf?: (run: number) => Logger;
-  heartbeat: Heartbeat;
-  /** Times are measured for histograms; by default they are not. */
-  measuresAll?: boolean;
-  coalesceMs: number;
-  flushTimeoutMs: number;
-  /** Longest time between two attempts to connect, ms. */
-  maxReconnectMs?: number;
-  /** Files that connectors may open; any without it. */
-  paths?: AllowedPaths;
-  /** Finds what is asked for the rows of tables of a type; the connectors' without it. */
-  askedPart?: (type: string) => AskedPart;
-  /** Sees who takes the time; by what the kernel has measured without it. */
-  shares?: (rules: ReadonlySet<RunningRule>, kernel: () => Kernel) => Shares;
-  /** The kernel broke: nothing in it can be trusted any more. */
-  broken: (error: unknown) => void;
-}
 
 export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   declare kernel: Kernel;
@@ -101,6 +72,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #holdWatch = new HoldWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   readonly #stateBounds: StateBounds;
+  readonly #shares: Shares;
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly codeHostOf: (owner: string) => CodeHost;
@@ -118,6 +90,11 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.codeHostOf = (owner) => codeWatch.hostOf(owner);
     this.userCalls = new UserCalls(this.codeHostOf);
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
+    this.#shares = (options.shares ?? shareWatch)(
+      this.#all,
+      () => this.kernel,
+      () => this.#cpuTimes.take(this.#all, this.#work.timerUs),
+    );
     this.#work = new KernelWork({
       kernel: () => this.kernel,
       rules: this.#all,
@@ -125,7 +102,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       traces: this.#traces,
       errors: this.#errors,
       stateBounds: this.#stateBounds,
-      shares: (options.shares ?? shareWatch)(this.#all, () => this.kernel),
+      shares: this.#shares,
       log: options.log,
       time: this.#time,
       broken: options.broken,
@@ -193,12 +170,15 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     return RuleCheckpoints.open(order, this, () => this.options.heartbeat.beat(), this.logOf(run));
   }
 
-  /** Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. */
-  async stop(run: number): Promise<void> {
+  /**
+   * Stops a run; tells of `stopped` when its sinks are flushed. A run that is not there any more has told of its end. When the rule
+   * `comesBack` at once its input is its own until it has ended.
+   */
+  async stop(run: number, comesBack = false): Promise<void> {
     const starting = this.starting.get(run);
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
-    if (rule?.behind !== undefined) await rule.behind.finish(rule);
+    if (rule?.behind !== undefined) await rule.behind.finish(new Set([rule]), comesBack);
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true);
     this.options.tell({ kind: 'stopped', run, metrics, losses });
@@ -222,6 +202,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   async close(): Promise<void> {
     for (const source of this.#sources.all()) source.keepUnacknowledged();
+    await Promise.all([...this.#all].map(({ behind }) => behind?.finish(this.#all, false)));
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
     await Promise.all([...this.#rules.keys()].map((run) => this.stop(run)));
     this.#work.close();
@@ -467,17 +448,20 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (isGraceful) for (const source of rule.sources) if (source.users.size === 1) source.settle();
     if (isGraceful) this.work(new Set([rule]), () => rule.flushNodes());
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
-    const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
-    const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
+    if (!this.#work.isBroken) {
+      this.#shares.ended(rule);
+      this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
+    }
+    const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
+    const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const isFull = !this.#work.isBroken && rule.sinks.some((sink) => sink.isFull);
     const held = isFull ? [...new Set(rule.sources)].filter((source) => !unused.includes(source)) : [];
     for (const source of held) source.sinkIsFull(true);
     if (!this.#work.isBroken) {
       this.#traces.set(rule, null);
       this.#errors.end(rule);
-      this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
       rule.release();
       this.userCalls.release(rule.functions);
     }

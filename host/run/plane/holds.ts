@@ -28,8 +28,10 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
   const holds: Hold[] = [];
   for (const rule of source.users) {
     let hold: Hold | undefined;
+    const lane = rule.behind?.laneOf(source);
     for (const sink of rule.sinks) {
-      const fullSince = sink.isFull ? sink.fullSince : Number.POSITIVE_INFINITY;
+      // With a lane its input waits there.
+      const fullSince = sink.isFull && lane === undefined ? sink.fullSince : Number.POSITIVE_INFINITY;
       const { acknowledgements } = source;
       const markSince = acknowledgements === undefined ? fullSince : sink.holdsSince(acknowledgements);
       // While the kernel is at work for others nobody asks a sink that could take more.
@@ -37,7 +39,7 @@ function holdsOf(source: RunningSource, now: number): Hold[] {
       const since = Math.max(Math.min(fullSince, markSince), freeSince);
       if (now - since >= noticeMs && since < (hold?.since ?? now)) hold = { rule, since, reason: sink.trouble };
     }
-    const laneSince = rule.behind?.laneOf(source)?.holdsSince ?? Number.POSITIVE_INFINITY;
+    const laneSince = lane?.holdsSince ?? Number.POSITIVE_INFINITY;
     if (now - laneSince >= noticeMs && laneSince < (hold?.since ?? now)) {
       hold = {
         rule,

@@ -24,12 +24,13 @@ export class LaneInputs {
     return readers;
   }
 
-  /** Copies the bytes, once for all. */
-  add(bytes: Uint8Array, barrier: Barrier | undefined): void {
+  /** Copies the bytes, once for all. With `isReplay` they are from the log of the source, which keeps them as long as the barrier is held. */
+  add(bytes: Uint8Array, barrier: Barrier | undefined, isReplay: boolean): void {
     if (this.all.size === 0 || bytes.length === 0) return;
     const copy = Uint8Array.from(bytes);
-    // A barrier without messages is nobody's.
-    const held = barrier !== undefined && barrier.packetIds.length > 0 ? barrier : undefined;
+    // Another barrier without messages is nobody's.
+    const isHeld = isReplay || (barrier !== undefined && barrier.packetIds.length > 0);
+    const held = isHeld ? barrier : undefined;
     for (const lane of this.all) lane.add(copy, held);
   }
 

@@ -16,6 +16,11 @@ export function placeOf(rule: RunningRule, source: RunningSource): RunningSource
   return rule.behind?.laneOf(source) ?? source;
 }
 
+/** Nodes that are at work for it. Rows of a table are kept for all that look up in it. */
+export function nodesOf({ nodes }: RunningRule): NodeHandle[] {
+  return nodes.filter(({ kind }) => kind !== 'keyedTable').map(({ handle }) => handle);
+}
+
 interface Members {
   readonly rules: RunningRule[];
   readonly nodes: Set<NodeHandle>;
@@ -28,9 +33,7 @@ export function partiesOf(rules: Iterable<RunningRule>): Party[] {
   for (const rule of rules) {
     if (rule.isEnding) continue;
     let own: Members = { rules: [rule], nodes: new Set() };
-    for (const { kind, handle } of rule.nodes) {
-      // Rows of a table are kept for all that look up in it.
-      if (kind === 'keyedTable') continue;
+    for (const handle of nodesOf(rule)) {
       const others = ofNode.get(handle);
       if (others !== undefined && others !== own) own = joined(others, own, ofNode, found);
       own.nodes.add(handle);

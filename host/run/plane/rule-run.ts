@@ -66,8 +66,9 @@ export interface RuleHost extends RunningHost {
   sameOperators(operators: RuleStart['plan']['operators']): RuleStart['plan']['operators'];
 }
 
-/** Input may wait as many times as what a sink has not taken. */
+/** Input may wait as many times as what a sink has not taken, bytes at most. */
 const sinkLimits = 16;
+const maxInputBytes = 256 * 1024 * 1024;
 const noFunctions: readonly UserFunction[] = [];
 
 export class RuleRun implements SinkHost, RunningRule {
@@ -125,7 +126,7 @@ export class RuleRun implements SinkHost, RunningRule {
     this.#isTable = start.isTable === true;
     this.stopsWhenFull = start.stopsWhenFull === true;
     this.dropsInput = start.dropsInput === true;
-    this.inputLimitBytes = start.sinkLimitBytes * sinkLimits;
+    this.inputLimitBytes = Math.min(start.sinkLimitBytes * sinkLimits, maxInputBytes);
     this.maxStateBytes = start.maxStateBytes ?? Number.POSITIVE_INFINITY;
     this.functions = start.functions ?? noFunctions;
     this.#callNames = new Map(this.functions.map(({ number, owner, name }) => [number, `${owner} ${name}`]));

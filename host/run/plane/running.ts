@@ -270,8 +270,11 @@ export interface RunningBehind {
   laneOf(source: RunningSource): RunningLane | undefined;
   /** Bytes that each of its rules has in lanes. */
   readonly memoryBytes: number;
-  /** The rule is to end: no more input comes. Resolves when what waits is worked off, or after a time. */
-  finish(rule: RunningRule): Promise<void> | undefined;
+  /**
+   * These rules are to end. Resolves when what waits for its own is worked off, or after a time. When they come back at once it `readsOn`
+   * until they have ended: what came meanwhile and they never got is told as lost.
+   */
+  finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined;
   /** The rule ends, and is as before; returns what is lost with it, a sentence each. */
   leave(rule: RunningRule): string[];
 }

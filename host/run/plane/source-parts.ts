@@ -35,18 +35,18 @@ export function inputLog(folder: string, maxMessageBytes: number, source: Logged
   });
 }
 
-/** Looks who takes the time of the rules. */
-export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel): ShareWatch {
+/** Looks who takes the time of the rules; `moving` is called when work of some is about to count at another place. */
+export function shareWatch(rules: ReadonlySet<RunningRule>, kernel: () => Kernel, moving: () => void): ShareWatch {
   return new ShareWatch({
     rules,
     usedTime: usedTime(),
     sampleOften: (isOn) => sampleOften(kernel(), isOn),
-    load: () => loadBehind(rules),
+    load: () => loadBehind(rules, moving),
   });
 }
 
 /** Puts rules behind the others. */
-async function loadBehind(rules: ReadonlySet<RunningRule>): Promise<PutsBehind> {
+async function loadBehind(rules: ReadonlySet<RunningRule>, moving: () => void): Promise<PutsBehind> {
   const { Behind } = await import('./turns/behind.js');
-  return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call) });
+  return new Behind({ rules, now: () => performance.now(), later: (call) => setImmediate(call), moving });
 }

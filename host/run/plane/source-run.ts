@@ -301,7 +301,7 @@ export class SourceRun implements RunningSource, SourceContext, ConnectionOwner 
     this.barrier = this.acknowledgements?.begin(this.#log?.isReady === true && this.keepers.isNeeded);
     this.#earlyBatches?.came();
     this.host.work(this.readers, feed, this, bytes);
-    this.lanes.add(bytes.subarray(0, fed.taken), this.barrier);
+    this.lanes.add(bytes.subarray(0, fed.taken), this.barrier, this.#isReplay);
     this.#endBarrier();
     if (fed.malformed === undefined) return;
     this.slowed?.drop();

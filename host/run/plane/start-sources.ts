@@ -21,10 +21,9 @@ export function startSources(
   const startStreams = () => {
     for (const source of rule.sources) {
       const { isShared } = source.spec;
-      const start = () => {
-        if (isRestored && isShared) source.startWithOthers();
-        else if (fresh.includes(source) && !tables.includes(source)) source.start();
-      };
+      const isLate = isRestored && isShared;
+      if (!isLate && (!fresh.includes(source) || tables.includes(source))) continue;
+      const start = () => (isLate ? source.startWithOthers() : source.start());
       if (isShared && source.acknowledgements !== undefined) void starting.sharersOf(source.name).then(start);
       else start();
     }

@@ -92,7 +92,7 @@ async function take(message: ToPlane): Promise<void> {
     case 'start':
       return running.start(message.rule);
     case 'stop':
-      return running.stop(message.run);
+      return running.stop(message.run, message.comesBack);
     case 'startAll':
       running.starting.isMoreComing = message.isMoreComing;
       return;

@@ -16,6 +16,8 @@ export interface BehindHost {
   readonly rules: ReadonlySet<RunningRule>;
   now(): number;
   later(call: () => void): void;
+  /** Work of rules is about to count at another place. */
+  moving(): void;
 }
 
 /** Longest time that the end of a rule waits for what it has yet to read, ms. */
@@ -31,6 +33,7 @@ class Slowed implements RunningBehind {
   readonly rules: Set<RunningRule>;
   /** Called when nothing waits any more: while others read on that may be for moments. */
   whenEmpty: (() => void) | undefined;
+  #finished: Promise<void> | undefined;
 
   /** Throws KernelError without memory for a lane. */
   constructor(
@@ -104,9 +107,12 @@ class Slowed implements RunningBehind {
     return bytes / Math.max(1, this.rules.size);
   }
 
-  finish(_rule: RunningRule): Promise<void> | undefined {
-    if (this.rules.size > 1 || this.#lanes.size === 0) return undefined;
-    return Promise.all([...this.#lanes.values()].map((lane) => lane.finish(finishMs))).then(() => {});
+  finish(ending: ReadonlySet<RunningRule>, readsOn: boolean): Promise<void> | undefined {
+    if (this.#lanes.size === 0 || !isAmong(this.rules, ending)) return undefined;
+    this.#finished ??= Promise.all([...this.#lanes.values()].map((lane) => lane.finish(finishMs, readsOn))).then(
+      () => {},
+    );
+    return this.#finished;
   }
 
   leave(rule: RunningRule): string[] {
@@ -268,6 +274,7 @@ export class Behind implements PutsBehind {
       return;
     }
     let entry: Slowed;
+    this.host.moving();
     try {
       entry = new Slowed(party, this.host.now(), this.#turns, () => this.host.now());
     } catch (error) {
@@ -293,6 +300,7 @@ export class Behind implements PutsBehind {
 
   #end(entry: Slowed | Left): void {
     this.#entries.delete(entry);
+    this.host.moving();
     entry.end();
     const seconds = Math.round((this.host.now() - entry.since) / 1000);
     const end = entry instanceof Left ? 'takes no more than its share' : 'has caught up';

@@ -77,6 +77,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
   barrier: Barrier | undefined;
   readonly #kernel: Kernel;
   readonly #nodes: ReadonlySet<NodeHandle>;
+  /** Runs of the rules that came: what shows the rows of a trace goes with them. */
+  readonly #hosts: ReadonlySet<number>;
   readonly #size: SliceSize;
   #queue: Segment[];
   #bytes = 0;
@@ -113,6 +115,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.#size = new SliceSize(now);
     for (const rule of rules) this.rules.add(rule);
     this.#nodes = new Set([...this.rules].flatMap(({ nodes }) => nodes.map(({ handle }) => handle)));
+    this.#hosts = new Set([...this.rules].map(({ run }) => run));
     const { stream } = source;
     this.stream = openSourceStream(kernel, source.form, source.spec);
     try {
@@ -121,7 +124,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
           if (own === source) useSameColumns(kernel, stream, this.stream, rule.columnsOf(i));
         }
       }
-      if (!setInput(kernel, this.stream, inputOf(kernel, stream))) throw noMemory();
+      const input = inputOf(kernel, stream);
+      if (input === undefined || !setInput(kernel, this.stream, input)) throw noMemory();
     } catch (error) {
       kernel.closeStream(this.stream);
       throw error;
@@ -133,7 +137,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
   }
 
   #nodesBelow(stream: StreamHandle): NodeHandle[] {
-    return nodesBelow(this.#kernel, stream, this.#nodes, new Set([...this.rules].map(({ run }) => run)));
+    return nodesBelow(this.#kernel, stream, this.#nodes, this.#hosts);
   }
 
   get users(): ReadonlySet<RunningRule> {
@@ -214,7 +218,9 @@ export class Lane implements Turn, RunningLane, LaneInput {
     if (this.#queue.at(-1)!.bytes < this.terms.most / segments) return;
     const { stream, counters } = this.source;
     if (this.#kernel.unreadBytes(stream) > Math.max(longMessage, this.terms.most / segments)) return;
-    this.#queue.push({ begin: inputOf(this.#kernel, stream), messages: counters.messages, parts: [], bytes: 0 });
+    const begin = inputOf(this.#kernel, stream);
+    // Without memory for it the segment becomes longer.
+    if (begin !== undefined) this.#queue.push({ begin, messages: counters.messages, parts: [], bytes: 0 });
   }
 
   #full(): void {
@@ -234,10 +240,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.#dropped += count;
     this.#begin = next.begin;
     this.#size.forget();
-    this.#lost(
-      count,
-      `more than ${inMb(this.terms.most)} waited for a rule that takes more than its share of the processor`,
-    );
+    const cause = this.#holds > 0 ? 'whose sink takes no more' : 'that takes more than its share of the processor';
+    this.#lost(count, `more than ${inMb(this.terms.most)} waited for a rule ${cause}`);
     for (const { barrier } of first.parts) barrier?.passed(false);
   }
 
@@ -253,11 +257,13 @@ export class Lane implements Turn, RunningLane, LaneInput {
     if (!isFull) this.goOn();
   }
 
-  /** Takes nothing more; resolves when all is worked off, or after a time. */
-  finish(longestMs: number): Promise<void> {
-    this.#isClosed = true;
-    this.#end ??= this.source.counters.messages;
-    this.#release();
+  /** Takes nothing more, unless it `readsOn`; resolves when all is worked off, or after a time. */
+  finish(longestMs: number, readsOn: boolean): Promise<void> {
+    if (!readsOn) {
+      this.#isClosed = true;
+      this.#end ??= this.source.counters.messages;
+      this.#release();
+    }
     if (!this.isWaiting) return Promise.resolve();
     return new Promise((resolve) => {
       const patience = setTimeout(resolve, longestMs);
@@ -313,6 +319,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     if (this.#begin !== undefined) {
       if (!setInput(this.#kernel, this.stream, this.#begin)) {
         this.#waitForRoom();
+        // Who uses up the memory may have to end for it.
+        this.source.host.starves({ name: this.source.name, starvedSince: this.#starvedSince });
         return 0;
       }
       this.#begin = undefined;
@@ -360,7 +368,8 @@ export class Lane implements Turn, RunningLane, LaneInput {
     this.barrier = barrier;
     this.#work(() => {
       const fed = feedInput(this.#kernel, { stream: this.stream, name }, piece, host.now(), isHopeless);
-      taken = fed.taken;
+      // What is left of malformed input is dropped, as the source does.
+      taken = fed.malformed === undefined ? fed.taken : bytes.length;
     }, piece);
     this.barrier = undefined;
     if (isHopeless) {
@@ -368,7 +377,7 @@ export class Lane implements Turn, RunningLane, LaneInput {
       this.#dropped += skipped;
       this.#lost(skipped, 'memory is exhausted: they have no room (basic.maxDataMemory)');
     }
-    if (taken === piece.length) this.#starvedSince = 0;
+    if (taken >= piece.length) this.#starvedSince = 0;
     if (taken < bytes.length) this.#putBack({ ...part, bytes: bytes.subarray(taken) });
     else if (barrier !== undefined) {
       host.holdWaiting(barrier, this.rules);

@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { silent } from '../../../../host/base/log.js';
 import { FrameBuffer } from '../../../../host/connectors/frames.js';
 import { callHost } from '../../../../host/functions/registry.js';
-import { planRule } from '../../../../host/plan/index.js';
+import { planRule, ruleTaps } from '../../../../host/plan/index.js';
 import { Heartbeat } from '../../../../host/run/link/heartbeat.js';
 import type { Notice, RuleStart } from '../../../../host/run/link/protocol.js';
 import { DataPlane } from '../../../../host/run/plane/data-plane.js';
@@ -21,6 +21,7 @@ import { Behind } from '../../../../host/run/plane/turns/behind.js';
 import { connectorSpecs } from '../../../../host/run/resolve.js';
 import type { Kernel } from '../../../../kernels/api.js';
 import { createKernel } from '../../../../kernels/index.js';
+import type { Tap } from '../../../../kernels/ir.js';
 import { eventually, temporaryFolder } from '../../../harness.js';
 import { kernelUnderTest } from '../../../wasm/drive.js';
 import { catalogOf, noFold, ruleOf } from '../../plan/rules.js';
@@ -34,6 +35,7 @@ const catalog = catalogOf(`CREATE STREAM s () WITH (${shared})`, `CREATE STREAM 
 /** A data plane whose event loop is turned by hand for those behind. */
 class Plant {
   readonly notices: Notice[] = [];
+  readonly taps: Tap[][] = [];
   readonly #paths: string[] = [];
   readonly #later: (() => void)[] = [];
   rules: ReadonlySet<RunningRule> = new Set();
@@ -41,8 +43,11 @@ class Plant {
   plane!: DataPlane;
   kernel!: Kernel;
 
-  static async open(statements: readonly string[], change: Partial<RuleStart>): Promise<Plant> {
-    const plant = new Plant();
+  constructor(private readonly format: string) {}
+
+  /** Starts the rules, each with a file of its own in the format. */
+  static async open(statements: readonly string[], change: Partial<RuleStart>, format = 'json'): Promise<Plant> {
+    const plant = new Plant(format);
     plant.plane = await DataPlane.open({
       kernel: (calls) => {
         plant.kernel = createKernel(calls, kernelUnderTest);
@@ -56,7 +61,7 @@ class Plant {
       flushTimeoutMs: 2000,
       shares: (rules) => {
         plant.rules = rules;
-        return { worked: () => {} };
+        return { worked: () => {}, ended: () => {} };
       },
       broken: (error) => {
         throw error;
@@ -64,7 +69,7 @@ class Plant {
     });
     const { rules } = plant;
     const later = (call: () => void) => void plant.#later.push(call);
-    plant.behind = new Behind({ rules, now: () => performance.now(), later });
+    plant.behind = new Behind({ rules, now: () => performance.now(), later, moving: () => {} });
     for (const sql of statements) await plant.#start(sql, change);
     return plant;
   }
@@ -73,8 +78,9 @@ class Plant {
     const run = this.#paths.length + 1;
     const path = join(temporaryFolder(), 'out');
     this.#paths.push(path);
-    const rule = { ...ruleOf(sql, {}, [{ type: 'file', props: { path } }]), id: `r${run}` };
+    const rule = { ...ruleOf(sql, {}, [{ type: 'file', props: { path, format: this.format } }]), id: `r${run}` };
     const plan = planRule(rule, catalog, noFold);
+    this.taps.push(ruleTaps(rule, catalog, noFold));
     const { sources, sinks } = connectorSpecs(rule, plan, catalog);
     const more = { sendError: false, zone: 'UTC', sinkLimitBytes: 1 << 20, ...change };
     await this.plane.start({ id: rule.id, run, plan, sources, sinks, ...more });
@@ -259,6 +265,55 @@ test('an equal rule that comes later reads for itself, and a rule that goes whil
   const now = plant.kernel.memory();
   assert.ok(now.inUse - now.workspace < inUse - workspace);
   await plant.plane.close();
+});
+
+test('a rule that is traced ends while its input waits, and its neighbours go on', async () => {
+  const plant = await Plant.open(['SELECT id, v FROM s', 'SELECT id FROM s'], {}, 'delimited');
+  assert.ok(
+    plant.taps[0]!.some(({ plan }) => plan.input !== null && 'source' in plan.input),
+    'one is below the stream',
+  );
+  plant.plane.trace(1, { strategy: 'always', taps: plant.taps[0]! });
+  plant.put();
+  plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
+  const stop = plant.plane.stop(1);
+  while (plant.turn());
+  await stop;
+  plant.source.write(framesOf([{ v: 7 }]));
+  assert.is(plant.source.counters.messages, 3);
+  const status = plant.plane.status(2);
+  assert.is(status?.metrics.exceptionsTotal, 0);
+  await plant.plane.close();
+});
+
+test('what comes until a rule has ended that comes back at once is its own, and counted when it is lost', async () => {
+  for (const comesBack of [false, true]) {
+    const plant = await Plant.open(['SELECT id, v FROM s', 'SELECT id FROM s'], {});
+    plant.put();
+    plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
+    const stop = plant.plane.stop(1, comesBack);
+    plant.source.write(framesOf([{ v: 7 }]));
+    await stop;
+    const { losses } = plant.notices.find((one) => one.kind === 'stopped') as { losses: readonly string[] };
+    const count = comesBack ? 3 : 2;
+    assert.equal(losses, [
+      `the rule ends while ${count} messages of s wait for it, since it came behind the others: they are lost`,
+    ]);
+    await plant.plane.close();
+  }
+});
+
+test('rules of one party that all end work off what waits for them', async () => {
+  const plant = await Plant.open([filter, filter, 'SELECT id FROM s'], {});
+  plant.put();
+  plant.source.write(framesOf([{ v: 9 }, { v: 8 }]));
+  const closed = plant.plane.close();
+  while (plant.turn());
+  await closed;
+  for (const run of [1, 2]) {
+    const { losses } = plant.notices.find((one) => one.kind === 'stopped' && one.run === run) as { losses: unknown };
+    assert.equal(losses, []);
+  }
 });
 
 test.run();
