@@ -1,4 +1,5 @@
 /** What only some sinks need: a cache or backlog on disk, properties made of rows. It is loaded when the first rule has such a sink. */
+import type { HostColumns } from '../../../kernels/api.js';
 import { dynamicProps } from '../../connectors/index.js';
 import type { Sink, SinkContext } from '../../connectors/running.js';
 import type { BacklogSettings, CacheSettings, SinkSpec } from '../link/protocol.js';
@@ -43,4 +44,12 @@ export function backlogOf(
 export function targetsOf(options: TargetsOptions): Targets {
   if (Rendered === undefined) throw new Error('templates of properties are not loaded');
   return new Rendered(options);
+}
+
+/** What makes messages of JSON for a sink with a codec, which `call` runs. */
+export function codecOf(
+  { encoder }: SinkSpec,
+  call: (encoder: number, columns: HostColumns) => void,
+): ((columns: HostColumns) => void) | undefined {
+  return encoder === undefined ? undefined : (columns) => call(encoder, columns);
 }

@@ -21,7 +21,8 @@ import type { BacklogHost, SinkBacklog } from './cache/sink-backlog.js';
 import { Connection, type ConnectionOwner } from './connection.js';
 import type { Reconnects } from './reconnects.js';
 import type { RunningCache, RunningSink } from './running.js';
-import { backlogOf, cachedSink, targetsOf } from './sink-parts.js';
+import { SinkBytes, SinkMemory } from './sink-bytes.js';
+import { backlogOf, cachedSink, codecOf, targetsOf } from './sink-parts.js';
 import { sizeText } from './size-text.js';
 import type { Targets } from './targets.js';
 
@@ -77,8 +78,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   fullSince = 0;
   /** Times from taking output to having passed it on; null unless they are measured. */
   readonly latencies: Histogram | null;
-  #bytesIn = 0;
-  #bytesOut = 0;
+  readonly #bytes: SinkBytes;
   #strikes = 0;
   #bytesOutAtLoss = -1;
   /** The first attempt to connect is over. */
@@ -115,6 +115,10 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const { sink } = connector;
     if (sink === undefined) throw new Error(`${connector.name} is no sink`);
     this.redact = redactOf(spec.secrets);
+    this.#bytes = new SinkBytes(
+      host.shared('sinks.memory', () => new SinkMemory()),
+      limitBytes,
+    );
     this.latencies = this.measuresAll ? emptyHistogram() : null;
     const templates = dynamicProps(spec.type, spec.props);
     const names = Object.keys(templates);
@@ -130,7 +134,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
       framing,
       sendError,
       isBatch: output !== undefined && isBatch(output),
-      codec: codecOf(spec, host),
+      codec: codecOf(spec, (encoder, columns) => host.callUser(encoder, columns)),
     });
     this.connection = new Connection(this, this.redact);
     const make = (context: SinkContext) => sink.create(spec.props, context);
@@ -187,7 +191,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
   }
 
   get waitingBytes(): number {
-    return this.#bytesIn - this.#bytesOut;
+    return this.#bytes.waiting;
   }
 
   get waitingMessages(): number {
@@ -219,9 +223,9 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     }
     const waiting = this.waitingMessages;
     if (waiting > this.highWater) this.highWater = waiting;
-    if (this.isFull || this.#pressure <= this.limitBytes) return;
+    if (this.isFull || this.#pressure <= this.#bytes.limit) return;
     if (this.connection.status !== 1) this.#beginBacklog();
-    if (this.#pressure <= this.limitBytes) return;
+    if (this.#pressure <= this.#bytes.limit) return;
     this.isFull = true;
     this.fullSince = now;
     this.host.sinkIsFull(true);
@@ -268,7 +272,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     if (sent.messages > chunk.messages) this.messagesIn += sent.messages - chunk.messages;
     else this.messagesFailed += chunk.messages - sent.messages;
     if (sent.messages === 0 && this.#encoder !== undefined) return;
-    this.#bytesIn += sent.bytes.length;
+    this.#bytes.add(sent.bytes.length);
     this.#measure();
     this.#sink.write(values === undefined ? sent : { ...sent, values });
   }
@@ -287,7 +291,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const passed = (isLost: boolean) => {
       if (!isLost) noteLatency(latencies, (performance.now() - began) * 1000);
     };
-    this.#marks.push({ at: this.#bytesIn, mark: { passed }, since: 0 });
+    this.#marks.push({ at: this.#bytes.came, mark: { passed }, since: 0 });
   }
 
   /** A message that is lost counts as an exception by itself. */
@@ -309,10 +313,10 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     if (this.#hasGivenBack || this.waitingBytes === 0) return;
     const last = this.#marks.at(-1);
     if (last?.mark === barrier) {
-      last.at = this.#bytesIn;
+      last.at = this.#bytes.came;
     } else {
       barrier.left++;
-      this.#marks.push({ at: this.#bytesIn, mark: barrier, since: Date.now() });
+      this.#marks.push({ at: this.#bytes.came, mark: barrier, since: Date.now() });
     }
     if (!barrier.goesToLog) this.#waitingRoom?.awaited();
   }
@@ -406,6 +410,7 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     const loss = this.#lossOf(lost, isCleaned ? 'they are forgotten (cleanCacheAtStop)' : 'they are lost');
     if (loss !== undefined) this.log.warn(loss);
     this.messagesFailed += lost;
+    this.#bytes.close();
     return loss;
   }
 
@@ -472,28 +477,23 @@ export class SinkRun implements RunningSink, BacklogHost, ConnectionOwner {
     if (this.#isClosed) return;
     const reason = this.redact(given);
     this.exception(reason);
-    this.#strikes = this.#bytesOut === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
-    this.#bytesOutAtLoss = this.#bytesOut;
+    this.#strikes = this.#bytes.left === this.#bytesOutAtLoss ? this.#strikes + 1 : 1;
+    this.#bytesOutAtLoss = this.#bytes.left;
     if (this.#strikes > maxStrikes && !isPatient) this.host.sinkFailed(reason);
     else this.connection.lost(reason);
   }
 
   #credit(bytes: number): void {
-    this.#bytesOut += bytes;
-    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytesOut) this.#marks.shift()!.mark.passed(false);
+    this.#bytes.credit(bytes);
+    while (this.#marks.length > 0 && this.#marks[0]!.at <= this.#bytes.left) this.#marks.shift()!.mark.passed(false);
     this.#relieve();
   }
 
   #relieve(): void {
-    if (!this.isFull || this.#isClosed || this.#pressure > this.limitBytes / 2) return;
+    if (!this.isFull || this.#isClosed || this.#pressure > this.#bytes.limit / 2) return;
     this.isFull = false;
     this.host.sinkIsFull(false);
   }
 }
 
 const none: ReadonlySet<string> = new Set();
-
-/** What makes messages of JSON for a sink with a codec. */
-function codecOf({ encoder }: SinkSpec, host: SinkHost): ((columns: HostColumns) => void) | undefined {
-  return encoder === undefined ? undefined : (columns) => host.callUser(encoder, columns);
-}

@@ -6,11 +6,15 @@ import { silent } from '../../../host/base/log.js';
 import { defineConnector } from '../../../host/connectors/define.js';
 import type { SinkContext } from '../../../host/connectors/running.js';
 import { Acknowledgements, Barrier } from '../../../host/run/plane/barrier.js';
+import { SinkMemory } from '../../../host/run/plane/sink-bytes.js';
 import { type SinkHost, SinkRun } from '../../../host/run/plane/sink-run.js';
 import type { OutputChunk } from '../../../kernels/api.js';
 
 /** Opens a sink; `context` plays the part of its connector. */
-async function open(secrets: string[] = []): Promise<{ sink: SinkRun; context: SinkContext; told: string[] }> {
+async function open(
+  secrets: string[] = [],
+  memory = new SinkMemory(),
+): Promise<{ sink: SinkRun; context: SinkContext; told: string[] }> {
   const told: string[] = [];
   const tell = (message: string) => void told.push(message);
   let context: SinkContext | undefined;
@@ -31,7 +35,7 @@ async function open(secrets: string[] = []): Promise<{ sink: SinkRun; context: S
     log: { ...silent, warn: tell },
     debug: (line) => tell(line()),
     paths: AllowedPaths.any(),
-    shared: (_key, make) => make(),
+    shared: (key, make) => (key === 'sinks.memory' ? (memory as ReturnType<typeof make>) : make()),
     callUser: () => {},
     sinkIsFull: () => {},
     sinkFailed: tell,
@@ -100,6 +104,26 @@ test('what a library says about a failure shows no secret of the sink', async ()
   assert.is(told[0], 'login with ****** refused');
   assert.ok(told.includes('no "******"'), 'the reason for which the rule fails');
   assert.not.match(told.join(), /hunter2|sesame/);
+});
+
+test('while all sinks together have much each may have less, until they have less again', async () => {
+  const memory = new SinkMemory(300_000);
+  const long: OutputChunk = { ...chunk, bytes: Buffer.alloc(100_000, 'x') };
+  const [first, second, third] = await Promise.all([open([], memory), open([], memory), open([], memory)]);
+  first!.sink.write(long, 1);
+  second!.sink.write(long, 1);
+  assert.not(first!.sink.isFull || second!.sink.isFull, 'each may have a megabyte');
+  third!.sink.write(long, 1);
+  third!.sink.write(long, 1);
+  assert.ok(third!.sink.isFull);
+  first!.sink.write({ ...chunk, bytes: Buffer.alloc(10) }, 1);
+  assert.ok(first!.sink.isFull, 'the others have what it might have had');
+  await second!.sink.close(100);
+  await third!.sink.close(100);
+  first!.context.accepted(10, 1);
+  assert.not(first!.sink.isFull);
+  first!.sink.write(long, 1);
+  assert.not(first!.sink.isFull);
 });
 
 test.run();
