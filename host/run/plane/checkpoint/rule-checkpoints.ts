@@ -326,7 +326,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     const isWhole = parts !== undefined && ofEnders.every((part) => part.takeRows());
     for (const one of enders) one.cutter.abandon();
     if (!isWhole) for (const part of parts ?? []) part.undo();
-    const all = [...carried, ...(isWhole ? parts : [])];
+    // What others had taken at their end counts with it or not at all: alone it would be of another instant than the rest.
+    const all = isWhole ? [...carried, ...parts] : [];
     if (all.length > 0)
       this.#bring(
         all,
