@@ -45,16 +45,20 @@ class Book {
     const account = this.of(sink);
     if (what === 'open') Object.assign(account, { session, seq: 0 });
     else if (seq !== undefined) account.seq = seq;
-    if (what === 'write' && transaction === 0) this.rows.push(...rows);
-    else if (what === 'write') account.open.set(transaction, [...(account.open.get(transaction) ?? []), ...rows]);
-    else if (what === 'commit') this.#close(account, transaction, true);
-    else if (what === 'abort') this.#close(account, Number.POSITIVE_INFINITY, false);
+    if (what === 'write') {
+      const written = transaction === 0 ? this.rows : (account.open.get(transaction) ?? []);
+      // Not spread: a long transaction has more rows than a call may have arguments.
+      for (const row of rows) written.push(row);
+      if (transaction !== 0) account.open.set(transaction, written);
+    }
+    if (what === 'commit') this.#close(account, transaction, true);
+    if (what === 'abort') this.#close(account, Number.POSITIVE_INFINITY, false);
   }
 
   #close({ open }: Account, until: number, isCommitted: boolean): void {
     for (const number of [...open.keys()].sort((a, b) => a - b)) {
       if (number > until) return;
-      if (isCommitted) this.rows.push(...open.get(number)!);
+      if (isCommitted) for (const row of open.get(number)!) this.rows.push(row);
       open.delete(number);
     }
   }
