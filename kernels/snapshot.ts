@@ -32,11 +32,14 @@ export function takeSnapshot(
   return at === 0 ? null : new KernelSnapshot(transfer, at, segment, serial);
 }
 
+/** A number that no set of groups has. */
+const noSet = 0xffff_ffff;
+
 /**
  * Makes room for the pages of a snapshot that was written: `count` of them from the number `least` on. Sets of groups below the number
- * `fresh` are those of snapshots before it.
+ * `fresh` are those of snapshots before it and are passed by; without it all are.
  */
-export function openShelf(of: Kernel, least: number, count: number, fresh = 0): Shelf {
+export function openShelf(of: Kernel, least: number, count: number, fresh = noSet): Shelf {
   return new KernelShelf(of.saving as RowTransfer, least, count, fresh);
 }
 

@@ -12,7 +12,7 @@
 // A large table grows little by little with the groups that come, so that no call has to move all of them: first the next table is cleared
 // (`other`, `cursor` bytes of it), then it takes the place of the one before, whose slots move (`other`, `cursor` of them) while keys are
 // looked for in both.
-import { accountMove, alloc, free } from '../mem/alloc';
+import { accountMove, alloc, forgiveRefusals, free, refusals } from '../mem/alloc';
 import { copyBytes } from '../mem/copy';
 import { failLen, failNoMemory, failOff } from '../flow/failure';
 import { poolInit, poolAlloc, poolBytesCopy, poolFree, poolReset, poolTake, copyValue } from '../mem/pool';
@@ -207,8 +207,15 @@ function makeRoom(set: usize): bool {
   }
   const bytes = slots << 4;
   if (!load<u32>(set, OTHER)) {
+    // A large block that was refused is asked for again with each 1,024th group only, as long as there is room without it.
+    if (!isFull && load<u32>(set, SET_COUNT) & 1023) return true;
+    const before = refusals;
     const next = alloc(bytes, <usize>load<u32>(set, ACCT));
-    if (!next) return !isFull;
+    if (!next) {
+      if (isFull) return false;
+      forgiveRefusals(before);
+      return true;
+    }
     store<u32>(set, <u32>next, OTHER);
   }
   const next = <usize>load<u32>(set, OTHER);

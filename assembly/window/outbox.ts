@@ -6,9 +6,9 @@
 //           24   now f64                              time of the batch or tick that it is of, epoch ms
 //           32   start f64 | end f64 | trigger f64    of a window
 //           56   size u32 (of the entry) | signal u32
-//           64   group set 112
-//           176  view 16 (rows/view.ts)               of the rows that were there when the window came to its end
-//           192  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
+//           64   group set 120
+//           184  view 16 (rows/view.ts)               of the rows that were there when the window came to its end
+//           200  from f64 | to f64 | closed u32       which of them are in it, by their times: `from <= time < to`, closed: `<= to`
 import * as ctx from '../flow/context';
 import { endMessage, beginMessage, signalBelow } from '../flow/emit';
 import { defer, finish, isHeld } from '../flow/deferred';
@@ -83,13 +83,10 @@ export function outboxCount(node: usize): u32 {
   return state ? load<u32>(state, W_OUT_COUNT) : 0;
 }
 
-/** Adds an entry behind the others; 0 when memory is exhausted: then all that waited has been sent, and nothing is in the way. */
+/** Adds an entry behind the others; 0 when memory is exhausted: what waits has to be sent then (`finish`), so that nothing is in the way. */
 function add(node: usize, kind: u32, size: u32): usize {
   const entry = alloc(size, accountOf(node));
-  if (!entry) {
-    finish(node);
-    return 0;
-  }
+  if (!entry) return 0;
   const state = <usize>load<u32>(node, N_STATE);
   memory.fill(entry, 0, kind == Entry.WINDOW ? WINDOW_SIZE : PLAIN_SIZE);
   store<u32>(entry, kind, ENTRY_KIND);
@@ -117,7 +114,10 @@ function addWindow(node: usize, start: f64, end: f64, trigger: f64, phase: u32):
 /** Moves the groups of `from`, a window state of the node, to the outbox; false when they are to be sent at once. */
 export function outboxGroups(node: usize, from: usize, start: f64, end: f64, trigger: f64, phase: u32): bool {
   const entry = addWindow(node, start, end, trigger, phase);
-  if (!entry) return false;
+  if (!entry) {
+    finish(node);
+    return false;
+  }
   memory.copy(entry + ENTRY_SET, from + W_SET, SET_SIZE);
   setInit(from + W_SET, accountOf(node));
   return true;
@@ -135,8 +135,9 @@ export function outboxRows(
   const isViewed = viewRows(VIEW, from + W_ROWS);
   const entry: usize = isViewed ? addWindow(node, start, end, trigger, phase) : 0;
   if (!entry) {
+    // First the view: while others work theirs stand in its place.
     if (isViewed) viewFree(VIEW);
-    else finish(node);
+    finish(node);
     return false;
   }
   memory.copy(entry + ENTRY_VIEW, VIEW, VIEW_SIZE);
@@ -149,8 +150,10 @@ export function outboxRows(
 
 /** Sends a signal, when its turn comes. */
 export function sendSignal(node: usize, signal: u32, value: u64): void {
-  const entry: usize = isHeld(node) ? add(node, Entry.SIGNAL, PLAIN_SIZE) : 0;
+  const waits = isHeld(node);
+  const entry: usize = waits ? add(node, Entry.SIGNAL, PLAIN_SIZE) : 0;
   if (!entry) {
+    if (waits) finish(node);
     signalBelow(node, signal, value);
     return;
   }
@@ -160,8 +163,10 @@ export function sendSignal(node: usize, signal: u32, value: u64): void {
 
 /** Sends a message that is the text of an error, when its turn comes. */
 export function sendError(node: usize, off: usize, len: u32): void {
-  const entry: usize = isHeld(node) && node != sending ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : 0;
+  const waits = isHeld(node) && node != sending;
+  const entry: usize = waits ? add(node, Entry.FAILURE, PLAIN_SIZE + len) : 0;
   if (!entry) {
+    if (waits) finish(node);
     beginMessage(node);
     endMessage(node, off, len);
     return;

@@ -7,8 +7,8 @@
 // few rows there is no front: the back is made anew from all of them. Their sums are those of row by row; those of many rows
 // are added in another order.
 //
-//   stacks  front 136 | 136 set of the front 112 | 248 set to send 112
-//           360 taken u32 | again u32 | failed u32 | firstFailed u32 | failedPage u32 | failedRow u32
+//   stacks  front 144 | 144 set of the front 120 | 264 set to send 120
+//           384 taken u32 | again u32 | failed u32 | firstFailed u32 | failedPage u32 | failedRow u32
 //
 // `taken`: rows in the back, behind those of the front. `again`: some of the rows in the window were in a back before.
 // `failed` and `firstFailed`: which of the kept rows, from 1, is the last and the first one known whose WHERE or key failed, 0

@@ -1,7 +1,9 @@
 /** Groups of many keys: the table in which they are looked for grows while keys come again, and each keeps its group. */
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRule } from './rule-kernel.js';
+import { type KernelRule, openRule } from './rule-kernel.js';
+
+const mb = 1 << 20;
 
 const count = 140_000;
 
@@ -34,5 +36,46 @@ for (const [name, sql] of Object.entries({
     assert.ok(rule.kernel.memory().inUse < held);
   });
 }
+
+test('a table that has room for more groups serves them although there is no memory for the next one', () => {
+  // 65,536 groups have room; the next table, 4 MiB, is asked for from 49,152 on.
+  const open = (maxMemoryBytes?: number) =>
+    openRule(
+      ['CREATE STREAM s () WITH (DATASOURCE="s", TYPE="memory")'],
+      'SELECT k, count(*) AS c FROM s GROUP BY k, TUMBLINGWINDOW(ss, 10) HAVING count(*) > 1',
+      maxMemoryBytes === undefined ? {} : { limits: { maxMemoryBytes } },
+    );
+  const fill = (rule: KernelRule, from: number, to: number) => {
+    for (; from < to; from += 1000) {
+      const end = Math.min(from + 1000, to);
+      rule.feed(
+        's',
+        Array.from({ length: end - from }, (_, i) => ({ k: `key ${from + i}` })),
+        1,
+      );
+    }
+  };
+  const wide = open();
+  fill(wide, 0, 49_000);
+  const { inUse } = wide.kernel.memory();
+  wide.close();
+  // A sixteenth is for the work under way.
+  const rule = open(Math.ceil(((inUse + 3.5 * mb) * 16) / 15));
+  fill(rule, 0, 65_000);
+  const node = rule.nodes[0]!;
+  assert.is(rule.kernel.counters(node).exceptions, 0);
+  const twice = Array.from({ length: 65 }, (_, i) => `key ${i * 1000 + 999}`);
+  rule.feed(
+    's',
+    twice.map((k) => ({ k })),
+    1,
+  );
+  rule.kernel.tick(10_000);
+  assert.equal(rule.taken(), [twice.map((k) => ({ k, c: 2 }))]);
+  // Here there is none left.
+  fill(rule, 100_000, 170_000);
+  assert.ok(rule.kernel.counters(node).exceptions > 0);
+  rule.close();
+});
 
 test.run();

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Snapshot } from '../../kernels/api.js';
 import { finishWork } from '../../kernels/deferred.js';
 import { openShelf } from '../../kernels/snapshot.js';
-import type { RowTransfer } from '../../kernels/state.js';
+import { fillMemory } from './full-kernel.js';
 import { type KernelRule, openRule, readerOf, textOf } from './rule-kernel.js';
 
 const stream = 'CREATE STREAM s () WITH (TYPE="memory", DATASOURCE="s")';
@@ -142,27 +142,17 @@ test('a snapshot for whose groups there is no memory comes to nothing; the windo
     one.kernel.tick(begin);
     feed(one);
   }
-  const { kernel } = rule;
   const first = take(rule);
   assert.ok(write(first, 1000));
   // Somebody takes what is left, but for what is kept for the work under way.
-  const memory = (kernel.saving as RowTransfer).kernel;
-  const account = memory.alloc(16, 0);
-  const blocks: { at: number; size: number }[] = [];
-  // Some refusals are for a while.
-  for (let refusals = 0; refusals < 100; refusals++) {
-    for (const size of [1 << 16, 1 << 14, 1 << 12, 1 << 10, 1 << 8, 1 << 6, 1 << 4]) {
-      for (let at = memory.alloc(size, account); at !== 0; at = memory.alloc(size, account)) blocks.push({ at, size });
-    }
-  }
+  const release = fillMemory(rule.kernel);
   for (const one of [rule, wide]) feed(one);
   assert.is(
     first.snapshot.write(1000, () => {}),
     'memory',
   );
   first.snapshot.close();
-  for (const { at, size } of blocks) memory.free(at, size, account);
-  memory.free(account, 16, 0);
+  release();
   const second = take(rule);
   while (write(second));
   second.snapshot.close();
@@ -170,6 +160,46 @@ test('a snapshot for whose groups there is no memory comes to nothing; the windo
   rule.close();
   wide.close();
   assert.is(ownBytes(rule), ownBytes(wide));
+});
+
+test('groups of a snapshot before, whose segment is needed for its rows alone, are passed by when that is read', () => {
+  const open = () =>
+    openRule(
+      [stream],
+      `SELECT * FROM (SELECT k, ${columns} FROM s GROUP BY k, TUMBLINGWINDOW(ss, 1)) AS d GROUP BY TUMBLINGWINDOW(hh, 1)`,
+    );
+  const rule = open();
+  const chain = ++chains;
+  rule.kernel.tick(begin);
+  rule.feed('s', rows(0), begin);
+  rule.kernel.tick(begin + 1000);
+  rule.feed('s', rows(1), begin + 1000);
+  const first: Taken = { ...rule.snapshot({ chain, segment: 0, serial: 0, small: 100 }), slices: [] };
+  assert.is(first.snapshot.fresh, 0);
+  while (write(first));
+  rule.kernel.tick(begin + 2000);
+  const { serial } = first.snapshot;
+  const second: Taken = { ...rule.snapshot({ chain, segment: 1, serial, small: 100 }), slices: [] };
+  assert.is(second.snapshot.fresh, undefined);
+  assert.ok(second.snapshot.live[0]! > 0 && second.snapshot.live[1]! > 0);
+  while (write(second));
+  const { least, fresh } = second.snapshot;
+  const again = open();
+  const shelf = openShelf(again.kernel, least, second.snapshot.serial - least, fresh);
+  for (const { slices } of [first, second]) {
+    const read = readerOf(Buffer.concat(slices), 5000);
+    while (shelf.fill(2, read));
+  }
+  assert.equal(again.loadWith(second.state, shelf).failed, []);
+  const withShelf = ownBytes(again);
+  shelf.close();
+  assert.ok(withShelf - ownBytes(again) < 1000, `${withShelf - ownBytes(again)} bytes`);
+  assert.equal(ended(again, begin + 3_600_000), ended(rule, begin + 3_600_000));
+  first.snapshot.close();
+  second.snapshot.close();
+  rule.close();
+  again.close();
+  assert.is(ownBytes(again), ownBytes(rule));
 });
 
 test('what was damaged on its way, or is of another statement, is told', () => {
