@@ -36,6 +36,8 @@ const MANY_ROWS: u32 = 256;
 const ROOM: u32 = 65536;
 /** Messages above this size are handed out where they stand instead of being copied. */
 const COPY_MAX: u32 = 131072;
+/** Bytes of a batch that has its part in it when memory is exhausted. */
+const LARGE_BATCH: u32 = 4 << 20;
 /** Time between two looks whether a message is complete, ms. */
 const LOOK_AGAIN: f64 = 10;
 
@@ -259,8 +261,8 @@ function gather(node: usize, spec: usize, state: usize, row: u32): bool {
   let need = rowBound(row) + 16;
   if (hasHead) need += headBound(row);
   if (!reserve(node, state, need)) {
-    // A batch that can't grow is never full: all rows to come would fail.
-    if (isBatch(flags) && load<u32>(state, GATHER_ITEMS)) exhaust(node);
+    // A large batch that can't grow is never full: all rows to come would fail. A small one is short of what others have.
+    if (isBatch(flags) && load<u32>(state, GATHER_ITEMS) && load<u32>(state, GATHER_CAP) >= LARGE_BATCH) exhaust(node);
     failNoMemory();
     return false;
   }
