@@ -113,7 +113,7 @@ export interface KernelExports {
   streamLoad(stream: number, inlet: number): number;
   resetInput(stream: number, inlet: number): void;
   /** Rows and groups that are saved apart: see assembly/rows/snapshot.ts, assembly/agg/walk.ts, assembly/rows/shelf.ts. */
-  snapshotNew(chain: number, segment: number, serial: number, small: number): number;
+  snapshotNew(chain: number, segment: number, serial: number, small: number, smallSets: number): number;
   snapshotTaken(): void;
   snapshotCount(snapshot: number): number;
   snapshotSerial(snapshot: number): number;

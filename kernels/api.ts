@@ -283,6 +283,8 @@ export interface SnapshotOrder {
   readonly serial: number;
   /** Rows, and groups, that have so many values or bytes of text at most are saved at once. */
   readonly small: number;
+  /** All groups are saved at once: no memory is needed to keep them as they were. */
+  readonly atOnce?: boolean;
 }
 
 /** Rows and groups as they were at one moment, that are written later. It must be closed. */

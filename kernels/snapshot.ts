@@ -13,7 +13,7 @@ const outcomes = Object.keys(Written) as (keyof typeof Written)[];
 export function takeSnapshot(
   of: Kernel,
   nodes: readonly (NodeHandle | StreamHandle)[],
-  { chain, segment, serial, small }: SnapshotOrder,
+  { chain, segment, serial, small, atOnce }: SnapshotOrder,
   write: StateWriter,
 ): Snapshot | null {
   const transfer = of.saving as RowTransfer;
@@ -21,7 +21,7 @@ export function takeSnapshot(
   let at = 0;
   try {
     transfer.run('save state', () => {
-      at = kernel.snapshotNew(chain, segment, serial, small) >>> 0;
+      at = kernel.snapshotNew(chain, segment, serial, small, atOnce === true ? all : small) >>> 0;
       state.save(nodes, write);
       kernel.snapshotTaken();
     });
@@ -32,6 +32,8 @@ export function takeSnapshot(
   return at === 0 ? null : new KernelSnapshot(transfer, at, segment, serial);
 }
 
+/** More values than there can be. */
+const all = 0xffff_ffff;
 /** A number that no set of groups has. */
 const noSet = 0xffff_ffff;
 

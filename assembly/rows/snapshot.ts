@@ -61,9 +61,10 @@ let current: usize = 0;
 
 /**
  * Begins a snapshot, the number `segment` of its chain, that what is saved until `snapshotTaken` leaves its rows to; `serial`: of the next
- * page that is new to the chain. Stores of `small` values or bytes of text or fewer are saved at once. 0 when memory is exhausted.
+ * page that is new to the chain. Stores of `small` values or bytes of text or fewer are saved at once, and sets that have `smallSets` in all. 0
+ * when memory is exhausted.
  */
-export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32): usize {
+export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32, smallSets: u32): usize {
   const snapshot = allocZeroed(SNAPSHOT_SIZE, WORKSPACE);
   if (!snapshot) return 0;
   const live = allocZeroed((segment + 1) << 2, WORKSPACE);
@@ -73,7 +74,7 @@ export function snapshotNew(chain: u32, segment: u32, serial: u32, small: u32): 
   }
   store<u32>(snapshot, chain, CHAIN);
   apartBegin(serial);
-  walksBegin(small);
+  walksBegin(smallSets);
   store<u32>(snapshot, segment, SEGMENT);
   store<u32>(snapshot, <u32>live, LIVE);
   store<u32>(snapshot, serial, LEAST);

@@ -40,6 +40,9 @@ const nobody: ReadonlySet<RunningRule> = new Set();
 /** Bytes of rows that are written between two pieces of work, about. */
 export const mostSliceBytes = 256 << 10;
 
+/** So many cuts save groups at once when there was no memory to keep them as they were. */
+const cutsAtOnce = 16;
+
 export class Cutter {
   /** Of the last cut. */
   epoch = 0;
@@ -48,6 +51,8 @@ export class Cutter {
   readonly #chain = new SegmentChain();
   /** That is being written. */
   #snapshot: Snapshot | undefined;
+  /** How many of the next cuts do. */
+  #cutsAtOnce = 0;
 
   constructor(
     private readonly isExact: boolean,
@@ -82,7 +87,8 @@ export class Cutter {
         state.add(bytes);
         this.beat();
       };
-      snapshot = takeSnapshot(rule.host.kernel, nodesOf(rule), this.#chain.next(), write) ?? undefined;
+      const order = { ...this.#chain.next(), atOnce: this.#cutsAtOnce > 0 };
+      snapshot = takeSnapshot(rule.host.kernel, nodesOf(rule), order, write) ?? undefined;
       isWhole = true;
     });
     this.#snapshot = snapshot;
@@ -91,6 +97,7 @@ export class Cutter {
       this.#chain.forget();
       return undefined;
     }
+    if (this.#cutsAtOnce > 0) this.#cutsAtOnce--;
     state.end();
     const pending = pendingOf(rule);
     const lengths = pending.map(([stream, bytes]) => [stream, bytes.length] as const);
@@ -129,7 +136,10 @@ export class Cutter {
     cut.pauseMs = Math.max(cut.pauseMs, performance.now() - began);
     if (outcome === 'all') return false;
     if (outcome === 'changed') throw new Error('the clock was set back meanwhile');
-    if (outcome === 'memory') throw new Error('the memory of the kernel is exhausted');
+    if (outcome === 'memory') {
+      this.#cutsAtOnce = cutsAtOnce;
+      throw new Error('the memory of the kernel is exhausted');
+    }
     if (outcome === undefined) throw new Error('the kernel is broken');
     return true;
   }
