@@ -8,6 +8,7 @@ import { mainLogFile } from '../base/log.js';
 import type { NamedFiles } from '../connectors/define.js';
 import { sourceKeys } from '../connectors/index.js';
 import type { Access } from '../model/engine.js';
+import { marksFolder } from './link/folder-names.js';
 
 /** For an engine without a server around it: any file, and secrets of the default variables. */
 export const freeAccess: Access = {
@@ -51,6 +52,7 @@ export function accessOf({ config, folders }: LoadedConfig): Access {
     `${store}*`,
     `${join(data, lockFileName)}*`,
     join(data, checkpointFolder),
+    join(data, marksFolder),
     join(data, inputLogFolder),
     join(data, sinkCacheFolder),
   ];

@@ -73,9 +73,9 @@ export class CheckpointFolders {
     return this.folder === undefined ? undefined : this.#of(this.folder, id);
   }
 
-  /** Name of the folder of a rule. */
+  /** Name of the folder of a rule; that of a long id has a dot, which no id has. */
   nameOf(id: string): string {
-    return id.length <= maxNameLength ? id : createHash('sha256').update(id).digest('hex');
+    return id.length <= maxNameLength ? id : `long.${createHash('sha256').update(id).digest('hex')}`;
   }
 
   #of(folder: string, id: string): string {

@@ -149,7 +149,8 @@ export function sinkFolder(id: string, i: number, type: string, props: Props, fo
 function folderName(id: string): string {
   const name = encodeURIComponent(id).replaceAll('.', '%2E').replaceAll('*', '%2A');
   if (name.length <= maxNameLength) return name;
-  return `${name.slice(0, maxNameLength - 33)}-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  // No name of an id has a dot.
+  return `${name.slice(0, maxNameLength - 33)}.${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }
 
 /** Names what sinks have left that the rule does not have any more, a sentence each. */

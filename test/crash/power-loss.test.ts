@@ -19,7 +19,8 @@ import type { Kinds } from '../../host/meta/database-content.js';
 import { openStore } from '../../host/meta/journal-store.js';
 import type { Item } from '../../host/run/plane/cache/item.js';
 import { PageStore } from '../../host/run/plane/cache/page-store.js';
-import { CheckpointFiles, type CheckpointHead } from '../../host/run/plane/checkpoint/files.js';
+import { CheckpointFiles } from '../../host/run/plane/checkpoint/files.js';
+import type { CheckpointHead } from '../../host/run/plane/checkpoint/head.js';
 import { temporaryFolder } from '../harness.js';
 import { ForgetfulDisk } from './disk.js';
 

@@ -126,4 +126,14 @@ test('the state of a rule with qos 0 is kept over a stop that is to keep it, onc
   await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 4);
 });
 
+test('an interval longer than any timer of the system takes is waited for all the same', async () => {
+  opened.stream('CREATE STREAM n () WITH (TYPE="simulator", CONF_KEY="n")', { data: [{ id: 1 }], interval: 5 });
+  opened.run('r', 'SELECT count(*) AS n FROM n GROUP BY COUNTWINDOW(10000)', [['nop', {}]], {
+    qos: 1,
+    checkpointIntervalMs: 1_000_000 * 3_600_000,
+  });
+  await opened.figure('r', 'source_n_0_records_in_total', (value) => value > 50);
+  await opened.figure('r', 'checkpointsTotal', (value) => value === 0);
+});
+
 test.run();

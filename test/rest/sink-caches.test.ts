@@ -82,10 +82,12 @@ test('names of rules that are no names of folders have folders all the same', as
   await server.request('DELETE', `/rules/${encodeURIComponent(id)}`);
 });
 
-test('no rule writes into the folder of the caches', async () => {
-  const { status, text } = await create('writer', { file: { path: 'sink-cache/x' } });
-  assert.is(status, 400);
-  assert.match(text, /path/);
+test('no rule writes into the folders of caches, checkpoints, their marks and input logs', async () => {
+  for (const folder of ['sink-cache', 'checkpoints', 'checkpoint-marks', 'input-logs']) {
+    const { status, text } = await create('writer', { file: { path: `${folder}/x` } });
+    assert.is(status, 400, folder);
+    assert.match(text, /path: access is denied/);
+  }
 });
 
 const refusals: [props: Record<string, unknown>, reason: RegExp][] = [

@@ -11,6 +11,11 @@ export interface FileSinkConf {
   maxOpenFiles: number;
 }
 
+function isEnd(position: unknown): position is FileEnd {
+  const { dev, ino, size } = (position ?? {}) as Partial<FileEnd>;
+  return typeof dev === 'number' && typeof ino === 'number' && typeof size === 'number' && size >= 0;
+}
+
 export class FileSink implements Sink {
   readonly #path: string;
   readonly #writers: Writers;
@@ -52,7 +57,8 @@ export class FileSink implements Sink {
     const refused = (reason: string) =>
       this.context.log.warn(`${this.#path} is not cut back to the checkpoint, lines may come twice: ${reason}`);
     if (this.#writers.isShared(this.#path)) refused('other rules write to it');
-    else this.#writer.cutAtOpen(position as FileEnd, refused);
+    else if (!isEnd(position)) refused('the checkpoint has no place in it');
+    else this.#writer.cutAtOpen(position, refused);
   }
 
   sync(): Promise<void> {

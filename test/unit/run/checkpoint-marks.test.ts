@@ -1,10 +1,11 @@
 /** Checkpoints of several rules that count together, killed in between. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silent } from '../../../host/base/log.js';
-import { CheckpointFiles, type CheckpointHead } from '../../../host/run/plane/checkpoint/files.js';
+import { CheckpointFiles } from '../../../host/run/plane/checkpoint/files.js';
+import type { CheckpointHead } from '../../../host/run/plane/checkpoint/head.js';
 import { Marks } from '../../../host/run/plane/checkpoint/marks.js';
 import { temporaryFolder } from '../../harness.js';
 
@@ -116,6 +117,24 @@ test('a damaged mark is told, and holds up nobody', async () => {
   await new Marks(root).finish('a', { ...silent, error: (line: string) => void lines.push(line) } as typeof silent);
   assert.match(lines.join(), /x\.json is damaged/);
   assert.equal(readdirSync(join(root, '../checkpoint-marks')), []);
+});
+
+test('a mark that names folders elsewhere is damaged, and what is no file is no mark', async () => {
+  const root = join(temporaryFolder(), 'checkpoints');
+  const outside = await written(join(root, '..'), 'outside', 4, 'x');
+  await written(root, 'a', 4, 'x');
+  const marks = join(root, '../checkpoint-marks');
+  await new Marks(root).set('far', [{ folder: '../outside', epoch: 4, id: 'x' }]);
+  await new Marks(root).set('near', [{ folder: 'a', epoch: 4, id: 'x' }]);
+  for (const name of ['folder', 'folder.json']) mkdirSync(join(marks, name));
+  const lines: string[] = [];
+  await new Marks(root).finish('a', { ...silent, error: (line: string) => void lines.push(line) } as typeof silent);
+  assert.is(lines.length, 3);
+  assert.match(lines.join(), /far\.json is damaged/);
+  assert.match(lines.join(), /folder\.json is no mark/);
+  assert.equal(await outside.list(), []);
+  assert.ok(existsSync(outside.unfinished(4)));
+  assert.is((await new CheckpointFiles(join(root, 'a')).list()).length, 1);
 });
 
 test('of a disk that refuses for long no more is left than a rule keeps', async () => {

@@ -6,6 +6,7 @@
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { emptyHistogram } from '../../../../kernels/histogram.js';
+import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Sink, SinkChunk, SinkContext } from '../../../connectors/running.js';
 import type { CacheSettings } from '../../link/protocol.js';
@@ -66,7 +67,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
   readonly #handed: Handed;
   /** With an interval: messages that may be sent now of those that waited. */
   #allowed = Number.POSITIVE_INFINITY;
-  #pace: NodeJS.Timeout | undefined;
+  #pace: Timer | undefined;
   #isPumping = false;
   /** Where the last messages came from. */
   #last: Backlog | undefined;
@@ -224,7 +225,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
       return this.emptied();
     }
     this.#isStopping = true;
-    clearInterval(this.#pace);
+    this.#pace?.close();
     if (!this.isAway && this.#before > 0) await this.#inner.flush().catch(() => {});
     else if (!this.isAway) {
       let timer: NodeJS.Timeout | undefined;
@@ -249,7 +250,7 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     if (this.#isClosed) return;
     this.#isStopping = true;
     this.#isClosed = true;
-    clearInterval(this.#pace);
+    this.#pace?.close();
     const { folder } = this.settings;
     if (folder === undefined) return this.#close();
     const done = this.#close().finally(() => {
@@ -414,12 +415,12 @@ export class CachedSink extends InBetween<CacheHost> implements Sink, BacklogOwn
     if (isWaiting && !this.#isPaced) this.#allowed = 0;
     if (!this.#kept.hasWaiting && !this.isAway) this.#allowed = Number.POSITIVE_INFINITY;
     if (this.#isPaced && !this.isAway) {
-      this.#pace ??= setInterval(() => {
+      this.#pace ??= systemClock.every(resendIntervalMs, () => {
         this.#allowed = Math.max(this.#allowed, 1);
         this.#pump();
-      }, resendIntervalMs);
+      });
     } else {
-      clearInterval(this.#pace);
+      this.#pace?.close();
       this.#pace = undefined;
     }
   }

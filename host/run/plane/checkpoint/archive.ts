@@ -11,7 +11,8 @@ import { basename, dirname, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { makeFolder } from '../../../base/folder.js';
 import { damaged, readExactly, writeAll } from './file-bytes.js';
-import { CheckpointFiles, type CheckpointHead } from './files.js';
+import { CheckpointFiles } from './files.js';
+import type { CheckpointHead } from './head.js';
 
 interface Part {
   readonly name: string;
@@ -22,7 +23,7 @@ const version = 1;
 const maxIndexBytes = 1 << 20;
 const pieceBytes = 1 << 20;
 /** Names of the files in a folder of checkpoints, the checkpoint and its segments. */
-const partName = /^\d{12,16}\.[a-z]+$/;
+const partName = /^\d{12}\.(checkpoint|rows)$/;
 const lineFeed = 10;
 
 /** Writes the newest checkpoint of the folder that is whole to a file; returns its head and the length of the file. */

@@ -1,10 +1,19 @@
 /** Bytes of files, all that were asked for. */
-import type { FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { HaumeaError } from '../../../base/errors.js';
 
 /** What is wrong with a file. */
 export function damaged(reason: string): HaumeaError {
   return new HaumeaError('general', reason);
+}
+
+/** Opens a file for reading; a pipe in its place would be waited for in one of the few threads that all files are read in. */
+export async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw damaged('it is no file');
 }
 
 export async function readExactly(file: FileHandle, at: number, length: number): Promise<Buffer> {

@@ -13,35 +13,9 @@ import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
 import { makeFolder } from '../../../base/folder.js';
-import { damaged, readExactly, writeAll } from './file-bytes.js';
+import { damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+import { type CheckpointHead, headOf } from './head.js';
 import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';
-
-/** What is known of a checkpoint besides the state. */
-export interface CheckpointHead {
-  readonly rule: string;
-  /** Rises from one to the next. */
-  readonly epoch: number;
-  /** Time of rows and windows when it was taken, epoch ms. */
-  readonly at: number;
-  readonly stateBytes: number;
-  /** Where the sources go on, by stream; only those that can go back. */
-  readonly sources: Readonly<Record<string, unknown>>;
-  /** How far the sinks were, by number of the action; only those that can be cut back. */
-  readonly sinks: Readonly<Record<string, unknown>>;
-  /** Rows that stand in segments. */
-  readonly rows?: SegmentedRows;
-  /** Bytes of the input that is pending, by stream, in this order. */
-  readonly pending?: Readonly<Record<string, number>>;
-  /** Of one that counts only together with those of other rules: what tells it from any other of its name, and these. */
-  readonly joint?: { readonly id: string; readonly others: readonly CheckpointName[] };
-}
-
-/** Where a checkpoint is. */
-export interface CheckpointName {
-  /** Of the rule, in that of all checkpoints. */
-  readonly folder: string;
-  readonly epoch: number;
-}
 
 /** A checkpoint that was read. */
 export interface ReadCheckpoint {
@@ -95,7 +69,7 @@ export class CheckpointFiles {
 
   /** Reads one; rejects with what is wrong with it. */
   async read(path: string): Promise<ReadCheckpoint> {
-    const file = await open(path);
+    const file = await openFile(path);
     try {
       const { size } = await file.stat();
       // A small one at once: at the start of a server there are thousands.
@@ -124,7 +98,8 @@ export class CheckpointFiles {
         rest.push(piece);
       }
       if (!digest.digest().equals(await readAt(end, digestBytes))) throw damaged('its bytes are damaged');
-      const known = JSON.parse(head.toString()) as CheckpointHead;
+      const known = headOf(head);
+      if (known.epoch !== epochOf(basename(path))) throw damaged(`it is number ${known.epoch}`);
       this.#needs.set(known.epoch, known.rows?.segments ?? []);
       return { path, head: known, ...partsOf(rest, known.pending) };
     } finally {

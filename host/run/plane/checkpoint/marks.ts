@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../../base/errors.js';
 import { makeFolder, syncFolder } from '../../../base/folder.js';
 import type { Logger } from '../../../base/log.js';
+import { marksFolder } from '../../link/folder-names.js';
 import { writeAll } from './file-bytes.js';
-import { CheckpointFiles, type CheckpointName, kept } from './files.js';
+import { CheckpointFiles, kept } from './files.js';
+import { type CheckpointName, isCheckpointName } from './head.js';
 
-/** Beside the folder of all checkpoints. */
-const marksFolder = 'checkpoint-marks';
 const ending = '.json';
 
 /** A checkpoint, as a mark names it. */
@@ -92,12 +92,17 @@ export class Marks {
   }
 
   async #find(log: Logger): Promise<void> {
-    const found = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
+    const found = await readdir(this.#folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
     });
     const marks: [mark: string, names: readonly MarkedName[]][] = [];
-    for (const name of found) {
+    for (const entry of found) {
+      const { name } = entry;
+      if (!entry.isFile()) {
+        log.error(`${join(this.#folder, name)} is no mark of checkpoints: it is passed over`);
+        continue;
+      }
       if (!name.endsWith(ending)) {
         await rm(join(this.#folder, name), { force: true });
         continue;
@@ -170,8 +175,7 @@ export class Marks {
 function namesOf(text: string): MarkedName[] | undefined {
   try {
     const names = JSON.parse(text) as MarkedName[];
-    const isName = ({ folder, epoch, id }: MarkedName) =>
-      typeof folder === 'string' && Number.isSafeInteger(epoch) && typeof id === 'string';
+    const isName = (one: MarkedName) => isCheckpointName(one) && typeof one.id === 'string';
     return names.length > 0 && names.every(isName) ? names : undefined;
   } catch {
     return undefined;

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import type { LoadFailure, Shelf } from '../../../../kernels/api.js';
+import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
 import { topicUse } from '../../../connectors/topic-use.js';
@@ -14,8 +15,9 @@ import type { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { type CutHost, Cutter } from './cutter.js';
-import { CheckpointFiles, type CheckpointHead, type ReadCheckpoint } from './files.js';
+import { CheckpointFiles, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
+import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
 import { isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
 import { type PartOwner, RulePart } from './rule-part.js';
@@ -35,8 +37,6 @@ const firstMs = 5000;
 const pollMs = 5;
 /** Refusals of a checkpoint of several rules until input is not left to wait for its turn. */
 const mostRefusals = 10;
-/** Checkpoints of more rules do not name each other. */
-const mostNamed = 100;
 /** Longest wait at the end of a rule for those that it is joined with, ms. */
 const othersMs = 5000;
 /** Whose work it is to free memory. */
@@ -72,7 +72,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   /** How often it could not be taken since the last one. */
   #refusals = 0;
   isClosed = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   /** Taken at the end of the rule. */
   #last: RulePart | undefined;
   /** What was seen of the rule at the last cut. */
@@ -361,13 +361,13 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   #leave(): void {
     this.isClosed = true;
     this.#groups.delete(this);
-    clearTimeout(this.#timer);
+    this.#timer?.close();
     for (const source of this.rule?.sources ?? []) source.keepers.delete(this);
   }
 
   #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    if (ms > 0 && !this.isClosed) this.#timer = setTimeout(() => this.#due(), ms).unref();
+    this.#timer?.close();
+    if (ms > 0 && !this.isClosed) this.#timer = systemClock.after(ms, () => this.#due());
   }
 
   #due(): void {

@@ -9,7 +9,7 @@ import { createHash, webcrypto } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Snapshot, SnapshotOrder } from '../../../../kernels/api.js';
 import { wholeRuns } from '../../../../kernels/snapshot.js';
-import { damaged, readExactly, writeAll } from './file-bytes.js';
+import { damaged, openFile, readExactly, writeAll } from './file-bytes.js';
 
 /** A segment as checkpoints name it. */
 export interface Segment {
@@ -166,7 +166,7 @@ export async function readSegment(
   take: (bytes: Buffer, runs: number) => void,
 ): Promise<void> {
   const found = createHash('sha256');
-  const file = await open(path);
+  const file = await openFile(path);
   try {
     if ((await file.stat()).size !== bytes) throw damaged('it has another size');
     let rest: Buffer = Buffer.alloc(0);
