@@ -64,6 +64,7 @@ test('a window that was begun here ends there', async () => {
     await refused('moved', 'other', /other: its list of files is none/);
     await refused('moved', 'none', /none: it is no state of a rule/);
     await refused('renamed', 'state', /state: it is of rule moved/);
+    await refused('../moved', 'state', /id '\.\.\/moved' contains invalid characters/);
     const imported = await commands.done(`state import moved state ${into}`);
     assert.match(imported.out, /^rule moved begins with its state as of 20\S+Z at its next start\n$/);
     assert.is((await there.server.request('POST', '/rules/moved/start')).status, 200);

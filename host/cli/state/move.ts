@@ -1,6 +1,7 @@
 /** The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of this one. */
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { checkId } from '../../meta/ids.js';
 import { checkpointFolder } from '../../run/access.js';
 import { CheckpointFolders } from '../../run/checkpoint-folders.js';
 import { packState, unpackState } from '../../run/plane/checkpoint/archive.js';
@@ -37,6 +38,7 @@ async function told(call: Call, work: () => Promise<void>): Promise<number> {
 }
 
 function folderOf(call: Call, rule: string): string {
+  checkId(rule);
   const folder = new CheckpointFolders(join(call.flag('data') ?? 'data', checkpointFolder)).of(rule);
   if (folder === undefined) throw new HaumeaError('general', `rule ${rule} has no folder`);
   return folder;
