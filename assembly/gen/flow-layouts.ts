@@ -59,6 +59,8 @@ export namespace NodeFlag {
   export const DEFERS: u32 = 256;
   /** Nothing is deferred nevertheless: the order of its rows among those of other branches counts. */
   export const AT_ONCE: u32 = 512;
+  /** There are windows below it that tell apart when time reached rows of the same time (window/sliding.ts). */
+  export const ROUNDS: u32 = 1024;
 }
 
 /** Flags of a filter. */

@@ -9,6 +9,9 @@
 //
 // The output has one column more than `columns`: the time of the row, epoch ms as I64.
 //
+// Rows of the same time come together as far as they were there when the watermark reached that time. One that comes afterwards, and is
+// not late yet, comes alone: windows that look at each row (ROUNDS) send the same however the input is cut into batches.
+//
 // Rows that the watermark has reached when they arrive, with nothing waiting before them, pass without being copied; those between
 // others that wait take their place among them as they stand in the batch. Only rows that are later than the watermark are kept.
 import * as ctx from '../flow/context';
@@ -37,7 +40,7 @@ import {
 import { emitInTime, lateBelow } from './late';
 import {
   PENDING_SIZE, pendingAdd, pendingCount, pendingFree, pendingInit, pendingIsEmpty, pendingLoad, pendingName, pendingNames,
-  pendingReturn, pendingSave,
+  pendingReturn, pendingSave, pendingUncut,
 } from './pending';
 import { TIMES, aheadError, inOrder, readTime } from './row-times';
 
@@ -241,10 +244,13 @@ export function eventTimePush(node: usize): void {
   let lateCount: u32 = 0;
   // Rows of inputs that were idle may be late as those of streams may.
   const mayBeLate = !told || load<f64>(spec, EVENT_TIME_IDLE) > 0;
+  const rounds = !told && (load<u32>(node, N_FLAGS) & NodeFlag.ROUNDS) != 0;
   let i: u32 = 0;
-  if (!errors) {
+  // Without a tolerance time may reach each row as it comes.
+  if (!errors && !(rounds && load<f64>(spec, EVENT_TIME_TOLERANCE) == 0)) {
     // Of rows in order none is late if the first is not, and the last says how far time has come.
     i = inOrder(stamps, sel, n, mayBeLate ? load<f64>(state, ORDER_WATERMARK) : -Infinity, latest, accepted);
+    if (rounds && i && load<f64>(TIMES + (<usize>load<u32>(sel) << 3)) == load<f64>(state, ORDER_WATERMARK)) i = 0;
     count = i;
     if (i && !told) {
       const last = load<f64>(TIMES + (<usize>load<u32>(sel + (<usize>(i - 1) << 2)) << 3));
@@ -281,6 +287,13 @@ export function eventTimePush(node: usize): void {
         lateCount++;
       } else noteLoss();
       continue;
+    }
+    if (rounds && count && ms == load<f64>(state, ORDER_WATERMARK)) {
+      sendLate(node, taker, blocks, columns, rows, late, lateCount);
+      lateCount = 0;
+      release(node, spec, state, blocks, rows, accepted, count);
+      count = 0;
+      store<f64>(TIMES + (<usize>row << 3), ms);
     }
     if (!told) store<f64>(state, track(spec, state, stream, ms), ORDER_WATERMARK);
     store<u32>(accepted + (<usize>count << 2), row);
@@ -408,7 +421,8 @@ function releasePending(node: usize, spec: usize, state: usize, watermark: f64, 
       return;
     }
     const times = <usize>load<u32>(stage + (<usize>columns << 2));
-    const n = pendingNames(state, watermark, names, times + COL_VALS, room);
+    let n = pendingNames(state, watermark, names, times + COL_VALS, room);
+    if (n == room && load<u32>(node, N_FLAGS) & NodeFlag.ROUNDS) n = pendingUncut(state, names, times + COL_VALS, n);
     if (n) {
       memory.fill(times + COL_TAGS, Tag.I64, n);
       store<u8>(times, Tag.I64, COL_UNIFORM);

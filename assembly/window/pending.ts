@@ -328,6 +328,34 @@ export function pendingNames(pending: usize, ms: f64, names: usize, times: usize
   return n;
 }
 
+/**
+ * Puts the last of `n` rows that `pendingNames` has named back when further ones of the same time wait: these are to come together. Not
+ * where all `n` are of that time, or memory is exhausted. Returns how many are left.
+ */
+export function pendingUncut(pending: usize, names: usize, times: usize, n: u32): u32 {
+  const last = load<i64>(times + (<usize>(n - 1) << 3));
+  if (pendingNext(pending) != <f64>last) return n;
+  let left = n - 1;
+  while (left > 0 && load<i64>(times + (<usize>(left - 1) << 3)) == last) left--;
+  if (left == 0) return n;
+  const count = load<u32>(pending, HEAP_COUNT);
+  for (let i = left; i < n; i++) {
+    if (heapRoom(pending)) continue;
+    store<u32>(pending, count, HEAP_COUNT);
+    return n;
+  }
+  store<u32>(pending, count, HEAP_COUNT);
+  for (let i = left; i < n; i++) {
+    const entry = heapRoom(pending);
+    store<f64>(entry, <f64>last);
+    store<u64>(entry, load<u64>(names + (<usize>i << 3)), PENDING_ROW);
+    // They came before all that still wait of that time.
+    store<u64>(entry, i - left, PENDING_SEQUENCE);
+    heapUp(pending);
+  }
+  return left;
+}
+
 // @ts-ignore: decorator
 @inline function putName(names: usize, times: usize, i: u32, entry: usize): void {
   store<u64>(names + (<usize>i << 3), load<u64>(entry, PENDING_ROW));

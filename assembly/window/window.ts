@@ -1,7 +1,7 @@
 // Window nodes: rows come in, messages go out. What the kinds have in common: opening, the clock, errors, freeing.
 import * as ctx from '../flow/context';
 import {
-  N_DEADLINE, N_FLAGS, N_HEAP, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, accountOf, exhaust, isExhausted,
+  N_DEADLINE, N_FLAGS, N_HEAP, N_KIND, N_PARENT, N_PROGRAM, N_SPEC, N_STATE, N_STATE_SIZE, NodeFlag, NodeKind, accountOf, exhaust, isExhausted,
   leaveEventTime, timesColumn,
 } from '../flow/node';
 import { Operator, Signal } from '../flow/operator';
@@ -96,7 +96,12 @@ function followEventTime(node: usize, spec: usize): void {
   const column = timesColumn(node);
   if (column < 0) return;
   store<u16>(spec, <u16>(OPERAND_COL + column), WINDOW_TIMESTAMP);
-  if (load<u32>(node, N_FLAGS) & NodeFlag.TIES) store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
+  if (!(load<u32>(node, N_FLAGS) & NodeFlag.TIES)) return;
+  store<u32>(spec, load<u32>(spec, WINDOW_FLAGS) | WindowFlag.JOINS_EQUAL, WINDOW_FLAGS);
+  if (load<u32>(spec, WINDOW_KIND) != WindowKind.SLIDING) return;
+  let above = <usize>load<u32>(node, N_PARENT);
+  while (above && load<u32>(above, N_KIND) != NodeKind.EVENT_TIME) above = <usize>load<u32>(above, N_PARENT);
+  if (above) store<u32>(above, load<u32>(above, N_FLAGS) | NodeFlag.ROUNDS, N_FLAGS);
 }
 
 /** Begins the work of a window; false when memory is exhausted. */

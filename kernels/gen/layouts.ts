@@ -36,7 +36,7 @@ export const histogramFirstUs = 10;
 export const NodeKind = {"source":1,"filter":2,"eventTime":3,"window":4,"sort":5,"limit":6,"encode":7,"merge":8,"port":9,"join":10,"expand":11,"analytic":12,"keyedTable":13,"lookup":14,"hits":15,"ask":16,"late":17,"asof":18,"dedup":19,"interval":20} as const;
 
 /** Flags of nodes; the host gives the first. */
-export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512} as const;
+export const NodeFlag = {"sendError":1,"messages":2,"exhausted":4,"ties":8,"counts":16,"chooses":32,"late":64,"tallies":128,"defers":256,"atOnce":512,"rounds":1024} as const;
 
 /** Flags of a filter. */
 export const FilterFlag = {"whole":1,"keepsEmpty":2} as const;
