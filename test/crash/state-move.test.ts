@@ -1,5 +1,5 @@
 /** The state of a rule moves to another machine: the windows there go on with the rows from here. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -65,6 +65,9 @@ test('a window that was begun here ends there', async () => {
     await refused('moved', 'none', /none: it is no state of a rule/);
     await refused('renamed', 'state', /state: it is of rule moved/);
     await refused('../moved', 'state', /id '\.\.\/moved' contains invalid characters/);
+    const unasked = await commands.run(`state import moved state --data ${data} --url http://127.0.0.1:1`);
+    assert.is(unasked.code, 1);
+    assert.match(unasked.err, /no server answers to ask whether the rule runs \(--url\), but .* in use/);
     const imported = await commands.done(`state import moved state ${into}`);
     assert.match(imported.out, /^rule moved begins with its state as of 20\S+Z at its next start\n$/);
     assert.is((await there.server.request('POST', '/rules/moved/start')).status, 200);
@@ -74,6 +77,19 @@ test('a window that was begun here ends there', async () => {
   } finally {
     await there.server.stop();
   }
+});
+
+test('a state is given to a folder that no server has, and the folder is free again', async () => {
+  const here = await open(true);
+  for (const n of [1, 2]) await here.push(n);
+  await here.server.stop();
+  const folder = temporaryFolder();
+  const commands = new Commands(folder);
+  await commands.done(`state export moved state --data ${here.server.data}`);
+  const data = join(folder, 'fresh', 'data');
+  await commands.done(`state import moved state --data ${data} --url http://127.0.0.1:1`);
+  assert.equal(readdirSync(data), ['checkpoints']);
+  assert.is(readdirSync(join(data, 'checkpoints', 'moved')).length, 1);
 });
 
 test('where there is no checkpoint that is said', async () => {

@@ -1,8 +1,10 @@
 /** The state of a rule goes to another machine: its newest checkpoint in one file. The checkpoints are on the disk of this one. */
 import { join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../base/errors.js';
+import { makeFolder } from '../../base/folder.js';
+import { type FolderLock, lockFolder } from '../../base/lock-file.js';
 import { checkId } from '../../meta/ids.js';
-import { checkpointFolder } from '../../run/access.js';
+import { checkpointFolder, lockFileName } from '../../run/access.js';
 import { CheckpointFolders } from '../../run/checkpoint-folders.js';
 import { packState, unpackState } from '../../run/plane/checkpoint/archive.js';
 import type { Call } from '../client/command.js';
@@ -21,8 +23,11 @@ export async function exportState(call: Call): Promise<number> {
 export async function importState(call: Call): Promise<number> {
   const [rule, file] = [call.arg('rule'), call.arg('file')];
   return told(call, async () => {
-    if (await isRunning(call, rule)) throw new Error(`rule ${rule} is running: stop it before`);
-    const head = await unpackState(file, rule, folderOf(call, rule));
+    const folder = folderOf(call, rule);
+    const state = await stateOf(call, rule);
+    if (state === 'running') throw new Error(`rule ${rule} is running: stop it before`);
+    const lock = state === 'no server' ? await lockData(call) : undefined;
+    const head = await unpackState(file, rule, folder).finally(() => lock?.close());
     call.io.out(`rule ${rule} begins with its state as of ${new Date(head.at).toISOString()} at its next start\n`);
   });
 }
@@ -39,18 +44,34 @@ async function told(call: Call, work: () => Promise<void>): Promise<number> {
 
 function folderOf(call: Call, rule: string): string {
   checkId(rule);
-  const folder = new CheckpointFolders(join(call.flag('data') ?? 'data', checkpointFolder)).of(rule);
+  const folder = new CheckpointFolders(join(dataOf(call), checkpointFolder)).of(rule);
   if (folder === undefined) throw new HaumeaError('general', `rule ${rule} has no folder`);
   return folder;
 }
 
-/** True when a server answers that the rule runs; without a server none does. */
-async function isRunning({ client }: Call, rule: string): Promise<boolean> {
+function dataOf(call: Call): string {
+  return call.flag('data') ?? 'data';
+}
+
+/** What a server says of the rule, if there is one. */
+async function stateOf({ client }: Call, rule: string): Promise<'running' | 'stopped' | 'no server'> {
   try {
     const { json } = await client.send('GET', `/rules/${encodeURIComponent(rule)}/status`);
-    return !/^stopped/i.test(String((json as { status?: unknown })?.status));
+    return /^stopped/i.test(String((json as { status?: unknown })?.status)) ? 'stopped' : 'running';
   } catch (error) {
-    if (error instanceof RequestError && (error.status === undefined || error.status === 404)) return false;
+    if (error instanceof RequestError && error.status === undefined) return 'no server';
+    if (error instanceof RequestError && error.status === 404) return 'stopped';
     throw error;
+  }
+}
+
+/** No server has the data folder, nor takes it meanwhile: one that nobody can ask may run the rule, and would write over its state. */
+async function lockData(call: Call): Promise<FolderLock> {
+  const data = dataOf(call);
+  await makeFolder(data);
+  try {
+    return await lockFolder(join(data, lockFileName));
+  } catch (error) {
+    throw new Error(`no server answers to ask whether the rule runs (--url), but ${reasonOf(error)}`, { cause: error });
   }
 }
