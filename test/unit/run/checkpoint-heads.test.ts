@@ -1,7 +1,7 @@
 /** Heads of checkpoints that are not what they must be, with checksums that are right: files come from other machines, too. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -101,6 +101,18 @@ test('a pipe in place of a checkpoint or a segment is no file, and waits for nob
   rmSync(path);
   writeFileSync(path, whole);
   assert.equal((await files.read(path)).head, right);
+});
+
+test('folders in place of checkpoints and segments keep no newer one from counting', async () => {
+  const own = new CheckpointFiles(join(folder, '..', 'folders'));
+  for (const name of ['000000000001.checkpoint', '000000000001.rows', '000000000001.checkpoint.part']) {
+    mkdirSync(join(own.folder, name, 'more'), { recursive: true });
+  }
+  for (const epoch of [2, 3]) {
+    await own.write({ rule: 'r', epoch, at: 0, stateBytes: state.length, sources: {}, sinks: {} }, [state]);
+    await own.publish(epoch);
+  }
+  assert.equal(readdirSync(own.folder).sort(), ['000000000002.checkpoint', '000000000003.checkpoint']);
 });
 
 test('no two rules have one folder, however long their ids are', () => {

@@ -39,6 +39,8 @@ const ending = '.checkpoint';
 const unfinished = '.part';
 /** So many of a rule stay. */
 export const kept = 2;
+/** What has the name of a file is not always one: a folder in its place must not keep newer checkpoints from counting. */
+const removing = { recursive: true, force: true };
 
 export class CheckpointFiles {
   /** Segments of the checkpoints that were written or read, by epoch. */
@@ -171,7 +173,7 @@ export class CheckpointFiles {
     }
     const names = await this.#names();
     const all = this.#checkpointsOf(names);
-    for (const { path: old } of all.slice(kept)) await rm(old, { force: true });
+    for (const { path: old } of all.slice(kept)) await rm(old, removing);
     await this.#removeUnneeded(names, all.slice(0, kept));
   }
 
@@ -193,7 +195,7 @@ export class CheckpointFiles {
       const isOld = name.endsWith(unfinished) && epochOf(name) < oldest;
       // Newer ones belong to a checkpoint that does not count yet.
       const isUnneeded = name.endsWith(segmentEnding) && epochOf(name) <= staying[0]!.epoch && !needed.has(name);
-      if (isOld || (isKnown && isUnneeded)) await rm(join(this.folder, name), { force: true });
+      if (isOld || (isKnown && isUnneeded)) await rm(join(this.folder, name), removing);
     }
   }
 
