@@ -9,6 +9,7 @@ import { PublishCutter } from '../../../connectors/publish-cutter.js';
 import type { Barrier } from '../barrier.js';
 import { groupsOf, type Item } from '../cache/item.js';
 import { PageStore } from '../cache/page-store.js';
+import type { Batch } from '../cache/store.js';
 import { sizeText } from '../size-text.js';
 import { LogPace } from './pace.js';
 
@@ -136,8 +137,9 @@ export class InputLog {
   /** A rule goes on from there. Throws when that is no place in a log. */
   seek(position: unknown): void {
     const { log } = (position ?? {}) as { log?: unknown };
-    if (typeof log !== 'number' || !this.isReplaying) throw new Error('it keeps no place that could be reset');
-    this.#seeks.push(log);
+    const isPlace = Number.isSafeInteger(log) && (log as number) >= 0;
+    if (!isPlace || !this.isReplaying) throw new Error('it keeps no place that could be reset');
+    this.#seeks.push(log as number);
   }
 
   /** Takes what an earlier run left; resolves when new input may come. */
@@ -169,19 +171,19 @@ export class InputLog {
 
   /** Takes up numbers by messages of no bytes. */
   async #fill(store: PageStore, messages: number): Promise<void> {
-    const ends = new Uint32Array(messages);
-    const bytes = Buffer.alloc(0);
-    const item: Item = {
-      bytes,
-      ends,
-      errors: noErrors,
-      messages,
-      rows: 0,
-      values: undefined,
-      since: 0,
-      ticket: undefined,
-    };
     try {
+      const bytes = Buffer.alloc(0);
+      const ends = new Uint32Array(messages);
+      const item: Item = {
+        bytes,
+        ends,
+        errors: noErrors,
+        messages,
+        rows: 0,
+        values: undefined,
+        since: 0,
+        ticket: undefined,
+      };
       await store.append([[item]]);
       store.skip(messages);
       this.#entries.push({ barrier: this.#entries.at(-1)!.barrier, messages, item: undefined, isWriting: false });
@@ -192,7 +194,15 @@ export class InputLog {
 
   async #replayNext(store: PageStore): Promise<void> {
     const before = store.read;
-    const batch = await store.next();
+    let batch: Batch | undefined;
+    try {
+      batch = await store.next();
+      this.#note('');
+    } catch (error) {
+      // The disk may give it later; new messages must not come before it.
+      this.#note(`can't be read: ${reasonOf(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
     if (batch === undefined) return;
     if (batch.lost > 0) {
       this.host.log.error(`${batch.reason}: ${batch.lost} messages of stream ${this.host.name} in it are lost`);

@@ -1,5 +1,5 @@
 /** A log of input: what is in it and not safe elsewhere comes again after a kill, from where the rules go on, and nothing else. */
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'uvu';
@@ -162,8 +162,36 @@ test('what is safe leaves nothing on disk, and a full batch of messages asks for
   assert.not.ok(existsSync(folder));
 });
 
+test('a file that the disk does not give is named and tried again, and nothing new comes before it', async () => {
+  const folder = join(temporaryFolder(), 'log');
+  const first = new Running(folder);
+  await first.log.replay();
+  first.receive(0, 20);
+  first.log.flush();
+  await eventually('acknowledgements', () => first.acknowledged.length === 20);
+  const after = join(temporaryFolder(), 'log');
+  cpSync(folder, after, { recursive: true });
+  await first.log.close();
+  // The last file is read when the log is opened, those before it when their turn comes.
+  const page = join(after, '00000000000000.pages');
+  cpSync(page, join(after, '0000000000000a.pages'));
+  renameSync(page, join(after, 'aside'));
+  mkdirSync(page);
+  const running = new Running(after);
+  const replayed = running.log.replay();
+  await eventually('the trouble', () => /^the input log of stream s can't be read: EISDIR/.test(running.log.trouble));
+  assert.ok(running.log.isReplaying);
+  assert.equal(running.got, []);
+  rmdirSync(page);
+  renameSync(join(after, 'aside'), page);
+  await replayed;
+  assert.equal([running.got, running.log.trouble], [range(0, 20), '']);
+  await running.log.close();
+});
+
 test('a place that is no place in a log is refused', async () => {
   const running = new Running(join(temporaryFolder(), 'log'));
+  for (const log of [-1, 0.5, 1e300, '3']) assert.throws(() => running.log.seek({ log }), /keeps no place/);
   assert.throws(() => running.log.seek({ bytes: 0 }), /keeps no place/);
   await running.log.replay();
   assert.throws(() => running.log.seek({ log: 3 }), /keeps no place/);
