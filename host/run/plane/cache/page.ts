@@ -65,10 +65,12 @@ export function headAt(bytes: Buffer, at: number): PageHead | undefined {
   if (at + headBytes > bytes.length || bytes.readUInt32LE(at) !== magic) return undefined;
   if (bytes.readUInt32LE(at + 4) !== crc32(bytes.subarray(at + 8, at + headBytes))) return undefined;
   if (bytes.readUInt16LE(at + 28) !== version) return undefined;
+  const first = Number(bytes.readBigUInt64LE(at + 16));
+  if (!Number.isSafeInteger(first)) return undefined;
   return {
     crc: bytes.readUInt32LE(at + 8),
     length: bytes.readUInt32LE(at + 12),
-    first: Number(bytes.readBigUInt64LE(at + 16)),
+    first,
     messages: bytes.readUInt32LE(at + 24),
     place: bytes.readUInt16LE(at + 30),
   };
@@ -84,28 +86,42 @@ export function nextPage(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** The content of a page; undefined when it is not what was written. */
+/** The content of a page; undefined when it is not what was written: its bytes are others, or do not add up to what its head says. */
 export function contentOf(head: PageHead, content: Buffer, since: number): Item[] | undefined {
   if (content.length < head.length || crc32(content) !== head.crc) return undefined;
   const items: Item[] = [];
+  let left = head.messages;
   for (let at = 0; at < content.length; ) {
+    if (at + itemHeadBytes > content.length) return undefined;
     const [messages, rows, length, listed, failed, valued] = [0, 4, 8, 12, 16, 20].map((i) =>
       content.readUInt32LE(at + i),
     ) as [number, number, number, number, number, number];
     at += itemHeadBytes;
-    const text = content.toString('utf8', at, at + valued);
+    left -= messages;
+    const count = listed === noList ? 0 : listed;
+    if (at + valued + 4 * (count + failed) + length > content.length) return undefined;
+    const values = valued === 0 ? undefined : valuesOf(content.toString('utf8', at, at + valued));
+    if (values === null) return undefined;
     at += valued;
-    const numbers = (count: number) => {
-      const list = new Uint32Array(count);
-      for (let i = 0; i < count; i++, at += 4) list[i] = content.readUInt32LE(at);
+    const numbers = (size: number) => {
+      const list = new Uint32Array(size);
+      for (let i = 0; i < size; i++, at += 4) list[i] = content.readUInt32LE(at);
       return list;
     };
     const ends = listed === noList ? null : numbers(listed);
     const errors = new Set(numbers(failed));
-    const values = valued === 0 ? undefined : (JSON.parse(text) as Record<string, unknown>);
     const bytes = content.subarray(at, at + length);
     items.push({ messages, rows, ends, errors, values, since, bytes, ticket: undefined });
     at += length;
   }
-  return items;
+  return left === 0 ? items : undefined;
+}
+
+/** Null when the text is none of values. */
+function valuesOf(text: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
 }
