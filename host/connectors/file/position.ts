@@ -17,21 +17,28 @@ export interface FilePosition {
 
 /** Reads a position that was saved, or that a user gives; throws when it is none. */
 export function readPosition(given: unknown): FilePosition {
-  const known = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new Error('a position must be an object');
+  const known = given as Record<string, unknown>;
   const text = (name: string): string => {
     const value = known[name] ?? '';
     if (typeof value !== 'string') throw new Error(`${name} must be a text`);
     return value;
   };
-  const count = (name: string): number => {
+  const number = (name: string): number => {
     const value = known[name] ?? 0;
     if (typeof value === 'number' && value >= 0) return value;
     throw new Error(`${name} must be a number that is not negative`);
   };
+  const count = (name: string): number => {
+    const value = number(name);
+    if (Number.isSafeInteger(value)) return value;
+    throw new Error(`${name} must be a whole number`);
+  };
   return {
     path: text('path'),
-    ino: count('ino'),
-    changed: count('changed'),
+    ino: number('ino'),
+    changed: number('changed'),
     bytes: count('bytes'),
     messages: count('messages'),
     read: 0,
