@@ -1,5 +1,5 @@
 /** Checkpoints when parts of the engine fail: the thread of the data plane, the disk, sinks. */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -134,6 +134,35 @@ test('an interval longer than any timer of the system takes is waited for all th
   });
   await opened.figure('r', 'source_n_0_records_in_total', (value) => value > 50);
   await opened.figure('r', 'checkpointsTotal', (value) => value === 0);
+});
+
+test('a rule with much state brings it to disk in pieces before it ends: at the end it is only what has changed since', async () => {
+  const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
+  writeFileSync(join(data, 'in'), Array.from({ length: 20_000 }, (_, id) => row(id)).join(''));
+  opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s", SHARED="true")', {
+    path: data,
+    fileType: 'lines',
+    interval: 3_600_000,
+  });
+  const sql = 'SELECT id, text FROM s GROUP BY COUNTWINDOW(1000000)';
+  opened.run('r', sql, [['nop', {}]], { qos: 1, checkpointIntervalMs: 3_600_000 });
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 20_000);
+  assert.is((await opened.engine.status('r')).metrics.checkpointsTotal, 0);
+  await opened.engine.stop('r');
+  const folder = join(data, 'checkpoints', 'r');
+  const sizes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).size] as const);
+  const states = sizes.filter(([name]) => name.endsWith('.checkpoint'));
+  assert.is(states.length, 2, JSON.stringify(sizes));
+  const segments = sizes.filter(([name]) => !name.endsWith('.checkpoint'));
+  assert.is(segments.length, 1, 'the rows are there once');
+  assert.ok(segments[0]![1] > 20_000_000 && states.every(([, size]) => size < 100_000), JSON.stringify(sizes));
+  opened.engine.start('r');
+  const { metrics } = await eventually('the state', async () => {
+    const status = await opened.engine.status('r');
+    return status.status === 'running' && Number(status.metrics.stateBytes) > 20_000_000 ? status : undefined;
+  });
+  assert.is(metrics.exceptionsTotal, 0);
+  assert.match(opened.engine.restored('r'), /^goes on with its state of /);
 });
 
 test.run();

@@ -79,6 +79,8 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly askedTables = new AskedTables(this);
   readonly askedPart: (type: string) => AskedPart;
   readonly reconnects: Reconnects;
+  /** All rules end: nobody minds what that takes. */
+  #isClosing = false;
 
   private constructor(readonly options: PlaneOptions) {
     this.paths = options.paths ?? AllowedPaths.any();
@@ -179,6 +181,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     if (starting !== undefined) starting.isStopped = true;
     const rule = this.#rules.get(run);
     if (rule?.behind !== undefined) await rule.behind.finish(new Set([rule]), comesBack);
+    if (!this.#isClosing) await rule?.checkpoints?.lighten();
     if (rule === undefined || rule.isEnding) return;
     const { metrics, losses } = await this.#end(rule, true);
     this.options.tell({ kind: 'stopped', run, metrics, losses });
@@ -201,6 +204,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     for (const source of this.#sources.all()) source.keepUnacknowledged();
     await Promise.all([...this.#all].map(({ behind }) => behind?.finish(this.#all, false)));
     takeLastTogether(this.#all, (rule, call) => this.workFor(rule, call));
@@ -355,7 +359,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
 
   /** Ends a rule whose input is at its end; what its sinks could not send yet is waited for. */
   async #finish(rule: RuleRun): Promise<void> {
-    await Promise.all(rule.sinks.map((sink) => sink.emptied()));
+    await Promise.all([...rule.sinks.map((sink) => sink.emptied()), rule.checkpoints?.lighten()]);
     if (rule.isEnding || this.#work.isBroken) return;
     const { metrics, reason } = await this.#end(rule, true);
     if (reason === undefined) this.options.tell({ kind: 'ended', run: rule.run, metrics });

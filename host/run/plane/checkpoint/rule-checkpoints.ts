@@ -13,6 +13,7 @@ import { topicUse } from '../../../connectors/topic-use.js';
 import type { CheckpointOrder } from '../../link/protocol.js';
 import type { Barrier } from '../barrier.js';
 import type { Keeper } from '../keepers.js';
+import { stateBytesOf } from '../memory.js';
 import type { RunningCheckpoints, RunningRule } from '../running.js';
 import { type CutHost, Cutter } from './cutter.js';
 import { CheckpointFiles, type ReadCheckpoint } from './files.js';
@@ -20,7 +21,7 @@ import { Groups } from './groups.js';
 import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
 import { isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
-import { type PartOwner, RulePart } from './rule-part.js';
+import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
 
@@ -37,10 +38,11 @@ const firstMs = 5000;
 const pollMs = 5;
 /** Refusals of a checkpoint of several rules until input is not left to wait for its turn. */
 const mostRefusals = 10;
-/** Longest wait at the end of a rule for those that it is joined with, ms. */
-const othersMs = 5000;
 /** Whose work it is to free memory. */
 const nobody: ReadonlySet<RunningRule> = new Set();
+/** State that is more than that is brought to disk in pieces before the end of a rule, bytes; and how long that may take, ms. */
+const muchBytes = 4 << 20;
+const lightenMs = 60_000;
 /** A clock that is behind by so much was set back, ms. */
 const smallStepMs = 1000;
 
@@ -300,6 +302,25 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     setImmediate(() => this.request());
   }
 
+  /**
+   * Takes a checkpoint before the end of a rule with much state, piece by piece while rows flow: what is copied at once at the end is
+   * what has changed since. Resolves when that is done, or can't be.
+   */
+  async lighten(): Promise<void> {
+    const { rule } = this;
+    if (rule === undefined || this.isClosed || this.order.qos === 0 || stateBytesOf(rule) < muchBytes) return;
+    let patience: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      patience = setTimeout(resolve, lightenMs);
+    });
+    const settled = () => Promise.race([late, this.#joint?.outcome]);
+    // One that is under way may be from long before.
+    await settled();
+    this.request();
+    await settled();
+    clearTimeout(patience);
+  }
+
   /** Copies what the rule keeps at its end; to be called while it is linked. Then `end` brings it to disk. */
   takeLast(): boolean {
     // With those of others that end with it.
@@ -461,22 +482,6 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     else this.log.warn(this.restored);
     this.lastAt = head.at;
     this.lastBytes = head.stateBytes;
-  }
-}
-
-/** Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long. */
-async function outcomeOf(last: RulePart): Promise<boolean> {
-  const patience = setTimeout(() => {
-    if (last.joint!.parts.length > 1) last.joint!.giveUp();
-  }, othersMs);
-  try {
-    for (;;) {
-      const joint = last.joint!;
-      const isKept = await joint.outcome;
-      if (joint === last.joint) return isKept;
-    }
-  } finally {
-    clearTimeout(patience);
   }
 }
 

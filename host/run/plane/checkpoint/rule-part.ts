@@ -26,6 +26,9 @@ export interface PartOwner {
   noteFailed(reason: string, isLast: boolean): void;
 }
 
+/** Longest wait at the end of a rule for those that it is joined with, ms. */
+const othersMs = 5000;
+
 export class RulePart implements Part {
   joint?: Joint<RulePart>;
   #head: CheckpointHead | undefined;
@@ -128,5 +131,21 @@ export class RulePart implements Part {
     if (reason !== undefined) owner.noteFailed(reason, isLast);
     owner.giveBack(this.barriers);
     await owner.files.abandon(cut.head.epoch).catch(() => {});
+  }
+}
+
+/** Whether the last checkpoint of a rule counts, in whatever it went into; it does not when others let it wait for long. */
+export async function outcomeOf(last: RulePart): Promise<boolean> {
+  const patience = setTimeout(() => {
+    if (last.joint!.parts.length > 1) last.joint!.giveUp();
+  }, othersMs);
+  try {
+    for (;;) {
+      const joint = last.joint!;
+      const isKept = await joint.outcome;
+      if (joint === last.joint) return isKept;
+    }
+  } finally {
+    clearTimeout(patience);
   }
 }
