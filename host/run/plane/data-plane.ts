@@ -35,7 +35,6 @@ import { Reconnects } from './reconnects.js';
 import { type End, endParts, lossesOf, takeLastTogether } from './rule-end.js';
 import { type RuleHost, RuleRun } from './rule-run.js';
 import type { RunningRule, RunningSink, RunningSource } from './running.js';
-import type { Shares } from './share-watch.js';
 import { loadSinkParts } from './sink-parts.js';
 import type { SourceHost } from './source-host.js';
 import { shareWatch } from './source-parts.js';
@@ -72,7 +71,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
   readonly #holdWatch = new HoldWatch(() => this.#sources.all());
   readonly #starvationWatch = new StarvationWatch(this.#all, () => this.kernel);
   readonly #stateBounds: StateBounds;
-  readonly #shares: Shares;
   readonly #work: KernelWork;
   readonly paths: AllowedPaths;
   readonly codeHostOf: (owner: string) => CodeHost;
@@ -92,11 +90,6 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     this.codeHostOf = (owner) => codeWatch.hostOf(owner);
     this.userCalls = new UserCalls(this.codeHostOf);
     this.#stateBounds = new StateBounds(this.#all, () => this.kernel, options.log);
-    this.#shares = (options.shares ?? shareWatch)(
-      this.#all,
-      () => this.kernel,
-      () => this.#cpuTimes.take(this.#all, this.#work.timerUs),
-    );
     this.#work = new KernelWork({
       kernel: () => this.kernel,
       rules: this.#all,
@@ -104,7 +97,11 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
       traces: this.#traces,
       errors: this.#errors,
       stateBounds: this.#stateBounds,
-      shares: this.#shares,
+      shares: (options.shares ?? shareWatch)(
+        this.#all,
+        () => this.kernel,
+        () => this.#cpuTimes.take(this.#all, this.#work.timerUs),
+      ),
       log: options.log,
       time: this.#time,
       broken: options.broken,
@@ -454,10 +451,7 @@ export class DataPlane implements HostCalls, SourceHost, RuleHost, Respondent {
     const isKept = isGraceful && !this.#work.isBroken && checkpoints?.takeLast() === true;
     const unused = this.#work.isBroken ? [] : rule.sources.filter(({ users }) => users.size === 1 && users.has(rule));
     for (const source of unused) source.keepUnacknowledged();
-    if (!this.#work.isBroken) {
-      this.#shares.ended(rule);
-      this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
-    }
+    if (!this.#work.isBroken) this.#cpuTimes.end(rule, this.#all, this.#work.timerUs);
     const lost = this.#work.isBroken ? [] : lossesOf(rule, isKept);
     const metrics = this.#work.isBroken ? {} : metricsOf(rule);
     const isFull = !this.#work.isBroken && rule.sinks.some((sink) => sink.isFull);

@@ -16,11 +16,6 @@ export function placeOf(rule: RunningRule, source: RunningSource): RunningSource
   return rule.behind?.laneOf(source) ?? source;
 }
 
-/** Nodes that are at work for it. Rows of a table are kept for all that look up in it. */
-export function nodesOf({ nodes }: RunningRule): NodeHandle[] {
-  return nodes.filter(({ kind }) => kind !== 'keyedTable').map(({ handle }) => handle);
-}
-
 interface Members {
   readonly rules: RunningRule[];
   readonly nodes: Set<NodeHandle>;
@@ -33,7 +28,9 @@ export function partiesOf(rules: Iterable<RunningRule>): Party[] {
   for (const rule of rules) {
     if (rule.isEnding) continue;
     let own: Members = { rules: [rule], nodes: new Set() };
-    for (const handle of nodesOf(rule)) {
+    for (const { kind, handle } of rule.nodes) {
+      // Rows of a table are kept for all that look up in it.
+      if (kind === 'keyedTable') continue;
       const others = ofNode.get(handle);
       if (others !== undefined && others !== own) own = joined(others, own, ofNode, found);
       own.nodes.add(handle);

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import type { NodeHandle } from '../../../kernels/api.js';
-import { nodesOf, type Party, partiesOf, placeOf } from './parties.js';
+import { type Party, partiesOf } from './parties.js';
 import type { RunningLane, RunningRule, RunningSource } from './running.js';
 
 /** Time between two looks, ms. */
@@ -30,8 +30,6 @@ export interface PutsBehind {
 export interface Shares {
   /** Work took so many ms, until `now`. */
   worked(ms: number, now: number): void;
-  /** The rule ends; its nodes are still there. */
-  ended(rule: RunningRule): void;
 }
 
 export interface ShareOptions {
@@ -49,13 +47,8 @@ type Place = RunningSource | RunningLane;
 /** µs of work as they were at a look. */
 interface Seen {
   readonly at: number;
+  readonly rules: ReadonlySet<RunningRule>;
   readonly sources: ReadonlyMap<Place, number>;
-  readonly nodes: ReadonlyMap<NodeHandle, number>;
-}
-
-/** A rule that has ended since a look, and the µs in its nodes then: what it took is not that of those that are left. */
-interface Gone {
-  readonly places: ReadonlySet<Place>;
   readonly nodes: ReadonlyMap<NodeHandle, number>;
 }
 
@@ -66,7 +59,6 @@ export class ShareWatch implements Shares {
   #workedMs = 0;
   /** Since when the thread had no rest. */
   #seen: Seen | undefined;
-  #gone: Gone[] = [];
   #loading = false;
   behind: PutsBehind | undefined;
 
@@ -81,13 +73,6 @@ export class ShareWatch implements Shares {
     setImmediate(() => this.#look(now));
   }
 
-  ended(rule: RunningRule): void {
-    if (this.#seen === undefined) return;
-    const nodes = nodesOf(rule).map((node) => [node, rule.host.kernel.busyUs(node)] as const);
-    const sources = rule.sources.filter((source) => !rule.isTable(source));
-    this.#gone.push({ places: new Set(sources.map((source) => placeOf(rule, source))), nodes: new Map(nodes) });
-  }
-
   #look(now: number): void {
     this.#lookAt = now + lookMs;
     const seen = this.#seen;
@@ -97,21 +82,26 @@ export class ShareWatch implements Shares {
     this.#workedMs = 0;
     if (this.options.usedTime() < busyPart || isIdle) {
       if (seen !== undefined) this.options.sampleOften(false);
-      this.#see(undefined);
+      this.#seen = undefined;
       this.behind?.look(undefined, 1);
       return;
     }
     const parties = partiesOf(this.options.rules);
-    const next = measured(now, parties);
+    const next = this.#see(now, parties);
     if (seen === undefined) {
       this.options.sampleOften(true);
-      this.#see(next);
+      this.#seen = next;
       return;
     }
-    const parts = partsOf(parties, this.#gone, seen, next);
+    // Nobody knows any more what a rule took that has gone: its time would be that of those that are left.
+    if ([...seen.rules].some((rule) => !next.rules.has(rule))) {
+      this.#seen = next;
+      return;
+    }
+    const parts = partsOf(parties, seen, next);
     // None of its batches was measured yet.
     if (parts === undefined) return;
-    this.#see(next);
+    this.#seen = next;
     this.#judge(parts);
   }
 
@@ -137,21 +127,16 @@ export class ShareWatch implements Shares {
     }
   }
 
-  #see(seen: Seen | undefined): void {
-    this.#seen = seen;
-    this.#gone = [];
+  #see(at: number, parties: readonly Party[]): Seen {
+    const sources = new Map<Place, number>();
+    const nodes = new Map<NodeHandle, number>();
+    for (const { rules, places, nodes: own } of parties) {
+      for (const place of places) if (!sources.has(place)) sources.set(place, place.workUs + place.counters.tickUs);
+      const { kernel } = rules[0]!.host;
+      for (const node of own) nodes.set(node, kernel.busyUs(node));
+    }
+    return { at, rules: new Set(parties.flatMap((party) => party.rules)), sources, nodes };
   }
-}
-
-function measured(at: number, parties: readonly Party[]): Seen {
-  const sources = new Map<Place, number>();
-  const nodes = new Map<NodeHandle, number>();
-  for (const { rules, places, nodes: own } of parties) {
-    for (const place of places) if (!sources.has(place)) sources.set(place, place.workUs + place.counters.tickUs);
-    const { kernel } = rules[0]!.host;
-    for (const node of own) nodes.set(node, kernel.busyUs(node));
-  }
-  return { at, sources, nodes };
 }
 
 /** Tells which part of its time this thread was at work since it was asked last. */
@@ -166,57 +151,35 @@ export function usedTime(): () => number {
 }
 
 /** What each party that was at work took of all time; undefined when that of some is not known. */
-function partsOf(
-  parties: readonly Party[],
-  gone: readonly Gone[],
-  from: Seen,
-  to: Seen,
-): Map<Party, number> | undefined {
+function partsOf(parties: readonly Party[], from: Seen, to: Seen): Map<Party, number> | undefined {
   const allUs = Math.max(1, (to.at - from.at) * 1000);
   // What has come since then began at 0.
   const grown = <T>(key: T, before: ReadonlyMap<T, number>, after: ReadonlyMap<T, number>) =>
     Math.max(0, (after.get(key) ?? 0) - (before.get(key) ?? 0));
-  // Of those in which others are at work still there is as much as there was, of a new one at the same place less.
-  const isOther = (node: NodeHandle, until: number) => (to.nodes.get(node) ?? 0) < until;
-  const fresh = new Set(
-    gone.flatMap(({ nodes }) => [...nodes].flatMap(([node, until]) => (isOther(node, until) ? node : []))),
-  );
-  const before = new Map([...from.nodes].filter(([node]) => !fresh.has(node)));
   const busy = new Map<Party, number>();
-  const ofSource = new Map<Place, { sum: number; parties: Party[]; isOne: boolean }>();
+  const ofSource = new Map<Place, { sum: number; parties: Party[] }>();
   for (const party of parties) {
     let us = 0;
-    for (const node of party.nodes) us += grown(node, before, to.nodes);
+    for (const node of party.nodes) us += grown(node, from.nodes, to.nodes);
     const own = us / party.places.size;
     busy.set(party, own);
     for (const source of party.places) {
       const known = ofSource.get(source);
-      if (known === undefined) ofSource.set(source, { sum: own, parties: [party], isOne: true });
+      if (known === undefined) ofSource.set(source, { sum: own, parties: [party] });
       else {
         known.sum += own;
         known.parties.push(party);
-        known.isOne = false;
       }
     }
   }
-  for (const { places, nodes } of gone) {
-    let us = 0;
-    for (const [node, until] of nodes) if (fresh.delete(node)) us += Math.max(0, until - (from.nodes.get(node) ?? 0));
-    for (const place of places) {
-      const known = ofSource.get(place);
-      if (known === undefined) continue;
-      known.sum += us / places.size;
-      known.isOne = false;
-    }
-  }
   const parts = new Map<Party, number>();
-  for (const [source, { sum, parties: its, isOne }] of ofSource) {
+  for (const [source, { sum, parties: its }] of ofSource) {
     const us = grown(source, from.sources, to.sources);
     if (us === 0) continue;
-    const isKnown = isOne || sum > 0;
+    const isKnown = its.length === 1 || sum > 0;
     if (!isKnown && us > allUs * smallPart) return undefined;
     for (const party of its) {
-      const own = isOne ? us : isKnown ? (us * busy.get(party)!) / sum : 0;
+      const own = its.length === 1 ? us : isKnown ? (us * busy.get(party)!) / sum : 0;
       parts.set(party, (parts.get(party) ?? 0) + own / allUs);
     }
   }
