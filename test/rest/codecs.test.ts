@@ -114,14 +114,13 @@ test('binary frames over MQTT become rows, rows become frames: plugin, schema, s
   );
   await client.publishAsync('in/a', Buffer.from('1000', 'hex'));
   await client.publishAsync('in/a', Buffer.from('20000700', 'hex'));
-  const status = await eventually('the failures', async () => {
+  // The status has the latest: a failure may be counted by the source and by its decoder.
+  const latest = /stream loggers: function frame\.decode of frames: frames of version 2 are not known/;
+  const status = await eventually('the failure of the second', async () => {
     const { json } = await server.request('GET', '/rules/frames/status');
-    return json.source_loggers_0_exceptions_total + (json.op_2_decoder_0_exceptions_total ?? 0) >= 2 ? json : undefined;
+    return latest.test(JSON.stringify(json)) ? json : undefined;
   });
-  assert.match(
-    JSON.stringify(status),
-    /stream loggers: function frame\.decode of frames: frames of version 2 are not known/,
-  );
+  assert.ok(status.source_loggers_0_exceptions_total + (status.op_2_decoder_0_exceptions_total ?? 0) >= 2);
   await done('DELETE', '/rules/frames');
 });
 
