@@ -165,4 +165,22 @@ test('a rule with much state brings it to disk in pieces before it ends: at the 
   assert.match(opened.engine.restored('r'), /^goes on with its state of /);
 });
 
+test('a rule with much state whose sink is away is not held up at its end by a checkpoint that can not count', async () => {
+  const row = (id: number) => `{"id":${id},"text":"${'x'.repeat(1000)}"}\n`;
+  writeFileSync(join(data, 'in'), Array.from({ length: 6000 }, (_, id) => row(id)).join(''));
+  opened.stream('CREATE STREAM s () WITH (TYPE="file", DATASOURCE="in", CONF_KEY="s")', {
+    path: data,
+    fileType: 'lines',
+    interval: 3_600_000,
+  });
+  const sql = 'SELECT id, text FROM s GROUP BY SLIDINGWINDOW(hh, 1) OVER (WHEN id = 5)';
+  const away = { server: 'tcp://127.0.0.1:1', topic: 't' };
+  opened.run('r', sql, [['mqtt', away]], { ...options, checkpointIntervalMs: 3_600_000, forceExitTimeoutMs: 100 });
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 6000);
+  assert.ok(Number((await opened.engine.status('r')).metrics.stateBytes) > 4 << 20);
+  const stopped = opened.engine.stop('r').then(() => true);
+  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 20_000).unref());
+  assert.ok(await Promise.race([stopped, late]), 'it has ended before the checkpoint is given up');
+});
+
 test.run();

@@ -79,3 +79,14 @@ export function nameOf(rule: RunningRule, node: number): string {
   const index = rule.nodes.findIndex((one) => one.handle === handle);
   return rule.operators.find(({ nodes }) => nodes.includes(index))?.name ?? 'an operator';
 }
+
+/** A sink that is full for so long is not just busy, ms. */
+const stuckMs = 1000;
+
+/** Output waits for a sink that is away, or takes nothing more. */
+export function hasStuckSink({ sinks }: RunningRule): boolean {
+  return sinks.some(
+    ({ connection, isFull, fullSince, unsafeMessages }) =>
+      unsafeMessages > 0 && (connection.status !== 1 || (isFull && Date.now() - fullSince >= stuckMs)),
+  );
+}

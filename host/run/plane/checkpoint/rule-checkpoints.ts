@@ -20,7 +20,7 @@ import { CheckpointFiles, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
 import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
-import { isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
+import { hasStuckSink, isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
 import { readRows } from './shelves.js';
 import { stateReader } from './state-copy.js';
@@ -309,16 +309,22 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   async lighten(): Promise<void> {
     const { rule } = this;
     if (rule === undefined || this.isClosed || this.order.qos === 0 || stateBytesOf(rule) < muchBytes) return;
-    let patience: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      patience = setTimeout(resolve, lightenMs);
-    });
-    const settled = () => Promise.race([late, this.#joint?.outcome]);
-    // One that is under way may be from long before.
-    await settled();
-    this.request();
-    await settled();
-    clearTimeout(patience);
+    const end = performance.now() + lightenMs;
+    // One under way may be from long before.
+    for (let isOwn = false; ; isOwn = true) {
+      const { outcome } = this.#joint ?? {};
+      let isSettled = outcome === undefined;
+      void outcome?.then(() => {
+        isSettled = true;
+      });
+      while (!isSettled && !this.isClosed && performance.now() < end) {
+        // It counts only when all output from before is out, which may take for ever.
+        if (this.#groups.of(this).some((one) => one.rule !== undefined && hasStuckSink(one.rule))) return;
+        await pause(pollMs);
+      }
+      if (isOwn || !isSettled || this.isClosed) return;
+      this.request();
+    }
   }
 
   /** Copies what the rule keeps at its end; to be called while it is linked. Then `end` brings it to disk. */
