@@ -33,8 +33,46 @@ function schubfach(bits: u64): void {
       return;
     }
   }
+  if (fraction != 0 && shortestOfHigh(c, q)) return;
+  schubfachExact(c, q, fraction == 0 && biased > 1);
+}
+
+/** Bound of what the low half of a power of ten adds to a decimal, in 2^-60: c << h has 57 bits at most. */
+const LOW_HALF: u64 = 1 << 53;
+const ONE: u64 = 1 << 60;
+
+/**
+ * Finds the shortest decimal by the high half of the power of ten alone: half the multiplications. Returns false when the low
+ * half could decide otherwise, one time in a hundred, and for ties.
+ */
+// @ts-ignore: decorator
+@inline function shortestOfHigh(c: u64, q: i32): bool {
+  const k = (q * 1262611) >> 22;
+  const h = <u64>(q + ((-k * 1741647) >> 19) + 1);
+  const g = load<u64>(POW10 + (<usize>(-k - POW10_LOWEST) << 4));
+  const scaled = c << h;
+  const whole = mulHigh(g, scaled);
+  const part = g * scaled;
+  const tens = whole / 10;
+  const tens10 = tens * 10;
+  // Distance from the ten below and half the distance to the next double, in 2^-60; a double lies in less than ten ones.
+  const rest = ((whole - tens10) << 60) | (part >> 4);
+  const half = g >> (5 - h);
+  const far = 10 * ONE - half;
+  const isUnsure = <u32>(rest - (half - LOW_HALF - 2) <= LOW_HALF + 4)
+    | <u32>(rest - (far - LOW_HALF - 2) <= LOW_HALF + 4)
+    | <u32>((part >> 4) - (ONE / 2 - LOW_HALF - 2) <= LOW_HALF + 4);
+  if (isUnsure) return false;
+  const isUp = rest > far;
+  const ones = whole + (part >> 63);
+  digits = select<u64>(tens10 + select<u64>(10, 0, isUp), ones, <u32>isUp | <u32>(rest < half));
+  power = k;
+  return true;
+}
+
+function schubfachExact(c: u64, q: i32, narrow: bool): void {
   const odd = c & 1;
-  const narrow = fraction == 0 && biased > 1; // the gap below a power of two is half as wide
+  // The gap below a power of two is half as wide.
   const k = (q * 1262611 - (narrow ? 524031 : 0)) >> 22;
   const h = <u64>(q + ((-k * 1741647) >> 19) + 1);
   const at = POW10 + (<usize>(-k - POW10_LOWEST) << 4);
@@ -219,32 +257,37 @@ for (let row: usize = 0; row <= 16; row++) {
   for (let i: usize = 0; i < 16; i++) store<u8>(ROOM_FOR_POINT + (row << 4) + i, <u8>(i < row ? i : max<isize>(i - 1, 0)));
 }
 
-/** Eight digits of a number below 10^8, the first one in the lowest byte; as numbers, not letters. */
+// Constants of blocks, read from memory in one instruction.
+const BY_10000: usize = memory.data<u64>([109951163 | (109951163 << 32), 0], 16);
+const BY_10000_BACK: usize = memory.data<u64>([10000, 10000], 16);
+const BY_100: usize = memory.data<u64>([0x000028f6000028f6, 0x000028f6000028f6], 16);
+const BY_100_BACK: usize = memory.data<u64>([0x0064ffff0064ffff, 0x0064ffff0064ffff], 16);
+const BY_10: usize = memory.data<u64>([0x0067006700670067, 0x0067006700670067], 16);
+const BY_10_BACK: usize = memory.data<u64>([0xf601f601f601f601, 0xf601f601f601f601], 16);
+const ZEROS: usize = memory.data<u64>([0x3030303030303030, 0x3030303030303030], 16);
+
+/** Sixteen digits of two numbers below 10^8, as letters. */
 // @ts-ignore: decorator
-@inline function eightDigits(v: u64): u64 {
-  const high = (v * 109951163) >> 40; // v / 10^4
-  const fours = high | ((v - high * 10000) << 32);
-  const hundreds = ((fours * 10486) >> 20) & 0x7f0000007f;
-  const pairs = hundreds | ((fours - hundreds * 100) << 16);
-  const tens = ((pairs * 103) >> 10) & 0x000f000f000f000f;
-  return tens | ((pairs - tens * 10) << 8);
+@inline function sixteenDigits(high: u32, low: u32): v128 {
+  const both = i32x4.replace_lane(i32x4.splat(high), 1, low);
+  const q = i64x2.shr_u(i64x2.extmul_low_i32x4_u(both, v128.load(BY_10000)), 40);
+  const r = i64x2.sub(i64x2.extend_low_i32x4_u(both), i32x4.dot_i16x8_s(q, v128.load(BY_10000_BACK)));
+  const fours = v128.or(q, i64x2.shl(r, 32));
+  const q100 = i32x4.shr_u(i32x4.dot_i16x8_s(fours, v128.load(BY_100)), 20);
+  const back = i16x8.mul(v128.or(q100, i32x4.shl(q100, 16)), v128.load(BY_100_BACK));
+  const pairs = i16x8.sub(i32x4.shl(fours, 16), back);
+  const tens = i16x8.shr_u(i16x8.mul(pairs, v128.load(BY_10)), 10);
+  return v128.or(i16x8.add(i16x8.shl(pairs, 8), i16x8.mul(tens, v128.load(BY_10_BACK))), v128.load(ZEROS));
 }
 
-/**
- * Writes digits * 10^power without exponent, `n` digits of which the point stands behind digit `point`, from -5 to 17. Without
- * jumps, as above.
- */
+/** Writes 17 digits without exponent, of which the point stands behind digit `point`, from -5 to 17. Without jumps, as above. */
 // @ts-ignore: decorator
-@inline function printPlain(out: usize, n: u32, point: i32): usize {
-  const all = digits * load<u64>(POW10_U64 + (<usize>(ALL_DIGITS - n) << 3));
+@inline function printPlain(out: usize, all: u64, point: i32): usize {
   const upper = <u32>(all / 100000000);
-  const lower = all - <u64>upper * 100000000;
+  const lower = <u32>(all - <u64>upper * 100000000);
   const first = upper / 100000000;
-  const others = v128.or(
-    i64x2.replace_lane(i64x2.splat(eightDigits(<u64>(upper - first * 100000000))), 1, eightDigits(lower)),
-    i8x16.splat(0x30),
-  );
-  const zeros = <u32>i8x16.bitmask(i8x16.eq(others, i8x16.splat(0x30)));
+  const others = sixteenDigits(upper - first * 100000000, lower);
+  const zeros = <u32>i8x16.bitmask(i8x16.eq(others, v128.load(ZEROS)));
   // Digits up to the last one that is not zero.
   const used = <i32>(ALL_DIGITS - <u32>clz(~(zeros << 16)));
   if (point <= 0) {
@@ -279,11 +322,21 @@ export function printF64(out: usize, v: f64): usize {
   } else {
     if (nearest(a) == a && a < EXACT_WHOLE) return printU64(at, <u64>a);
     if (isSpecial(v)) return printSpecial(out, v);
-    schubfach(reinterpret<u64>(a));
+    const bits = reinterpret<u64>(a);
+    const fraction = bits & 0xfffffffffffff;
+    const biased = <i32>(bits >> 52);
+    if (((fraction != 0) & (biased != 0)) && shortestOfHigh(fraction | 0x10000000000000, biased - 1075)) {
+      // 16 digits or 17
+      const isLong = digits >= 10000000000000000;
+      const point = 16 + <i32>isLong + power;
+      if (point <= <i32>ALL_DIGITS && point > -6) return printPlain(at, select<u64>(digits, digits * 10, isLong), point);
+    } else schubfach(bits);
   }
   const n = digitCount(digits);
   const point = <i32>n + power;
-  if (point <= <i32>ALL_DIGITS && point > -6) return printPlain(at, n, point);
+  if (point <= <i32>ALL_DIGITS && point > -6) {
+    return printPlain(at, digits * load<u64>(POW10_U64 + (<usize>(ALL_DIGITS - n) << 3)), point);
+  }
   if (power != 0) stripZeros();
   const left = digitCount(digits);
   if (point <= 21 && point > -6) return printFixed(at, left);
