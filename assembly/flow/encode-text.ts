@@ -266,8 +266,9 @@ function putFormFields(row: u32): bool {
     const tag = load<u8>(tagsOf(program, operand) + at);
     const val = load<u64>(valsOf(program, operand) + (<usize>at << 3));
     if (tag == Tag.ERROR) return failWith(val);
-    const isMissing = tag == Tag.MISSING && load<u8>(field, ENCODE_FIELD_RULE) == NullRule.KEEP_NULL;
-    if (!isMissing) {
+    const rule = load<u8>(field, ENCODE_FIELD_RULE);
+    const isLeftOut = tag <= Tag.NULL && (rule == NullRule.OMIT || (rule == NullRule.KEEP_NULL && tag == Tag.MISSING));
+    if (!isLeftOut) {
       putPairs(spec + load<u32>(field, ENCODE_FIELD_NAME_OFF), load<u32>(field, ENCODE_FIELD_NAME_LEN), tag, val);
     }
     field += ENCODE_FIELD_SIZE_OF;

@@ -1,5 +1,5 @@
 /** From the output row of the SELECT to what one kind of sink gets of it. */
-import { joinedColumn, missing, nullOfPresent } from './joined-row.js';
+import { joinedColumn, mergedObject, missing, nullOfPresent } from './joined-row.js';
 import type { OutputEntry, OutputRow } from './logical.js';
 import type { SinkWishes } from './sinks.js';
 import type { Relation } from './source.js';
@@ -143,10 +143,16 @@ function wholeRow(
   const removed = [...new Set([...(star?.except ?? []), ...excludeFields])];
   const omitsNulls = entries.filter((entry) => !isSent(entry));
   // Without a wildcard a column that the row does not have is left out, unless nulls are sent for those, too.
+  const hasWildcard = star !== null && star.sources.length > 0;
   const isLeftOut = ({ isPlain, isBrought }: OutputEntry): boolean =>
-    star === null && isPlain && (!sendNil || isBrought);
-  const start = star?.row ?? values.op('nested.objectOf', [], members(entries.filter(isLeftOut)));
-  const object = merged(start, [...(star === null ? [] : without(removed)), ...members(omitsNulls)], 1);
+    isBrought || (!hasWildcard && isPlain && !sendNil);
+  const leftOut = entries.filter(isLeftOut);
+  const optional = values.op('nested.objectOf', [], members(leftOut));
+  const brought = star === null ? [] : without(removed);
+  const isOne = star === null || leftOut.length === 0;
+  const object = isOne
+    ? merged(star?.row ?? optional, [...brought, ...members(omitsNulls)], 1)
+    : merged(mergedObject(values, [optional, merged(star.row, brought, 1)]), members(omitsNulls), 1);
   const whole = merged(object, members(entries.filter((entry) => isSent(entry) && !isLeftOut(entry))), 0);
   if (set === undefined) return { kind: 'object', value: whole };
   return {

@@ -33,7 +33,13 @@ export function bindSelectList(
   const named = new Set<string>();
   const stars = select.items.flatMap(({ expr }) => (expr.kind === 'star' ? [expr] : []));
   const isOfObjects = stars.some((star) => starSources(star, scope).some(({ declared }) => declared === null));
-  const wild: Wildcards = { columns: new Map(), isOfObjects, changed: [], objects: new Map() };
+  const wild: Wildcards = {
+    columns: new Map(),
+    isOfObjects,
+    changedColumns: new Map(),
+    changed: [],
+    objects: new Map(),
+  };
   for (const [i, item] of select.items.entries()) {
     const { expr, alias } = item;
     if (isChangedColumns(expr)) {
@@ -81,6 +87,8 @@ export function bindSelectList(
     );
     row.entries = [...[...wild.columns.values()].filter(({ name }) => !own.has(name)), ...entries];
   }
+  const all = new Set(row.entries.map(({ name }) => name));
+  row.entries = [...[...wild.changedColumns.values()].filter(({ name }) => !all.has(name)), ...row.entries];
   row.star = starOf(wild, scope);
   if (row.star !== null) {
     // The wildcard brings the column already.
@@ -89,7 +97,8 @@ export function bindSelectList(
     const isBrought = ({ name, value, isPlain }: OutputEntry): boolean =>
       isPlain && sourcesIn(value).every((source) => brought.includes(source)) && !star.except.includes(name);
     row.entries = row.entries.filter((entry) => !isBrought(entry));
-    star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name));
+    // A column that rows may not have leaves no place for that of the wildcard either.
+    star.except = star.except.filter((name) => !row.entries.some((entry) => entry.name === name && !entry.isBrought));
   }
   return { row, expand };
 }
@@ -126,7 +135,7 @@ function addChanged(
       }
       for (const [name, column] of scope.allColumns(sources)) {
         if (value.except.includes(name)) continue;
-        add(changedEntry(prefix + name, changed(column)), row, named, expr);
+        wild.changedColumns.set(prefix + name, changedEntry(prefix + name, changed(column)));
       }
       continue;
     }
@@ -158,6 +167,8 @@ interface Wildcards {
   columns: Map<string, OutputEntry>;
   /** Some stream of a wildcard has no schema: rows go out as objects. */
   isOfObjects: boolean;
+  /** Declared columns where they changed, by name. */
+  changedColumns: Map<string, OutputEntry>;
   /** Objects of columns that changed. */
   changed: Value[];
   /** Names that are not to go out, by the stream whose members are brought as an object. */

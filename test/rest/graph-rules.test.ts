@@ -22,9 +22,9 @@ const operator = (nodeType: string, props: object) => ({ type: 'operator', nodeT
 let made = 0;
 
 /** Runs a graph to the end of its rows and gives its status. */
-async function run(nodes: object, edges: object, sources = ['src']) {
+async function run(nodes: object, edges: object, sources = ['src'], options = {}) {
   const id = `g${++made}`;
-  const answer = await server.request('POST', '/rules', { id, graph: { nodes, topo: { sources, edges } } });
+  const answer = await server.request('POST', '/rules', { id, graph: { nodes, topo: { sources, edges } }, options });
   assert.is(answer.status, 201, answer.text);
   const status: Record<string, number | string> = await eventually(`the end of ${id}`, async () => {
     const { json } = await server.request('GET', `/rules/${id}/status`);
@@ -65,6 +65,29 @@ test('filter, function and pick make a query', async () => {
   });
   const explained = await server.request('GET', `/rules/${id}/explain`);
   assert.match(explained.text, /"op":"op_big","info":"FilterPlan Condition/);
+});
+
+test('a column that is picked is there in each row, as one that a statement selects', async () => {
+  await server.request('PUT', '/metadata/sources/simulator/confKeys/gaps', {
+    data: [{ a: 1, b: null }, { a: 2 }],
+    interval: 5,
+    loop: false,
+  });
+  const sql = 'CREATE STREAM gaps (a BIGINT, b STRING) WITH (TYPE="simulator", CONF_KEY="gaps")';
+  assert.is((await server.request('POST', '/streams', { sql })).status, 201);
+  const sent = async (fields: string[], options: object) => {
+    const path = join(server.data, `gaps${++made}.txt`);
+    const nodes = {
+      src: { ...source, props: { sourceType: 'stream', sourceName: 'gaps' } },
+      out: operator('pick', { fields }),
+      sink: { type: 'sink', nodeType: 'file', props: { path, sendSingle: true } },
+    };
+    await run(nodes, { src: ['out'], out: ['sink'] }, ['src'], options);
+    return readFileSync(path, 'utf8');
+  };
+  assert.is(await sent(['a', 'b'], { sendNilField: true }), '{"a":1,"b":null}\n{"a":2,"b":null}\n');
+  assert.is(await sent(['a', 'b'], {}), '{"a":1,"b":null}\n{"a":2}\n');
+  assert.is(await sent(['*'], { sendNilField: true }), '{"a":1,"b":null}\n{"a":2}\n');
 });
 
 test('a switch sends rows to the sinks of their cases', async () => {

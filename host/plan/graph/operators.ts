@@ -176,8 +176,11 @@ function picked(node: GraphNode, given: Point, context: Context): Point {
   const { scope, binder } = binderAt(point, context, node.name, named);
   const { row: list, expand } = bindSelectList({ items: named }, scope, binder, clauseAt(point, 'fields'));
   if (expand !== null) throw refuse(`node ${node.name}: fields can't make rows (unnest, extract)`);
-  // A column that is taken over as it is keeps how its null is sent.
-  const entries = list.entries.map((entry) => point.row.entries.find((one) => isSame(one, entry)) ?? entry);
+  // A column that is taken over as it is keeps how its null is sent; named by itself it is there in each row.
+  const entries = list.entries.map((entry) => {
+    const own = point.row.entries.find((one) => isSame(one, entry));
+    return own === undefined ? entry : { ...own, isBrought: entry.isBrought };
+  });
   const all =
     stars.length === 0
       ? { ...list, entries: [] }
