@@ -6,7 +6,7 @@ import { parseDocument, valuePayload, valueTag } from '../../json/parse';
 import { jsonSizeBound, jsonWriteValue } from '../../json/write';
 import { Tag, isNull, lenOf, offOf, span } from '../../mem/layout';
 import { poolAlloc } from '../../mem/pool';
-import { base64Length, parseBase64, printBase64 } from '../../text/base64';
+import { BASE64_SLACK, base64Length, parseBase64, printBase64 } from '../../text/base64';
 import { messageLen, messageOff } from '../../text/message';
 import { putCodePoint } from '../../text/utf8';
 import { valueError } from '../../value/error';
@@ -51,7 +51,7 @@ export function convertEncode(op: usize): void {
     } else if (tag != Tag.STR && tag != Tag.BYTES) {
       giveWrong(1, 'a string', tag, val);
     } else {
-      const to = resultRoom('encode', base64Length(lenOf(val)));
+      const to = resultRoom('encode', base64Length(lenOf(val)) + BASE64_SLACK);
       if (to) give(Tag.STR, span(to, <u32>(printBase64(to, offOf(val), lenOf(val)) - to)));
     }
   });
