@@ -1,6 +1,6 @@
 /** Folders made with all that is missing above them. */
 import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 // `recursive` of Node never ends where an existing folder denies the existence of what is made in it, as /proc does.
@@ -32,6 +32,15 @@ export async function makeFolder(path: string, isLasting = false): Promise<void>
     if (!(await isFolder(path))) throw error;
   }
   if (isLasting) await syncFolder(above);
+}
+
+/** Rejects when a symbolic link has the path: what is read, written and removed in it would be somebody else's. */
+export async function refuseLink(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found?.isSymbolicLink()) throw new Error(`${path} is a symbolic link, which is not followed here`);
 }
 
 /** Makes new, renamed and removed names of a folder durable, where the system can. */

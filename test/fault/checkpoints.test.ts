@@ -1,5 +1,14 @@
 /** Checkpoints when parts of the engine fail: the thread of the data plane, the disk, sinks. */
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -84,6 +93,33 @@ test('a disk that takes no checkpoint is told in the status, and so is that it d
   assert.is(opened.engine.state('r'), 'running');
   rmSync(folder);
   await eventually('a checkpoint', async () => (await failure()) === '', 30_000);
+});
+
+test('a symbolic link in place of the folder of a rule is not followed, at its start and while it runs', async () => {
+  fileStream(false);
+  const elsewhere = temporaryFolder();
+  const folder = join(data, 'checkpoints', 'r');
+  const sink: [string, Record<string, unknown>] = ['file', { path: join(data, 'out') }];
+  opened.run('r', collect, [sink], options);
+  await opened.figure('r', 'source_s_0_records_in_total', (value) => value === 3);
+  await opened.figure('r', 'checkpointsTotal', (value) => value > 0);
+  renameSync(folder, join(elsewhere, 'r'));
+  symlinkSync(join(elsewhere, 'r'), folder);
+  const before = readdirSync(join(elsewhere, 'r'));
+  assert.is(await opened.engine.resetSource('r', 's', {}), undefined);
+  const failure = async () => String((await opened.engine.status('r')).metrics.lastCheckpointFailure);
+  await eventually('the failure', async () => (await failure()) !== '');
+  assert.match(await failure(), `no checkpoint could be written: ${folder} is a symbolic link`);
+  await opened.engine.stop('r');
+  opened.engine.start('r');
+  const { message } = await opened.reach('r', 'stopped by error');
+  assert.match(message, `${folder} is a symbolic link`);
+  assert.equal(readdirSync(join(elsewhere, 'r')), before);
+  rmSync(folder);
+  renameSync(join(elsewhere, 'r'), folder);
+  append(3);
+  opened.engine.start('r');
+  await eventually('the window', () => textOf('out').endsWith('[{"ids":[0,1,2,3]}]\n'));
 });
 
 test('what a rule kept before it was set to qos 0 does not come back with qos 1', async () => {

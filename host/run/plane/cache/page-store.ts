@@ -6,7 +6,7 @@
 import { type FileHandle, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import { makeFolder } from '../../../base/folder.js';
+import { makeFolder, refuseLink } from '../../../base/folder.js';
 import { type Item, messagesOf, split } from './item.js';
 import { contentOf, encodePage, headAt, headBytes, nextPage } from './page.js';
 import { ReadMark } from './read-mark.js';
@@ -66,6 +66,7 @@ export class PageStore implements Store {
   /** Takes up what is in the folder, which need not be there. Rejects when it can't be read. */
   static async open(folder: string, options: StoreOptions): Promise<PageStore> {
     const store = new PageStore(folder, options);
+    await refuseLink(folder);
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
@@ -296,6 +297,7 @@ export class PageStore implements Store {
     if (last !== undefined && !last.isEnded && (last.size ?? 0) < this.#fileBytes) {
       return last;
     }
+    await refuseLink(this.folder);
     await makeFolder(this.folder, this.options.isSynced);
     const path = join(this.folder, `${this.stored.toString(16).padStart(14, '0')}${ending}`);
     // What may be there already is what a broken write left.

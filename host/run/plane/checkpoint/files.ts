@@ -12,8 +12,8 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../../../base/errors.js';
-import { makeFolder } from '../../../base/folder.js';
-import { damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+import { makeFolder, refuseLink } from '../../../base/folder.js';
+import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
 import { type CheckpointHead, headOf } from './head.js';
 import { type Pieces, readSegment, type Segment, type SegmentedRows, segmentEnding, writeSegment } from './segments.js';
 
@@ -50,6 +50,7 @@ export class CheckpointFiles {
 
   /** Those that are there, the newest first. */
   async list(): Promise<{ epoch: number; path: string }[]> {
+    await refuseLink(this.folder);
     return this.#checkpointsOf(await this.#names());
   }
 
@@ -111,6 +112,7 @@ export class CheckpointFiles {
 
   /** Writes one so that it is on disk, but counts only when it is published; `state` is followed by what is pending. */
   async write(head: CheckpointHead, state: readonly Uint8Array[]): Promise<void> {
+    await refuseLink(this.folder);
     this.#needs.set(head.epoch, head.rows?.segments ?? []);
     const text = Buffer.from(JSON.stringify(head));
     const prelude = Buffer.alloc(preludeBytes);
@@ -135,16 +137,17 @@ export class CheckpointFiles {
   /** Opens a new file; the folder is there but for the first time. */
   async #made(path: string): Promise<FileHandle> {
     try {
-      return await open(path, 'w', 0o600);
+      return await createFile(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       await makeFolder(this.folder, true);
-      return open(path, 'w', 0o600);
+      return createFile(path);
     }
   }
 
   /** Writes a segment of that epoch so that it is on disk. */
   async writeSegment(epoch: number, next: (pieces: Pieces) => boolean): Promise<Segment> {
+    await refuseLink(this.folder);
     await makeFolder(this.folder, true);
     const file = nameOf(epoch, segmentEnding);
     return { file, ...(await writeSegment(join(this.folder, file), next)) };
@@ -161,8 +164,11 @@ export class CheckpointFiles {
     }
   }
 
-  /** From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. */
-  async publish(epoch: number): Promise<void> {
+  /**
+   * From now on the checkpoint counts; older ones go, but for the one before, and segments that neither needs. What can't be removed
+   * now is named by `left`, and goes with a later one.
+   */
+  async publish(epoch: number, left: (reason: string) => void = () => {}): Promise<void> {
     const path = this.#path(epoch);
     await rename(this.unfinished(epoch), path);
     const folder = await open(this.folder);
@@ -171,6 +177,10 @@ export class CheckpointFiles {
     } finally {
       await folder.close();
     }
+    await this.#tidy().catch((error: unknown) => left(`older checkpoints can't be removed: ${reasonOf(error)}`));
+  }
+
+  async #tidy(): Promise<void> {
     const names = await this.#names();
     const all = this.#checkpointsOf(names);
     for (const { path: old } of all.slice(kept)) await rm(old, removing);
@@ -222,6 +232,7 @@ export class CheckpointFiles {
 
   /** The id with which one that is not published counts, `damaged` when it is; undefined when it is not there or counts alone. */
   async jointOfUnfinished(epoch: number): Promise<string | undefined> {
+    await refuseLink(this.folder);
     try {
       return (await this.read(this.unfinished(epoch))).head.joint?.id;
     } catch (error) {

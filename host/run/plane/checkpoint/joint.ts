@@ -15,6 +15,8 @@ export interface Part {
   publish(): Promise<void>;
   /** It counts; with a reason why it has not got its name, which it gets at the next start. */
   count(unnamed: string | undefined): void;
+  /** It counts, but those who wait for that could not all be told. */
+  untold(reason: string): void;
   /** It comes to nothing; without a reason since it was given up. */
   fail(reason: string | undefined): Promise<void>;
 }
@@ -48,18 +50,17 @@ export class Joint<P extends Part> {
 
   async #run(after: readonly Promise<unknown>[]): Promise<boolean> {
     await Promise.allSettled(after);
-    const reason = await this.#prepare();
+    let reason = await this.#prepare();
     if (reason === null) {
       this.#isCounting = true;
-      try {
-        return await this.#count();
-      } catch (error) {
-        await this.#fail(reasonOf(error));
-        return false;
-      }
+      reason = await this.#decide().then(() => null, reasonOf);
     }
-    await this.#fail(reason);
-    return false;
+    if (reason !== null) {
+      await this.#fail(reason);
+      return false;
+    }
+    await this.#carryOut();
+    return true;
   }
 
   /** Returns why it can't count, undefined when it was given up, null when it can. */
@@ -77,31 +78,32 @@ export class Joint<P extends Part> {
     return results.every((result) => result.status === 'fulfilled' && result.value) ? null : undefined;
   }
 
-  async #count(): Promise<boolean> {
+  /** From then on it counts, for all members or for none; rejects when it does not. */
+  async #decide(): Promise<void> {
     const { parts, marks } = this;
     const [first] = parts;
-    if (parts.length === 1) {
-      await first!.publish();
-      first!.count(undefined);
-      return true;
+    const names = parts.map(({ name }) => name);
+    await (parts.length === 1 ? first!.publish() : marks.set(first!.name.id, names));
+  }
+
+  /** It counts, whatever fails now: what can't get its name stays where it is, or its rule would go back alone. */
+  async #carryOut(): Promise<void> {
+    const { parts, marks } = this;
+    const unnamed = new Map<P, string>();
+    if (parts.length > 1) {
+      for (const part of parts) await part.publish().catch((error) => unnamed.set(part, reasonOf(error)));
+      await marks.leave(
+        parts[0]!.name.id,
+        [...unnamed.keys()].map(({ name }) => name),
+      );
     }
-    const mark = first!.name.id;
-    await marks.set(
-      mark,
-      parts.map(({ name }) => name),
-    );
-    // The mark decides: what can't get its name now stays where it is, or its rule would go back alone.
-    const left: P[] = [];
     for (const part of parts) {
-      const reason = await part.publish().then(() => undefined, reasonOf);
-      if (reason !== undefined) left.push(part);
-      part.count(reason);
+      try {
+        part.count(unnamed.get(part));
+      } catch (error) {
+        part.untold(reasonOf(error));
+      }
     }
-    await marks.leave(
-      mark,
-      left.map(({ name }) => name),
-    );
-    return true;
   }
 
   /** Those that went into another one have their fate there. */

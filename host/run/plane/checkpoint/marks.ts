@@ -3,13 +3,13 @@
  * goes when each has its own. A mark that is found at the start was left by a kill in between, or by a disk that refused: what it names still
  * gets its name, before its rule reads its checkpoints.
  */
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HaumeaError, reasonOf } from '../../../base/errors.js';
-import { makeFolder, syncFolder } from '../../../base/folder.js';
+import { makeFolder, refuseLink, syncFolder } from '../../../base/folder.js';
 import type { Logger } from '../../../base/log.js';
 import { marksFolder } from '../../link/folder-names.js';
-import { writeAll } from './file-bytes.js';
+import { createFile, writeAll } from './file-bytes.js';
 import { CheckpointFiles, kept } from './files.js';
 import { type CheckpointName, isCheckpointName } from './head.js';
 
@@ -33,18 +33,25 @@ export class Marks {
     this.#folder = join(dirname(root), marksFolder);
   }
 
-  /** From now on these count, whatever happens. */
+  /** From now on these count, whatever happens; rejects when they do not, and never will. */
   async set(mark: string, names: readonly MarkedName[]): Promise<void> {
+    await refuseLink(this.#folder);
     await makeFolder(this.#folder, true);
     const path = this.#path(mark);
-    const file = await open(`${path}.part`, 'w', 0o600);
     try {
-      await writeAll(file, Buffer.from(JSON.stringify(names)));
-      await file.datasync();
-    } finally {
-      await file.close();
+      const file = await createFile(`${path}.part`);
+      try {
+        await writeAll(file, Buffer.from(JSON.stringify(names)));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(`${path}.part`, path);
+    } catch (error) {
+      // What the system calls failed may be done: as long as the mark is there the next start carries it out.
+      await rm(path, { force: true }).catch(() => {});
+      if (!(await isThere(path))) throw error;
     }
-    await rename(`${path}.part`, path);
     await syncFolder(this.#folder);
   }
 
@@ -80,7 +87,7 @@ export class Marks {
     await this.#found;
     for (const [mark, names] of this.#left) {
       const own = names.filter((one) => one.folder === folder);
-      for (const one of own) await this.#publish(one);
+      for (const one of own) await this.#publish(one, log);
       const others = names.filter((one) => !own.includes(one));
       if (own.length > 0) await this.#keep(mark, others);
     }
@@ -92,6 +99,7 @@ export class Marks {
   }
 
   async #find(log: Logger): Promise<void> {
+    await refuseLink(this.#folder);
     const found = await readdir(this.#folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
@@ -122,7 +130,7 @@ export class Marks {
     const refused = new Set<MarkedName>();
     for (const one of all) {
       try {
-        await this.#publish(one);
+        await this.#publish(one, log);
       } catch (error) {
         refused.add(one);
         log.error(reasonOf(error));
@@ -146,13 +154,13 @@ export class Marks {
     await rm(this.#path(mark), { force: true }).catch(() => {});
   }
 
-  async #publish({ folder, epoch, id }: MarkedName): Promise<void> {
+  async #publish({ folder, epoch, id }: MarkedName, log: Logger): Promise<void> {
     const files = this.#filesOf({ folder });
     try {
       // Those that have their names, and rules that are gone, have none under the other. One that is damaged gets its name
       // all the same: so the others see that they have to go back to the one before.
       const joint = await files.jointOfUnfinished(epoch);
-      if (joint === id || joint === 'damaged') await files.publish(epoch);
+      if (joint === id || joint === 'damaged') await files.publish(epoch, (reason) => log.warn(reason));
     } catch (error) {
       throw new HaumeaError(
         'general',
@@ -169,6 +177,14 @@ export class Marks {
   #path(mark: string): string {
     return join(this.#folder, mark + ending);
   }
+}
+
+/** Whether there may be something; what can't be looked at is there. */
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT',
+  );
 }
 
 /** What a mark names; undefined when its text is none. */

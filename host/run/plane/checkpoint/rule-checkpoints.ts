@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
-import type { LoadFailure, Shelf } from '../../../../kernels/api.js';
 import { systemClock, type Timer } from '../../../base/clock.js';
 import { reasonOf } from '../../../base/errors.js';
 import type { Logger } from '../../../base/log.js';
@@ -20,10 +19,9 @@ import { CheckpointFiles, type ReadCheckpoint } from './files.js';
 import { Groups } from './groups.js';
 import { type CheckpointHead, mostNamed } from './head.js';
 import { Joint } from './joint.js';
-import { hasStuckSink, isFed, isStarved, nameOf, nodesOf, seenOf, UnderWay, whenTaken } from './of-rule.js';
+import { hasStuckSink, isFed, isStarved, seenOf, UnderWay, whenTaken } from './of-rule.js';
+import { type FoundState, findState, restoreState } from './restore.js';
 import { outcomeOf, type PartOwner, RulePart } from './rule-part.js';
-import { readRows } from './shelves.js';
-import { stateReader } from './state-copy.js';
 
 /** What it needs of the data plane. */
 export interface CheckpointHost extends CutHost {
@@ -43,8 +41,6 @@ const nobody: ReadonlySet<RunningRule> = new Set();
 /** State that is more than that is brought to disk in pieces before the end of a rule, bytes; and how long that may take, ms. */
 const muchBytes = 4 << 20;
 const lightenMs = 60_000;
-/** A clock that is behind by so much was set back, ms. */
-const smallStepMs = 1000;
 
 export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   count = 0;
@@ -57,9 +53,7 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   failure = '';
   restored = '';
   rule: RunningRule | undefined;
-  #found: ReadCheckpoint | undefined;
-  /** Pages of what was found. */
-  #shelf: Shelf | undefined;
+  #found: FoundState | undefined;
   readonly cutter: Cutter;
   readonly #groups: Groups<RuleCheckpoints>;
   #pending: Barrier[] = [];
@@ -102,22 +96,14 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     const files = new CheckpointFiles(order.folder);
     const checkpoints = new RuleCheckpoints(order, files, host, beat, log);
     await checkpoints.#groups.marks(dirname(order.folder)).finish(basename(order.folder), log);
-    for (const { epoch, path } of await files.list()) {
-      checkpoints.cutter.epoch = Math.max(checkpoints.cutter.epoch, epoch);
-      try {
-        const found = await files.read(path);
-        await checkpoints.#checkOthers(found.head);
-        checkpoints.#shelf =
-          found.head.rows &&
-          (await readRows(files, found.head.rows, (call) => host.work(nobody, () => call(host.kernel))));
-        checkpoints.#found = found;
-        break;
-      } catch (error) {
-        const what = `the checkpoint ${path} can't be used: ${reasonOf(error)}; the one before is taken if there is one`;
-        log.error(what);
-        checkpoints.failure = what;
-      }
-    }
+    const found = await findState(files, {
+      check: (head) => checkpoints.#checkOthers(head),
+      work: (call) => host.work(nobody, () => call(host.kernel)),
+      log,
+    });
+    checkpoints.#found = found;
+    checkpoints.cutter.epoch = found.epoch;
+    checkpoints.failure = found.refusals.at(-1) ?? '';
     return checkpoints;
   }
 
@@ -132,9 +118,8 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
   /** Puts the state back into a rule that was just linked, and lets sources that do not run yet go on where they were. */
   begin(rule: RunningRule): void {
     this.rule = rule;
-    const found = this.#found;
-    this.#found = undefined;
-    if (found !== undefined) this.#restore(rule, found);
+    const found = this.#found?.checkpoint;
+    if (this.#found !== undefined && found !== undefined) this.#goOn(rule, this.#found, found);
     this.drop();
     const sources = [...new Set(rule.sources)];
     for (const source of sources) if (!rule.isTable(source)) source.keepers.add(this);
@@ -156,9 +141,21 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
 
   /** Gives back what the kernel holds for a rule that does not come. */
   drop(): void {
-    const shelf = this.#shelf;
-    this.#shelf = undefined;
+    const shelf = this.#found?.shelf;
+    this.#found = undefined;
     if (shelf !== undefined) this.host.work(nobody, () => shelf.close());
+  }
+
+  #goOn(rule: RunningRule, found: FoundState, { head }: ReadCheckpoint): void {
+    if (this.order.qos > 1)
+      this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
+    const { host, beat, log } = this;
+    const { text, isWhole } = restoreState(rule, found, { host, beat, log, isExact: this.order.qos > 1 });
+    this.restored = text;
+    // Until something comes in or goes out there is no need of another.
+    if (isWhole && this.failure === '') this.#seen = seenOf(rule);
+    this.lastAt = head.at;
+    this.lastBytes = head.stateBytes;
   }
 
   get isRestored(): boolean {
@@ -420,10 +417,20 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     this.lastWrittenBytes = writtenBytes;
     this.lastPauseMs = Math.round(pauseMs * 1000) / 1000;
     this.lastMs = Math.round(tookMs);
-    for (const source of new Set(this.rule?.sources)) source.keepers.committed(this, head.sources[source.name]);
+    for (const source of new Set(this.rule?.sources))
+      this.#tell(source.label, () => source.keepers.committed(this, head.sources[source.name]));
     this.rule?.sinks.forEach((sink, i) => {
-      if (head.sinks[i] !== undefined) sink.commit(head.sinks[i]);
+      if (head.sinks[i] !== undefined) this.#tell(`sink ${sink.spec.type}`, () => sink.commit(head.sinks[i]));
     });
+  }
+
+  /** A connector that can't make use of it takes it from nobody else. */
+  #tell(label: string, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.log.error(`${label} can't make use of a checkpoint that counts: ${reasonOf(error)}`);
+    }
   }
 
   noteUnnamed(reason: string): void {
@@ -436,58 +443,6 @@ export class RuleCheckpoints implements RunningCheckpoints, Keeper, PartOwner {
     if (this.isClosed && !isLast) this.log.debug(what);
     else if (this.failure !== what) this.log.error(what);
     this.failure = what;
-  }
-
-  #restore(rule: RunningRule, { head, state, pending }: ReadCheckpoint): void {
-    const { kernel } = rule.host;
-    const nodes = nodesOf(rule);
-    let failed: readonly LoadFailure[] = [];
-    let unclaimed = 0;
-    let loaded = 0;
-    this.host.work(new Set([rule]), () => {
-      const read = stateReader(state);
-      ({ failed, unclaimed, loaded } = kernel.loadNode(
-        nodes,
-        (into) => {
-          this.beat();
-          return read(into);
-        },
-        this.#shelf,
-      ));
-      const behind = head.at - this.host.now();
-      if (behind > smallStepMs) kernel.setLoadedBack(nodes, behind, head.at);
-    });
-    for (const source of new Set(rule.sources)) {
-      const position = rule.isTable(source) ? undefined : head.sources[source.name];
-      const isLate = source.hasStarted && 'others read the stream already, and get no row twice';
-      const reason = position === undefined ? undefined : isLate || source.seek(position);
-      if (reason !== undefined) this.log.warn(`${source.label} can't go on where it was: ${reason}`);
-      const bytes = pending.get(source.name);
-      if (bytes === undefined) continue;
-      if (source.hasStarted)
-        this.log.warn(`${source.label}: what had not been taken is lost: others read the stream already`);
-      else source.handed.refill(bytes);
-    }
-    if (this.order.qos > 1) {
-      this.cutter.cutBack = Object.keys(head.sinks).filter((i) => rule.sinks[Number(i)] !== undefined);
-      rule.sinks.forEach((sink, i) => {
-        if (head.sinks[i] !== undefined) sink.cutBack(head.sinks[i]);
-      });
-    }
-    const when = new Date(head.at).toISOString();
-    const names = failed.map(({ of, text }) => `${nameOf(rule, nodes.indexOf(of as never))} (${text})`);
-    const isWhole = failed.length === 0 && unclaimed === 0;
-    this.restored = isWhole
-      ? `goes on with its state of ${when}`
-      : `goes on with a part of its state of ${when}: ${loaded} operators have theirs, ${unclaimed} are gone or others${
-          names.length === 0 ? '' : `, these begin empty: ${names.join(', ')}`
-        }`;
-    // Until something comes in or goes out there is no need of another.
-    if (isWhole && this.failure === '') this.#seen = seenOf(rule);
-    if (isWhole) this.log.info(this.restored);
-    else this.log.warn(this.restored);
-    this.lastAt = head.at;
-    this.lastBytes = head.stateBytes;
   }
 }
 

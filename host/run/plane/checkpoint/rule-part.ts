@@ -115,7 +115,8 @@ export class RulePart implements Part {
   }
 
   publish(): Promise<void> {
-    return this.owner.files.publish(this.cut.head.epoch);
+    const { files, log } = this.owner;
+    return files.publish(this.cut.head.epoch, (reason) => log.warn(reason));
   }
 
   count(unnamed: string | undefined): void {
@@ -124,6 +125,10 @@ export class RulePart implements Part {
     this.owner.noteCounted({ head: this.#head!, pauseMs, writtenBytes, tookMs });
     if (unnamed !== undefined) this.owner.noteUnnamed(unnamed);
     for (const barrier of this.barriers) barrier.passed(false);
+  }
+
+  untold(reason: string): void {
+    this.owner.log.error(`a checkpoint counts, but not all that wait for it could be told: ${reason}`);
   }
 
   async fail(reason: string | undefined): Promise<void> {

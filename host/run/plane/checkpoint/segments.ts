@@ -6,10 +6,9 @@
  * threads make.
  */
 import { createHash, webcrypto } from 'node:crypto';
-import { open } from 'node:fs/promises';
 import type { Snapshot, SnapshotOrder } from '../../../../kernels/api.js';
 import { wholeRuns } from '../../../../kernels/snapshot.js';
-import { damaged, openFile, readExactly, writeAll } from './file-bytes.js';
+import { createFile, damaged, openFile, readExactly, writeAll } from './file-bytes.js';
 
 /** A segment as checkpoints name it. */
 export interface Segment {
@@ -140,7 +139,7 @@ export class Pieces {
 export async function writeSegment(path: string, next: (pieces: Pieces) => boolean): Promise<Omit<Segment, 'file'>> {
   const pieces = new Pieces();
   const digest = createHash('sha256');
-  const file = await open(path, 'w', 0o600);
+  const file = await createFile(path);
   try {
     for (let isMore = true; isMore; ) {
       isMore = next(pieces);
